@@ -1,0 +1,115 @@
+//! The way from a suite to its server: ZK_CONTROL is a small script that asks the runner, over a socket,
+//! to kill, stop, start, pause or resume the server. The runner stays the server's parent, so that
+//! nothing it starts can outlive it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use super::Environment;
+use super::diwan::Diwan;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The runner's socket
+    socket: PathBuf,
+    /// What the server shall do
+    #[arg(value_parser = ["kill", "stop", "start", "pause", "resume"])]
+    verb: String,
+}
+
+const DONE: &str = "done";
+
+/// The asking side: prints why not, if not.
+pub(crate) fn ask(args: &Args) -> anyhow::Result<bool> {
+    let mut stream = UnixStream::connect(&args.socket).context("cannot reach the runner")?;
+    writeln!(stream, "{}", args.verb).context("cannot ask the runner")?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).context("the runner does not answer")?;
+    if answer.trim_end() != DONE {
+        bail!("{}: {}", args.verb, answer.trim_end());
+    }
+    Ok(true)
+}
+
+/// A server that suites can treat badly; killed when this is dropped.
+pub(super) struct Served {
+    socket: PathBuf,
+    control: PathBuf,
+    log: PathBuf,
+    port: u16,
+    keeper: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Served {
+    pub(super) fn start(mut server: Diwan) -> anyhow::Result<Self> {
+        server.start()?;
+        // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
+        let socket = std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), server.port()));
+        let listener =
+            UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
+        let control = write_script(&server, &socket)?;
+        let (log, port) = (server.log(), server.port());
+        let keeper = std::thread::spawn(move || keep(server, &listener));
+        Ok(Self { socket, control, log, port, keeper: Some(keeper) })
+    }
+
+    pub(super) fn environment(&self) -> Environment {
+        vec![
+            ("ZK_CONNECT", format!("127.0.0.1:{}", self.port).into()),
+            ("ZK_CONTROL", self.control.clone().into()),
+            ("ZK_FLAVOR", "diwan".into()),
+            ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
+        ]
+    }
+
+    pub(super) fn log(&self) -> &Path {
+        &self.log
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A line that is no verb ends the keeper, and the server with it.
+        let farewell = UnixStream::connect(&self.socket).and_then(|mut stream| stream.write_all(b"\n"));
+        if let (Ok(()), Some(keeper)) = (farewell, self.keeper.take()) {
+            let _ = keeper.join();
+        }
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+fn write_script(server: &Diwan, socket: &Path) -> anyhow::Result<PathBuf> {
+    let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+    let script = server.folder().join("control");
+    let text = format!("#!/bin/sh\nexec '{}' control '{}' \"$@\"\n", ourselves.display(), socket.display());
+    std::fs::write(&script, text).context("cannot write the control script")?;
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))
+        .context("cannot make the control script executable")?;
+    Ok(script)
+}
+
+/// Does what it is asked, one request after another, until a line is no verb.
+fn keep(mut server: Diwan, listener: &UnixListener) {
+    for stream in listener.incoming() {
+        let Ok(mut stream) = stream else { return };
+        let mut line = String::new();
+        if BufReader::new(&stream).read_line(&mut line).is_err() {
+            continue;
+        }
+        let outcome = match line.trim_end() {
+            "kill" => server.kill(),
+            "stop" => server.stop(),
+            "start" => server.start(),
+            "pause" => server.pause(),
+            "resume" => server.resume(),
+            _ => return,
+        };
+        let answer = outcome.map_or_else(|error| format!("{error:#}").replace('\n', " | "), |()| DONE.into());
+        // An asker that has gone away has lost its own answer only.
+        let _ = writeln!(stream, "{answer}");
+    }
+}

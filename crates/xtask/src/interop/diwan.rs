@@ -1,0 +1,165 @@
+//! A Diwan server under test: its configuration, its start, and the rough things done to it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use rustix::process::Signal;
+
+use crate::process::{Group, tail};
+
+/// A server that does not serve, or does not end, within this is broken.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks at a server whose state changes without telling us.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// A server in a folder of its own, running or not.
+pub(super) struct Diwan {
+    binary: PathBuf,
+    folder: PathBuf,
+    port: u16,
+    running: Option<Group>,
+}
+
+impl Diwan {
+    /// Writes the configuration, in ZooKeeper's own format; nothing is started yet.
+    pub(super) fn new(binary: &Path, folder: &Path, port: u16) -> anyhow::Result<Self> {
+        let folder = folder.join("server");
+        super::fresh(&folder)?;
+        std::fs::write(folder.join("zoo.cfg"), configuration(&folder, port))
+            .context("cannot write `zoo.cfg`")?;
+        Ok(Self { binary: binary.to_owned(), folder, port, running: None })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// Returns when the server serves; a server that runs is left alone.
+    pub(super) fn start(&mut self) -> anyhow::Result<()> {
+        if let Some(group) = &mut self.running
+            && group.ended()?.is_none()
+        {
+            return Ok(());
+        }
+        let log =
+            OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
+        let mut command = Command::new(&self.binary);
+        command.args(["serve", "--config", "zoo.cfg"]).current_dir(&self.folder).stdin(Stdio::null());
+        command.stdout(share(&log)?).stderr(share(&log)?);
+        let mut group = Group::spawn(&mut command)?;
+        let until = Instant::now() + PATIENCE;
+        while !serves(self.port) {
+            if let Some(status) = group.ended()? {
+                bail!("the server ended with {status} before it served:\n{}", tail(&self.log(), 20));
+            }
+            if Instant::now() > until {
+                bail!("the server does not serve after {} s:\n{}", PATIENCE.as_secs(), tail(&self.log(), 20));
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        self.running = Some(group);
+        Ok(())
+    }
+
+    /// Ends it without a warning, as a power cut would.
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+        if let Some(mut group) = self.running.take() {
+            group.kill()?;
+        }
+        Ok(())
+    }
+
+    /// Asks it to end, and returns when it has.
+    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
+        let Some(mut group) = self.running.take() else { return Ok(()) };
+        group.signal(Signal::TERM)?;
+        let until = Instant::now() + PATIENCE;
+        while group.ended()?.is_none() {
+            if Instant::now() > until {
+                bail!("the server does not end {} s after it was asked to", PATIENCE.as_secs());
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+
+    pub(super) fn pause(&self) -> anyhow::Result<()> {
+        self.signal_until(Signal::STOP, |state| state == 'T')
+    }
+
+    pub(super) fn resume(&self) -> anyhow::Result<()> {
+        self.signal_until(Signal::CONT, |state| state != 'T')
+    }
+
+    fn signal_until(&self, signal: Signal, reached: impl Fn(char) -> bool) -> anyhow::Result<()> {
+        let group = self.running.as_ref().context("the server is not running")?;
+        group.signal(signal)?;
+        let until = Instant::now() + PATIENCE;
+        while !process_state(group.id())?.is_some_and(&reached) {
+            if Instant::now() > until {
+                bail!("the server does not heed {signal:?}");
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+}
+
+fn share(log: &File) -> anyhow::Result<Stdio> {
+    Ok(Stdio::from(log.try_clone().context("cannot share the log")?))
+}
+
+/// The letter by which `/proc` tells what a process does.
+fn process_state(id: u32) -> anyhow::Result<Option<char>> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).context("the server is gone")?;
+    // The name before it may hold anything, brackets and spaces included.
+    Ok(text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()))
+}
+
+/// The same for every server under test; suites rely on it. (The digest is that of `super:secret`.)
+fn configuration(folder: &Path, port: u16) -> String {
+    format!(
+        "tickTime=500\n\
+         dataDir={}/data\n\
+         clientPort={port}\n\
+         clientPortAddress=127.0.0.1\n\
+         maxClientCnxns=0\n\
+         4lw.commands.whitelist=*\n\
+         extendedTypesEnabled=true\n\
+         enforceQuota=true\n\
+         znode.container.checkIntervalMs=1000\n\
+         admin.enableServer=false\n\
+         DigestAuthenticationProvider.superDigest=super:{SUPER_DIGEST}\n",
+        folder.display()
+    )
+}
+
+/// base64(sha1("super:secret"))
+const SUPER_DIGEST: &str = "lK75jTNcA+U9vtVEw5vB51mj/w4=";
+
+/// Whether the server serves requests: it answers `ruok` earlier than that, `srvr` names a mode only then.
+fn serves(port: u16) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        stream.write_all(b"srvr")?;
+        stream.shutdown(Shutdown::Write)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.lines().any(|line| line.starts_with("Mode:")))
+}

@@ -1,0 +1,190 @@
+//! The interop suites: programs over real clients' libraries, each run against a server of its own.
+//!
+//! A suite is a folder `interop/NAME` with an executable `run`; the contract is told in
+//! `interop/README.md`. This runner knows no client and no language: it starts servers and counts lines.
+
+pub(crate) mod control;
+mod diwan;
+mod suite;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use crate::ports::Ports;
+use crate::tally::Tally;
+use crate::workspace::{Workspace, cargo};
+use suite::{Availability, Suite};
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Flavor {
+    /// A fresh Diwan server for each suite
+    Diwan,
+    /// A fresh Apache ZooKeeper for each suite, fetched through Maven
+    Zookeeper,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Suites to run (all, if none is named)
+    suites: Vec<String>,
+    /// The server the suites are run against
+    #[arg(long, value_enum, default_value = "diwan")]
+    against: Flavor,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// First port for the servers under test (a free one is found from here on)
+    #[arg(long, value_name = "PORT")]
+    ports: Option<u16>,
+    /// Seconds a suite may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    deadline: u64,
+    /// A Diwan binary to run the suites against, instead of building one
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Suites that must not be skipped
+    #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
+    require: Vec<String>,
+}
+
+impl Options {
+    pub(crate) fn requires(&self, suite: &str) -> bool {
+        self.require.iter().any(|required| required == suite)
+    }
+
+    pub(crate) fn required(&self) -> &[String] {
+        &self.require
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
+    let known = names(workspace)?;
+    for name in args.suites.iter().chain(args.options.required()) {
+        if !known.contains(name) {
+            bail!("there is no suite `{name}`; there are: {}", known.join(", "));
+        }
+    }
+    let tally = run_suites(workspace, args.against, &args.options, |name| {
+        args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
+    })?;
+    tally.print();
+    Ok(tally.failed == 0)
+}
+
+/// The names of all suites there are.
+pub(crate) fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
+    Ok(suite::discover(workspace)?.into_iter().map(|suite| suite.name).collect())
+}
+
+/// Runs the chosen suites one after another: they measure time-outs, so they do not share the machine.
+pub(crate) fn run_suites(
+    workspace: &Workspace,
+    against: Flavor,
+    options: &Options,
+    chosen: impl Fn(&str) -> bool,
+) -> anyhow::Result<Tally> {
+    let suites: Vec<Suite> =
+        suite::discover(workspace)?.into_iter().filter(|suite| chosen(&suite.name)).collect();
+    let mut tally = Tally::default();
+    if suites.is_empty() {
+        return Ok(tally);
+    }
+    let server = match against {
+        Flavor::Diwan => Server::Diwan(diwan_binary(workspace, options)?),
+        Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
+    };
+    let mut ports = Ports::from(options.ports);
+    for suite in suites {
+        let started = Instant::now();
+        println!("== {} against {}", suite.name, server.name());
+        let part = match suite.check()? {
+            Availability::Ready => run_one(&suite, &server, options, ports.free()?),
+            Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
+        };
+        println!("== {}: {part} in {:.0} s", suite.name, started.elapsed().as_secs_f64());
+        tally.add(part);
+    }
+    Ok(tally)
+}
+
+fn unavailable(name: &str, reason: &str, options: &Options) -> Tally {
+    let mut tally = Tally::default();
+    tally.skip(format!("{name}: {reason}"));
+    if options.requires(name) {
+        tally.skips_fail();
+    }
+    tally
+}
+
+/// A suite that cannot be run is a failure of that suite, not the end of the run.
+fn run_one(suite: &Suite, server: &Server, options: &Options, port: u16) -> Tally {
+    let deadline = Duration::from_secs(options.deadline);
+    let attempt = suite.prepare().and_then(|()| match server {
+        Server::Zookeeper(with_zookeeper) => {
+            suite.run(Command::new(with_zookeeper).arg(port.to_string()).arg(&suite.program), deadline, None)
+        }
+        Server::Diwan(binary) => {
+            let served = control::Served::start(diwan::Diwan::new(binary, &suite.work, port)?)?;
+            let mut command = Command::new(&suite.program);
+            command.envs(served.environment());
+            suite.run(&mut command, deadline, Some(served.log()))
+        }
+    });
+    attempt.unwrap_or_else(|error| {
+        let mut tally = Tally::default();
+        tally.fail(format!("{}: {error:#}", suite.name));
+        tally
+    })
+}
+
+/// What a suite is run against.
+enum Server {
+    /// The built binary.
+    Diwan(PathBuf),
+    /// The script that runs a command beside a real ZooKeeper.
+    Zookeeper(PathBuf),
+}
+
+impl Server {
+    fn name(&self) -> &'static str {
+        match self {
+            Server::Diwan(_) => "diwan",
+            Server::Zookeeper(_) => "zookeeper",
+        }
+    }
+}
+
+/// The binary under test: the given one, or one built in the profile of the Rust tests: their build has
+/// left most of it done, and its assertions and overflow checks are on.
+pub(crate) fn diwan_binary(workspace: &Workspace, options: &Options) -> anyhow::Result<PathBuf> {
+    if let Some(binary) = &options.binary {
+        return std::path::absolute(binary).context("cannot find the binary");
+    }
+    let built = cargo()
+        .args(["build", "--quiet", "--package", "diwan", "--profile", "test"])
+        .current_dir(&workspace.root)
+        .status()
+        .context("cannot run `cargo build`")?;
+    if !built.success() {
+        bail!("diwan does not build");
+    }
+    Ok(workspace.target.join("debug/diwan"))
+}
+
+/// A fresh, empty folder.
+fn fresh(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))
+}
+
+/// An environment for a command.
+type Environment = Vec<(&'static str, OsString)>;

@@ -1,0 +1,79 @@
+//! The workspace's own commands, the same for a person and for CI: `cargo xtask check`, `fix`, `test`, ...
+//!
+//! A developer tool: no part of the product may depend on it, and it knows the product only by its
+//! commands, its files and the workspace's manifest.
+
+mod differential;
+mod gates;
+mod interop;
+mod ports;
+mod process;
+mod rust_tests;
+mod tally;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "The workspace's own commands", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Every gate, changing nothing: format, lints, layers, docs, dependency audit, text
+    Check(gates::Args),
+    /// Check that every dependency points to a lower floor and that the pure crates stay pure
+    Layers,
+    /// Check licences, bans and sources of all dependencies against `deny.toml`
+    Audit(gates::audit::Args),
+    /// Check the text of all tracked files: no machine's own paths, no registry hosts, no stubs
+    Text,
+    /// Format everything and apply the lints' machine-made suggestions
+    Fix,
+    /// Run every test there is; the last line is `N passed, N failed, N skipped`
+    Test(test::Args),
+    /// Run real clients' programs against Diwan, or against a real ZooKeeper to prove the programs
+    Interop(interop::Args),
+    /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
+    #[command(hide = true)]
+    Control(interop::control::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `Ok(false)` means that the command has already told what is wrong.
+fn run(command: Command) -> anyhow::Result<bool> {
+    if let Command::Control(args) = command {
+        return interop::control::ask(&args);
+    }
+    process::kill_groups_on_signal()?;
+    let workspace = Workspace::load()?;
+    match command {
+        Command::Check(args) => Ok(gates::check(&workspace, &args)),
+        Command::Layers => Ok(gates::alone("layers", || gates::layers::run(&workspace))),
+        Command::Audit(args) => Ok(gates::alone("audit", || gates::audit::run(&workspace, &args))),
+        Command::Text => Ok(gates::alone("text", || gates::text::run(&workspace))),
+        Command::Fix => gates::fix::run(&workspace),
+        Command::Test(args) => test::run(&workspace, &args),
+        Command::Interop(args) => interop::run(&workspace, &args),
+        Command::Control(_) => unreachable!("answered above"),
+    }
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask test`: every test there is, and one line that counts them.
+
+use std::time::Instant;
+
+use anyhow::bail;
+
+use crate::differential;
+use crate::interop::{self, Flavor};
+use crate::rust_tests;
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// The name by which `--only` and `--require` know the tests of the Rust workspace.
+const RUST: &str = "rust";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only these: `rust`, `differential`, or names of interop suites
+    #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Leave out the suites that need other languages' runtimes
+    #[arg(long)]
+    no_interop: bool,
+    #[command(flatten)]
+    interop: interop::Options,
+}
+
+impl Args {
+    fn chosen(&self, suite: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == suite)
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
+    let mut known = interop::names(workspace)?;
+    known.push(RUST.into());
+    if differential::exists(workspace) {
+        known.push(differential::NAME.into());
+    }
+    if let Some(unknown) = args.only.iter().find(|name| !known.contains(name)) {
+        bail!("there is no suite `{unknown}`; there are: {}", known.join(", "));
+    }
+    let started = Instant::now();
+    let mut tally = missing(&known, args);
+    if args.chosen(RUST) {
+        tally.add(part("the Rust tests", || rust_tests::run(workspace)));
+    }
+    let suites = interop::names(workspace)?;
+    if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
+        tally.add(part("the interop suites", || {
+            interop::run_suites(workspace, Flavor::Diwan, &args.interop, |name| args.chosen(name))
+        }));
+    }
+    if !args.no_interop && differential::exists(workspace) && args.chosen(differential::NAME) {
+        tally.add(part("the differential test", || {
+            let mut tally = differential::run(workspace, &interop::diwan_binary(workspace, &args.interop)?)?;
+            if args.interop.requires(differential::NAME) {
+                tally.skips_fail();
+            }
+            Ok(tally)
+        }));
+    }
+    println!("== all in {:.0} s", started.elapsed().as_secs_f64());
+    tally.print();
+    Ok(tally.failed == 0)
+}
+
+/// A required suite that does not exist, or is not chosen, is a failure: a typing error must not pass.
+fn missing(known: &[String], args: &Args) -> Tally {
+    let mut tally = Tally::default();
+    for required in args.interop.required() {
+        if !known.contains(required) {
+            tally.fail(format!("{required}: required, but there is no such suite"));
+        } else if !args.chosen(required) || (args.no_interop && required != RUST) {
+            tally.fail(format!("{required}: required, but left out"));
+        }
+    }
+    tally
+}
+
+/// A part that cannot be run at all is one failure; the others still run.
+fn part(name: &str, run: impl FnOnce() -> anyhow::Result<Tally>) -> Tally {
+    let started = Instant::now();
+    println!("== {name}");
+    let tally = run().unwrap_or_else(|error| {
+        let mut tally = Tally::default();
+        tally.fail(format!("{name}: {error:#}"));
+        tally
+    });
+    println!("== {name}: {tally} in {:.0} s", started.elapsed().as_secs_f64());
+    tally
+}

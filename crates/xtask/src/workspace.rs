@@ -1,0 +1,73 @@
+//! The workspace as `cargo metadata` tells it: its root, its packages, the arrows between them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+/// The workspace's members (not their dependencies) and where they lie.
+#[derive(Deserialize)]
+pub(crate) struct Workspace {
+    #[serde(rename = "workspace_root")]
+    pub(crate) root: PathBuf,
+    #[serde(rename = "target_directory")]
+    pub(crate) target: PathBuf,
+    pub(crate) packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Absent for normal dependencies, else `dev` or `build`.
+    pub(crate) kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
+    pub(crate) src_path: PathBuf,
+}
+
+impl Workspace {
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let output = cargo()
+            .args(["metadata", "--format-version", "1", "--no-deps"])
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .context("cannot run `cargo metadata`")?;
+        if !output.status.success() {
+            bail!("`cargo metadata` failed ({})", output.status);
+        }
+        serde_json::from_slice(&output.stdout).context("cannot read the answer of `cargo metadata`")
+    }
+
+    pub(crate) fn package(&self, name: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.name == name)
+    }
+
+    /// Whether the named package has a binary of that name.
+    pub(crate) fn has_binary(&self, package: &str, binary: &str) -> bool {
+        self.package(package).is_some_and(|package| {
+            package
+                .targets
+                .iter()
+                .any(|target| target.name == binary && target.kind.iter().any(|k| k == "bin"))
+        })
+    }
+}
+
+/// The cargo that runs us, else the one on the path.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
