@@ -1,0 +1,77 @@
+//! The digest: a sum over all nodes and sessions, so that their order does not matter and a change costs only its
+//! own two terms.
+//!
+//! Two members that applied the same log have the same digest; it covers all that is replicated and nothing else.
+//! It is not the digest of ZooKeeper's own snapshots and logs.
+
+use jute::{SessionId, Zxid};
+use twox_hash::XxHash3_64;
+
+use crate::Session;
+use crate::node::Node;
+use crate::path::PathHash;
+
+/// A fixed room that numbers are laid into.
+struct Fields<const N: usize> {
+    bytes: [u8; N],
+    used: usize,
+}
+
+impl<const N: usize> Fields<N> {
+    const fn new() -> Self {
+        Self { bytes: [0; N], used: 0 }
+    }
+
+    #[inline]
+    fn put<const M: usize>(mut self, field: [u8; M]) -> Self {
+        self.bytes[self.used..self.used + M].copy_from_slice(&field);
+        self.used += M;
+        self
+    }
+
+    #[inline]
+    fn hash(self, seed: u64) -> u64 {
+        XxHash3_64::oneshot_with_seed(seed, &self.bytes)
+    }
+}
+
+/// A node's term. Its children are in it only by their count of creations: each has a term of its own.
+#[inline]
+pub(crate) fn of_node(path: PathHash, node: &Node, acl_digest: u64) -> u64 {
+    let stat = &node.stat;
+    let length = node.value.as_bytes().map_or(u32::MAX, |data| data.len() as u32);
+    Fields::<76>::new()
+        .put(acl_digest.to_le_bytes())
+        .put(stat.czxid.to_le_bytes())
+        .put(stat.mzxid.to_le_bytes())
+        .put(stat.pzxid.to_le_bytes())
+        .put(stat.ctime.to_le_bytes())
+        .put(stat.mtime.to_le_bytes())
+        .put(stat.owner.to_le_bytes())
+        .put(stat.version.to_le_bytes())
+        .put(stat.creations.to_le_bytes())
+        .put(stat.aversion.to_le_bytes())
+        .put(node.checksum.to_le_bytes())
+        .put(length.to_le_bytes())
+        .hash(path.0)
+}
+
+/// A session's term. Its ephemeral nodes name it themselves.
+pub(crate) fn of_session(session: &Session) -> u64 {
+    let SessionId(id) = session.id;
+    Fields::<32>::new()
+        .put(session.timeout_ms.to_le_bytes())
+        .put(session.generation.to_le_bytes())
+        .put(session.sequence.to_le_bytes())
+        .put(session.password)
+        .hash(id as u64)
+}
+
+/// The term of what there is only one of.
+pub(crate) fn of_rest(zxid: Zxid, feature_level: u32, config_version: i64) -> u64 {
+    Fields::<20>::new()
+        .put(zxid.0.to_le_bytes())
+        .put(config_version.to_le_bytes())
+        .put(feature_level.to_le_bytes())
+        .hash(0)
+}

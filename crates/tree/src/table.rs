@@ -1,0 +1,208 @@
+//! The one table from paths to slots: open addressing, in shards that grow one at a time and little by little, so
+//! that no growth is felt.
+//!
+//! An entry is 32 bits of the path's hash and the slot; whether the slot's path is really the one looked for, the
+//! caller tells. Within a shard an entry's home is proportional to its hash, so growing moves entries forward in
+//! order.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::arena::{NONE, Slot};
+use crate::path::PathHash;
+
+const SHARD_BITS: u32 = 10;
+
+/// An entry: the slot below, the hash above. A slot of [`NONE`] marks a free place.
+#[derive(Clone, Copy)]
+struct Entry(u64);
+
+impl Entry {
+    const FREE: Self = Self(NONE as u64);
+
+    const fn new(hash: u32, slot: Slot) -> Self {
+        Self((hash as u64) << 32 | slot as u64)
+    }
+
+    const fn slot(self) -> Slot {
+        self.0 as Slot
+    }
+
+    const fn hash(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    const fn is_free(self) -> bool {
+        self.slot() == NONE
+    }
+}
+
+#[derive(Clone, Default)]
+struct Shard {
+    places: Vec<Entry>,
+    len: usize,
+}
+
+impl Shard {
+    #[inline]
+    const fn home(&self, hash: u32) -> usize {
+        ((hash as u64 * self.places.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    const fn after(&self, place: usize) -> usize {
+        if place + 1 == self.places.len() { 0 } else { place + 1 }
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, mut is_it: impl FnMut(Slot) -> bool) -> Option<usize> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let mut place = self.home(hash);
+        loop {
+            let entry = self.places[place];
+            if entry.is_free() {
+                return None;
+            }
+            if entry.hash() == hash && is_it(entry.slot()) {
+                return Some(place);
+            }
+            place = self.after(place);
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        if (self.len + 1) * 5 > self.places.len() * 4 {
+            self.grow(self.len + 1);
+        }
+        self.place(entry);
+        self.len += 1;
+    }
+
+    fn place(&mut self, entry: Entry) {
+        let mut place = self.home(entry.hash());
+        while !self.places[place].is_free() {
+            place = self.after(place);
+        }
+        self.places[place] = entry;
+    }
+
+    /// Room for `needed` entries and a quarter more.
+    fn grow(&mut self, needed: usize) {
+        let capacity = (needed * 25 / 16).max(8);
+        let mut places = Vec::with_capacity(capacity);
+        places.resize(capacity, Entry::FREE);
+        let old = core::mem::replace(&mut self.places, places);
+        for entry in old {
+            if !entry.is_free() {
+                self.place(entry);
+            }
+        }
+    }
+
+    /// Frees a place and moves up what had to step aside for it.
+    fn remove_at(&mut self, mut hole: usize) {
+        let mut place = hole;
+        loop {
+            place = self.after(place);
+            let entry = self.places[place];
+            if entry.is_free() {
+                break;
+            }
+            let home = self.home(entry.hash());
+            // It may move to the hole unless its home lies behind the hole, seen around the ring.
+            let stays =
+                if hole <= place { hole < home && home <= place } else { hole < home || home <= place };
+            if !stays {
+                self.places[hole] = entry;
+                hole = place;
+            }
+        }
+        self.places[hole] = Entry::FREE;
+        self.len -= 1;
+    }
+}
+
+/// The table.
+pub(crate) struct Table {
+    shards: Vec<Shard>,
+}
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        let mut shards = Vec::new();
+        shards.resize(1 << SHARD_BITS, Shard::default());
+        Self { shards }
+    }
+
+    #[inline]
+    const fn split(hash: PathHash) -> (usize, u32) {
+        ((hash.0 >> (64 - SHARD_BITS)) as usize, hash.0 as u32)
+    }
+
+    /// Finds the slot of that hash for which `is_it` holds.
+    #[inline]
+    pub(crate) fn find(&self, hash: PathHash, is_it: impl FnMut(Slot) -> bool) -> Option<Slot> {
+        let (shard, hash) = Self::split(hash);
+        let shard = &self.shards[shard];
+        shard.find(hash, is_it).map(|place| shard.places[place].slot())
+    }
+
+    pub(crate) fn insert(&mut self, hash: PathHash, slot: Slot) {
+        let (shard, hash) = Self::split(hash);
+        self.shards[shard].insert(Entry::new(hash, slot));
+    }
+
+    pub(crate) fn remove(&mut self, hash: PathHash, slot: Slot) {
+        let (shard, hash) = Self::split(hash);
+        let shard = &mut self.shards[shard];
+        let place = shard.find(hash, |found| found == slot).expect("a node that is removed is in the table");
+        shard.remove_at(place);
+    }
+
+    /// Makes room once for all of these, so that loading does not grow shard by shard.
+    pub(crate) fn reserve_for(&mut self, hashes: impl Iterator<Item = PathHash>) {
+        let mut counts = vec![0_usize; self.shards.len()];
+        for hash in hashes {
+            counts[Self::split(hash).0] += 1;
+        }
+        for (shard, count) in self.shards.iter_mut().zip(counts) {
+            if count > 0 {
+                shard.grow(shard.len + count);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sequence of numbers that look random, the same each time.
+    fn scramble(number: u64) -> u64 {
+        (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    #[test]
+    fn what_went_in_is_found_until_it_is_removed() {
+        let mut table = Table::new();
+        // Few distinct hashes in one shard: long runs, many collisions, wrap-around.
+        let hash = |slot: Slot| PathHash(scramble(u64::from(slot) / 3) & 0xffff_ffff);
+        for slot in 0..3000 {
+            table.insert(hash(slot), slot);
+        }
+        for round in 0..3000 {
+            let slot = (scramble(round) % 3000) as Slot;
+            if table.find(hash(slot), |found| found == slot).is_some() {
+                table.remove(hash(slot), slot);
+                assert_eq!(table.find(hash(slot), |found| found == slot), None);
+            } else {
+                table.insert(hash(slot), slot);
+            }
+        }
+        let left = (0..3000).filter(|&slot| table.find(hash(slot), |found| found == slot).is_some()).count();
+        assert_eq!(left, table.shards[0].len);
+        assert_eq!(left, table.shards[0].places.iter().filter(|entry| !entry.is_free()).count());
+    }
+}
