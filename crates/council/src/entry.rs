@@ -1,0 +1,110 @@
+//! What the log holds, free of the engine's types.
+
+use bytes::Bytes;
+use raft::eraftpb;
+
+/// What an entry is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A batch of commands, or nothing (a new leader's first entry).
+    Normal,
+    /// A step of a membership change.
+    Membership,
+}
+
+/// One entry of the replicated log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place, counted from 1.
+    pub index: u64,
+    /// The term of the leader that proposed it.
+    pub term: u64,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Its content.
+    pub data: Bytes,
+}
+
+/// What a member must never forget: its term, its vote, and (as a hint) how far the log was committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HardState {
+    /// The latest term seen.
+    pub term: u64,
+    /// Whom this member voted for in that term, or 0.
+    pub vote: u64,
+    /// The highest index known to be committed.
+    pub commit: u64,
+}
+
+/// Who votes and who only listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Membership {
+    /// Members that vote.
+    pub voters: Vec<u64>,
+    /// Members that only learn.
+    pub learners: Vec<u64>,
+    /// While a change is under way: the voters before it.
+    pub voters_outgoing: Vec<u64>,
+    /// While a change is under way: voters that become learners at its end.
+    pub learners_next: Vec<u64>,
+    /// Whether the change ends by itself.
+    pub auto_leave: bool,
+}
+
+impl Membership {
+    /// An ensemble of one.
+    #[must_use]
+    pub fn alone(voter: u64) -> Self {
+        Self { voters: vec![voter], ..Self::default() }
+    }
+}
+
+impl Entry {
+    pub(crate) fn to_engine(&self) -> eraftpb::Entry {
+        let mut entry = eraftpb::Entry {
+            index: self.index,
+            term: self.term,
+            data: self.data.clone(),
+            ..Default::default()
+        };
+        entry.set_entry_type(match self.kind {
+            EntryKind::Normal => eraftpb::EntryType::EntryNormal,
+            EntryKind::Membership => eraftpb::EntryType::EntryConfChangeV2,
+        });
+        entry
+    }
+
+    pub(crate) fn from_engine(entry: &eraftpb::Entry) -> Self {
+        Self {
+            index: entry.index,
+            term: entry.term,
+            kind: match entry.get_entry_type() {
+                eraftpb::EntryType::EntryNormal => EntryKind::Normal,
+                _ => EntryKind::Membership,
+            },
+            data: entry.data.clone(),
+        }
+    }
+}
+
+impl HardState {
+    pub(crate) fn to_engine(self) -> eraftpb::HardState {
+        eraftpb::HardState { term: self.term, vote: self.vote, commit: self.commit, ..Default::default() }
+    }
+
+    pub(crate) const fn from_engine(state: &eraftpb::HardState) -> Self {
+        Self { term: state.term, vote: state.vote, commit: state.commit }
+    }
+}
+
+impl Membership {
+    pub(crate) fn to_engine(&self) -> eraftpb::ConfState {
+        let mut state = eraftpb::ConfState::default();
+        state.voters.clone_from(&self.voters);
+        state.learners.clone_from(&self.learners);
+        state.voters_outgoing.clone_from(&self.voters_outgoing);
+        state.learners_next.clone_from(&self.learners_next);
+        state.auto_leave = self.auto_leave;
+        state
+    }
+}

@@ -1,0 +1,177 @@
+//! The part of the log that the engine reads: kept in memory from a first index on.
+
+use std::collections::VecDeque;
+
+use raft::eraftpb;
+use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
+
+use crate::{Entry, HardState, Membership};
+
+/// What the journal knew when the member started.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// The last hard state that was durable.
+    pub hard_state: HardState,
+    /// The membership at the snapshot.
+    pub membership: Membership,
+    /// The index that the snapshot covers; 0 for a member that has none yet.
+    pub snapshot_index: u64,
+    /// The term of that index.
+    pub snapshot_term: u64,
+    /// The entries behind it, without a gap.
+    pub entries: Vec<Entry>,
+}
+
+/// The engine's view of the log. It holds what is not compacted; older entries are in the snapshot.
+#[derive(Debug)]
+pub(crate) struct Window {
+    hard_state: HardState,
+    membership: Membership,
+    /// The last index that was compacted away, and its term.
+    compacted: (u64, u64),
+    entries: VecDeque<eraftpb::Entry>,
+}
+
+impl Window {
+    pub(crate) fn new(recovered: &Recovered) -> Self {
+        let compacted = (recovered.snapshot_index, recovered.snapshot_term);
+        for (entry, index) in recovered.entries.iter().zip(compacted.0 + 1..) {
+            assert_eq!(entry.index, index, "the journal handed over a log with a gap");
+        }
+        Self {
+            hard_state: recovered.hard_state,
+            membership: recovered.membership.clone(),
+            compacted,
+            entries: recovered.entries.iter().map(Entry::to_engine).collect(),
+        }
+    }
+
+    /// Takes in entries that the engine asks to persist; the first may overwrite a suffix.
+    pub(crate) fn append(&mut self, entries: &[eraftpb::Entry]) {
+        let Some(first) = entries.first() else { return };
+        let keep = first.index.checked_sub(self.compacted.0 + 1);
+        let keep = keep.expect("the engine overwrites what was compacted away") as usize;
+        assert!(keep <= self.entries.len(), "the engine appends behind a gap");
+        self.entries.truncate(keep);
+        self.entries.extend(entries.iter().cloned());
+    }
+
+    /// Forgets entries up to `index`, which a snapshot covers or which is applied and need not be sent to anyone.
+    pub(crate) fn compact(&mut self, index: u64) {
+        let index = index.min(self.last());
+        while let Some(entry) = self.entries.front() {
+            if entry.index > index {
+                break;
+            }
+            self.compacted = (entry.index, entry.term);
+            self.entries.pop_front();
+        }
+    }
+
+    fn last(&self) -> u64 {
+        self.compacted.0 + self.entries.len() as u64
+    }
+
+    fn at(&self, index: u64) -> Option<&eraftpb::Entry> {
+        self.entries.get(usize::try_from(index.checked_sub(self.compacted.0 + 1)?).ok()?)
+    }
+}
+
+impl Storage for Window {
+    fn initial_state(&self) -> raft::Result<RaftState> {
+        Ok(RaftState::new(self.hard_state.to_engine(), self.membership.to_engine()))
+    }
+
+    fn entries(
+        &self,
+        low: u64,
+        high: u64,
+        max_size: impl Into<Option<u64>>,
+        _context: GetEntriesContext,
+    ) -> raft::Result<Vec<eraftpb::Entry>> {
+        if low <= self.compacted.0 {
+            return Err(Error::Store(StorageError::Compacted));
+        }
+        let max_size = max_size.into().unwrap_or(u64::MAX);
+        let mut size = 0;
+        let mut entries =
+            Vec::with_capacity(usize::try_from(high.saturating_sub(low)).unwrap_or(0).min(1024));
+        for index in low..high {
+            let Some(entry) = self.at(index) else { return Err(Error::Store(StorageError::Unavailable)) };
+            size += entry.data.len() as u64;
+            if size > max_size && !entries.is_empty() {
+                break;
+            }
+            entries.push(entry.clone());
+        }
+        Ok(entries)
+    }
+
+    fn term(&self, index: u64) -> raft::Result<u64> {
+        if index == self.compacted.0 {
+            return Ok(self.compacted.1);
+        }
+        if index < self.compacted.0 {
+            return Err(Error::Store(StorageError::Compacted));
+        }
+        self.at(index).map(|entry| entry.term).ok_or(Error::Store(StorageError::Unavailable))
+    }
+
+    fn first_index(&self) -> raft::Result<u64> {
+        Ok(self.compacted.0 + 1)
+    }
+
+    fn last_index(&self) -> raft::Result<u64> {
+        Ok(self.last())
+    }
+
+    fn snapshot(&self, _request_index: u64, _to: u64) -> raft::Result<eraftpb::Snapshot> {
+        Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::EntryKind;
+
+    fn window(indices: std::ops::RangeInclusive<u64>) -> Window {
+        let entry =
+            |index| Entry { index, term: 7, kind: EntryKind::Normal, data: Bytes::from_static(b"xx") };
+        Window::new(&Recovered {
+            hard_state: HardState::default(),
+            membership: Membership::alone(1),
+            snapshot_index: indices.start() - 1,
+            snapshot_term: 3,
+            entries: indices.map(entry).collect(),
+        })
+    }
+
+    #[test]
+    fn what_is_compacted_is_gone_but_its_last_term_is_kept() {
+        let mut window = window(11..=20);
+        assert_eq!(window.term(10).unwrap(), 3);
+        window.compact(15);
+        assert_eq!((window.first_index().unwrap(), window.last_index().unwrap()), (16, 20));
+        assert_eq!(window.term(15).unwrap(), 7);
+        assert!(window.term(14).is_err());
+        assert!(window.entries(15, 17, None, GetEntriesContext::empty(false)).is_err());
+    }
+
+    #[test]
+    fn a_read_is_bounded_in_bytes_but_gives_one_entry_at_least() {
+        let window = window(11..=20);
+        let read = |max| window.entries(11, 21, max, GetEntriesContext::empty(false)).unwrap().len();
+        assert_eq!((read(Some(0)), read(Some(5)), read(None)), (1, 2, 10));
+    }
+
+    #[test]
+    fn an_append_overwrites_the_suffix() {
+        let mut window = window(11..=20);
+        window.append(&[eraftpb::Entry { index: 14, term: 9, ..Default::default() }]);
+        assert_eq!(window.last_index().unwrap(), 14);
+        assert_eq!((window.term(13).unwrap(), window.term(14).unwrap()), (7, 9));
+    }
+}

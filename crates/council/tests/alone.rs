@@ -1,0 +1,106 @@
+//! An ensemble of one: what its council asks to persist, and what it withholds until that is durable.
+
+use bytes::Bytes;
+use council::{Config, Council, Entry, HardState, MemberId, Membership, Persist, Recovered, Role};
+
+fn fresh() -> Recovered {
+    Recovered {
+        hard_state: HardState::default(),
+        membership: Membership::alone(1),
+        snapshot_index: 0,
+        snapshot_term: 0,
+        entries: Vec::new(),
+    }
+}
+
+/// Takes turns until there is nothing to do; gives what is to be persisted and what was committed meanwhile.
+fn turns(council: &mut Council) -> (Vec<Persist>, Vec<Entry>) {
+    let (mut persists, mut committed) = (Vec::new(), Vec::new());
+    while let Some(ready) = council.ready() {
+        persists.extend(ready.persist);
+        if let Some(last) = ready.committed.last() {
+            council.applied(last.index);
+        }
+        committed.extend(ready.committed);
+    }
+    (persists, committed)
+}
+
+fn leader(recovered: &Recovered, applied: u64) -> (Council, Vec<Persist>) {
+    let mut council = Council::new(&Config::new(MemberId(1), 7), recovered, applied);
+    council.campaign();
+    let (persists, _) = turns(&mut council);
+    (council, persists)
+}
+
+#[test]
+fn it_leads_at_once_and_persists_its_vote_first() {
+    let (council, persists) = leader(&fresh(), 0);
+    assert_eq!(council.role(), Role::Leader);
+    let voted = persists.iter().filter_map(|persist| persist.hard_state).next().unwrap();
+    assert_eq!((voted.term, voted.vote), (1, 1));
+}
+
+#[test]
+fn nothing_is_committed_before_it_is_durable() {
+    let (mut council, persists) = leader(&fresh(), 0);
+    council.persisted(persists.last().unwrap().number);
+    let (_, committed) = turns(&mut council);
+    assert_eq!(committed.len(), 1, "the leader's own first entry");
+    council.propose(vec![Bytes::from_static(b"a"), Bytes::from_static(b"b")]).unwrap();
+    let (persists, committed) = turns(&mut council);
+    assert_eq!(persists.len(), 1, "both entries in one turn");
+    assert!(committed.is_empty());
+    council.persisted(persists[0].number);
+    let (_, committed) = turns(&mut council);
+    let data: Vec<_> = committed.iter().map(|entry| entry.data.as_ref()).collect();
+    assert_eq!(data, [b"a", b"b"]);
+}
+
+#[test]
+fn turns_overlap_with_the_disk_and_are_answered_in_order() {
+    let (mut council, persists) = leader(&fresh(), 0);
+    council.persisted(persists.last().unwrap().number);
+    turns(&mut council);
+    council.propose(vec![Bytes::from_static(b"a")]).unwrap();
+    let (first, _) = turns(&mut council);
+    council.propose(vec![Bytes::from_static(b"b")]).unwrap();
+    let (second, _) = turns(&mut council);
+    assert_eq!(council.persisting(), 2);
+    council.persisted(first[0].number);
+    let (_, committed) = turns(&mut council);
+    assert_eq!(committed.len(), 1);
+    council.persisted(second[0].number);
+    let (_, committed) = turns(&mut council);
+    assert_eq!(committed.len(), 1);
+    assert_eq!(committed[0].data.as_ref(), b"b");
+}
+
+#[test]
+fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
+    let (mut council, mut log) = leader(&fresh(), 0);
+    council.persisted(log.last().unwrap().number);
+    turns(&mut council);
+    council.propose(vec![Bytes::from_static(b"kept")]).unwrap();
+    log.extend(turns(&mut council).0);
+    // The crash comes after the flush and before anyone heard of it.
+    let recovered = Recovered {
+        hard_state: log.iter().rev().find_map(|persist| persist.hard_state).unwrap(),
+        entries: log.iter().flat_map(|persist| persist.entries.clone()).collect(),
+        ..fresh()
+    };
+    let (mut council, persists) = leader(&recovered, 0);
+    council.persisted(persists.last().unwrap().number);
+    let (_, committed) = turns(&mut council);
+    assert!(committed.iter().any(|entry| entry.data.as_ref() == b"kept"));
+    assert!(council.term() > recovered.hard_state.term);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_life() {
+    let life = || {
+        let (council, persists) = leader(&fresh(), 0);
+        format!("{:?} {}", persists, council.term())
+    };
+    assert_eq!(life(), life());
+}

@@ -1,0 +1,86 @@
+//! Scheme `digest`: a client shows `user:password`, the server keeps `user:base64(hash(user:password))`.
+//!
+//! Never fails: a wrong password makes an identity that matches nothing, as in ZooKeeper.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::Digest;
+
+/// The hash functions that `DigestAuthenticationProvider.digestAlg` may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DigestAlgorithm {
+    /// `MD5`.
+    Md5,
+    /// `SHA1`, ZooKeeper's default.
+    #[default]
+    Sha1,
+    /// `SHA-224`.
+    Sha224,
+    /// `SHA-256`.
+    Sha256,
+    /// `SHA-384`.
+    Sha384,
+    /// `SHA-512`.
+    Sha512,
+    /// `SHA3-256`.
+    Sha3_256,
+}
+
+impl DigestAlgorithm {
+    /// The function that Java knows under this name, if it is one of ours.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "MD5" => Self::Md5,
+            "SHA" | "SHA1" | "SHA-1" => Self::Sha1,
+            "SHA-224" | "SHA224" => Self::Sha224,
+            "SHA-256" | "SHA256" => Self::Sha256,
+            "SHA-384" | "SHA384" => Self::Sha384,
+            "SHA-512" | "SHA512" => Self::Sha512,
+            "SHA3-256" => Self::Sha3_256,
+            _ => return None,
+        })
+    }
+
+    fn hash_base64(self, bytes: &[u8]) -> String {
+        match self {
+            Self::Md5 => STANDARD.encode(md5::Md5::digest(bytes)),
+            Self::Sha1 => STANDARD.encode(sha1::Sha1::digest(bytes)),
+            Self::Sha224 => STANDARD.encode(sha2::Sha224::digest(bytes)),
+            Self::Sha256 => STANDARD.encode(sha2::Sha256::digest(bytes)),
+            Self::Sha384 => STANDARD.encode(sha2::Sha384::digest(bytes)),
+            Self::Sha512 => STANDARD.encode(sha2::Sha512::digest(bytes)),
+            Self::Sha3_256 => STANDARD.encode(sha3::Sha3_256::digest(bytes)),
+        }
+    }
+}
+
+/// The id that `user:password` stands for. Without a colon the whole is both.
+#[must_use]
+pub fn digest_id(algorithm: DigestAlgorithm, credentials: &[u8]) -> String {
+    let text = String::from_utf8_lossy(credentials);
+    let user = text.split_once(':').map_or(&*text, |(user, _)| user);
+    format!("{user}:{}", algorithm.hash_base64(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_is_the_one_that_zookeeper_documents() {
+        assert_eq!(digest_id(DigestAlgorithm::Sha1, b"super:test"), "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+        assert_eq!(digest_id(DigestAlgorithm::Sha1, b""), ":2jmj7l5rSw0yVb/vlWAYkK/YBwk=");
+        assert_eq!(digest_id(DigestAlgorithm::Md5, b"a"), "a:DMF1ucDxtqgxw5niaXcmYQ==");
+    }
+
+    #[test]
+    fn the_password_may_hold_colons_and_bad_text() {
+        assert!(digest_id(DigestAlgorithm::Sha256, b"u:p:q").starts_with("u:"));
+        assert!(digest_id(DigestAlgorithm::Sha512, &[0xff, b':', 1]).starts_with('\u{fffd}'));
+        assert_eq!(
+            digest_id(DigestAlgorithm::Sha3_256, b""),
+            ":p//G+L8e12ZRwUdWoGHWYvWA/03kO0n6gtgKS4D4Q0o="
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! What the connections of a shard share, and the few steps that all their parts take: queueing a reply,
+//! releasing what has become ready, pausing, closing.
+
+use std::collections::BTreeMap;
+
+use jute::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, SessionId, Zxid};
+use sha2::{Digest, Sha256};
+use tree::{Identities, Tree};
+
+use crate::config::FrontConfig;
+use crate::connection::{ConnId, Connection, Stage};
+use crate::event::{CloseReason, FrontEvent};
+use crate::history::History;
+use crate::message::ToCore;
+use crate::output::BufferPool;
+use crate::read::Asker;
+use crate::replies::{Answered, QueuePool, Reply, Slot, put};
+use crate::stats::{FrontStats, operation_index, short_name};
+use crate::time::Now;
+use crate::watch::WatchTable;
+
+/// What the connections of a shard share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) config: FrontConfig,
+    pub(crate) shard: u16,
+    pub(crate) now: Now,
+    /// The last transaction that the stream or the tree has shown.
+    pub(crate) applied: Zxid,
+    pub(crate) writable: bool,
+    pub(crate) watches: WatchTable,
+    pub(crate) history: History,
+    /// The living connection of each session of this shard.
+    pub(crate) sessions: BTreeMap<SessionId, ConnId>,
+    pub(crate) to_core: Vec<ToCore>,
+    pub(crate) events: Vec<FrontEvent>,
+    pub(crate) dirty: Vec<ConnId>,
+    pub(crate) paused: Vec<ConnId>,
+    pub(crate) buffers: BufferPool,
+    pub(crate) queues: QueuePool,
+    pub(crate) stats: FrontStats,
+    /// Reused for each change: the connections to tell, and the frame to tell them.
+    pub(crate) told: Vec<u32>,
+    pub(crate) event_frame: Vec<u8>,
+    nonces: u64,
+}
+
+impl Common {
+    pub(crate) fn new(config: FrontConfig, shard: u16) -> Self {
+        let seed = config.seed.first_chunk::<8>().copied().unwrap_or_default();
+        Self {
+            watches: WatchTable::new(u64::from_le_bytes(seed)),
+            history: History::new(config.history_bytes_max),
+            config,
+            shard,
+            now: Now::default(),
+            applied: Zxid(0),
+            writable: true,
+            sessions: BTreeMap::new(),
+            to_core: Vec::new(),
+            events: Vec::new(),
+            dirty: Vec::new(),
+            paused: Vec::new(),
+            buffers: BufferPool::default(),
+            queues: QueuePool::default(),
+            stats: FrontStats::default(),
+            told: Vec::new(),
+            event_frame: Vec::new(),
+            nonces: 0,
+        }
+    }
+
+    /// Takes note of the time and of how far the tree has come.
+    pub(crate) fn observe(&mut self, tree: &Tree, now: Now) {
+        self.now = now;
+        self.advance(tree.last_zxid());
+        self.history.start(tree.last_zxid());
+    }
+
+    pub(crate) fn advance(&mut self, zxid: Zxid) {
+        self.applied = self.applied.max(zxid);
+    }
+
+    pub(crate) fn asker<'c>(&self, connection: &'c Connection) -> Asker<'c> {
+        asker(&self.config, connection.session, connection.identities.identities())
+    }
+
+    /// Bytes that nobody can guess, different each time.
+    pub(crate) fn entropy(&mut self) -> [u8; 32] {
+        self.nonces += 1;
+        let mut hash = Sha256::new();
+        hash.update(self.config.seed);
+        hash.update(self.shard.to_le_bytes());
+        hash.update(self.nonces.to_le_bytes());
+        hash.finalize().into()
+    }
+
+    /// Says that there is something new to send, once until the driver has looked.
+    pub(crate) fn touch(&mut self, connection: &mut Connection) {
+        if !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push(connection.id);
+        }
+    }
+
+    /// Answers now if nothing is owed before it, else in its turn.
+    pub(crate) fn reply(&mut self, connection: &mut Connection, reply: Reply) {
+        if reply.close.is_some() {
+            connection.stage = Stage::Ending;
+        }
+        let received_us = self.now.mono_us;
+        if connection.slots.is_empty() {
+            self.put_reply(connection, reply, received_us);
+        } else {
+            let slot = Slot::Ready { reply: Box::new(reply), received_us };
+            self.queues.push(&mut connection.slots, slot);
+        }
+    }
+
+    /// Answers with an error and no body.
+    pub(crate) fn refuse(&mut self, connection: &mut Connection, xid: i32, opcode: OpCode, error: ErrorCode) {
+        self.reply(connection, Reply::of_error(xid, Some(opcode), error.code()));
+    }
+
+    fn put_reply(&mut self, connection: &mut Connection, reply: Reply, received_us: u64) {
+        let zxid = reply.zxid.unwrap_or(self.applied.0);
+        let header = ReplyHeader { xid: reply.xid, zxid, err: reply.error };
+        put(connection.output.buffer(&mut self.buffers), header, &reply.body);
+        let Reply { xid, operation, close, .. } = reply;
+        self.answered(connection, Answered { xid, zxid, operation, close }, received_us);
+    }
+
+    /// Counts a reply that is in the output now, and closes behind it if it is to be the last.
+    pub(crate) fn answered(&mut self, connection: &mut Connection, answered: Answered, received_us: u64) {
+        let latency_us = self.now.mono_us.saturating_sub(received_us);
+        let mut name = "NA";
+        if let Some(opcode) = answered.operation {
+            name = short_name(opcode);
+            if let Some(count) = self.stats.operations.get_mut(operation_index(opcode)) {
+                *count += 1;
+            }
+            // A session's beginning takes the time of the handshake, which no client counts among its requests.
+            if opcode != OpCode::CreateSession
+                && let Some(histogram) = self.stats.latencies.get_mut(operation_index(opcode))
+            {
+                histogram.record(latency_us);
+            }
+        }
+        connection.stats.answer(name, answered.xid, answered.zxid, latency_us, self.now);
+        self.sent(connection);
+        if let Some(reason) = answered.close {
+            self.close(connection, reason, true);
+        }
+    }
+
+    /// Counts one more frame in the output.
+    pub(crate) fn sent(&mut self, connection: &mut Connection) {
+        connection.stats.sent += 1;
+        self.stats.packets_sent += 1;
+        // Without its length field, as ZooKeeper counts.
+        self.stats.responses.record(connection.output.newly_written().saturating_sub(FRAME_HEADER));
+        self.touch(connection);
+    }
+
+    /// Puts everything in the output that no longer waits for something before it.
+    pub(crate) fn release(&mut self, connection: &mut Connection, tree: &Tree) {
+        while connection.slots.front().is_some_and(|slot| !slot.is_waiting()) {
+            let Some(slot) = connection.slots.pop_front() else { break };
+            match slot {
+                Slot::Ready { reply, received_us } => self.put_reply(connection, *reply, received_us),
+                Slot::Done { frame, answered, received_us } => {
+                    connection.output.buffer(&mut self.buffers).extend_from_slice(&frame);
+                    self.answered(connection, answered, received_us);
+                }
+                Slot::Event { frame } => {
+                    connection.output.buffer(&mut self.buffers).extend_from_slice(&frame);
+                    self.sent(connection);
+                }
+                Slot::Local { xid, operation, body, received_us } => {
+                    self.stats.in_flight_bytes -= body.len();
+                    self.local(connection, operation, xid, &body, tree, received_us);
+                }
+                Slot::Write { .. } | Slot::Read { .. } => {}
+            }
+            if connection.stage == Stage::Closing {
+                return;
+            }
+        }
+        self.queues.reclaim(&mut connection.slots);
+    }
+
+    /// Whether the connection must wait before more of its requests are looked at.
+    ///
+    /// ZooKeeper pauses whoever already waits once too many requests wait in all. Besides that, who does not read
+    /// must not ask for more.
+    pub(crate) fn must_pause(&self, connection: &Connection) -> bool {
+        if connection.output.len() >= self.config.output_bytes_max {
+            return true;
+        }
+        !connection.slots.is_empty()
+            && (connection.slots.len() > self.config.outstanding_max
+                || connection.waiting_reads >= self.config.waiting_reads_max
+                || self.stats.outstanding > self.config.outstanding_max
+                || self.stats.in_flight_bytes > self.config.in_flight_bytes_max)
+    }
+
+    pub(crate) fn pause(&mut self, connection: &mut Connection) {
+        if !connection.paused {
+            connection.paused = true;
+            self.stats.pauses += 1;
+            self.paused.push(connection.id);
+            self.events.push(FrontEvent::PauseReading(connection.id));
+        }
+    }
+
+    /// Ends a connection: it hears and says nothing any more, but for what is queued if `after_output`.
+    pub(crate) fn close(&mut self, connection: &mut Connection, reason: CloseReason, after_output: bool) {
+        if connection.stage == Stage::Closing {
+            return;
+        }
+        if let Some(count) = self.stats.connections_closed.get_mut(reason as usize) {
+            *count += 1;
+        }
+        self.detach(connection);
+        self.events.push(FrontEvent::Close { conn: connection.id, reason, after_output });
+        self.touch(connection);
+    }
+
+    /// Takes a connection out of everything that is shared.
+    pub(crate) fn detach(&mut self, connection: &mut Connection) {
+        if connection.stage == Stage::Closing {
+            return;
+        }
+        connection.stage = Stage::Closing;
+        self.watches.remove_connection(connection.id.slot);
+        while let Some(slot) = connection.slots.pop_front() {
+            self.forget(connection, &slot);
+        }
+        self.queues.reclaim(&mut connection.slots);
+        let session = connection.session;
+        if session != SessionId::NONE {
+            if self.sessions.get(&session) == Some(&connection.id) {
+                self.sessions.remove(&session);
+            }
+            let generation = connection.generation;
+            self.to_core.push(ToCore::Disconnected { conn: connection.id, session, generation });
+        }
+    }
+
+    /// Queues a request whose answer is not known yet.
+    pub(crate) fn enqueue(&mut self, connection: &mut Connection, slot: Slot) {
+        self.stats.outstanding += usize::from(slot.is_waiting());
+        self.stats.in_flight_bytes += slot.bytes();
+        connection.waiting_reads += u32::from(matches!(slot, Slot::Read { .. }));
+        self.queues.push(&mut connection.slots, slot);
+    }
+
+    /// A request that was queued is answered, or never will be.
+    pub(crate) fn forget(&mut self, connection: &mut Connection, slot: &Slot) {
+        self.stats.outstanding -= usize::from(slot.is_waiting());
+        self.stats.in_flight_bytes -= slot.bytes();
+        connection.waiting_reads -= u32::from(matches!(slot, Slot::Read { .. }));
+    }
+}
+
+/// Who asks, for a borrow of the connection's identities alone.
+pub(crate) fn asker<'c>(config: &FrontConfig, session: SessionId, identities: Identities<'c>) -> Asker<'c> {
+    Asker { session, identities, policy: config.policy }
+}

@@ -1,0 +1,207 @@
+//! A shard's connections as its driver sees them: bytes in, messages in, bytes out, messages out.
+
+use std::collections::VecDeque;
+
+use jute::Zxid;
+use tree::Tree;
+
+use crate::common::Common;
+use crate::config::FrontConfig;
+use crate::connection::{ConnId, Connection, Connections, Peer, Stage};
+use crate::event::{CloseReason, FrontEvent};
+use crate::limits::Admission;
+use crate::message::ToCore;
+use crate::stats::{ConnectionStats, FrontStats, LatencyHistogram};
+use crate::time::Now;
+
+/// All connections of one shard.
+///
+/// The driver holds a read guard on the tree, passes the core's stream to [`Front::deliver`] as far as it has come,
+/// and only then the bytes of its readable connections to [`Front::receive`]: so no read sees a state whose events
+/// have not been queued. Then, without the guard, it sends what [`Front::dirty`] names, passes [`Front::to_core`]
+/// on and does what [`Front::events`] says.
+#[derive(Debug)]
+pub struct Front {
+    pub(crate) connections: Connections,
+    pub(crate) common: Common,
+    pub(crate) round_ms: u64,
+    admission: Admission,
+    /// Connections that have yet to open a session, oldest first, with the time by which they must.
+    deadlines: VecDeque<(u64, ConnId)>,
+}
+
+impl Front {
+    /// The front of shard number `shard`, without connections.
+    #[must_use]
+    pub fn new(config: FrontConfig, shard: u16) -> Self {
+        Self {
+            admission: Admission::new(config.connections_max, config.connections_per_ip_max),
+            connections: Connections::default(),
+            common: Common::new(config, shard),
+            round_ms: 0,
+            deadlines: VecDeque::new(),
+        }
+    }
+
+    /// A new connection. One too many gets an id too, and is closed by the next event.
+    pub fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
+        self.common.now = now;
+        let admitted = self.admission.admit(peer.ip);
+        let config = &self.common.config;
+        let conn = self.connections.insert(|id| {
+            let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall_ms));
+            connection.identify(config);
+            connection
+        });
+        self.common.stats.connections_accepted += 1;
+        let Some(connection) = self.connections.get_mut(conn) else { return conn };
+        connection.counted = admitted;
+        if admitted {
+            let deadline = now.mono_ms() + u64::from(self.common.config.handshake_timeout_ms);
+            self.deadlines.push_back((deadline, conn));
+        } else {
+            self.common.stats.connections_refused += 1;
+            self.common.close(connection, CloseReason::ConnectionLimit, false);
+        }
+        conn
+    }
+
+    /// Bytes of one connection, in order, those that were not consumed before at their head. Says how many were
+    /// consumed; the rest is the driver's to keep until there is more, or until [`FrontEvent::ResumeReading`].
+    pub fn receive(&mut self, conn: ConnId, input: &[u8], tree: &Tree, now: Now) -> usize {
+        self.common.observe(tree, now);
+        let Some(connection) = self.connections.get_mut(conn) else { return input.len() };
+        let consumed = self.common.receive(connection, input, tree);
+        self.common.stats.bytes_received += consumed as u64;
+        consumed
+    }
+
+    /// The text that answers a four-letter word, in pieces if need be; with the `last`, the connection is closed.
+    pub fn word_reply(&mut self, conn: ConnId, text: &[u8], last: bool) {
+        let Some(connection) = self.connections.get_mut(conn) else { return };
+        connection.output.buffer(&mut self.common.buffers).extend_from_slice(text);
+        self.common.touch(connection);
+        if last {
+            self.common.stats.packets_sent += 1;
+            self.common.close(connection, CloseReason::InfoProbe, true);
+        }
+    }
+
+    /// The bytes that wait to be sent to a connection.
+    #[must_use]
+    pub fn output(&self, conn: ConnId) -> &[u8] {
+        self.connections.get(conn).map_or(&[], |connection| connection.output.pending())
+    }
+
+    /// The first `count` of those bytes have been handed to the socket.
+    pub fn sent(&mut self, conn: ConnId, count: usize) {
+        let Some(connection) = self.connections.get_mut(conn) else { return };
+        connection.output.sent(count, &mut self.common.buffers);
+        self.common.stats.bytes_sent += count as u64;
+    }
+
+    /// Connections with bytes to send that were not there when they were last named here. What a socket did not
+    /// take then is the driver's to remember.
+    pub fn dirty(&mut self) -> impl Iterator<Item = ConnId> + '_ {
+        for conn in &self.common.dirty {
+            if let Some(connection) = self.connections.get_mut(*conn) {
+                connection.dirty = false;
+            }
+        }
+        self.common.dirty.drain(..)
+    }
+
+    /// Messages for the core, to be drained and sent in this order.
+    pub fn to_core(&mut self) -> &mut Vec<ToCore> {
+        &mut self.common.to_core
+    }
+
+    /// What the driver is to do, in this order. Call it after sending too: a client that has read may go on.
+    pub fn events(&mut self) -> impl Iterator<Item = FrontEvent> + '_ {
+        self.resume();
+        self.common.events.drain(..)
+    }
+
+    /// The socket is gone, by whosever doing. The connection is forgotten.
+    pub fn disconnected(&mut self, conn: ConnId) {
+        let Some(mut connection) = self.connections.remove(conn) else { return };
+        self.common.detach(&mut connection);
+        let rest = connection.output.len();
+        connection.output.sent(rest, &mut self.common.buffers);
+        if connection.counted {
+            self.admission.release(connection.peer.ip);
+        }
+    }
+
+    /// Time passes: closes connections that have not opened a session in time. To be called every now and then.
+    pub fn tick(&mut self, now: Now) {
+        self.common.now = now;
+        while let Some((deadline, conn)) = self.deadlines.front().copied() {
+            if deadline > now.mono_ms() {
+                break;
+            }
+            self.deadlines.pop_front();
+            if let Some(connection) = self.connections.get_mut(conn)
+                && connection.stage == Stage::Fresh
+            {
+                self.common.close(connection, CloseReason::HandshakeTimeout, false);
+            }
+        }
+    }
+
+    /// Counters and sizes as of now.
+    #[must_use]
+    pub fn stats(&self) -> FrontStats {
+        let common = &self.common;
+        let mut stats = common.stats.clone();
+        let counts = common.watches.counts();
+        stats.connections = self.connections.len();
+        stats.sessions = common.sessions.len();
+        stats.watch_count = counts.data + counts.child;
+        stats.watched_paths = common.watches.path_count();
+        stats.watch_bytes = common.watches.bytes();
+        stats.history_bytes = common.history.bytes();
+        stats
+    }
+
+    /// Sets the counters to 0 that the word `srst` resets: packets and latencies.
+    pub fn reset_stats(&mut self) {
+        let stats = &mut self.common.stats;
+        stats.packets_received = 0;
+        stats.packets_sent = 0;
+        stats.responses = Default::default();
+        stats.latencies.fill(LatencyHistogram::default());
+    }
+
+    /// Sets the counters of every connection to 0, as the word `crst` does.
+    pub fn reset_connection_stats(&mut self) {
+        for connection in self.connections.iter_mut() {
+            connection.stats.reset();
+        }
+    }
+
+    /// The last transaction that this shard has seen.
+    #[must_use]
+    pub const fn applied(&self) -> Zxid {
+        self.common.applied
+    }
+
+    /// Lets connections go on that need be paused no longer.
+    fn resume(&mut self) {
+        let (connections, common) = (&mut self.connections, &mut self.common);
+        let mut paused = core::mem::take(&mut common.paused);
+        paused.retain(|conn| {
+            let Some(connection) = connections.get_mut(*conn) else { return false };
+            if connection.stage != Stage::Live {
+                return false;
+            }
+            if common.must_pause(connection) {
+                return true;
+            }
+            connection.paused = false;
+            common.events.push(FrontEvent::ResumeReading(*conn));
+            false
+        });
+        common.paused = paused;
+    }
+}

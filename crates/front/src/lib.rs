@@ -1,0 +1,51 @@
+//! The front of a server: client connections from the first byte to the last, without a socket.
+//!
+//! Bytes go in and come out; between them are the handshake, the order of replies, watches, authentication and every
+//! limit that a client can run into. Writes go to the core as commands and come back through its stream; reads are
+//! answered from the tree at once, or by the core when they must wait. One [`Front`] serves the connections of one
+//! thread.
+//!
+//! Invariants:
+//! - Replies come in the order of requests; nothing overtakes, neither a ping nor an authentication.
+//! - An event is queued before any reply that may show its cause, and behind the reply that left its watch.
+//! - Everything that a client can make grow has a limit with a name in [`FrontConfig`].
+//!
+//! # Not done, and what that costs
+//! GSSAPI (Kerberos), schemes `key` and pluggable ones: a client that shows such an identity fails to authenticate.
+//! Read-only mode, local sessions and their upgrade, connection tokens with weights, and probabilistic throttling
+//! of requests are not here either. A connection keeps no serialised replies between reads: each is encoded anew.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+pub mod auth;
+mod common;
+mod config;
+mod connection;
+mod deliver;
+mod event;
+mod front;
+mod handshake;
+mod hash;
+mod history;
+mod limits;
+mod listing;
+mod message;
+mod output;
+pub mod read;
+mod replies;
+mod request;
+mod stats;
+mod time;
+mod watch;
+mod words;
+mod write;
+
+pub use config::{AuthConfig, FrontConfig};
+pub use connection::{ConnId, Peer};
+pub use event::{AuditRecord, CloseReason, FrontEvent};
+pub use front::Front;
+pub use limits::Admission;
+pub use listing::{ConnectionInfo, WatchSummary};
+pub use message::{ConnectRefusal, FromCore, ToCore};
+pub use stats::{CLOSE_REASONS, FrontStats, LatencyHistogram, OPERATIONS, ResponseSizes, operation_index};
+pub use time::Now;
+pub use write::COMMAND_OVERHEAD_MAX;

@@ -1,0 +1,288 @@
+//! Bad input: cut anywhere, arbitrary, and valid requests damaged. Nothing panics, nothing grows beyond its limit,
+//! and how the bytes are cut makes no difference to what is answered.
+
+mod support;
+
+use front::FrontConfig;
+use jute::{Acl, ConnectRequest, OpCode};
+use support::{House, peer, wire};
+
+/// Numbers from a seed: the same ones each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.roll() >> 11) as usize % limit.max(1)
+    }
+}
+
+fn handshake() -> Vec<u8> {
+    wire::connect(&ConnectRequest {
+        protocol_version: 0,
+        last_zxid_seen: 0,
+        timeout_ms: 10_000,
+        session_id: 0,
+        password: Some(&[0; 16]),
+        read_only: Some(false),
+    })
+}
+
+/// A well-formed request of every kind, more or less.
+fn requests() -> Vec<(OpCode, Vec<u8>)> {
+    let open = [Acl::open()];
+    let path = |path: &str| {
+        wire::body(|writer| {
+            writer.text(path);
+        })
+    };
+    let path_and = |path: &str, number: i32| {
+        wire::body(|writer| {
+            writer.text(path).i32(number);
+        })
+    };
+    let watches = |lists: usize| {
+        wire::body(|writer| {
+            writer.i64(0);
+            for _ in 0..lists {
+                writer.texts(["/a", "/b"].into_iter());
+            }
+        })
+    };
+    let multi = wire::body(|writer| {
+        jute::MultiHeader { operation: 1, done: false, err: -1 }.write(writer);
+        writer.raw(&wire::create("/m", None, &open, 0));
+        jute::MultiHeader { operation: 13, done: false, err: -1 }.write(writer);
+        writer.text("/m").i32(0);
+        jute::MultiHeader::END.write(writer);
+    });
+    let multi_read = wire::body(|writer| {
+        jute::MultiHeader { operation: 4, done: false, err: -1 }.write(writer);
+        writer.raw(&wire::read("/a", true));
+        jute::MultiHeader::END.write(writer);
+    });
+    vec![
+        (OpCode::Create, wire::create("/a", Some(b"one"), &open, 0)),
+        (OpCode::Create2, wire::create("/b", None, &open, 1)),
+        (OpCode::Exists, wire::read("/c", true)),
+        (OpCode::GetData, wire::read("/a", true)),
+        (OpCode::GetChildren, wire::read("/", true)),
+        (OpCode::GetChildren2, wire::read("/", false)),
+        (OpCode::GetAcl, path("/a")),
+        (
+            OpCode::SetData,
+            wire::body(|writer| {
+                writer.text("/a").buffer(Some(b"two")).i32(-1);
+            }),
+        ),
+        (
+            OpCode::SetAcl,
+            wire::body(|writer| {
+                writer.text("/a");
+                Acl::write_all(&open, writer);
+                writer.i32(-1);
+            }),
+        ),
+        (OpCode::Sync, path("/a")),
+        (OpCode::Ping, Vec::new()),
+        (OpCode::Multi, multi),
+        (OpCode::MultiRead, multi_read),
+        (OpCode::AddWatch, path_and("/a", 1)),
+        (OpCode::CheckWatches, path_and("/a", 5)),
+        (OpCode::SetWatches, watches(3)),
+        (OpCode::SetWatches2, watches(5)),
+        (OpCode::RemoveWatches, path_and("/a", 3)),
+        (OpCode::GetEphemerals, path("/")),
+        (OpCode::GetAllChildrenNumber, path("/")),
+        (OpCode::WhoAmI, Vec::new()),
+        (
+            OpCode::Auth,
+            wire::body(|writer| {
+                writer.i32(0).text("digest").buffer(Some(b"a:b"));
+            }),
+        ),
+        (
+            OpCode::Sasl,
+            wire::body(|writer| {
+                writer.buffer(Some(b""));
+            }),
+        ),
+        (OpCode::Delete, path_and("/a", -1)),
+        (
+            OpCode::Reconfig,
+            wire::body(|writer| {
+                writer.string(None).string(None).string(None).i64(-1);
+            }),
+        ),
+        (OpCode::CloseSession, Vec::new()),
+    ]
+}
+
+fn house() -> House {
+    let config =
+        FrontConfig { request_bytes_max: 10_000, request_skip_bytes_max: 100_000, ..FrontConfig::default() };
+    House::new(&config, 1)
+}
+
+/// What a client gets for a whole conversation, handed over in pieces of the given sizes.
+fn conversation(mut piece: impl FnMut() -> usize) -> String {
+    let mut house = house();
+    let mut bytes = handshake();
+    for (xid, (opcode, body)) in requests().into_iter().enumerate() {
+        bytes.extend(wire::request(1 + xid as i32, opcode.code(), &body));
+    }
+    house.open("a", 0, peer());
+    let mut rest = bytes.as_slice();
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(piece().clamp(1, rest.len()));
+        house.send("a", now);
+        rest = later;
+    }
+    house.take_log()
+}
+
+#[test]
+fn how_the_bytes_are_cut_makes_no_difference() {
+    let whole = conversation(|| usize::MAX);
+    assert!(whole.ends_with("closed: client_closed_session\n"), "{whole}");
+    // Behind the handshake one request a reply, and the events of the conversation's own watches.
+    assert!(whole.lines().count() > requests().len());
+    assert_eq!(conversation(|| 1), whole);
+    for seed in 1..40 {
+        let mut dice = Dice(seed);
+        assert_eq!(conversation(|| 1 + dice.below(60)), whole, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_conversation_may_end_after_any_byte() {
+    let mut bytes = handshake();
+    for (xid, (opcode, body)) in requests().into_iter().enumerate() {
+        bytes.extend(wire::request(1 + xid as i32, opcode.code(), &body));
+    }
+    for cut in 0..bytes.len() {
+        let mut house = house();
+        house.open("a", 0, peer());
+        house.send("a", &bytes[..cut]);
+        house.disconnect("a");
+        let stats = house.fronts[0].stats();
+        assert_eq!((stats.connections, stats.sessions, stats.watch_count, stats.outstanding), (0, 0, 0, 0));
+    }
+}
+
+#[test]
+fn arbitrary_bytes_harm_nobody() {
+    for seed in 1..400 {
+        let mut dice = Dice(seed);
+        let mut house = house();
+        house.connect("good");
+        house.take_log();
+        house.open("bad", 0, peer());
+        if seed % 2 == 0 {
+            house.send("bad", &handshake());
+        }
+        for _ in 0..20 {
+            let mut bytes: Vec<u8> = (0..dice.below(300)).map(|_| dice.roll() as u8).collect();
+            if dice.below(2) == 0 {
+                // A frame that is one, of an operation that may be one, with anything in it.
+                let operation = OpCode::ALL[dice.below(OpCode::ALL.len())].code();
+                bytes = wire::request(dice.roll() as i32, operation, &bytes);
+            }
+            house.send("bad", &bytes);
+        }
+        house.take_log();
+        house.ask("good", OpCode::Ping, &[]);
+        assert!(house.take_log().contains("good <- xid=-2 ping"), "seed {seed}");
+    }
+}
+
+#[test]
+fn damaged_requests_harm_nobody() {
+    let requests = requests();
+    for seed in 1..600 {
+        let mut dice = Dice(seed);
+        let mut house = house();
+        house.connect("good");
+        house.connect("bad");
+        house.core.held = dice.below(4) == 0;
+        for _ in 0..30 {
+            let (opcode, body) = &requests[dice.below(requests.len() - 1)];
+            let mut bytes = wire::request(1 + dice.below(9) as i32, opcode.code(), body);
+            for _ in 0..dice.below(3) {
+                let at = dice.below(bytes.len());
+                bytes[at] = dice.roll() as u8;
+            }
+            house.send("bad", &bytes);
+            if dice.below(5) == 0 {
+                house.release(dice.below(5));
+                house.core.held = dice.below(4) == 0;
+            }
+        }
+        house.core.held = false;
+        house.pump();
+        house.take_log();
+        house.ask("good", OpCode::Ping, &[]);
+        assert!(house.take_log().contains("good <- xid=-2 ping"), "seed {seed}");
+        house.disconnect("bad");
+        let stats = house.fronts[0].stats();
+        assert_eq!(
+            (stats.connections, stats.watch_count, stats.outstanding, stats.in_flight_bytes),
+            (1, 0, 0, 0)
+        );
+    }
+}
+
+/// An event of a change that came while replies waited is behind the reply that left its watch, whatever the order
+/// in which the core answers.
+#[test]
+fn an_answer_before_its_turn_keeps_its_events_behind_it() {
+    use front::read::{Asker, evaluate};
+    use front::{FromCore, ToCore};
+    let mut house = house();
+    house.connect("a");
+    house.connect("b");
+    house.take_log();
+    house.core.held = true;
+    house.ask(
+        "a",
+        OpCode::Sync,
+        &wire::body(|writer| {
+            writer.text("/");
+        }),
+    );
+    house.ask("a", OpCode::Exists, &wire::read("/x", true));
+    house.ask("a", OpCode::Ping, &[]);
+    // The core answers the second read first, and the node is created before the sync is done.
+    let answers: Vec<_> = house.core.queue.drain(..).collect();
+    let mut answers = answers.into_iter().map(|(_, message)| {
+        let ToCore::Read { conn, session, xid, opcode, body, identities, policy, .. } = message else {
+            panic!()
+        };
+        let asker = Asker { session, identities: identities.identities(), policy };
+        FromCore::ReadDone { conn, xid, reply: evaluate(&house.core.tree, opcode, xid, &body, asker) }
+    });
+    let (sync, exists) = (answers.next().unwrap(), answers.next().unwrap());
+    drop(answers);
+    house.deliver_to_all(exists);
+    house.core.held = false;
+    house.ask("b", OpCode::Create, &wire::create("/x", None, &[Acl::open()], 0));
+    assert_eq!(house.take_log(), "b <- xid=1 create zxid=3 /x\n");
+    house.deliver_to_all(sync);
+    let log = house.take_log();
+    let lines: Vec<_> = log.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "a <- xid=1 sync zxid=2 /",
+            "a <- xid=2 exists zxid=2 NoNode",
+            "a <- event NodeCreated /x zxid=3",
+            "a <- xid=-2 ping zxid=3"
+        ]
+    );
+}

@@ -1,0 +1,82 @@
+//! What is put into the journal and comes out of it again: entries, hard state, membership.
+
+use alloc::vec::Vec;
+use bytes::Bytes;
+
+/// The part of Raft's state that must survive a crash. The whole is rewritten whenever a part of it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HardState {
+    /// The latest term seen.
+    pub term: u64,
+    /// Whom this member voted for in `term`; 0 for nobody.
+    pub vote: u64,
+    /// The highest index known committed. A hint: it may lag after a crash.
+    pub commit: u64,
+}
+
+/// What an entry carries; the journal does not look inside either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Commands for the tree, or nothing.
+    Normal,
+    /// A change of the membership.
+    Membership,
+}
+
+/// One entry of the replicated log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its position, from 1 on, without holes.
+    pub index: u64,
+    /// The term of the leader that made it.
+    pub term: u64,
+    /// What it carries.
+    pub kind: EntryKind,
+    /// Its content.
+    pub data: Bytes,
+}
+
+/// The members of the ensemble, in the form of Raft's joint consensus. Opaque to the journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Membership {
+    /// Members that vote.
+    pub voters: Vec<u64>,
+    /// Members that follow without a vote.
+    pub learners: Vec<u64>,
+    /// The voters of the configuration being left; empty outside a joint one.
+    pub voters_outgoing: Vec<u64>,
+    /// Outgoing voters that become learners once the joint configuration is left.
+    pub learners_next: Vec<u64>,
+    /// Whether the joint configuration is left by itself.
+    pub auto_leave: bool,
+}
+
+/// What becomes durable together: after a crash all of it is there, or a beginning of its entries, or nothing.
+///
+/// Entries are contiguous. One whose index is present already replaces it and everything behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// The new hard state, if it changed.
+    pub hard_state: Option<HardState>,
+    /// The new membership, if it changed.
+    pub membership: Option<Membership>,
+    /// Entries to append.
+    pub entries: Vec<Entry>,
+}
+
+/// What a snapshot stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotMeta {
+    /// The last entry it contains.
+    pub index: u64,
+    /// That entry's term.
+    pub term: u64,
+    /// The membership at that entry.
+    pub membership: Membership,
+    /// The last zxid it contains.
+    pub zxid: i64,
+    /// The digest of the tree in it.
+    pub digest: u64,
+    /// When it was begun, in milliseconds of wall time.
+    pub created_ms: i64,
+}

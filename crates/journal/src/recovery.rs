@@ -1,0 +1,286 @@
+//! Opening a data directory: where the log ends, and which snapshot it continues.
+//!
+//! Everything is read and judged before the first byte is changed. What is changed then was never acknowledged:
+//! torn tails are overwritten with zeros, so that nothing in them can come to life again behind new records, and
+//! what interrupted work left behind is removed. At last everything that was accepted is flushed, for it may have
+//! been read from memory only.
+
+use crate::batch::{Entry, HardState, Membership, SnapshotMeta};
+use crate::chain::{Chain, Snapshots, fault};
+use crate::config::{Identity, JournalConfig, JournalStats};
+use crate::disk::{Disk, DiskError};
+use crate::error::{AppendError, Corruption, Fault, OpenError};
+use crate::journal::{Journal, Tail, next_segment_bytes};
+use crate::meta;
+use crate::record::Seal;
+use crate::replay::{self, Replay};
+use crate::reserve::Reserve;
+use crate::segment::{LOG_DIRECTORY, Remains, Segment, segment_path};
+use crate::shelf::Shelf;
+use crate::snapshot::SNAPSHOT_DIRECTORY;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What was cut off the end of the log: the remainder of a flush that never succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TornTail {
+    /// The segment, within the data directory.
+    pub file: String,
+    /// Where the log ends now.
+    pub offset: u64,
+    /// How many bytes were cut.
+    pub bytes: u64,
+}
+
+/// What a data directory held when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Whose directory it is.
+    pub identity: Identity,
+    /// Whether it was made just now.
+    pub fresh: bool,
+    /// The last hard state; `commit` is at least the snapshot's index.
+    pub hard_state: HardState,
+    /// The last membership stored; empty if none ever was.
+    pub membership: Membership,
+    /// The newest good snapshot.
+    pub snapshot: Option<SnapshotMeta>,
+    /// The first entry that can be read with [`Journal::entries`].
+    pub first_index: u64,
+    /// The last entry of the log; the snapshot's index, or 0, if there is none behind it.
+    pub last_index: u64,
+    /// The entries behind the snapshot (all of them, if there is none).
+    pub entries: Vec<Entry>,
+    /// What was cut off, if the last flush before the crash did not succeed.
+    pub torn_tail: Option<TornTail>,
+    /// Newer snapshots that were passed over because they are damaged.
+    pub damaged_snapshots: Vec<Corruption>,
+}
+
+pub(crate) fn open<D: Disk>(
+    mut disk: D,
+    config: JournalConfig,
+) -> Result<(Journal<D>, Recovered), OpenError> {
+    let (mut journal, recovered) = match meta::open(&mut disk)? {
+        None => make(disk, config)?,
+        Some(identity) => {
+            let snapshots = Snapshots::read(&mut disk)?;
+            let chain = Chain::read(&mut disk, &identity.incarnation)?;
+            resume(disk, config, identity, chain, snapshots)?
+        }
+    };
+    journal.settle()?;
+    Ok((journal, recovered))
+}
+
+/// Makes an empty directory ours. `meta` comes last: a directory with `meta` has a log, so that one whose log is
+/// missing has lost it, and with it its votes.
+fn make<D: Disk>(mut disk: D, config: JournalConfig) -> Result<(Journal<D>, Recovered), OpenError> {
+    let identity = config.identity;
+    for directory in [LOG_DIRECTORY, SNAPSHOT_DIRECTORY] {
+        disk.create_directory(directory).map_err(|error| fault(directory, "create", error))?;
+    }
+    sync_directories(&mut disk)?;
+    let mut journal = Journal::begin(disk, config, identity)?;
+    meta::write(&mut journal.disk, &identity)?;
+    let recovered = Recovered {
+        identity,
+        fresh: true,
+        hard_state: HardState::default(),
+        membership: Membership::default(),
+        snapshot: None,
+        first_index: 1,
+        last_index: 0,
+        entries: Vec::new(),
+        torn_tail: None,
+        damaged_snapshots: Vec::new(),
+    };
+    Ok((journal, recovered))
+}
+
+/// Where the log ends and what lies behind.
+struct End {
+    offset: u64,
+    remains: Remains,
+}
+
+/// Takes up the log where it ends.
+fn resume<D: Disk>(
+    mut disk: D,
+    config: JournalConfig,
+    identity: Identity,
+    mut chain: Chain<D::File>,
+    snapshots: Snapshots,
+) -> Result<(Journal<D>, Recovered), OpenError> {
+    let snapshot_index = snapshots.newest_index();
+    let (replay, end) = replay_chain(&mut disk, &identity, &chain, snapshot_index)
+        .and_then(|(replay, end)| reaches_snapshot(&replay, snapshot_index, &chain).map(|()| (replay, end)))
+        .map_err(|error| blame_snapshot(error, &snapshots))?;
+    let torn_tail = clean_up(&mut disk, &chain, &snapshots, &end)?;
+
+    // One of another size may have been left while it was made larger, not all of it flushed.
+    let capacity = chain.begun.last().map_or(0, |last| last.segment.capacity);
+    let next_bytes = next_segment_bytes(&config, capacity);
+    let usable = chain.next.take_if(|unused| unused.capacity == next_bytes);
+    remove_all(
+        &mut disk,
+        chain.next.iter().map(|odd| segment_path(odd.sequence)).collect::<Vec<_>>().iter(),
+    )?;
+    let reserve = Reserve::new(usable.map(|unused| (unused.file, unused.capacity)));
+    let mut closed: VecDeque<Segment<D::File>> = chain.begun.into_iter().map(|begun| begun.segment).collect();
+    let Some(mut current) = closed.pop_back() else {
+        return Err(replay::damaged(1, 0, "the log is missing"));
+    };
+    current.end = end.offset;
+    let seal = Seal::new(&identity.incarnation, current.sequence);
+    let tail = Tail::at(seal, end.offset, replay.marked);
+    let (damaged_indexes, damaged_snapshots) = snapshots.damaged.into_iter().unzip();
+    let snapshot = snapshots.good.first().cloned();
+    let shelf = Shelf::new(snapshots.good, damaged_indexes);
+    let (poison, writing, stats) = (None, None, JournalStats::default());
+    let (state, entries) = (replay.state, replay.entries);
+    let mut journal = Journal {
+        disk,
+        config,
+        identity,
+        poison,
+        state,
+        closed,
+        current,
+        tail,
+        reserve,
+        shelf,
+        snapshot: writing,
+        stats,
+    };
+    let entries = match &snapshot {
+        Some(meta) if !journal.follows(meta) => {
+            journal.replace_log(meta).map_err(|error| no_room(error, &journal))?;
+            Vec::new()
+        }
+        _ => entries,
+    };
+    let mut hard_state = journal.hard_state();
+    hard_state.commit = hard_state.commit.max(snapshot_index);
+    let recovered = Recovered {
+        identity,
+        fresh: false,
+        hard_state,
+        membership: journal.membership().clone(),
+        snapshot,
+        first_index: journal.first_index(),
+        last_index: journal.last_index(),
+        entries,
+        torn_tail,
+        damaged_snapshots,
+    };
+    Ok((journal, recovered))
+}
+
+fn replay_chain<D: Disk>(
+    disk: &mut D,
+    identity: &Identity,
+    chain: &Chain<D::File>,
+    snapshot_index: u64,
+) -> Result<(Replay, End), OpenError> {
+    let first = chain.begun.first().map_or(1, |begun| begun.segment.sequence);
+    let gap = || replay::damaged(first - 1, 0, "this segment is missing, and no snapshot makes up for it");
+    let from = chain.replay_from(snapshot_index).ok_or_else(gap)?;
+    let Some((begun, last)) =
+        chain.begun.get(from..).and_then(|needed| Some((needed.first()?, needed.last()?)))
+    else {
+        return Err(gap());
+    };
+    let mut replay = Replay::new(&begun.start, snapshot_index);
+    for earlier in &chain.begun[from..chain.begun.len() - 1] {
+        replay.whole(disk, &identity.incarnation, &earlier.segment)?;
+    }
+    let (offset, remains) = replay.last(disk, &identity.incarnation, &last.segment)?;
+    Ok((replay, End { offset, remains }))
+}
+
+/// The log must hold every entry behind the snapshot.
+fn reaches_snapshot<File>(
+    replay: &Replay,
+    snapshot_index: u64,
+    chain: &Chain<File>,
+) -> Result<(), OpenError> {
+    let first = replay.state.index.first_index;
+    let holds = first <= snapshot_index + 1;
+    let in_order = replay.entries.first().is_none_or(|entry| entry.index == snapshot_index + 1);
+    if holds && in_order {
+        return Ok(());
+    }
+    let sequence = chain.begun.first().map_or(1, |begun| begun.segment.sequence);
+    let what = format!("the log begins at entry {first}, and there is no good snapshot from there on");
+    Err(replay::damaged(sequence, 0, &what))
+}
+
+/// If the log is too short only because newer snapshots are damaged, the damage is theirs.
+fn blame_snapshot(error: OpenError, snapshots: &Snapshots) -> OpenError {
+    match (error, snapshots.damaged.first()) {
+        (OpenError::Corrupt(_), Some((_, damage))) => OpenError::Corrupt(damage.clone()),
+        (error, _) => error,
+    }
+}
+
+/// Removes what was never acknowledged, and makes durable what is kept.
+fn clean_up<D: Disk>(
+    disk: &mut D,
+    chain: &Chain<D::File>,
+    snapshots: &Snapshots,
+    end: &End,
+) -> Result<Option<TornTail>, OpenError> {
+    let mut torn = None;
+    if let Some(last) = chain.begun.last() {
+        let path = segment_path(last.segment.sequence);
+        torn = cut(disk, &last.segment.file, &path, end.offset, end.remains.end)?;
+        disk.sync_data(&last.segment.file).map_err(|error| fault(&path, "flush", error))?;
+    }
+    if let Some(unused) = &chain.next {
+        let path = segment_path(unused.sequence);
+        let cut = cut(disk, &unused.file, &path, 0, unused.remains.end)?;
+        disk.sync_data(&unused.file).map_err(|error| fault(&path, "flush", error))?;
+        torn = torn.or(cut);
+    }
+    remove_all(disk, chain.leftovers.iter().chain(&snapshots.leftovers))?;
+    sync_directories(disk)?;
+    Ok(torn)
+}
+
+fn cut<D: Disk>(
+    disk: &mut D,
+    file: &D::File,
+    path: &str,
+    offset: u64,
+    end: u64,
+) -> Result<Option<TornTail>, OpenError> {
+    if end <= offset {
+        return Ok(None);
+    }
+    disk.write_zeros(file, offset, end).map_err(|error| fault(path, "cut", error))?;
+    Ok(Some(TornTail { file: path.into(), offset, bytes: end - offset }))
+}
+
+fn remove_all<'a, D: Disk>(
+    disk: &mut D,
+    mut paths: impl Iterator<Item = &'a String>,
+) -> Result<(), OpenError> {
+    paths.try_for_each(|path| disk.remove(path).map_err(|error| fault(path, "remove", error).into()))
+}
+
+fn sync_directories<D: Disk>(disk: &mut D) -> Result<(), OpenError> {
+    let mut directories = ["", LOG_DIRECTORY, SNAPSHOT_DIRECTORY].into_iter();
+    directories.try_for_each(|directory| {
+        disk.sync_directory(directory).map_err(|error| fault(directory, "flush", error).into())
+    })
+}
+
+fn no_room<D: Disk>(error: AppendError, journal: &Journal<D>) -> Fault {
+    match error {
+        AppendError::Fault(fault) => fault,
+        _ => fault(&segment_path(journal.current.sequence), "extend", DiskError::Full),
+    }
+}

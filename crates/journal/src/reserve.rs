@@ -1,0 +1,205 @@
+//! The segment after the current one, made ready ahead of need.
+//!
+//! This is the one place where a full disk is met: a segment is filled with zeros before it is used, or was used
+//! before, so that writing records never needs room that is not there. It is done in steps, so that a flush never
+//! waits for a whole segment of zeros.
+
+use crate::config::JournalConfig;
+use crate::disk::{Disk, DiskError};
+use crate::error::Fault;
+use crate::segment::{GROWING_PATH, LOG_DIRECTORY, segment_path};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// A segment that is no longer needed; its file can become the next one.
+pub(crate) struct Spare {
+    pub(crate) path: String,
+    pub(crate) capacity: u64,
+}
+
+enum Next<File> {
+    Absent,
+    /// Under a temporary name, which is given up only when all of it is zeros and flushed.
+    Growing {
+        file: File,
+        written: u64,
+    },
+    /// Under its own name, durably, and without a record in it.
+    Ready {
+        file: File,
+        capacity: u64,
+    },
+}
+
+/// The next segment and what it can be made of.
+pub(crate) struct Reserve<File> {
+    next: Next<File>,
+    pub(crate) spares: Vec<Spare>,
+    /// The disk had no room for the next segment.
+    pub(crate) full: bool,
+    pub(crate) zero_bytes_written: u64,
+    pub(crate) recycled: u64,
+}
+
+impl<File> Reserve<File> {
+    pub(crate) fn new(ready: Option<(File, u64)>) -> Self {
+        let next = ready.map_or(Next::Absent, |(file, capacity)| Next::Ready { file, capacity });
+        Reserve { next, spares: Vec::new(), full: false, zero_bytes_written: 0, recycled: 0 }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.next, Next::Ready { .. })
+    }
+
+    /// Whether the making of the next segment has begun.
+    pub(crate) fn is_growing(&self) -> bool {
+        matches!(self.next, Next::Growing { .. })
+    }
+
+    /// How much of the next segment is made.
+    pub(crate) fn made_bytes(&self) -> u64 {
+        match self.next {
+            Next::Absent => 0,
+            Next::Growing { written, .. } => written,
+            Next::Ready { capacity, .. } => capacity,
+        }
+    }
+
+    /// The file of the next segment and its length, to be used now.
+    pub(crate) fn take(&mut self) -> Option<(File, u64)> {
+        match core::mem::replace(&mut self.next, Next::Absent) {
+            Next::Ready { file, capacity } => Some((file, capacity)),
+            other => {
+                self.next = other;
+                None
+            }
+        }
+    }
+
+    /// Does all steps at once. Whether a segment of at least `bytes` is ready.
+    pub(crate) fn complete<D: Disk<File = File>>(
+        &mut self,
+        disk: &mut D,
+        config: &JournalConfig,
+        sequence: u64,
+        bytes: u64,
+    ) -> Result<bool, Fault> {
+        while !matches!(self.next, Next::Ready { capacity, .. } if capacity >= bytes) {
+            if !self.step(disk, config, sequence, bytes)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One step towards a segment `sequence` of `bytes`. Whether there was room for it.
+    ///
+    /// On a full disk what was begun is given back: a snapshot may need the room, and only a snapshot can free more.
+    pub(crate) fn step<D: Disk<File = File>>(
+        &mut self,
+        disk: &mut D,
+        config: &JournalConfig,
+        sequence: u64,
+        bytes: u64,
+    ) -> Result<bool, Fault> {
+        let stepped = self.try_step(disk, config, sequence, bytes);
+        let room = match stepped {
+            Err(Fault { error: DiskError::Full, .. }) => {
+                self.give_up(disk)?;
+                false
+            }
+            other => other.map(|()| true)?,
+        };
+        self.full = !self.is_ready() && (self.full || !room);
+        Ok(room)
+    }
+
+    fn try_step<D: Disk<File = File>>(
+        &mut self,
+        disk: &mut D,
+        config: &JournalConfig,
+        sequence: u64,
+        bytes: u64,
+    ) -> Result<(), Fault> {
+        let step = u64::from(config.prepare_step_bytes).max(512);
+        match &mut self.next {
+            Next::Absent => {
+                if let Some(at) = self.spares.iter().position(|spare| spare.capacity >= bytes) {
+                    let spare = self.spares.remove(at);
+                    return self.recycle(disk, &spare, sequence);
+                }
+                let file = disk.create(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "create", error))?;
+                self.next = Next::Growing { file, written: 0 };
+                Ok(())
+            }
+            Next::Growing { file, written } => {
+                let until = bytes.min(*written + step);
+                let failed = |error| fault(GROWING_PATH, "fill", error);
+                let piles_up = disk.write_zeros(file, *written, until).map_err(failed)?;
+                if piles_up || until == bytes {
+                    disk.sync_data(file).map_err(|error| fault(GROWING_PATH, "flush", error))?;
+                }
+                self.zero_bytes_written += until - *written;
+                *written = until;
+                if until < bytes { Ok(()) } else { self.name(disk, sequence) }
+            }
+            Next::Ready { file, capacity } => {
+                let until = bytes.min(*capacity + step);
+                let path = segment_path(sequence);
+                disk.write_zeros(file, *capacity, until).map_err(|error| fault(&path, "fill", error))?;
+                disk.sync_data(file).map_err(|error| fault(&path, "flush", error))?;
+                self.zero_bytes_written += until.saturating_sub(*capacity);
+                *capacity = until.max(*capacity);
+                Ok(())
+            }
+        }
+    }
+
+    /// The file under the temporary name is complete. Its own name must be durable before a record goes into it:
+    /// flushing the file later would not make the name so.
+    fn name<D: Disk<File = File>>(&mut self, disk: &mut D, sequence: u64) -> Result<(), Fault> {
+        rename_durably(disk, GROWING_PATH, &segment_path(sequence))?;
+        if let Next::Growing { file, written } = core::mem::replace(&mut self.next, Next::Absent) {
+            self.next = Next::Ready { file, capacity: written };
+        }
+        Ok(())
+    }
+
+    /// An old segment gets a new name, and with it a new seal, under which nothing in it verifies.
+    fn recycle<D: Disk<File = File>>(
+        &mut self,
+        disk: &mut D,
+        spare: &Spare,
+        sequence: u64,
+    ) -> Result<(), Fault> {
+        let path = segment_path(sequence);
+        let file = disk.open(&spare.path).map_err(|error| fault(&spare.path, "open", error))?;
+        rename_durably(disk, &spare.path, &path)?;
+        self.next = Next::Ready { file, capacity: spare.capacity };
+        self.recycled += 1;
+        Ok(())
+    }
+
+    /// A segment that is ready but could not be made larger stays what it was.
+    fn give_up<D: Disk<File = File>>(&mut self, disk: &mut D) -> Result<(), Fault> {
+        if !self.is_growing() {
+            return Ok(());
+        }
+        self.next = Next::Absent;
+        disk.remove(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "remove", error))
+    }
+}
+
+/// Renames within the log. A full disk met here leaves open which name holds, which is not a matter of room.
+fn rename_durably<D: Disk>(disk: &mut D, from: &str, to: &str) -> Result<(), Fault> {
+    let undecided = |error| match error {
+        DiskError::Full => DiskError::Other("no space left while renaming".to_string()),
+        other => other,
+    };
+    disk.rename(from, to).map_err(|error| fault(to, "rename", undecided(error)))?;
+    disk.sync_directory(LOG_DIRECTORY).map_err(|error| fault(LOG_DIRECTORY, "flush", undecided(error)))
+}
+
+fn fault(path: &str, operation: &'static str, error: DiskError) -> Fault {
+    Fault { file: path.to_string(), operation, error }
+}

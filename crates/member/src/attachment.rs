@@ -1,0 +1,127 @@
+//! Which connection of which shard holds a session here, and which of its reads wait for a write.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+use front::read::{Asker, evaluate};
+use front::{ConnId, FromCore};
+use hashbrown::HashMap;
+use jute::{OpCode, SessionId};
+use tree::{IdentityList, Policy, Tree};
+
+/// A read that came behind a write of its own session: evaluated right after that write, before the next command.
+#[derive(Debug)]
+pub(crate) struct WaitingRead {
+    /// The sequence number of the write that it came behind.
+    pub(crate) after: u64,
+    pub(crate) conn: ConnId,
+    pub(crate) xid: i32,
+    pub(crate) opcode: OpCode,
+    pub(crate) body: Vec<u8>,
+    pub(crate) identities: IdentityList,
+    pub(crate) policy: Policy,
+}
+
+impl WaitingRead {
+    /// What the read finds in this tree.
+    pub(crate) fn evaluate(&self, session: SessionId, tree: &Tree) -> FromCore {
+        let asker = Asker { session, identities: self.identities.identities(), policy: self.policy };
+        let reply = evaluate(tree, self.opcode, self.xid, &self.body, asker);
+        FromCore::ReadDone { conn: self.conn, xid: self.xid, reply }
+    }
+}
+
+/// The generation of a session that was just made.
+pub(crate) const FIRST_GENERATION: u32 = 1;
+
+/// A session's connection here.
+#[derive(Debug)]
+pub(crate) struct Attachment {
+    pub(crate) shard: u16,
+    pub(crate) conn: ConnId,
+    pub(crate) generation: u32,
+    /// The sequence number of the last command of this connection that was applied.
+    pub(crate) applied: u64,
+    pub(crate) reads: VecDeque<WaitingRead>,
+}
+
+/// A connection that waits for its session to be made or attached.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) shard: u16,
+    pub(crate) conn: ConnId,
+    /// Which connection of the session it will be.
+    pub(crate) generation: u32,
+}
+
+/// Everybody who holds a session here or is about to.
+#[derive(Debug)]
+pub(crate) struct Attachments {
+    held: HashMap<SessionId, Attachment, FixedState>,
+    arrivals: HashMap<SessionId, Vec<Arrival>, FixedState>,
+}
+
+impl Attachments {
+    pub(crate) fn new() -> Self {
+        Self {
+            held: HashMap::with_hasher(FixedState::default()),
+            arrivals: HashMap::with_hasher(FixedState::default()),
+        }
+    }
+
+    /// A connection asked for the session, which in the tree has the generation `applied`, if it is there. Gives the
+    /// generation that the connection will have.
+    pub(crate) fn arrive(
+        &mut self,
+        session: SessionId,
+        shard: u16,
+        conn: ConnId,
+        applied: Option<u32>,
+    ) -> u32 {
+        let arrivals = self.arrivals.entry(session).or_default();
+        let before = arrivals.last().map(|last| last.generation).or(applied);
+        let generation = before.map_or(FIRST_GENERATION, |before| before + 1);
+        arrivals.push(Arrival { shard, conn, generation });
+        generation
+    }
+
+    /// The session was made or attached under this generation: the connection holds it, if it is one of ours.
+    pub(crate) fn settle(&mut self, session: SessionId, generation: u32) -> Option<(u16, ConnId)> {
+        self.held.remove(&session);
+        let Arrival { shard, conn, .. } = self.leave(session, generation)?;
+        let attachment = Attachment { shard, conn, generation, applied: 0, reads: VecDeque::new() };
+        self.held.insert(session, attachment);
+        Some((shard, conn))
+    }
+
+    /// The session could not be made or attached: who had asked.
+    pub(crate) fn leave(&mut self, session: SessionId, generation: u32) -> Option<Arrival> {
+        let arrivals = self.arrivals.get_mut(&session)?;
+        let place = arrivals.iter().position(|arrival| arrival.generation == generation)?;
+        let arrival = arrivals.remove(place);
+        if arrivals.is_empty() {
+            self.arrivals.remove(&session);
+        }
+        Some(arrival)
+    }
+
+    /// The connection is gone.
+    pub(crate) fn detach(&mut self, session: SessionId, generation: u32) {
+        if self.held.get(&session).is_some_and(|held| held.generation == generation) {
+            self.held.remove(&session);
+        }
+    }
+
+    /// The session is gone.
+    pub(crate) fn end(&mut self, session: SessionId) {
+        self.held.remove(&session);
+    }
+
+    pub(crate) fn held(&mut self, session: SessionId) -> Option<&mut Attachment> {
+        self.held.get_mut(&session)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
+    }
+}

@@ -1,0 +1,173 @@
+//! The content of a log entry: many commands under one stamp.
+//!
+//! Layout, little-endian: version (1 byte, 1), the leader's wall clock in milliseconds (8), then each command as its
+//! length (4) and its bytes. An entry without content is a new leader's first: it commands nothing.
+
+use bytes::Bytes;
+
+/// The version of the layout that this build writes.
+const VERSION: u8 = 1;
+const HEADER: usize = 9;
+
+/// Collects commands and cuts them into entries of bounded size.
+#[derive(Debug)]
+pub(crate) struct BatchWriter {
+    full: Vec<Vec<u8>>,
+    open: Vec<u8>,
+    commands: usize,
+    bytes: usize,
+    entry_bytes_max: usize,
+}
+
+impl BatchWriter {
+    pub(crate) const fn new(entry_bytes_max: usize) -> Self {
+        Self { full: Vec::new(), open: Vec::new(), commands: 0, bytes: 0, entry_bytes_max }
+    }
+
+    /// Takes a command in. One that is larger than an entry should be gets an entry of its own.
+    pub(crate) fn push(&mut self, command: &[u8]) {
+        if self.open.len() > HEADER && self.open.len() + command.len() > self.entry_bytes_max {
+            self.full.push(core::mem::take(&mut self.open));
+        }
+        if self.open.is_empty() {
+            self.open.reserve(self.entry_bytes_max.min(HEADER + 4 + command.len().max(4096)));
+            self.open.push(VERSION);
+            self.open.extend_from_slice(&[0; 8]);
+        }
+        let length = u32::try_from(command.len()).expect("a command is bounded by a frame");
+        self.open.extend_from_slice(&length.to_le_bytes());
+        self.open.extend_from_slice(command);
+        self.commands += 1;
+        self.bytes += command.len();
+    }
+
+    /// Closes the batch under this stamp: the contents of its entries, in order.
+    pub(crate) fn take(&mut self, wall_ms: i64) -> Vec<Bytes> {
+        if !self.open.is_empty() {
+            self.full.push(core::mem::take(&mut self.open));
+        }
+        (self.commands, self.bytes) = (0, 0);
+        let stamp = |mut content: Vec<u8>| {
+            content[1..HEADER].copy_from_slice(&wall_ms.to_le_bytes());
+            Bytes::from(content)
+        };
+        self.full.drain(..).map(stamp).collect()
+    }
+
+    pub(crate) const fn commands(&self) -> usize {
+        self.commands
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// An entry's content that this build cannot read: damage that a checksum should have caught, or a later version's.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
+/// The commands of an entry, in order.
+#[derive(Debug)]
+pub(crate) struct BatchReader<'a> {
+    pub(crate) wall_ms: i64,
+    content: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> BatchReader<'a> {
+    pub(crate) fn new(content: &'a [u8]) -> Result<Self, Unreadable> {
+        if content.is_empty() {
+            return Ok(Self { wall_ms: 0, content, rest: &[] });
+        }
+        let (header, rest) = content.split_first_chunk::<HEADER>().ok_or(Unreadable)?;
+        let [VERSION, stamp @ ..] = *header else { return Err(Unreadable) };
+        Ok(Self { wall_ms: i64::from_le_bytes(stamp), content, rest })
+    }
+
+    /// A reader that goes on where another stood at [`Self::offset`]; 0 is the start.
+    pub(crate) fn resume(content: &'a [u8], offset: usize) -> Result<Self, Unreadable> {
+        let mut reader = Self::new(content)?;
+        if offset > 0 {
+            reader.rest = content.get(offset..).ok_or(Unreadable)?;
+        }
+        Ok(reader)
+    }
+
+    /// Where the next command begins.
+    pub(crate) const fn offset(&self) -> usize {
+        self.content.len() - self.rest.len()
+    }
+
+    /// The next command.
+    pub(crate) fn next(&mut self) -> Result<Option<&'a [u8]>, Unreadable> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(Unreadable)?;
+        let (command, rest) =
+            rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(Unreadable)?;
+        self.rest = rest;
+        Ok(Some(command))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &[u8]) -> Result<Vec<Vec<u8>>, Unreadable> {
+        let mut reader = BatchReader::new(content)?;
+        let mut commands = Vec::new();
+        while let Some(command) = reader.next()? {
+            commands.push(command.to_vec());
+        }
+        Ok(commands)
+    }
+
+    #[test]
+    fn commands_come_back_in_order_under_their_stamp() {
+        let mut writer = BatchWriter::new(1000);
+        writer.push(b"one");
+        writer.push(b"");
+        writer.push(b"three");
+        assert_eq!((writer.commands(), writer.bytes()), (3, 8));
+        let contents = writer.take(-5);
+        assert_eq!(contents.len(), 1);
+        assert_eq!(BatchReader::new(&contents[0]).unwrap().wall_ms, -5);
+        assert_eq!(read(&contents[0]).unwrap(), [&b"one"[..], b"", b"three"]);
+        assert!(writer.take(0).is_empty());
+    }
+
+    #[test]
+    fn entries_are_cut_at_their_limit_and_a_large_command_has_its_own() {
+        let mut writer = BatchWriter::new(40);
+        for command in [&[1; 20][..], &[2; 20], &[3; 100], &[4; 1]] {
+            writer.push(command);
+        }
+        let counts: Vec<_> = writer.take(0).iter().map(|content| read(content).unwrap().len()).collect();
+        assert_eq!(counts, [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn every_cut_but_those_between_commands_is_unreadable() {
+        let mut writer = BatchWriter::new(1000);
+        writer.push(b"abc");
+        writer.push(b"defg");
+        let content = writer.take(1).remove(0);
+        let readable: Vec<_> = (0..=content.len()).filter(|cut| read(&content[..*cut]).is_ok()).collect();
+        assert_eq!(readable, [0, 9, 16, 24]);
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_another_stopped() {
+        let mut writer = BatchWriter::new(1000);
+        writer.push(b"abc");
+        writer.push(b"defg");
+        let content = writer.take(1).remove(0);
+        let mut first = BatchReader::new(&content).unwrap();
+        assert_eq!(first.next(), Ok(Some(&b"abc"[..])));
+        let mut second = BatchReader::resume(&content, first.offset()).unwrap();
+        assert_eq!((second.next(), second.next()), (Ok(Some(&b"defg"[..])), Ok(None)));
+    }
+}

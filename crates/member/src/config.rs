@@ -1,0 +1,49 @@
+//! What a core is told before it starts.
+
+/// Settings of a [`crate::Core`].
+#[derive(Clone, Debug)]
+pub struct CoreConfig {
+    /// This member's id in the ensemble; its low byte is the high byte of the session ids that it hands out.
+    pub member: u64,
+    /// How many shards it serves.
+    pub shards: u16,
+    /// `tickTime`: the grain of session expiry, milliseconds.
+    pub tick_ms: u64,
+    /// `znode.container.checkIntervalMs`: how often containers and TTL nodes are looked over; 0 never.
+    pub reap_interval_ms: u64,
+    /// `znode.container.maxPerMinute`: how many of them are removed in a minute at the most.
+    pub reaps_per_minute: u32,
+    /// `znode.container.maxNeverUsedIntervalMs`: after how long a container that never had a child is removed; 0 never.
+    pub never_used_ms: i64,
+    /// Bytes of log after which a snapshot is begun.
+    pub snapshot_after_bytes: u64,
+    /// `snapCount`: transactions after which a snapshot is begun.
+    pub snapshot_after_commands: u64,
+    /// Bytes that writes may displace while a snapshot is scanned; from half of it on the scan hurries, at it writes
+    /// wait for the scan.
+    pub snapshot_side_bytes_max: usize,
+    /// Bytes of commands in one log entry, unless a single command is larger.
+    pub entry_bytes_max: usize,
+    /// A pause of this process longer than this, milliseconds, is added to every session's deadline.
+    pub stall_ms: u64,
+}
+
+impl CoreConfig {
+    /// Settings for a member, with ZooKeeper's defaults where it has them.
+    #[must_use]
+    pub const fn new(member: u64, shards: u16) -> Self {
+        Self {
+            member,
+            shards,
+            tick_ms: 2_000,
+            reap_interval_ms: 60_000,
+            reaps_per_minute: 10_000,
+            never_used_ms: 0,
+            snapshot_after_bytes: 1 << 30,
+            snapshot_after_commands: 10_000_000,
+            snapshot_side_bytes_max: 256 << 20,
+            entry_bytes_max: 256 << 10,
+            stall_ms: 500,
+        }
+    }
+}

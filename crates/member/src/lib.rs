@@ -1,0 +1,36 @@
+//! One ensemble member: a [`Core`] that agrees, applies and keeps sessions, and shards that hold connections
+//! (each a [`front::Front`]), joined only by messages and a `&Tree` that the driver lends.
+//!
+//! # Invariants
+//! - *One order for each connection.* The core hands each shard one stream: the changes of a transaction, then its
+//!   outcome, then the reads that waited for it, and only then anything of the next transaction. The driver appends
+//!   the stream to the shard's mailbox before it lets anyone read the tree that it describes.
+//! - *Exactly once, in order.* A command takes effect only under its session's current generation and next sequence
+//!   number; the tree drops the rest.
+//! - *No early expiry.* A session ends only after every shard was asked, past its deadline, whom it has heard of.
+//! - *Bounded.* What waits here is bounded by what the shards let through (`globalOutstandingLimit` a shard) and by
+//!   the limits in [`CoreConfig`].
+//!
+//! # Not done, and what that costs
+//! A member is alone: it never loses its leadership, so commands are not yet kept for resubmission.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod apply;
+mod attachment;
+mod batch;
+mod config;
+mod convert;
+mod core;
+mod expiry;
+mod identity;
+mod message;
+mod reaper;
+mod snapshotter;
+pub mod start;
+mod status;
+
+pub use config::CoreConfig;
+pub use core::{Core, Fault};
+pub use message::{CoreEffect, JournalEvent, Now};
+pub use snapshotter::LastSnapshot;
+pub use status::CoreStatus;

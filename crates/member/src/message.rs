@@ -1,0 +1,61 @@
+//! What passes between a core, its journal and its clock. What passes between a core and its shards is `front`'s.
+
+use journal::{Batch, SnapshotMeta, Space};
+
+/// The time, read once for a round of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Milliseconds on a clock that never goes back.
+    pub mono_ms: u64,
+    /// Milliseconds since 1970, as the leader stamps entries.
+    pub wall_ms: i64,
+}
+
+/// What a core asks of its journal, in order.
+#[derive(Debug)]
+pub enum CoreEffect {
+    /// Make this durable, then answer [`JournalEvent::Persisted`]. Answering the last of several answers all.
+    Persist {
+        /// Counts up.
+        number: u64,
+        /// What to write.
+        batch: Batch,
+        /// Whether it may use the space kept for when the disk is full.
+        reserved: bool,
+    },
+    /// A snapshot begins.
+    SnapshotBegin,
+    /// Its next piece. Answer [`JournalEvent::SnapshotChunkWritten`] when it is written and the rate allows more.
+    SnapshotChunk {
+        /// The piece.
+        bytes: Vec<u8>,
+        /// Writes displace much meanwhile: do not hold back for the rate.
+        hurry: bool,
+    },
+    /// The snapshot is whole: make it durable, drop what it replaces, answer [`JournalEvent::SnapshotSaved`].
+    SnapshotFinish(SnapshotMeta),
+}
+
+/// What a journal answers.
+#[derive(Debug)]
+pub enum JournalEvent {
+    /// Everything up to this number is durable.
+    Persisted {
+        /// The number of the last [`CoreEffect::Persist`] that is.
+        number: u64,
+    },
+    /// A piece of the snapshot is written.
+    SnapshotChunkWritten {
+        /// Its length.
+        bytes: u64,
+    },
+    /// The snapshot is durable.
+    SnapshotSaved {
+        /// The index that it covers.
+        index: u64,
+    },
+    /// The snapshot could not be written; the log is whole, and a later one may succeed.
+    SnapshotFailed(String),
+    /// Whether there is room ahead.
+    Space(Space),
+}

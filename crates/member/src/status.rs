@@ -1,0 +1,42 @@
+//! What a core tells of itself when asked.
+
+use jute::Zxid;
+
+use crate::LastSnapshot;
+
+/// A picture of a core, for four-letter words and metrics.
+#[derive(Clone, Debug, Default)]
+pub struct CoreStatus {
+    /// The last transaction applied.
+    pub last_zxid: Zxid,
+    /// The engine's term.
+    pub term: u64,
+    /// Whether this member leads and serves.
+    pub serving: bool,
+    /// Sessions of the whole ensemble.
+    pub sessions: usize,
+    /// Sessions held by connections of this member.
+    pub attached: usize,
+    /// The index of the last entry applied.
+    pub applied_index: u64,
+    /// Commands that wait to be proposed.
+    pub waiting: usize,
+    /// Entries proposed since the start.
+    pub entries: u64,
+    /// Commands proposed since the start.
+    pub commands: u64,
+    /// Bytes of commands proposed since the start.
+    pub command_bytes: u64,
+    /// Commands that came twice, late or under an old generation, and were dropped.
+    pub dropped: u64,
+    /// Sessions expired since the start.
+    pub expired: u64,
+    /// Milliseconds by which sessions were forgiven because this process stood still.
+    pub forgiven_ms: u64,
+    /// Whether a snapshot is being scanned.
+    pub snapshotting: bool,
+    /// The last snapshot made durable in this life.
+    pub last_snapshot: Option<LastSnapshot>,
+    /// Whether the disk has room for writes.
+    pub writable: bool,
+}
