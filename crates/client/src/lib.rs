@@ -1,0 +1,51 @@
+//! A client of ZooKeeper's protocol, for Diwan and ZooKeeper alike: sessions, reconnection, watches.
+//!
+//! One thread owns the connection. Every operation is submitted at once and returns a [`Pending`]; waiting for it
+//! blocks, and submitting many before waiting pipelines them on the one connection, in order.
+//!
+//! ```no_run
+//! use client::{Client, CreateMode, Watcher};
+//!
+//! let client = Client::connect("127.0.0.1:2181/app")?;
+//! client.create("/job", b"ready", CreateMode::Persistent).wait()?;
+//! let (watcher, events) = Watcher::new();
+//! let (data, stat) = client.watch_data("/job", &watcher).wait()?;
+//! client.set_data("/job", data.unwrap_or_default(), stat.version).wait()?;
+//! println!("{}", events.recv()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A request that is under way when the connection breaks fails with [`Error::ConnectionLost`]: it may or may not
+//! have taken effect. Watches are set again after a reconnection, under the same session. A session that has expired
+//! is over for good; open another [`Client`].
+//!
+//! # Not done, and what that costs
+//! No TLS and no SASL: such servers cannot be reached. A read-only connection does not look for a server that writes.
+
+mod address;
+mod client;
+mod decode;
+mod driver;
+mod encode;
+mod error;
+mod event;
+mod multi;
+mod operations;
+mod options;
+mod path;
+mod pending;
+mod session;
+mod subtree;
+mod watch;
+
+pub use address::ConnectString;
+pub use client::{Client, SessionState, Ticket};
+pub use encode::CreateMode;
+pub use error::{ConnectError, Error};
+pub use event::{Event, EventKind, Events, Watcher};
+pub use jute::{Acl, ErrorCode, KeeperState, Stat, WatchMode, WatcherType, permission};
+pub use multi::{Multi, MultiRead, MultiReadResult, MultiResult};
+pub use operations::Identity;
+pub use options::Options;
+pub use path::validate as validate_path;
+pub use pending::Pending;

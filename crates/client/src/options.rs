@@ -1,0 +1,98 @@
+//! How a client is to behave.
+
+use std::time::Duration;
+
+use crate::client::Ticket;
+use crate::event::Watcher;
+use crate::{Client, ConnectError, ConnectString};
+
+/// What a client may be told before it connects.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) session_timeout: Duration,
+    pub(crate) read_only: bool,
+    pub(crate) watcher: Option<Watcher>,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) identities: Vec<(String, Vec<u8>)>,
+    pub(crate) frame_bytes_max: usize,
+    pub(crate) reset_watches: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            session_timeout: Duration::from_secs(30),
+            read_only: false,
+            watcher: None,
+            ticket: None,
+            identities: Vec::new(),
+            frame_bytes_max: 64 << 20,
+            reset_watches: true,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults: a session of 30 s, writing servers only, watches set again after a reconnection.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long the session outlives its connection. The server has the last word: see [`Client::session_timeout`].
+    #[must_use]
+    pub const fn session_timeout(mut self, timeout: Duration) -> Self {
+        self.session_timeout = timeout;
+        self
+    }
+
+    /// Whether a server that only reads will do.
+    #[must_use]
+    pub const fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Who hears of each change of the connection's state.
+    #[must_use]
+    pub fn watcher(mut self, watcher: &Watcher) -> Self {
+        self.watcher = Some(watcher.clone());
+        self
+    }
+
+    /// Goes on with a session instead of opening one.
+    #[must_use]
+    pub fn resume(mut self, ticket: Ticket) -> Self {
+        self.ticket = Some(ticket);
+        self
+    }
+
+    /// Adds an identity to each connection before anything else is sent.
+    #[must_use]
+    pub fn identity(mut self, scheme: &str, credentials: &[u8]) -> Self {
+        self.identities.push((String::from(scheme), credentials.to_vec()));
+        self
+    }
+
+    /// The longest reply that is taken (64 MiB unless said); a longer one breaks the connection.
+    #[must_use]
+    pub const fn frame_bytes_max(mut self, bytes: usize) -> Self {
+        self.frame_bytes_max = bytes;
+        self
+    }
+
+    /// Whether watches are set again after a reconnection.
+    #[must_use]
+    pub const fn reset_watches(mut self, reset: bool) -> Self {
+        self.reset_watches = reset;
+        self
+    }
+
+    /// Starts a client. It connects, and reconnects, by itself; operations may be submitted at once.
+    ///
+    /// # Errors
+    /// When the connect string is not one, or this host has no thread left.
+    pub fn connect(self, servers: &str) -> Result<Client, ConnectError> {
+        Client::start(ConnectString::parse(servers)?, self)
+    }
+}

@@ -1,0 +1,163 @@
+//! The command line: what can be said, and its help.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::Sources;
+use crate::shell::ShellOptions;
+
+const SERVE_HELP: &str = "\
+Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwan-data`.
+`diwan config keys` lists every key; `diwan config check FILE` says what a file comes to.
+
+  diwan serve
+  diwan serve --config zoo.cfg
+  diwan serve --listen 0.0.0.0:2181 --data-dir /var/lib/diwan -D extendedTypesEnabled=true";
+
+const SHELL_HELP: &str = "\
+Without COMMAND a terminal gets a prompt with completion, and a pipe is read line by line.
+One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it hears.
+
+  diwan shell ls /
+  diwan shell create -e -s /lock/member- alice
+  diwan shell --server zk1:2181,zk2:2181/app get -s /config
+  diwan shell help            lists the commands";
+
+/// A coordination service that speaks ZooKeeper's protocol.
+#[derive(Debug, Parser)]
+#[command(name = "diwan", version, max_term_width = 110, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a server.
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeArguments),
+    /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
+    #[command(after_help = SHELL_HELP)]
+    Shell(ShellArguments),
+    /// Look at configuration files.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Say what each line of a file means here, and whether a server would start with it.
+    Check(CheckArguments),
+    /// List every key, by Diwan's name and by ZooKeeper's.
+    Keys {
+        /// As tables for a document.
+        #[arg(long)]
+        markdown: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// A `diwan.toml`, or a `zoo.cfg` taken as it is.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Where the data lies [default: `./diwan-data`].
+    #[arg(short, long, value_name = "DIRECTORY")]
+    data_dir: Option<String>,
+
+    /// Where clients connect, or `off` [default: 127.0.0.1:2181].
+    #[arg(short, long, value_name = "ADDRESS")]
+    listen: Option<String>,
+
+    /// Where metrics are served over HTTP, or `off` [default: 127.0.0.1:7000].
+    #[arg(short, long, value_name = "ADDRESS")]
+    metrics: Option<String>,
+
+    /// Where the AdminServer's commands are served over HTTP, or `off` [default: 127.0.0.1:7000].
+    #[arg(short, long, value_name = "ADDRESS")]
+    admin: Option<String>,
+
+    /// Set a key, by ZooKeeper's name (with or without `zookeeper.`) or Diwan's own.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    properties: Vec<String>,
+
+    /// What is logged: `error`, `warn`, `info`, `debug` or `trace` [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+
+    /// How it is logged: `text` or `json` [default: text].
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+impl ServeArguments {
+    /// Where the configuration comes from.
+    pub(crate) fn sources(self) -> Sources {
+        let flags = [
+            ("storage.data-dir", self.data_dir),
+            ("listen.client", self.listen),
+            ("metrics.listen", self.metrics),
+            ("admin.listen", self.admin),
+            ("log.level", self.log_level),
+            ("log.format", self.log_format),
+        ];
+        let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        Sources { file: self.config, properties: self.properties, flags }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShellArguments {
+    /// Servers, and the node to take for the root.
+    #[arg(short, long, value_name = "HOST:PORT[,..][/CHROOT]", default_value = "localhost:2181")]
+    server: String,
+
+    /// The session timeout to ask for, and how long to wait for a server.
+    #[arg(short, long, value_name = "MS", default_value_t = 30_000)]
+    timeout: u64,
+
+    /// Go to a server that only reads, too.
+    #[arg(short, long)]
+    read_only: bool,
+
+    /// Begin with an identity, like `digest:user:password`.
+    #[arg(short, long, value_name = "SCHEME:CREDENTIALS")]
+    auth: Vec<String>,
+
+    /// One command and its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<String>,
+}
+
+impl ShellArguments {
+    /// How the shell is to be, and its command.
+    pub(crate) fn split(self) -> (ShellOptions, Vec<String>) {
+        let options = ShellOptions {
+            servers: self.server,
+            timeout: Duration::from_millis(self.timeout),
+            read_only: self.read_only,
+            identities: self.auth,
+        };
+        (options, self.command)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// A `diwan.toml`, or a `zoo.cfg` taken as it is.
+    file: PathBuf,
+
+    /// Set a key, by ZooKeeper's name or Diwan's own.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    properties: Vec<String>,
+}
+
+impl CheckArguments {
+    /// What is to be checked.
+    pub(crate) fn sources(self) -> Sources {
+        Sources { file: Some(self.file), properties: self.properties, flags: Vec::new() }
+    }
+}

@@ -1,0 +1,449 @@
+//! A configuration while its settings come in, in any order, and the checks that need more than one of them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+use server::ServerConfig;
+use server::config::{
+    ClientAuth, ConnectionThrottle, KeyStore, KeyStoreKind, SaslConfig, Secret, SessionConfig, TlsConfig,
+    TlsProtocol,
+};
+use tracing_subscriber::filter::LevelFilter;
+
+use super::jaas;
+use super::value::{Checked, Problem, Setting};
+
+/// The AdminServer's port, where a `zoo.cfg` does not say it.
+const ADMIN_PORT: u16 = 8080;
+/// The port of Prometheus' metrics, where a `zoo.cfg` does not say it.
+const METRICS_PORT: u16 = 7000;
+
+/// Settings as they came in.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    /// What can be stored at once.
+    pub(crate) config: ServerConfig,
+    /// Whether the file is a `zoo.cfg`: then ZooKeeper's defaults hold.
+    pub(crate) zoo: bool,
+    pub(crate) data_dir_said: bool,
+    pub(crate) client: Endpoint,
+    pub(crate) secure: Endpoint,
+    pub(crate) tick_ms: Option<u32>,
+    pub(crate) timeout_min_ms: Option<u32>,
+    pub(crate) timeout_max_ms: Option<u32>,
+    pub(crate) throttle: Option<ConnectionThrottle>,
+    pub(crate) metrics: MetricsDraft,
+    pub(crate) admin: AdminDraft,
+    pub(crate) enforce: EnforceDraft,
+    pub(crate) sasl: SaslDraft,
+    pub(crate) tls: TlsDraft,
+    pub(crate) ensemble_provider: bool,
+    pub(crate) ensemble_names: Vec<String>,
+    pub(crate) servers: Vec<(String, String)>,
+    pub(crate) dynamic_file: Option<PathBuf>,
+    pub(crate) read_only_mode: bool,
+    pub(crate) log: LogConfig,
+    /// What is odd about the setting that came in last.
+    warnings: Vec<String>,
+}
+
+/// A port and the address that it is bound to.
+#[derive(Debug, Default)]
+pub(crate) struct Endpoint {
+    pub(crate) port: Option<u16>,
+    pub(crate) host: Option<String>,
+    /// Its address stands in the configuration already.
+    pub(crate) said: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct MetricsDraft {
+    pub(crate) prometheus: bool,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<u16>,
+    /// Its address stands in the configuration already.
+    pub(crate) said: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct AdminDraft {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<u16>,
+    /// Its address stands in the configuration already.
+    pub(crate) said: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct EnforceDraft {
+    pub(crate) enabled: bool,
+    pub(crate) schemes: Vec<String>,
+    pub(crate) sasl: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct SaslDraft {
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) section: String,
+    pub(crate) super_users: Vec<String>,
+    pub(crate) super_password: Option<Secret>,
+    pub(crate) allow_failed_clients: bool,
+}
+
+impl Default for SaslDraft {
+    fn default() -> Self {
+        Self {
+            file: None,
+            section: String::from("Server"),
+            super_users: Vec::new(),
+            super_password: None,
+            allow_failed_clients: false,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct TlsDraft {
+    pub(crate) key_store: StoreDraft,
+    pub(crate) trust_store: StoreDraft,
+    pub(crate) client_auth: ClientAuth,
+    pub(crate) protocol: Option<TlsProtocol>,
+    pub(crate) protocols: Option<Vec<TlsProtocol>>,
+    pub(crate) cipher_suites: Option<Vec<String>>,
+    pub(crate) verify_hostname: bool,
+    pub(crate) verify_client_hostname: bool,
+    pub(crate) revocation_lists: Vec<PathBuf>,
+    pub(crate) reload: bool,
+    pub(crate) handshake_timeout_ms: u32,
+}
+
+impl Default for TlsDraft {
+    fn default() -> Self {
+        Self {
+            key_store: StoreDraft::default(),
+            trust_store: StoreDraft::default(),
+            client_auth: ClientAuth::default(),
+            protocol: None,
+            protocols: None,
+            cipher_suites: None,
+            verify_hostname: true,
+            verify_client_hostname: false,
+            revocation_lists: Vec::new(),
+            reload: false,
+            handshake_timeout_ms: 5000,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct StoreDraft {
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) password: Option<Secret>,
+    pub(crate) password_path: Option<PathBuf>,
+    pub(crate) kind: Option<KeyStoreKind>,
+}
+
+/// What is logged and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogConfig {
+    pub(crate) level: LevelFilter,
+    pub(crate) format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: LevelFilter::INFO, format: LogFormat::Text }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Draft {
+    /// Notes what is odd about the setting that just comes in.
+    pub(crate) fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
+    }
+
+    /// What was odd since the last time.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// The whole configuration, or everything that is wrong with it.
+    pub(crate) fn finish(mut self) -> Result<(ServerConfig, LogConfig), Vec<Problem>> {
+        let steps: [fn(&mut Self) -> Checked<()>; 9] = [
+            Self::finish_storage,
+            Self::finish_servers,
+            Self::finish_listen,
+            Self::finish_sessions,
+            Self::finish_tls,
+            Self::finish_sasl,
+            Self::finish_auth,
+            Self::finish_http,
+            Self::finish_rest,
+        ];
+        let problems: Vec<Problem> = steps.iter().filter_map(|step| step(&mut self).err()).collect();
+        if problems.is_empty() { Ok((self.config, self.log)) } else { Err(problems) }
+    }
+
+    fn finish_storage(&mut self) -> Checked<()> {
+        if self.zoo && !self.data_dir_said {
+            return Err(
+                Problem::new("`dataDir` is not set").hint("say where the data lies: `dataDir=DIRECTORY`")
+            );
+        }
+        let storage = &mut self.config.storage;
+        storage.log_dir.take_if(|log_dir| *log_dir == storage.data_dir);
+        Ok(())
+    }
+
+    fn finish_servers(&mut self) -> Checked<()> {
+        if self.servers.len() > 1 {
+            let names: Vec<String> = self.servers.iter().map(|(key, _)| format!("`{key}`")).collect();
+            let what = format!("{} make an ensemble of {} servers", names.join(", "), names.len());
+            return Err(Problem::new(what)
+                .hint("this release runs one server; leave out the `server.` lines to run it alone"));
+        }
+        let Some((key, value)) = self.servers.first() else { return Ok(()) };
+        // `host:port:port[:role];[address:]port`: the client port of a server may stand there.
+        let Some((_, client)) = value.split_once(';') else { return Ok(()) };
+        let client = client.split(';').next().unwrap_or_default().trim();
+        let (host, port) = client.rsplit_once(':').map_or((None, client), |(host, port)| (Some(host), port));
+        if self.client.port.is_none() {
+            self.client.port = Some(Setting { key, value: port }.port()?);
+            self.client.host = host.map(String::from);
+        }
+        Ok(())
+    }
+
+    fn finish_listen(&mut self) -> Checked<()> {
+        let listen = &mut self.config.listen;
+        if self.zoo && !self.client.said {
+            listen.client = None;
+        }
+        if let Some(address) = self.client.address("clientPort", "clientPortAddress")? {
+            listen.client = Some(address);
+        }
+        if let Some(address) = self.secure.address("secureClientPort", "secureClientPortAddress")? {
+            listen.secure = Some(address);
+        }
+        if listen.client.is_none() && listen.secure.is_none() {
+            return Err(Problem::new("there is no port for clients").hint("set `clientPort` (2181 is usual)"));
+        }
+        Ok(())
+    }
+
+    fn finish_sessions(&mut self) -> Checked<()> {
+        let standard = SessionConfig::of_tick(self.tick_ms.unwrap_or(self.config.session.tick_ms));
+        let session = SessionConfig {
+            tick_ms: standard.tick_ms,
+            timeout_min_ms: self.timeout_min_ms.unwrap_or(standard.timeout_min_ms),
+            timeout_max_ms: self.timeout_max_ms.unwrap_or(standard.timeout_max_ms),
+        };
+        if session.timeout_min_ms > session.timeout_max_ms {
+            return Err(Problem::new(format!(
+                "the shortest session timeout ({} ms) is longer than the longest ({} ms)",
+                session.timeout_min_ms, session.timeout_max_ms
+            ))
+            .hint("unless said they are 2 and 20 ticks: see `tickTime`, `minSessionTimeout`, `maxSessionTimeout`"));
+        }
+        self.config.session = session;
+        Ok(())
+    }
+
+    fn finish_tls(&mut self) -> Checked<()> {
+        let listen = &self.config.listen;
+        if listen.secure.is_none() && !listen.client_takes_tls {
+            return Ok(());
+        }
+        self.config.auth.x509_enabled = true;
+        let draft = std::mem::take(&mut self.tls);
+        let Some(key_store) = draft.key_store.finish()? else {
+            return Err(
+                Problem::new("a TLS port has no key").hint("set `ssl.keyStore.location` (`tls.key-store`)")
+            );
+        };
+        let trust_store = draft.trust_store.finish()?;
+        if trust_store.is_none() && draft.client_auth != ClientAuth::None {
+            return Err(Problem::new("clients must show a certificate, but nothing says whom to trust").hint(
+                "set `ssl.trustStore.location` (`tls.trust-store`), or `ssl.clientAuth=none` (`tls.client-auth`)",
+            ));
+        }
+        let standard = match draft.protocol {
+            Some(one) => vec![one],
+            None => vec![TlsProtocol::Tls12, TlsProtocol::Tls13],
+        };
+        self.config.tls = Some(TlsConfig {
+            key_store,
+            trust_store,
+            client_auth: draft.client_auth,
+            protocols: draft.protocols.unwrap_or(standard),
+            cipher_suites: draft.cipher_suites,
+            verify_client_hostname: draft.verify_hostname && draft.verify_client_hostname,
+            revocation_lists: draft.revocation_lists,
+            reload: draft.reload,
+            handshake_timeout_ms: draft.handshake_timeout_ms,
+        });
+        Ok(())
+    }
+
+    fn finish_sasl(&mut self) -> Checked<()> {
+        let Some(file) = self.sasl.file.take() else { return Ok(()) };
+        let mut users = jaas::users(&file, &self.sasl.section)?;
+        if let Some(password) = self.sasl.super_password.take() {
+            users.retain(|(name, _)| name != "super");
+            users.push((String::from("super"), password));
+        }
+        self.config.auth.sasl = Some(SaslConfig {
+            users,
+            super_users: std::mem::take(&mut self.sasl.super_users),
+            allow_failed_clients: self.sasl.allow_failed_clients,
+        });
+        // Diwan's own file has no line for providers: whoever names users wants their scheme.
+        self.config.auth.sasl_scheme |= !self.zoo;
+        Ok(())
+    }
+
+    fn finish_auth(&mut self) -> Checked<()> {
+        let auth = &mut self.config.auth;
+        if self.ensemble_provider {
+            auth.ensemble_names = Some(std::mem::take(&mut self.ensemble_names));
+        }
+        let enforce = std::mem::take(&mut self.enforce);
+        let schemes = if enforce.sasl { vec![String::from("sasl")] } else { enforce.schemes };
+        if !enforce.sasl && !enforce.enabled {
+            return Ok(());
+        }
+        if schemes.is_empty() {
+            return Err(Problem::new("clients must authenticate, but no scheme is named")
+                .hint("name some: `enforce.auth.schemes=digest,sasl`"));
+        }
+        for scheme in &schemes {
+            let there = match scheme.as_str() {
+                "ip" => true,
+                "digest" => auth.digest_enabled,
+                "x509" => auth.x509_enabled,
+                "sasl" => auth.sasl_scheme && auth.sasl.is_some(),
+                "ensemble" => auth.ensemble_names.is_some(),
+                _ => false,
+            };
+            if !there {
+                let what = format!("clients must authenticate by `{scheme}`, but that scheme is not set up");
+                return Err(Problem::new(what).hint(setting_up(scheme)));
+            }
+        }
+        auth.enforced_schemes = Some(schemes);
+        Ok(())
+    }
+
+    fn finish_http(&mut self) -> Checked<()> {
+        if self.metrics.prometheus && !self.metrics.said {
+            let port = self.metrics.port.unwrap_or(METRICS_PORT);
+            self.config.metrics.address = Some(bind(self.metrics.host.as_deref(), port)?);
+            self.config.metrics.optional = false;
+        }
+        if !self.zoo || self.admin.said {
+            return Ok(());
+        }
+        let admin = &mut self.config.admin;
+        admin.optional =
+            self.admin.enabled.is_none() && self.admin.port.is_none() && self.admin.host.is_none();
+        admin.address = match self.admin.enabled {
+            Some(false) => None,
+            _ => Some(bind(self.admin.host.as_deref(), self.admin.port.unwrap_or(ADMIN_PORT))?),
+        };
+        Ok(())
+    }
+
+    fn finish_rest(&mut self) -> Checked<()> {
+        self.config.limits.connection_throttle = self.throttle.filter(|throttle| throttle.tokens > 0);
+        if let (true, server::config::WordConfig::Named(words)) =
+            (self.read_only_mode, &mut self.config.words)
+        {
+            words.push(String::from("isro"));
+        }
+        let bytes = self.config.limits.request_bytes_max;
+        self.config.limits.request_skip_bytes_max = self.config.limits.request_skip_bytes_max.max(bytes);
+        Ok(())
+    }
+}
+
+impl Endpoint {
+    fn address(&self, port_key: &str, host_key: &str) -> Checked<Option<SocketAddr>> {
+        if self.said {
+            return Ok(None);
+        }
+        match (self.port, &self.host) {
+            (Some(port), host) => bind(host.as_deref(), port).map(Some),
+            (None, Some(_)) => Err(Problem::new(format!("`{host_key}` is set but `{port_key}` is not"))
+                .hint(format!("set `{port_key}` too, or remove `{host_key}`"))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+impl StoreDraft {
+    fn finish(self) -> Checked<Option<KeyStore>> {
+        let Some(path) = self.path else { return Ok(None) };
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => kind_of(&path)?,
+        };
+        let password = match self.password_path {
+            Some(file) => std::fs::read_to_string(&file)
+                .map(|text| Secret(String::from(text.trim_end_matches(['\r', '\n']))))
+                .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?,
+            None => self.password.unwrap_or_default(),
+        };
+        Ok(Some(KeyStore { path, password, kind }))
+    }
+}
+
+fn kind_of(path: &Path) -> Checked<KeyStoreKind> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("jks") => Ok(KeyStoreKind::Jks),
+        Some("pem") => Ok(KeyStoreKind::Pem),
+        Some("p12" | "pfx") => Ok(KeyStoreKind::Pkcs12),
+        _ => Err(Problem::new(format!(
+            "`{}`: its name does not tell what kind of key store it is",
+            path.display()
+        ))
+        .hint("set `ssl.keyStore.type` or `ssl.trustStore.type` to `PEM`, `PKCS12` or `JKS`")),
+    }
+}
+
+/// `host`, or every address of this machine when there is none, as ZooKeeper binds.
+fn bind(host: Option<&str>, port: u16) -> Checked<SocketAddr> {
+    match host {
+        Some(host) => Setting { key: "the address", value: host }.host(port),
+        None => Ok(SocketAddr::new(any_address(), port)),
+    }
+}
+
+/// The address that takes connections to IPv6 and IPv4 alike, where there is IPv6.
+fn any_address() -> IpAddr {
+    match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)) {
+        Ok(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+fn setting_up(scheme: &str) -> &'static str {
+    match scheme {
+        "digest" => "remove `DigestAuthenticationProvider.enabled=false`",
+        "x509" => "open a `secureClientPort`",
+        "sasl" => {
+            "set `authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider` and name the users' \
+             file: `-D java.security.auth.login.config=FILE`"
+        }
+        "ensemble" => "set `authProvider.1=org.apache.zookeeper.server.auth.EnsembleAuthenticationProvider`",
+        _ => "the schemes here are `digest`, `ip`, `x509`, `sasl` and `ensemble`",
+    }
+}

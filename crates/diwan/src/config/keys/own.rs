@@ -1,0 +1,72 @@
+//! What only Diwan has.
+
+use super::super::draft::LogFormat;
+use super::Row;
+use super::server::put;
+
+pub(super) const ROWS: &[Row] = &[
+    Row::own("listen.client", "the plain client port, or `off`", |draft, setting| {
+        draft.client.said = true;
+        put(&mut draft.config.listen.client, setting.address_or_off())
+    }),
+    Row::own("listen.secure", "the TLS client port, or `off`", |draft, setting| {
+        draft.secure.said = true;
+        put(&mut draft.config.listen.secure, setting.address_or_off())
+    }),
+    Row::own("listen.backlog", "connections waiting to be accepted", |draft, setting| {
+        put(&mut draft.config.listen.backlog, setting.positive().map(Some))
+    }),
+    Row::own("listen.shards", "threads that serve connections, 0 for one a core", |draft, setting| {
+        put(&mut draft.config.listen.shards, setting.count())
+    }),
+    Row::own(
+        "limits.request-skip-bytes",
+        "up to which size a request too long is skipped",
+        |draft, setting| put(&mut draft.config.limits.request_skip_bytes_max, setting.count()),
+    ),
+    Row::own("limits.watches-per-connection", "watches of one connection", |draft, setting| {
+        put(&mut draft.config.limits.watches_per_connection_max, setting.positive())
+    }),
+    Row::own("limits.output-bytes-per-connection", "unsent bytes of one connection", |draft, setting| {
+        put(&mut draft.config.limits.output_bytes_per_connection_max, setting.positive())
+    }),
+    Row::own("storage.snapshot-after-bytes", "bytes of log between two snapshots", |draft, setting| {
+        put(&mut draft.config.storage.snapshot_after_bytes, setting.positive())
+    }),
+    Row::own("storage.segment-bytes", "bytes of one piece of the log", |draft, setting| {
+        put(&mut draft.config.storage.segment_bytes, setting.positive().map(|bytes: u64| bytes.max(1 << 20)))
+    }),
+    Row::own("storage.snapshot-bytes-per-second", "how fast a snapshot is written", |draft, setting| {
+        put(&mut draft.config.storage.snapshot_bytes_per_second, setting.positive())
+    }),
+    Row::own("metrics.listen", "where metrics are served, or `off`", |draft, setting| {
+        draft.metrics.said = true;
+        draft.config.metrics.optional = false;
+        put(&mut draft.config.metrics.address, setting.address_or_off())
+    }),
+    Row::own("admin.listen", "where the AdminServer's commands are, or `off`", |draft, setting| {
+        draft.admin.said = true;
+        draft.config.admin.optional = false;
+        put(&mut draft.config.admin.address, setting.address_or_off())
+    }),
+    Row::own("beyond.watch-catch-up", "whether persistent watches catch up", |draft, setting| {
+        put(&mut draft.config.beyond.persistent_watch_catch_up, setting.flag())
+    }),
+    Row::own("beyond.history-bytes", "bytes of history for that", |draft, setting| {
+        put(&mut draft.config.beyond.history_bytes_max, setting.count())
+    }),
+    Row::own("log.level", "what is logged: `error`, `warn`, `info`, `debug`, `trace`", |draft, setting| {
+        draft.log.level = setting.value.parse().map_err(|_| {
+            setting.problem("no such level").hint("use `error`, `warn`, `info`, `debug` or `trace`")
+        })?;
+        Ok(())
+    }),
+    Row::own("log.format", "how it is logged: `text` or `json`", |draft, setting| {
+        draft.log.format = match setting.value {
+            "text" => LogFormat::Text,
+            "json" => LogFormat::Json,
+            _ => return Err(setting.problem("neither `text` nor `json`")),
+        };
+        Ok(())
+    }),
+];

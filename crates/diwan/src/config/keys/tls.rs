@@ -1,0 +1,196 @@
+//! TLS of client connections.
+
+use server::config::{ClientAuth, KeyStoreKind, Secret, TlsProtocol};
+
+use super::super::draft::StoreDraft;
+use super::super::value::{Checked, Problem, Setting};
+use super::Row;
+use super::server::put;
+
+pub(super) const ROWS: &[Row] = &[
+    Row::both(
+        "ssl.keyStore.location",
+        "tls.key-store",
+        "the file with key and certificate",
+        |draft, setting| location(&mut draft.tls.key_store, setting),
+    ),
+    Row::both("ssl.keyStore.password", "tls.key-store-password", "its password", |draft, setting| {
+        password(&mut draft.tls.key_store, setting)
+    }),
+    Row::both(
+        "ssl.keyStore.passwordPath",
+        "tls.key-store-password-file",
+        "its password's file",
+        |draft, setting| password_path(&mut draft.tls.key_store, setting),
+    ),
+    Row::both("ssl.keyStore.type", "tls.key-store-type", "its form", |draft, setting| {
+        put(&mut draft.tls.key_store.kind, kind(setting))
+    }),
+    Row::both(
+        "ssl.trustStore.location",
+        "tls.trust-store",
+        "the file of those whom to trust",
+        |draft, setting| location(&mut draft.tls.trust_store, setting),
+    ),
+    Row::both("ssl.trustStore.password", "tls.trust-store-password", "its password", |draft, setting| {
+        password(&mut draft.tls.trust_store, setting)
+    }),
+    Row::both(
+        "ssl.trustStore.passwordPath",
+        "tls.trust-store-password-file",
+        "its password's file",
+        |draft, setting| password_path(&mut draft.tls.trust_store, setting),
+    ),
+    Row::both("ssl.trustStore.type", "tls.trust-store-type", "its form", |draft, setting| {
+        put(&mut draft.tls.trust_store.kind, kind(setting))
+    }),
+    Row::both("ssl.clientAuth", "tls.client-auth", "whether clients show certificates", |draft, setting| {
+        draft.tls.client_auth = match setting.value.to_ascii_lowercase().as_str() {
+            "none" => ClientAuth::None,
+            "want" => ClientAuth::Want,
+            "need" => ClientAuth::Need,
+            _ => return Err(setting.problem("neither `none`, `want` nor `need`")),
+        };
+        Ok(())
+    }),
+    Row::zoo("ssl.protocol", "the TLS version", |draft, setting| {
+        draft.tls.protocol = match setting.value {
+            "TLS" | "TLSv1.3" => None,
+            "TLSv1.2" => Some(TlsProtocol::Tls12),
+            _ => return Err(old_tls(setting)),
+        };
+        Ok(())
+    }),
+    Row::both("ssl.enabledProtocols", "tls.protocols", "the TLS versions offered", |draft, setting| {
+        let mut protocols = Vec::new();
+        for name in setting.list() {
+            match name.as_str() {
+                "TLSv1.2" => protocols.push(TlsProtocol::Tls12),
+                "TLSv1.3" => protocols.push(TlsProtocol::Tls13),
+                _ => draft.warn(format!("`{name}` is not offered: it is broken")),
+            }
+        }
+        if protocols.is_empty() {
+            return Err(old_tls(setting));
+        }
+        draft.tls.protocols = Some(protocols);
+        Ok(())
+    }),
+    Row::both("ssl.ciphersuites", "tls.cipher-suites", "the cipher suites offered", |draft, setting| {
+        draft.tls.cipher_suites = Some(setting.list());
+        Ok(())
+    }),
+    Row::zoo("ssl.hostnameVerification", "whether names in certificates count", |draft, setting| {
+        put(&mut draft.tls.verify_hostname, setting.flag())
+    }),
+    Row::both(
+        "ssl.clientHostnameVerification",
+        "tls.verify-client-hostname",
+        "whether a client's certificate must name its address",
+        |draft, setting| put(&mut draft.tls.verify_client_hostname, setting.flag()),
+    ),
+    Row::zoo("ssl.crl", "whether certificates may be revoked by lists", |_, setting| {
+        unless_false(setting, "name the lists' files with `-D tls.revocation-lists=FILE,..` instead")
+    }),
+    Row::zoo("ssl.ocsp", "whether certificates may be revoked online", |_, setting| {
+        unless_false(setting, "OCSP is not here; lists are: `-D tls.revocation-lists=FILE,..`")
+    }),
+    Row::own("tls.revocation-lists", "files of revoked certificates", |draft, setting| {
+        draft.tls.revocation_lists = setting.list().into_iter().map(Into::into).collect();
+        Ok(())
+    }),
+    Row::zoo("ssl.authProvider", "the scheme that looks at certificates", |_, setting| {
+        if setting.value == "x509" {
+            return Ok(());
+        }
+        Err(setting.problem("only `x509` looks at certificates here").hint("remove the line to use `x509`"))
+    }),
+    Row::both("client.certReload", "tls.reload", "whether changed files are taken up", |draft, setting| {
+        put(&mut draft.tls.reload, setting.flag())
+    }),
+    Row::both(
+        "ssl.handshakeDetectionTimeoutMillis",
+        "tls.handshake-timeout-ms",
+        "how long a TLS handshake may take",
+        |draft, setting| put(&mut draft.tls.handshake_timeout_ms, setting.positive()),
+    ),
+    Row::refuses(
+        "ssl.context.supplier.class",
+        "Java classes cannot be loaded",
+        "name key and certificates by `ssl.keyStore.location` and `ssl.trustStore.location`",
+    ),
+    Row::nothing("ssl.sslProvider", "there is one TLS library here"),
+    Row::nothing("ssl.allowReverseDnsLookup", "a name is never looked up backwards"),
+    Row::nothing("fips-mode", "it governs ensembles and Java's providers; this is no validated FIPS module"),
+    Row::zoo("admin.forceHttps", "whether the AdminServer takes TLS only", |_, setting| {
+        unless_false(
+            setting,
+            "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
+        )
+    }),
+    Row::zoo("admin.needClientAuth", "whether the AdminServer asks for certificates", |_, setting| {
+        unless_false(
+            setting,
+            "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
+        )
+    }),
+    Row::zoo("admin.portUnification", "whether the AdminServer takes TLS too", |draft, setting| {
+        if setting.flag()? {
+            draft.warn("the AdminServer has no TLS here: it answers in plain text only");
+        }
+        Ok(())
+    }),
+    Row::refuses(
+        "metricsProvider.httpsPort",
+        "metrics are served in plain text only",
+        "use `metricsProvider.httpPort` on loopback and put a proxy before it",
+    ),
+    Row::refuses(
+        "metricsProvider.ssl.*",
+        "metrics are served in plain text only",
+        "use `metricsProvider.httpPort` on loopback and put a proxy before it",
+    ),
+    Row::nothing("ssl.quorum.*", super::ensemble::ALONE),
+    Row::refuses(
+        "ssl.*",
+        "no such TLS setting is known, and what it protects is not known either",
+        "see `diwan config keys` for those that are; remove the line to run without it",
+    ),
+];
+
+fn location(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+    store.path = Some(setting.value.into());
+    Ok(())
+}
+
+fn password(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+    store.password = Some(Secret(String::from(setting.value)));
+    Ok(())
+}
+
+fn password_path(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+    store.password_path = Some(setting.value.into());
+    Ok(())
+}
+
+fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
+    match setting.value.to_ascii_uppercase().as_str() {
+        "" => Ok(None),
+        "PEM" => Ok(Some(KeyStoreKind::Pem)),
+        "PKCS12" => Ok(Some(KeyStoreKind::Pkcs12)),
+        "JKS" => Ok(Some(KeyStoreKind::Jks)),
+        _ => Err(setting.problem("a form that cannot be read").hint("use `PEM`, `PKCS12` or `JKS`")),
+    }
+}
+
+fn old_tls(setting: Setting<'_>) -> Problem {
+    setting.problem("no version that is offered").hint("use `TLSv1.2` or `TLSv1.3`")
+}
+
+/// A protection that is not here: saying `false` is fine, anything else must not go unnoticed.
+fn unless_false(setting: Setting<'_>, hint: &str) -> Checked<()> {
+    if setting.value.eq_ignore_ascii_case("false") {
+        return Ok(());
+    }
+    Err(setting.problem("it asks for a protection that is not here").hint(hint))
+}

@@ -1,0 +1,228 @@
+//! Configuration: a file (`diwan.toml`, or ZooKeeper's own `zoo.cfg`), `-D` properties and flags become one
+//! [`ServerConfig`], and every line of the file gets a verdict that can be shown.
+
+mod check;
+mod draft;
+mod jaas;
+mod keys;
+mod properties;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+use server::ServerConfig;
+
+pub(crate) use check::{describe_keys, document_keys, print_check};
+use draft::Draft;
+pub(crate) use draft::{LogConfig, LogFormat};
+use keys::{Meaning, Names};
+pub(crate) use value::Problem;
+use value::{Checked, Setting};
+
+/// Where settings come from, weakest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources {
+    /// A `diwan.toml` or a `zoo.cfg`; which, its name tells: only the former ends in `.toml`.
+    pub(crate) file: Option<PathBuf>,
+    /// `KEY=VALUE`, by ZooKeeper's names (with or without `zookeeper.`) or Diwan's own.
+    pub(crate) properties: Vec<String>,
+    /// Diwan's own names and values, from flags.
+    pub(crate) flags: Vec<(&'static str, String)>,
+}
+
+/// What became of one setting.
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    /// The line in the file, if it came from one that has lines.
+    pub(crate) line: Option<usize>,
+    /// The key as written.
+    pub(crate) key: String,
+    /// What it means.
+    pub(crate) verdict: Verdict,
+}
+
+/// What a setting means.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    /// It is taken; perhaps with something odd about it.
+    Honoured {
+        /// What the key is.
+        about: &'static str,
+        /// What is odd.
+        warnings: Vec<String>,
+    },
+    /// It does nothing here.
+    NoMeaningHere(&'static str),
+    /// Nobody knows this key.
+    Unknown(Option<String>),
+    /// It stops the start.
+    Refused(Problem),
+}
+
+/// A configuration that was read, with all that there is to say about it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// What became of each setting, in order.
+    pub(crate) notices: Vec<Notice>,
+    /// The configuration, or every reason why there is none.
+    pub(crate) result: Result<(ServerConfig, LogConfig), Vec<Problem>>,
+}
+
+/// Reads all sources.
+pub(crate) fn load(sources: &Sources) -> Loaded {
+    let mut loading = Loading { draft: Draft::default(), notices: Vec::new(), problems: Vec::new() };
+    if let Err(problem) = loading.sources(sources) {
+        loading.problems.push(problem);
+    }
+    let Loading { draft, notices, mut problems } = loading;
+    let finished = draft.finish();
+    let result = match finished {
+        Ok(config) if problems.is_empty() => Ok(config),
+        // What is missing may be missing because of what was refused: that comes first.
+        Ok(_) => Err(problems),
+        Err(more) => {
+            problems.extend(more);
+            Err(problems)
+        }
+    };
+    Loaded { notices, result }
+}
+
+struct Loading {
+    draft: Draft,
+    notices: Vec<Notice>,
+    problems: Vec<Problem>,
+}
+
+impl Loading {
+    fn sources(&mut self, sources: &Sources) -> Checked<()> {
+        if let Some(file) = &sources.file {
+            let bytes = read(file)?;
+            if file.extension().is_some_and(|extension| extension == "toml") {
+                self.toml(file, &bytes)?;
+            } else {
+                self.draft.zoo = true;
+                self.zoo(file, &bytes)?;
+                if let Some(dynamic) = self.draft.dynamic_file.take() {
+                    self.zoo(&dynamic, &read(&dynamic)?)?;
+                }
+            }
+        }
+        for property in &sources.properties {
+            self.property(property)?;
+        }
+        for (key, value) in &sources.flags {
+            self.take(Names::Own, None, key, value);
+        }
+        Ok(())
+    }
+
+    fn zoo(&mut self, file: &Path, bytes: &[u8]) -> Checked<()> {
+        let properties = properties::parse(bytes).map_err(|line| {
+            Problem::new(format!("`{}`, line {line}: `\\u` without four hexadecimal digits", file.display()))
+                .hint("write a backslash as `\\\\`")
+        })?;
+        for (index, found) in properties.iter().enumerate() {
+            // The last of equal keys counts, as in Java's tables.
+            if properties.iter().skip(index + 1).all(|later| later.key.trim() != found.key.trim()) {
+                self.take(Names::Zoo, Some(found.line), found.key.trim(), found.value.trim());
+            }
+        }
+        Ok(())
+    }
+
+    fn toml(&mut self, file: &Path, bytes: &[u8]) -> Checked<()> {
+        let wrong = |what: String| Problem::new(format!("`{}`: {what}", file.display()));
+        let text = std::str::from_utf8(bytes).map_err(|_| wrong(String::from("not UTF-8")))?;
+        let table =
+            toml::de::DeTable::parse(text).map_err(|error| wrong(error.to_string().trim_end().into()))?;
+        for (section, value) in table.get_ref() {
+            let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+            let Some(entries) = value.get_ref().as_table() else {
+                let at = line(value.span().start);
+                self.unknown_own(Some(at), section.get_ref().as_ref());
+                continue;
+            };
+            for (key, value) in entries {
+                let name = format!("{}.{}", section.get_ref(), key.get_ref());
+                let at = line(key.span().start);
+                match toml_text(value.get_ref()) {
+                    Some(text) => self.take(Names::Own, Some(at), &name, &text),
+                    None => self
+                        .problems
+                        .push(wrong(format!("line {at}: `{name}` is neither text, number, flag nor list"))),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn property(&mut self, property: &str) -> Checked<()> {
+        let Some((key, value)) = property.split_once('=') else {
+            return Err(Problem::new(format!("`-D {property}` has no `=`")).hint("write `-D KEY=VALUE`"));
+        };
+        let bare = key.strip_prefix("zookeeper.").unwrap_or(key);
+        if keys::find(Names::Own, key).is_some() {
+            self.take(Names::Own, None, key, value.trim());
+        } else {
+            self.take(Names::Zoo, None, bare, value.trim());
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, names: Names, line: Option<usize>, key: &str, value: &str) {
+        let verdict = match keys::find(names, key).map(|row| (row.about, row.meaning)) {
+            Some((about, Meaning::Honoured(apply))) => match apply(&mut self.draft, Setting { key, value }) {
+                Ok(()) => Verdict::Honoured { about, warnings: self.draft.take_warnings() },
+                Err(problem) => Verdict::Refused(problem),
+            },
+            Some((_, Meaning::NoMeaningHere(why))) => Verdict::NoMeaningHere(why),
+            Some((_, Meaning::RefusesStart(why, hint))) => {
+                Verdict::Refused(Problem::new(format!("`{key}`: {why}")).hint(hint))
+            }
+            None if names == Names::Own => return self.unknown_own(line, key),
+            None => Verdict::Unknown(keys::suggestion(names, key)),
+        };
+        if let Verdict::Refused(problem) = &verdict {
+            self.problems.push(problem.clone());
+        }
+        self.notices.push(Notice { line, key: String::from(key), verdict });
+    }
+
+    fn unknown_own(&mut self, line: Option<usize>, key: &str) {
+        let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+        let problem = Problem {
+            what: format!("{place}there is no key `{key}`"),
+            hint: keys::suggestion(Names::Own, key).or_else(|| Some("see `diwan config keys`".into())),
+        };
+        self.problems.push(problem.clone());
+        self.notices.push(Notice { line, key: String::from(key), verdict: Verdict::Refused(problem) });
+    }
+}
+
+fn read(file: &Path) -> Checked<Vec<u8>> {
+    std::fs::read(file).map_err(|error| {
+        Problem::new(format!("cannot read `{}`: {error}", file.display()))
+            .hint("name a `diwan.toml` or a `zoo.cfg` with `--config`")
+    })
+}
+
+/// A value as a `zoo.cfg` would have it, so that both files share one way in.
+fn toml_text(value: &toml::de::DeValue<'_>) -> Option<String> {
+    use toml::de::DeValue;
+    Some(match value {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok()?.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Array(elements) => {
+            let texts: Option<Vec<String>> =
+                elements.iter().map(|element| toml_text(element.get_ref())).collect();
+            texts?.join(",")
+        }
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+use std::fs;
+use std::net::SocketAddr;
+
+use server::config::{ClientAuth, DigestAlgorithm, KeyStoreKind, TlsProtocol, WordConfig};
+
+use super::*;
+
+/// A directory of its own that goes away with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("diwan-config-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing depends on it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn load_text(test: &str, name: &str, text: &str) -> Loaded {
+    let scratch = Scratch::new(test);
+    load(&Sources { file: Some(scratch.file(name, text)), ..Sources::default() })
+}
+
+fn zoo(test: &str, text: &str) -> ServerConfig {
+    load_text(test, "zoo.cfg", &format!("dataDir=/d\nclientPort=2181\n{text}")).result.expect("it is fine").0
+}
+
+fn zoo_problem(test: &str, text: &str) -> String {
+    let problems =
+        load_text(test, "zoo.cfg", &format!("dataDir=/d\nclientPort=2181\n{text}")).result.unwrap_err();
+    problems
+        .iter()
+        .map(|problem| format!("{} ({})\n", problem.what, problem.hint.as_deref().unwrap_or("-")))
+        .collect()
+}
+
+fn own(test: &str, text: &str) -> ServerConfig {
+    load_text(test, "diwan.toml", text).result.expect("it is fine").0
+}
+
+#[test]
+fn without_a_file_the_server_is_on_loopback() {
+    let (config, log) = load(&Sources::default()).result.unwrap();
+    assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2181))));
+    assert_eq!(config.storage.data_dir, PathBuf::from("diwan-data"));
+    assert_eq!(config.metrics.address, config.admin.address);
+    assert!(config.metrics.address.unwrap().ip().is_loopback());
+    assert_eq!(log, LogConfig::default());
+}
+
+#[test]
+fn a_zoo_cfg_has_the_defaults_of_zookeeper() {
+    let config = zoo("defaults", "");
+    assert!(config.listen.client.unwrap().ip().is_unspecified());
+    assert_eq!(config.session.tick_ms, 3000);
+    assert_eq!((config.session.timeout_min_ms, config.session.timeout_max_ms), (6000, 60_000));
+    assert_eq!(config.limits.connections_per_ip_max, 60);
+    assert_eq!(config.limits.request_bytes_max, 1_048_575);
+    assert_eq!(config.words, WordConfig::Named(vec!["srvr".into()]));
+    assert_eq!(config.admin.address.unwrap().port(), 8080);
+    assert!(config.admin.optional);
+    assert!(!config.nodes.extended_types && !config.quota.enforce && !config.auth.skip_acl);
+}
+
+#[test]
+fn a_whole_zoo_cfg_is_honoured() {
+    let config = zoo(
+        "whole",
+        "tickTime = 2000 \nminSessionTimeout=-1\nmaxSessionTimeout=90000\nclientPortAddress=127.0.0.1\n\
+         dataLogDir=/l\nmaxClientCnxns=0\nmaxCnxns=5\njute.maxbuffer=0x400000\nsnapCount=1\npreAllocSize=32768\n\
+         autopurge.snapRetainCount=1\nautopurge.purgeInterval=12\nextendedTypesEnabled=TRUE\nenforceQuota=true\n\
+         4lw.commands.whitelist=stat, ruok , \nskipACL=yes\nDigestAuthenticationProvider.superDigest=super:x=\n\
+         DigestAuthenticationProvider.digestAlg=SHA-256\nznode.container.checkIntervalMs=100\n\
+         metricsProvider.className=org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider\n\
+         metricsProvider.httpHost=127.0.0.1\nmetricsProvider.httpPort=7001\nadmin.serverPort=0\n\
+         admin.serverAddress=127.0.0.1\nadmin.commandURL=/c/\naudit.enable=true\nserver.1=h:2888:3888;2181\n\
+         connection_throttle_tokens=9\ninitLimit=10\n",
+    );
+    assert_eq!((config.session.timeout_min_ms, config.session.timeout_max_ms), (4000, 90_000));
+    assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2181))));
+    assert_eq!(config.storage.log_dir, Some(PathBuf::from("/l")));
+    assert_eq!((config.limits.connections_per_ip_max, config.limits.connections_max), (0, 5));
+    assert_eq!(config.limits.request_bytes_max, 4 << 20);
+    assert_eq!((config.storage.snapshot_after_transactions, config.storage.snapshots_kept), (2, 3));
+    assert_eq!(config.storage.segment_bytes, 32 << 20);
+    assert!(
+        config.nodes.extended_types && config.quota.enforce && config.auth.skip_acl && config.audit.enabled
+    );
+    assert_eq!(config.words, WordConfig::Named(vec!["stat".into(), "ruok".into()]));
+    assert_eq!(config.auth.super_digest.unwrap().0, "super:x=");
+    assert_eq!(config.auth.digest_algorithm, DigestAlgorithm::Sha256);
+    assert_eq!(config.nodes.reap_interval_ms, 100);
+    assert_eq!(config.metrics.address, Some(SocketAddr::from(([127, 0, 0, 1], 7001))));
+    assert_eq!((config.admin.command_url.as_str(), config.admin.optional), ("/c", false));
+    assert_eq!(config.limits.connection_throttle.unwrap().tokens, 9);
+}
+
+#[test]
+fn the_last_of_equal_keys_counts() {
+    assert_eq!(zoo("equal", "tickTime=1\ntickTime=2\n").session.tick_ms, 2);
+}
+
+#[test]
+fn a_log_directory_that_is_the_data_directory_is_none() {
+    assert_eq!(zoo("log-dir", "dataLogDir=/d\n").storage.log_dir, None);
+}
+
+#[test]
+fn the_port_may_stand_in_the_server_line() {
+    let text = "dataDir=/d\nserver.1=127.0.0.1:2888:3888:participant;127.0.0.1:2199\n";
+    let (config, _) = load_text("line", "zoo.cfg", text).result.unwrap();
+    assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2199))));
+}
+
+#[test]
+fn an_ensemble_is_refused() {
+    let problem = zoo_problem("ensemble", "server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n");
+    assert!(problem.contains("an ensemble of 3 servers"), "{problem}");
+    assert!(problem.contains("runs one server"), "{problem}");
+}
+
+#[test]
+fn servers_of_a_dynamic_file_count_too() {
+    let scratch = Scratch::new("dynamic");
+    let dynamic = scratch.file("zoo.cfg.dynamic", "server.1=127.0.0.1:1:2;2188\n");
+    let text = format!("dataDir=/d\ndynamicConfigFile={}\n", dynamic.display());
+    let file = Some(scratch.file("zoo.cfg", &text));
+    let (config, _) = load(&Sources { file, ..Sources::default() }).result.unwrap();
+    assert_eq!(config.listen.client.unwrap().port(), 2188);
+}
+
+#[test]
+fn security_that_is_not_here_refuses_the_start() {
+    for (index, text) in [
+        "authProvider.1=com.example.Mine",
+        "authProvider.1=org.apache.zookeeper.server.auth.KeyAuthenticationProvider",
+        "ssl.context.supplier.class=x",
+        "ssl.ocsp=true",
+        "ssl.crl=true",
+        "ssl.newfangled=1",
+        "ssl.authProvider=mine",
+        "ssl.protocol=TLSv1.1",
+        "ssl.enabledProtocols=TLSv1,TLSv1.1",
+        "ssl.keyStore.type=BCFKS",
+        "secureClientPort=2281",
+        "secureClientPort=2281\nssl.keyStore.location=/k.pem",
+        "secureClientPort=2281\nssl.clientAuth=none\nssl.keyStore.location=/k.store",
+        "enforce.auth.enabled=true",
+        "enforce.auth.enabled=true\nenforce.auth.schemes=mine",
+        "enforce.auth.enabled=true\nenforce.auth.schemes=x509",
+        "enforce.auth.enabled=yes\nenforce.auth.schemes=digest",
+        "sessionRequireClientSASLAuth=true",
+        "sessionRequireClientSASLAuth=1",
+        "DigestAuthenticationProvider.digestAlg=RipeMD160",
+        "admin.forceHttps=true",
+        "metricsProvider.httpsPort=1",
+        "audit.enable=yes",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(zoo_problem(&format!("security-{index}"), text).contains('`'), "{text}");
+    }
+}
+
+#[test]
+fn saying_false_to_what_is_not_here_is_fine() {
+    zoo("false", "ssl.ocsp=false\nssl.crl=false\nadmin.forceHttps=false\nenforce.auth.enabled=false\n");
+}
+
+#[test]
+fn a_secure_port_brings_tls_and_x509() {
+    let config = zoo(
+        "secure",
+        "secureClientPort=0\nssl.keyStore.location=/k.p12\nssl.keyStore.password=p\nssl.trustStore.location=/t\n\
+         ssl.trustStore.type=JKS\nssl.clientAuth=want\nssl.protocol=TLSv1.2\n",
+    );
+    let tls = config.tls.unwrap();
+    assert_eq!(
+        (tls.key_store.kind, tls.trust_store.unwrap().kind),
+        (KeyStoreKind::Pkcs12, KeyStoreKind::Jks)
+    );
+    assert_eq!(tls.key_store.password.0, "p");
+    assert_eq!((tls.client_auth, tls.protocols), (ClientAuth::Want, vec![TlsProtocol::Tls12]));
+    assert!(config.auth.x509_enabled);
+}
+
+#[test]
+fn sasl_users_come_from_a_jaas_file() {
+    let scratch = Scratch::new("jaas");
+    let module = "org.apache.zookeeper.server.auth";
+    let jaas = scratch
+        .file("jaas.conf", &format!("Server {{ {module}.DigestLoginModule required user_bob=\"b\"; }};"));
+    let text = format!(
+        "dataDir=/d\nclientPort=0\nauthProvider.1={module}.SASLAuthenticationProvider\n\
+         sessionRequireClientSASLAuth=true\nsuperUser.1=bob\n"
+    );
+    let sources = Sources {
+        file: Some(scratch.file("zoo.cfg", &text)),
+        properties: vec![format!("java.security.auth.login.config={}", jaas.display())],
+        flags: Vec::new(),
+    };
+    let auth = load(&sources).result.unwrap().0.auth;
+    assert_eq!(auth.enforced_schemes, Some(vec!["sasl".into()]));
+    let sasl = auth.sasl.unwrap();
+    assert_eq!((sasl.users.len(), sasl.super_users), (1, vec!["bob".into()]));
+}
+
+#[test]
+fn unknown_keys_of_a_zoo_cfg_warn_and_suggest() {
+    let loaded =
+        load_text("unknown", "zoo.cfg", "dataDir=/d\nclientPort=1\nmaxClientCnxn=9\nleaderServes=no\n");
+    assert!(loaded.result.is_ok());
+    let unknown = loaded.notices.iter().find(|notice| notice.key == "maxClientCnxn").unwrap();
+    assert_eq!(unknown.line, Some(3));
+    assert!(matches!(&unknown.verdict, Verdict::Unknown(Some(near)) if near.contains("maxClientCnxns")));
+    assert!(matches!(loaded.notices.last().unwrap().verdict, Verdict::NoMeaningHere(_)));
+}
+
+#[test]
+fn a_diwan_toml_is_honoured() {
+    let config = own(
+        "toml",
+        "[listen]\nclient = \"127.0.0.1:0\"\nshards = 2\n[limits]\nrequest-bytes = 0x2000_000\n\
+         connections-per-ip = 7\n[words]\nallow = [\"ruok\", \"stat\"]\n[metrics]\nlisten = \"off\"\n\
+         [nodes]\nextended-types = true\n[session]\ntick-ms = 500\n",
+    );
+    assert_eq!((config.listen.client.unwrap().port(), config.listen.shards), (0, 2));
+    assert_eq!(config.limits.request_bytes_max, 0x200_0000);
+    assert_eq!(config.words, WordConfig::Named(vec!["ruok".into(), "stat".into()]));
+    assert_eq!(config.metrics.address, None);
+    assert_eq!(config.session.timeout_max_ms, 10_000);
+    assert!(config.nodes.extended_types);
+}
+
+#[test]
+fn an_unknown_key_of_a_diwan_toml_is_an_error() {
+    let problems =
+        load_text("tomlkey", "diwan.toml", "[limits]\nconnections-per-ipp = 7\n").result.unwrap_err();
+    assert_eq!(problems[0].what, "line 2: there is no key `limits.connections-per-ipp`");
+    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `limits.connections-per-ip`?"));
+    for text in ["clientPort = 1\n", "[limits", "[log]\nlevel = 1.5\n", "[log]\nlevel = \"loud\"\n"] {
+        assert!(load_text("tomlbad", "diwan.toml", text).result.is_err(), "{text}");
+    }
+}
+
+#[test]
+fn flags_win_over_properties_and_those_over_the_file() {
+    let scratch = Scratch::new("order");
+    let sources = Sources {
+        file: Some(scratch.file("diwan.toml", "[session]\ntick-ms = 1\n[limits]\nconnections = 1\n")),
+        properties: vec!["zookeeper.maxCnxns=2".into(), "session.tick-ms=2".into()],
+        flags: vec![("session.tick-ms", "3".into())],
+    };
+    let (config, _) = load(&sources).result.unwrap();
+    assert_eq!((config.session.tick_ms, config.limits.connections_max), (3, 2));
+}
+
+#[test]
+fn what_is_documented_as_the_standard_is_the_standard() {
+    let unsaid = format!("{:?}", load(&Sources::default()).result.unwrap());
+    // To say where metrics are is to insist on it, which is all the difference that there may be.
+    let insisting = |text: String| text.replace("optional: false", "optional: true");
+    for row in keys::rows().filter(|row| !row.own.is_empty()) {
+        let Some(standard) = row.standard() else { continue };
+        let sources = Sources { flags: vec![(row.own, standard.into())], ..Sources::default() };
+        let said = format!("{:?}", load(&sources).result.unwrap());
+        assert_eq!(insisting(said), unsaid, "`{}` is not `{standard}`", row.own);
+    }
+}
+
+#[test]
+fn the_documentation_lists_every_key() {
+    let mut text = Vec::new();
+    document_keys(&mut text).unwrap();
+    let documented = include_str!("../../../../docs/configuration.md");
+    let hint = "run `cargo run -- config keys --markdown` and put its output behind the introduction";
+    assert!(documented.ends_with(&String::from_utf8(text).unwrap()), "docs/configuration.md is old: {hint}");
+}
+
+#[test]
+fn a_flag_wins_over_the_ports_of_a_zoo_cfg() {
+    let scratch = Scratch::new("ports");
+    let sources = Sources {
+        file: Some(scratch.file("zoo.cfg", "dataDir=/d\nclientPort=2181\nclientPortAddress=127.0.0.9\n")),
+        properties: Vec::new(),
+        flags: vec![("listen.client", "127.0.0.1:0".into()), ("admin.listen", "off".into())],
+    };
+    let (config, _) = load(&sources).result.unwrap();
+    assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 0))));
+    assert_eq!(config.admin.address, None);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let loaded = load_text("missing", "zoo.cfg", "clientPortAddress=127.0.0.1\n");
+    let all: String = loaded.result.unwrap_err().iter().map(|problem| problem.what.clone()).collect();
+    assert!(all.contains("`dataDir` is not set"), "{all}");
+    assert!(all.contains("`clientPortAddress` is set but `clientPort` is not"), "{all}");
+    let absent = load(&Sources { file: Some("/nowhere/zoo.cfg".into()), ..Sources::default() });
+    assert!(absent.result.unwrap_err()[0].what.contains("cannot read `/nowhere/zoo.cfg`"));
+}
+
+#[test]
+fn the_check_shows_every_line() {
+    let loaded =
+        load_text("check", "zoo.cfg", "dataDir=/d\nclientPort=1\ninitLimit=5\nnonsense=1\nssl.ocsp=true\n");
+    let mut out = Vec::new();
+    assert!(!print_check(&loaded, &mut out).unwrap());
+    let text = String::from_utf8(out).unwrap();
+    for expected in [
+        "   2  honoured  clientPort",
+        "   3  ignored   initLimit",
+        "   4  unknown   nonsense",
+        "   5  refused   ssl.ocsp",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}

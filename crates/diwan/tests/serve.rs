@@ -1,0 +1,135 @@
+//! `diwan serve` as its user meets it: starting, refusing to start, stopping, starting again.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod server;
+
+use std::fs;
+use std::net::TcpListener;
+
+use client::{Client, CreateMode, ErrorCode};
+use rustix::process::Signal;
+use server::{Folder, Server, diwan, said, serve};
+
+/// A start that must fail: what it says.
+fn refused(mut command: std::process::Command) -> String {
+    let (success, out, errors) = said(command.output().unwrap());
+    assert!(!success && out.is_empty(), "{out}{errors}");
+    errors
+}
+
+#[test]
+fn what_was_written_is_there_after_a_stop_and_after_a_crash() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    for (turn, signal) in [Signal::TERM, Signal::KILL, Signal::INT].into_iter().enumerate() {
+        let server = Server::start_in(&data, &[]);
+        let client = Client::connect(&server.address()).unwrap();
+        client.create(&format!("/n{turn}"), b"x", CreateMode::Persistent).wait().unwrap();
+        let mut names = client.children("/").wait().unwrap();
+        names.sort();
+        assert_eq!(names.len(), turn + 2, "{names:?}");
+        client.abandon();
+        assert_eq!(server.end(signal), signal != Signal::KILL);
+    }
+}
+
+#[test]
+fn a_session_outlives_a_restart() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    let server = Server::start_in(&data, &[]);
+    let client = Client::connect(&server.address()).unwrap();
+    client.create("/e", b"", CreateMode::Ephemeral).wait().unwrap();
+    let ticket = client.ticket();
+    client.abandon();
+    server.end(Signal::KILL);
+    let server = Server::start_in(&data, &[]);
+    let resumed = client::Options::new().resume(ticket.clone()).connect(&server.address()).unwrap();
+    assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let folder = Folder::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut command = diwan();
+    command.args(["serve", "--metrics", "off", "--admin", "off", "--listen", &address, "--data-dir"]);
+    command.arg(folder.path());
+    let errors = refused(command);
+    assert!(errors.contains(&address) && errors.contains("hint: "), "{errors}");
+}
+
+#[test]
+fn data_of_a_real_zookeeper_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path().join("version-2")).unwrap();
+    fs::write(folder.path().join("version-2/snapshot.0"), "ZKSN").unwrap();
+    let errors = refused(serve(folder.path()));
+    assert!(errors.contains("version-2") && errors.contains("hint: "), "{errors}");
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["version-2"]);
+}
+
+#[test]
+fn two_servers_do_not_share_their_data() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    let server = Server::start_in(&data, &[]);
+    let errors = refused(serve(&data));
+    assert!(errors.contains("data") && errors.contains("hint: "), "{errors}");
+    let client = Client::connect(&server.address()).unwrap();
+    client.sync("/").wait().unwrap();
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_named() {
+    let folder = Folder::new();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let errors = refused(serve(&file.join("data")));
+    assert!(errors.contains("file/data"), "{errors}");
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_with_every_reason() {
+    let folder = Folder::new();
+    let file = folder.path().join("zoo.cfg");
+    fs::write(&file, "clientPort=x\nsessionRequireClientSASLAuth=true\n").unwrap();
+    let mut command = diwan();
+    command.arg("serve").arg("--config").arg(&file);
+    let errors = refused(command);
+    for expected in ["`clientPort` is `x`", "`dataDir` is not set", "`sasl`", "hint: "] {
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
+#[test]
+fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
+    let folder = Folder::new();
+    let file = folder.path().join("zoo.cfg");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let text = format!(
+        "tickTime=500\ninitLimit=5\nmaxClientCnxn=1\ndataDir={}\nclientPort={port}\nadmin.enableServer=false\n",
+        folder.path().join("data").display()
+    );
+    fs::write(&file, text).unwrap();
+    let mut child = diwan()
+        .args(["serve", "--metrics", "off", "--log-format", "json", "--config"])
+        .arg(&file)
+        .spawn()
+        .unwrap();
+    let client = Client::connect(&format!("127.0.0.1:{port}")).unwrap();
+    while client.sync("/").wait().is_err_and(|error| error.is(ErrorCode::ConnectionLoss)) {}
+    assert_eq!(client.session_timeout(), std::time::Duration::from_secs(10));
+    client.close();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    let (_, _, log) = said(child.wait_with_output().unwrap());
+    assert!(log.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{log}");
+    assert!(
+        log.contains("`initLimit` is ignored") && log.contains("did you mean `maxClientCnxns`?"),
+        "{log}"
+    );
+}

@@ -1,0 +1,116 @@
+//! A live server for a test: Diwan's own binary, or whichever `ZK_CONNECT` names.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test file uses its part; one that cannot go on says where"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A directory of its own that goes away with its test.
+pub(crate) struct Folder(PathBuf);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("diwan-live-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of a test is of no use to anybody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Lives as long as the test.
+pub(crate) struct Server {
+    address: String,
+    own: Option<(Child, Option<Folder>)>,
+}
+
+impl Server {
+    /// A server of this test alone, or the one that `ZK_CONNECT` names.
+    pub(crate) fn start() -> Self {
+        if let Ok(address) = std::env::var("ZK_CONNECT") {
+            return Self { address, own: None };
+        }
+        let folder = Folder::new();
+        let more =
+            ["-D", "extendedTypesEnabled=true", "-D", "session.tick-ms=500", "-D", "enforceQuota=true"];
+        let mut server = Self::start_in(&folder.path().join("data"), &more);
+        if let Some((_, kept)) = &mut server.own {
+            *kept = Some(folder);
+        }
+        server
+    }
+
+    /// Diwan on this data.
+    pub(crate) fn start_in(data: &Path, more: &[&str]) -> Self {
+        let mut child = serve(data).args(more).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let ready = lines.by_ref().find_map(|line| {
+            let (_, rest) = line.split_once("client=\"")?;
+            Some(String::from(rest.split_once('"')?.0))
+        });
+        let address = ready.expect("the server ended before it was ready");
+        // Nobody may wait for room in the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { address, own: Some((child, None)) }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.address.clone()
+    }
+
+    /// Sends a signal and waits for the end; whether it was a success.
+    pub(crate) fn end(mut self, signal: Signal) -> bool {
+        let (child, _) = self.own.as_mut().unwrap();
+        kill_process(Pid::from_child(child), signal).unwrap();
+        child.wait().unwrap().success()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some((child, _)) = &mut self.own {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// `diwan serve` on a port that the system chooses.
+pub(crate) fn serve(data: &Path) -> Command {
+    let mut command = diwan();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "off", "--data-dir"]);
+    command.arg(data);
+    command
+}
+
+pub(crate) fn diwan() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_diwan"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a command said: whether it succeeded, its output, its errors.
+pub(crate) fn said(output: Output) -> (bool, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}

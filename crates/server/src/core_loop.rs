@@ -1,0 +1,210 @@
+//! The core's thread: mail of shards and journal in, effects and streams out, the tree lent for writing only while
+//! something is applied.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use front::{FromCore, ToCore};
+use member::{Core, CoreEffect, Fault, JournalEvent};
+use parking_lot::RwLock;
+use tree::Tree;
+
+use crate::clock::{Clock, Moment};
+use crate::journal_loop::JournalMail;
+use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::CoreMetrics;
+
+/// How often the tree is written to before mail is looked at again.
+const APPLIES_IN_A_ROW: usize = 16;
+
+/// Items that may lie in a shard's stream before nothing more is applied: a shard that stands still must not make the
+/// others' writes pile up in memory.
+const STREAM_ITEMS_MAX: usize = 1 << 18;
+/// How long applying is put off then.
+const STREAM_PAUSE: Duration = Duration::from_millis(2);
+
+/// Something for the core's thread, besides what shards and journal say.
+pub(crate) enum CoreMail {
+    /// A question of another thread.
+    Ask(Box<dyn FnOnce(&mut Core) + Send>),
+    /// End.
+    Stop,
+}
+
+/// The mailboxes around the core.
+pub(crate) struct CoreLinks {
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) mail: Arc<Mailbox<CoreMail>>,
+    /// By shard.
+    pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
+    /// By shard.
+    pub(crate) to_shards: Vec<Arc<Mailbox<FromCore>>>,
+    pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
+    pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
+    pub(crate) tree: Arc<RwLock<Tree>>,
+}
+
+/// See the module.
+pub(crate) struct CoreLoop {
+    core: Core,
+    links: CoreLinks,
+    metrics: Arc<CoreMetrics>,
+    clock: Clock,
+    messages: Vec<ToCore>,
+    answers: Vec<JournalEvent>,
+    effects: Vec<JournalMail>,
+    /// Shards whose stream has grown and who have not been woken yet.
+    unwoken: Vec<bool>,
+    side_bytes: usize,
+    /// Told once, when requests can be served.
+    serves: Option<Sender<()>>,
+    stopping: bool,
+}
+
+impl CoreLoop {
+    pub(crate) fn new(
+        core: Core,
+        links: CoreLinks,
+        metrics: Arc<CoreMetrics>,
+        clock: Clock,
+        serves: Sender<()>,
+    ) -> Self {
+        let unwoken = vec![false; links.to_shards.len()];
+        Self {
+            core,
+            links,
+            metrics,
+            clock,
+            messages: Vec::new(),
+            answers: Vec::new(),
+            effects: Vec::new(),
+            unwoken,
+            side_bytes: 0,
+            serves: Some(serves),
+            stopping: false,
+        }
+    }
+
+    /// Runs until told to stop.
+    ///
+    /// # Errors
+    /// When this member must not go on.
+    pub(crate) fn run(mut self) -> Result<(), Fault> {
+        while !self.stopping {
+            let now = self.clock.now();
+            self.take_mail();
+            self.listen(now)?;
+            self.core.advance(now.for_core());
+            self.pass_on();
+            self.apply(now)?;
+            if self.core.is_serving()
+                && let Some(serves) = self.serves.take()
+            {
+                // Whoever started us may have given up.
+                let _ = serves.send(());
+            }
+            if self.is_held_up() {
+                self.sleep(STREAM_PAUSE);
+            } else if !self.core.has_work(self.side_bytes) {
+                self.sleep(Duration::MAX);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_mail(&mut self) {
+        let mut mail = Vec::new();
+        self.links.mail.take_all(&mut mail);
+        for letter in mail {
+            match letter {
+                CoreMail::Ask(question) => question(&mut self.core),
+                CoreMail::Stop => self.stopping = true,
+            }
+        }
+    }
+
+    /// Takes in what shards and journal say. This thread alone writes the tree, so nobody waits for its read guard.
+    fn listen(&mut self, now: Moment) -> Result<(), Fault> {
+        self.links.from_journal.take_all(&mut self.answers);
+        for answer in self.answers.drain(..) {
+            self.core.journal(answer, now.for_core())?;
+        }
+        let tree = self.links.tree.read();
+        for (number, mailbox) in self.links.from_shards.iter().enumerate() {
+            mailbox.take_all(&mut self.messages);
+            let shard = u16::try_from(number).expect("shards are counted in 16 bits");
+            for message in self.messages.drain(..) {
+                self.core.receive(shard, message, &tree);
+            }
+        }
+        if now.mono_ms() >= self.core.next_deadline_ms() {
+            self.core.tick(now.for_core(), &tree);
+        }
+        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        Ok(())
+    }
+
+    /// Applies what is committed. The streams are appended before the tree is unlocked: whoever reads the tree finds
+    /// everything that led to it in its stream.
+    fn apply(&mut self, now: Moment) -> Result<(), Fault> {
+        for _ in 0..APPLIES_IN_A_ROW {
+            if !self.core.has_work(self.side_bytes) || self.is_held_up() {
+                break;
+            }
+            let began = self.clock.mono_us();
+            {
+                let mut tree = self.links.tree.write();
+                self.core.apply(&mut tree, now.for_core())?;
+                self.side_bytes = tree.snapshot_side_bytes();
+                append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+            }
+            self.metrics.apply_us.record(self.clock.mono_us() - began);
+            self.core.advance(now.for_core());
+            self.pass_on();
+        }
+        Ok(())
+    }
+
+    /// Wakes shards and hands the journal its work.
+    fn pass_on(&mut self) {
+        for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
+            if std::mem::take(unwoken) {
+                shard.ring();
+            }
+        }
+        for effect in self.core.take_effects() {
+            if let CoreEffect::Persist { batch, .. } = &effect {
+                self.metrics.proposed(batch);
+            }
+            self.effects.push(JournalMail::Effect(effect));
+        }
+        self.links.to_journal.put_all(&mut self.effects);
+    }
+
+    fn is_held_up(&self) -> bool {
+        self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
+    }
+
+    fn sleep(&mut self, longest: Duration) {
+        let now_ms = self.clock.mono_us() / 1000;
+        let deadline = Duration::from_millis(self.core.next_deadline_ms().saturating_sub(now_ms).max(1));
+        let timeout = deadline.min(longest);
+        let links = &self.links;
+        links.bell.park(Some(timeout), || {
+            !links.mail.is_empty()
+                || !links.from_journal.is_empty()
+                || links.from_shards.iter().any(|mailbox| !mailbox.is_empty())
+        });
+    }
+}
+
+fn append_streams(core: &mut Core, shards: &[Arc<Mailbox<FromCore>>], unwoken: &mut [bool]) {
+    for (number, (shard, unwoken)) in shards.iter().zip(unwoken).enumerate() {
+        let stream = core.stream(u16::try_from(number).expect("shards are counted in 16 bits"));
+        if !stream.is_empty() {
+            shard.put_all_quietly(stream);
+            *unwoken = true;
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The journal's disk as it really is: files in one directory, locked against a second process.
+//!
+//! It adds nothing to what the system calls promise. What an error means is the journal's to decide.
+
+use journal::{Disk, DiskError};
+use parking_lot::Mutex;
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+const LOCK_NAME: &str = "lock";
+/// The journal's directory of log segments.
+const LOG_NAME: &str = "log";
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// Another process uses it.
+    #[error(
+        "the data directory `{0}` is in use by another process\nhint: stop that process, or choose another directory"
+    )]
+    Locked(PathBuf),
+    /// It cannot be made, read or written.
+    #[error(
+        "the data directory `{path}` cannot be used: {source}\nhint: choose a directory that this user may write to"
+    )]
+    Unusable {
+        /// The directory, or what could not be opened in it.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A data directory on a real disk, or two: the log may lie in a directory of its own, on a disk of its own. As long as
+/// it lives, no other process can open either.
+#[derive(Debug)]
+pub struct DirDisk {
+    root: PathBuf,
+    /// Where the journal's directory [`LOG_NAME`] lies; elsewhere than all else only if told so.
+    log_root: PathBuf,
+    writeback: Option<Writeback>,
+    filling: Option<Filling>,
+    /// Held for their locks alone.
+    _locks: Vec<File>,
+}
+
+/// An open file of a [`DirDisk`].
+#[derive(Clone, Debug)]
+pub struct DirFile(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    file: File,
+    /// A flush in the background failed. The system tells of such a failure once only, so that it must be kept for
+    /// the flush that counts; the lock is held during any flush, so that none can miss it.
+    failed: Mutex<Option<DiskError>>,
+}
+
+impl Shared {
+    fn sync_data(&self) -> Result<(), DiskError> {
+        let mut failed = self.failed.lock();
+        if let Some(error) = failed.as_ref() {
+            return Err(error.clone());
+        }
+        self.file.sync_data().map_err(|error| failed.insert(disk_error(&error)).clone())
+    }
+}
+
+/// What is written past the cache must lie and go on such boundaries.
+const ALIGNMENT: u64 = 4096;
+
+#[repr(align(4096))]
+struct Aligned([u8; 256 << 10]);
+
+static ZEROS: Aligned = Aligned([0; 256 << 10]);
+
+/// The file that is being filled with zeros. Through the system's cache those would cost a copy and a page each, and
+/// push out what somebody reads; they are written once and never read.
+#[derive(Debug)]
+struct Filling {
+    of: Arc<Shared>,
+    direct: Option<File>,
+}
+
+/// A thread that flushes files ahead of the flush that waits.
+#[derive(Debug)]
+struct Writeback {
+    queue: Option<Sender<Arc<Shared>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writeback {
+    fn start() -> io::Result<Writeback> {
+        let (queue, files) = channel::<Arc<Shared>>();
+        let run = move || {
+            for file in files {
+                // A failure is kept in the file, for the flush that counts.
+                let _ = file.sync_data();
+            }
+        };
+        let thread = std::thread::Builder::new().name("writeback".into()).spawn(run)?;
+        Ok(Writeback { queue: Some(queue), thread: Some(thread) })
+    }
+}
+
+impl Drop for Writeback {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl DirDisk {
+    /// Makes the directory if it is missing, and locks it.
+    ///
+    /// # Errors
+    /// When another process uses it, or it cannot be written.
+    pub fn open(root: &Path) -> Result<DirDisk, DirectoryError> {
+        Ok(DirDisk {
+            root: root.to_path_buf(),
+            log_root: root.to_path_buf(),
+            writeback: None,
+            filling: None,
+            _locks: vec![make_and_lock(root)?],
+        })
+    }
+
+    /// The same with the log in another directory.
+    ///
+    /// # Errors
+    /// When another process uses either, or one cannot be written.
+    pub fn open_split(root: &Path, log_root: &Path) -> Result<DirDisk, DirectoryError> {
+        let mut disk = DirDisk::open(root)?;
+        disk._locks.push(make_and_lock(log_root)?);
+        disk.log_root = log_root.to_path_buf();
+        Ok(disk)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        let of_log = path.strip_prefix(LOG_NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if of_log { self.log_root.join(path) } else { self.root.join(path) }
+    }
+
+    /// Writes zeros past the system's cache, as many as its rules for that allow at once; says how many, 0 if none.
+    fn fill_directly(&mut self, file: &DirFile, from: u64, until: u64) -> Result<u64, DiskError> {
+        let length = (until - from).min(ZEROS.0.len() as u64) / ALIGNMENT * ALIGNMENT;
+        if length == 0 || !from.is_multiple_of(ALIGNMENT) {
+            return Ok(0);
+        }
+        if !self.filling.as_ref().is_some_and(|filling| Arc::ptr_eq(&filling.of, &file.0)) {
+            self.filling = Some(Filling { direct: open_directly(&file.0.file), of: Arc::clone(&file.0) });
+        }
+        let direct = self.filling.as_ref().and_then(|filling| filling.direct.as_ref());
+        let (Some(direct), Some(zeros)) = (direct, ZEROS.0.get(..length as usize)) else { return Ok(0) };
+        match direct.write_all_at(zeros, from) {
+            Ok(()) => Ok(length),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                self.filling = Some(Filling { direct: None, of: Arc::clone(&file.0) });
+                Ok(0)
+            }
+            Err(error) => Err(disk_error(&error)),
+        }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// A second way into an open file, past the system's cache; not every file system has one.
+fn open_directly(file: &File) -> Option<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let direct = i32::try_from(OFlags::DIRECT.bits()).ok()?;
+    OpenOptions::new().write(true).custom_flags(direct).open(path).ok()
+}
+
+fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
+    let unusable = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| DirectoryError::Unusable { path, source }
+    };
+    if !root.is_dir() {
+        std::fs::create_dir_all(root).map_err(unusable(root))?;
+        let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync_directory(parent.unwrap_or(Path::new("."))).map_err(unusable(root))?;
+    }
+    let path = root.join(LOCK_NAME);
+    let mut options = OpenOptions::new();
+    let lock = options.create(true).truncate(false).write(true).open(&path).map_err(unusable(&path))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(DirectoryError::Locked(root.to_path_buf())),
+        Err(TryLockError::Error(source)) => Err(DirectoryError::Unusable { path, source }),
+    }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn disk_error(error: &io::Error) -> DiskError {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DiskError::Full,
+        ErrorKind::NotFound => DiskError::NotFound,
+        _ => DiskError::Other(error.to_string()),
+    }
+}
+
+fn opened(result: io::Result<File>) -> Result<DirFile, DiskError> {
+    let file = result.map_err(|error| disk_error(&error))?;
+    Ok(DirFile(Arc::new(Shared { file, failed: Mutex::new(None) })))
+}
+
+impl Disk for DirDisk {
+    type File = DirFile;
+
+    fn list(&mut self, directory: &str) -> Result<Vec<String>, DiskError> {
+        let read = || -> io::Result<Vec<String>> {
+            let entries = std::fs::read_dir(self.path(directory))?;
+            let mut names: Vec<String> = entries
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect::<io::Result<_>>()?;
+            // What lies elsewhere belongs to the directory all the same.
+            let log_is_apart = directory.is_empty() && self.log_root != self.root;
+            if log_is_apart && self.path(LOG_NAME).is_dir() && !names.iter().any(|name| name == LOG_NAME) {
+                names.push(String::from(LOG_NAME));
+            }
+            Ok(names)
+        };
+        read().map_err(|error| disk_error(&error))
+    }
+
+    fn create_directory(&mut self, directory: &str) -> Result<(), DiskError> {
+        match std::fs::create_dir(self.path(directory)) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            other => other.map_err(|error| disk_error(&error)),
+        }
+    }
+
+    fn create(&mut self, path: &str) -> Result<DirFile, DiskError> {
+        let mut options = OpenOptions::new();
+        opened(options.read(true).write(true).create(true).truncate(true).open(self.path(path)))
+    }
+
+    fn open(&mut self, path: &str) -> Result<DirFile, DiskError> {
+        opened(OpenOptions::new().read(true).write(true).open(self.path(path)))
+    }
+
+    fn len(&mut self, file: &DirFile) -> Result<u64, DiskError> {
+        file.0.file.metadata().map(|metadata| metadata.len()).map_err(|error| disk_error(&error))
+    }
+
+    fn read_at(&mut self, file: &DirFile, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+        let mut read = 0;
+        while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match file.0.file.read_at(rest, offset + read as u64) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => (),
+                Err(error) => return Err(disk_error(&error)),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        file.0.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))
+    }
+
+    fn write_zeros(&mut self, file: &DirFile, from: u64, until: u64) -> Result<bool, DiskError> {
+        let mut at = from;
+        while at < until {
+            let filled = self.fill_directly(file, at, until)?;
+            if filled == 0 {
+                break;
+            }
+            at += filled;
+        }
+        let piles_up = at < until;
+        while at < until {
+            let length = (until - at).min(ZEROS.0.len() as u64);
+            self.write_at(file, at, ZEROS.0.get(..length as usize).unwrap_or_default())?;
+            at += length;
+        }
+        Ok(piles_up)
+    }
+
+    fn sync_data(&mut self, file: &DirFile) -> Result<(), DiskError> {
+        file.0.sync_data()
+    }
+
+    fn start_writeback(&mut self, file: &DirFile) {
+        if self.writeback.is_none() {
+            // Without the thread the flush that counts does all the work.
+            self.writeback = Writeback::start().ok();
+        }
+        if let Some(queue) = self.writeback.as_ref().and_then(|writeback| writeback.queue.as_ref()) {
+            let _ = queue.send(Arc::clone(&file.0));
+        }
+    }
+
+    fn sync_directory(&mut self, directory: &str) -> Result<(), DiskError> {
+        sync_directory(&self.path(directory)).map_err(|error| disk_error(&error))
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), DiskError> {
+        self.filling = None;
+        std::fs::rename(self.path(from), self.path(to)).map_err(|error| disk_error(&error))
+    }
+
+    fn remove(&mut self, path: &str) -> Result<(), DiskError> {
+        // An open file would keep its room.
+        self.filling = None;
+        std::fs::remove_file(self.path(path)).map_err(|error| disk_error(&error))
+    }
+}

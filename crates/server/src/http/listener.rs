@@ -1,0 +1,188 @@
+//! The sockets of the pages: accepts, reads one request, answers, closes.
+//!
+//! A connection has a thread of its own for the few milliseconds that it lives. Beyond [`CONNECTIONS_MAX`] at a time,
+//! further ones are closed at once; a client that says nothing is closed at the deadline.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::response::{Request, Response};
+use super::router::Router;
+
+/// Connections served at a time.
+const CONNECTIONS_MAX: usize = 32;
+/// Bytes of a request's head.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+const HEADERS_MAX: usize = 64;
+/// From accepting a connection to its request being there, and for its answer to be taken.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// How long accepting pauses when the system has no descriptor to give.
+const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
+
+/// A running listener; stops when told to.
+pub(crate) struct HttpListener {
+    address: SocketAddr,
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl HttpListener {
+    /// Serves `router` at `address`; port 0 takes a free one.
+    pub(crate) fn start(address: SocketAddr, name: &str, router: Router) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let stopping = Arc::clone(&stopping);
+            thread::Builder::new()
+                .name(String::from(name))
+                .spawn(move || accept_all(&listener, &router, &stopping))?
+        };
+        Ok(Self { address, stopping, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops accepting. Connections under way end by themselves.
+    pub(crate) fn stop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        // The thread sleeps in `accept`: a connection wakes it.
+        let mut wake = self.address;
+        if wake.ip().is_unspecified() {
+            wake.set_ip(if wake.is_ipv4() {
+                std::net::Ipv4Addr::LOCALHOST.into()
+            } else {
+                std::net::Ipv6Addr::LOCALHOST.into()
+            });
+        }
+        if TcpStream::connect_timeout(&wake, DEADLINE).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn accept_all(listener: &TcpListener, router: &Router, stopping: &AtomicBool) {
+    let open = Arc::new(AtomicUsize::new(0));
+    loop {
+        let accepted = listener.accept();
+        if stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        match accepted {
+            Ok((stream, _)) => serve_apart(stream, router, &open),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                tracing::warn!(%error, "an HTTP connection could not be accepted");
+                thread::sleep(OUT_OF_DESCRIPTORS_PAUSE);
+            }
+        }
+    }
+}
+
+fn serve_apart(stream: TcpStream, router: &Router, open: &Arc<AtomicUsize>) {
+    if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+        open.fetch_sub(1, Ordering::SeqCst);
+        return;
+    }
+    let place = Place(Arc::clone(open));
+    let router = router.clone();
+    let spawned = thread::Builder::new().name(String::from("http-page")).spawn(move || {
+        let _place = place;
+        // A client that went away is nobody's concern.
+        let _ = serve(stream, &router);
+    });
+    if let Err(error) = spawned {
+        tracing::warn!(%error, "no thread for an HTTP connection");
+    }
+}
+
+/// One of the connections served at a time.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn serve(mut stream: TcpStream, router: &Router) -> io::Result<()> {
+    stream.set_write_timeout(Some(DEADLINE))?;
+    let response = match read_request(&mut stream)? {
+        Ok(request) => {
+            let mut response = router.route(&request).to_bytes();
+            if request.method == "HEAD" {
+                let head = response.windows(4).position(|window| window == b"\r\n\r\n");
+                response.truncate(head.map_or(0, |head| head + 4));
+            }
+            response
+        }
+        Err(refusal) => refusal.to_bytes(),
+    };
+    stream.write_all(&response)?;
+    stream.shutdown(Shutdown::Write)
+}
+
+/// Reads up to the end of the request's head: the outer error is the socket's, the inner one the client's.
+fn read_request(stream: &mut TcpStream) -> io::Result<Result<Request, Response>> {
+    let deadline = Instant::now() + DEADLINE;
+    let (mut head, mut chunk) = (Vec::new(), [0; 2048]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Err(Response::text(408, "the request took too long\n")));
+        }
+        stream.set_read_timeout(Some(left))?;
+        let length = match stream.read(&mut chunk) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error),
+        };
+        head.extend_from_slice(chunk.get(..length).unwrap_or_default());
+        if let Some(parsed) = parse(&head) {
+            return Ok(parsed);
+        }
+    }
+}
+
+/// The request, or its refusal, or `None` while it is incomplete.
+fn parse(head: &[u8]) -> Option<Result<Request, Response>> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(head) {
+        Ok(httparse::Status::Complete(_)) => {
+            let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+            Some(Ok(Request::new(method, target)))
+        }
+        Ok(httparse::Status::Partial) if head.len() < HEAD_BYTES_MAX => None,
+        Ok(httparse::Status::Partial) => Some(Err(Response::text(431, "the request's head is too long\n"))),
+        Err(_) => Some(Err(Response::text(400, "this is not HTTP\n"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_told_from_nonsense_at_every_cut() {
+        let head = b"GET /commands/ruok?x=1 HTTP/1.1\r\nHost: a\r\n\r\n";
+        for cut in 0..head.len() {
+            assert!(parse(&head[..cut]).is_none(), "{cut}");
+        }
+        let request = parse(head).expect("whole").expect("a request");
+        assert_eq!((request.path.as_str(), request.value("x")), ("/commands/ruok", Some("1")));
+        assert_eq!(parse(b"\x00\x00\x00\x2c\x00").expect("an answer").expect_err("refused").status, 400);
+        let long = [b"GET / HTTP/1.1\r\nA: ".as_slice(), &[b'x'; HEAD_BYTES_MAX]].concat();
+        assert_eq!(parse(&long).expect("an answer").expect_err("refused").status, 431);
+    }
+}

@@ -1,0 +1,9 @@
+//! HTTP for people and machines that look after the server: metrics, probes, the AdminServer's commands.
+//!
+//! Small on purpose: one request a connection, few connections at a time, a deadline over each. Clients of the
+//! coordination service never come here.
+
+pub(crate) mod admin;
+pub(crate) mod listener;
+pub(crate) mod response;
+pub(crate) mod router;

@@ -1,0 +1,51 @@
+//! Which page a path is.
+
+use std::sync::Arc;
+
+use super::admin;
+use super::response::{Request, Response};
+use crate::inspect::Inspect;
+use crate::metrics::sample;
+
+/// The pages that one listener serves.
+#[derive(Clone)]
+pub(crate) struct Router {
+    pub(crate) server: Arc<dyn Inspect>,
+    /// `/metrics`, `/livez`, `/readyz`.
+    pub(crate) metrics: bool,
+    /// The path under which the AdminServer's commands are, if they are.
+    pub(crate) commands: Option<String>,
+}
+
+impl Router {
+    /// The answer to a request.
+    pub(crate) fn route(&self, request: &Request) -> Response {
+        if let Some(url) = &self.commands
+            && let Some(rest) = request.path.strip_prefix(url.as_str())
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return admin::route(self.server.as_ref(), url, rest.trim_matches('/'), request);
+        }
+        if request.method != "GET" && request.method != "HEAD" {
+            return Response::text(405, "only GET is answered here\n");
+        }
+        match request.path.as_str() {
+            "/metrics" if self.metrics => Response {
+                status: 200,
+                content_type: "text/plain; version=0.0.4; charset=utf-8",
+                body: sample::prometheus(&self.server.samples()),
+            },
+            "/livez" if self.metrics => Response::text(200, "ok\n"),
+            "/readyz" if self.metrics && self.server.is_serving() => Response::text(200, "ok\n"),
+            "/readyz" if self.metrics => Response::text(503, "not serving\n"),
+            "/" => Response::html(self.index()),
+            _ => Response::text(404, "no such page\n"),
+        }
+    }
+
+    fn index(&self) -> String {
+        let metrics: &[&str] = if self.metrics { &["/metrics", "/livez", "/readyz"] } else { &[] };
+        let pages = metrics.iter().copied().chain(self.commands.as_deref());
+        pages.map(|page| format!("<a href=\"{page}\">{page}</a>\n<br/>\n")).collect()
+    }
+}

@@ -1,0 +1,41 @@
+//! What the words, the AdminServer and the metrics may ask of a running server.
+
+use crate::metrics::sample::Sample;
+use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
+
+/// Asked from threads that serve no clients: an answer may take until the slowest shard has spoken, or a deadline
+/// has passed, after which what is missing is left out.
+pub(crate) trait Inspect: Send + Sync {
+    /// Whether clients are served.
+    fn is_serving(&self) -> bool;
+    /// The figures of `srvr`.
+    fn server(&self) -> ServerView;
+    /// All connections.
+    fn connections(&self) -> Vec<ConnectionView>;
+    /// Sessions, their ephemeral nodes, their ends.
+    fn dump(&self) -> DumpView;
+    /// All watches.
+    fn watches(&self) -> WatchView;
+    /// How many watches there are.
+    fn watch_summary(&self) -> WatchSummary;
+    /// The configuration that words show.
+    fn configuration(&self) -> ConfigurationView;
+    /// The configuration as it was given.
+    fn initial_configuration(&self) -> String;
+    /// Names and values of the process's surroundings.
+    fn environment(&self) -> Vec<(&'static str, String)>;
+    /// All metrics.
+    fn samples(&self) -> Vec<Sample>;
+    /// Forgets the server's latencies and packet counts.
+    fn reset_server_statistics(&self);
+    /// Forgets those of every connection.
+    fn reset_connection_statistics(&self);
+    /// The last snapshot's zxid and time in seconds, if there is one.
+    fn last_snapshot(&self) -> Option<(i64, i64)>;
+    /// Milliseconds since the start.
+    fn uptime_ms(&self) -> u64;
+    /// The mask that nobody but `gtmk` reads.
+    fn trace_mask(&self) -> i64;
+    /// Sets it.
+    fn set_trace_mask(&self, mask: i64);
+}

@@ -1,0 +1,514 @@
+//! The journal's thread: everything that waits is appended, one flush makes it durable, one answer tells the core.
+//!
+//! Snapshots are written between flushes, a piece at a time, and answered no faster than the configured rate: the
+//! core scans the next piece only after the answer, so the rate bounds the scan as well. Segments ahead are prepared
+//! in steps whenever nothing waits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use journal::{AppendError, Batch, Disk, Fault, Journal, KeepPolicy, Progress, SnapshotError, Space};
+use member::{CoreEffect, JournalEvent};
+
+use crate::clock::Clock;
+use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::JournalMetrics;
+
+/// How often a full disk is looked at again.
+const FULL_RETRY: Duration = Duration::from_millis(500);
+/// How long nothing must have come before the log notes that its last flush succeeded.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// Something for the journal's thread.
+pub(crate) enum JournalMail {
+    /// What the core asks for.
+    Effect(CoreEffect),
+    /// Make what is there durable and end.
+    Stop,
+}
+
+/// What the journal's thread is told before it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JournalSettings {
+    pub(crate) snapshot_bytes_per_second: u64,
+    pub(crate) keep: KeepPolicy,
+    pub(crate) flush_warning: Duration,
+}
+
+/// See the module.
+pub(crate) struct JournalLoop<D: Disk> {
+    journal: Journal<D>,
+    settings: JournalSettings,
+    mail: Arc<Mailbox<JournalMail>>,
+    bell: Arc<Doorbell>,
+    answers: Arc<Mailbox<JournalEvent>>,
+    metrics: Arc<JournalMetrics>,
+    clock: Clock,
+    waiting: VecDeque<CoreEffect>,
+    space: Space,
+    /// Answers to pieces of a snapshot, each with the time before which it must not be given.
+    paced: VecDeque<(u64, u64)>,
+    snapshot_due_us: u64,
+    snapshot_began_us: u64,
+    prepared: bool,
+    settled: bool,
+    stopping: bool,
+}
+
+impl<D: Disk> JournalLoop<D> {
+    pub(crate) fn new(
+        journal: Journal<D>,
+        settings: JournalSettings,
+        mail: Arc<Mailbox<JournalMail>>,
+        bell: Arc<Doorbell>,
+        answers: Arc<Mailbox<JournalEvent>>,
+        metrics: Arc<JournalMetrics>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            journal,
+            settings,
+            mail,
+            bell,
+            answers,
+            metrics,
+            clock,
+            waiting: VecDeque::new(),
+            space: Space::Plenty,
+            paced: VecDeque::new(),
+            snapshot_due_us: 0,
+            snapshot_began_us: 0,
+            prepared: false,
+            settled: true,
+            stopping: false,
+        }
+    }
+
+    /// Runs until told to stop; then gives the disk back.
+    ///
+    /// # Errors
+    /// When this host cannot keep its promise any more.
+    pub(crate) fn run(mut self) -> Result<D, Fault> {
+        loop {
+            self.take_mail();
+            // What waits for room on a full disk was never acknowledged to anybody.
+            if self.stopping && (self.waiting.is_empty() || self.space == Space::Full) {
+                return self.journal.close();
+            }
+            let worked = self.work()?;
+            self.answer_paced();
+            if !worked {
+                self.idle()?;
+            }
+        }
+    }
+
+    fn take_mail(&mut self) {
+        let mut mail = Vec::new();
+        self.mail.take_all(&mut mail);
+        for letter in mail {
+            match letter {
+                JournalMail::Effect(effect) => self.waiting.push_back(effect),
+                JournalMail::Stop => self.stopping = true,
+            }
+        }
+    }
+
+    /// One flush for all batches that wait, then one step of a snapshot: neither starves the other.
+    fn work(&mut self) -> Result<bool, Fault> {
+        let persisted = self.persist()?;
+        let stepped = self.step()?;
+        Ok(persisted || stepped)
+    }
+
+    fn step(&mut self) -> Result<bool, Fault> {
+        match self.waiting.pop_front() {
+            None => Ok(false),
+            Some(CoreEffect::Persist { number, batch, reserved }) => {
+                // There is no room for it: what is committed cannot be taken back, so it waits for room.
+                self.waiting.push_front(CoreEffect::Persist { number, batch, reserved });
+                self.wait_for_room()?;
+                Ok(true)
+            }
+            Some(CoreEffect::SnapshotBegin) => {
+                self.snapshot_began_us = self.clock.mono_us();
+                let begun = self.journal.snapshot_begin();
+                self.snapshot_step(begun)?;
+                Ok(true)
+            }
+            Some(CoreEffect::SnapshotChunk { bytes, hurry }) => {
+                let written = self.journal.snapshot_chunk(&bytes);
+                if self.snapshot_step(written)? {
+                    self.pace(bytes.len() as u64, hurry);
+                }
+                Ok(true)
+            }
+            Some(CoreEffect::SnapshotFinish(meta)) => {
+                let index = meta.index;
+                let finished = self.journal.snapshot_finish(meta);
+                if self.snapshot_step(finished)? {
+                    self.journal.compact(self.settings.keep)?;
+                    self.metrics.snapshot_us.record(self.clock.mono_us() - self.snapshot_began_us);
+                    self.answers.put(JournalEvent::SnapshotSaved { index });
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing; flushes
+    /// once; answers once.
+    fn persist(&mut self) -> Result<bool, Fault> {
+        let (mut last, mut batches, mut entries, mut bytes) = (None, 0, 0, 0);
+        let mut others = VecDeque::new();
+        while let Some(effect) = self.waiting.pop_front() {
+            let CoreEffect::Persist { number, batch, reserved } = effect else {
+                others.push_back(effect);
+                continue;
+            };
+            if !self.append(&batch, reserved)? {
+                others.push_front(CoreEffect::Persist { number, batch, reserved });
+                others.extend(self.waiting.drain(..));
+                break;
+            }
+            last = Some(number);
+            batches += 1;
+            entries += batch.entries.len() as u64;
+            bytes += batch.entries.iter().map(|entry| entry.data.len() as u64).sum::<u64>();
+        }
+        self.waiting = others;
+        let Some(number) = last else { return Ok(false) };
+        self.flush()?;
+        self.answers.put(JournalEvent::Persisted { number });
+        self.metrics.flushed(batches, entries, bytes);
+        self.publish();
+        // After the answer: under load the next segment would otherwise not be ready in time.
+        self.journal.keep_ahead()?;
+        self.tell_space();
+        Ok(true)
+    }
+
+    /// False when there is no room.
+    fn append(&mut self, batch: &Batch, reserved: bool) -> Result<bool, Fault> {
+        let appended =
+            if reserved { self.journal.append_reserved(batch) } else { self.journal.append(batch) };
+        match appended {
+            Ok(()) => Ok(true),
+            Err(AppendError::Full) => Ok(false),
+            Err(AppendError::Fault(fault)) => Err(fault),
+            // Our own invariants: the council hands out entries without holes, and shards let far less than a
+            // segment's 4 GiB into flight.
+            Err(error @ (AppendError::OutOfOrder { .. } | AppendError::TooLarge { .. })) => {
+                panic!("the journal was given what it cannot take: {error}")
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        let began = self.clock.mono_us();
+        self.journal.flush()?;
+        let took = self.clock.mono_us() - began;
+        self.metrics.flush_us.record(took);
+        self.settled = false;
+        self.prepared = false;
+        if took >= u64::try_from(self.settings.flush_warning.as_micros()).unwrap_or(u64::MAX) {
+            self.metrics.slow_flush();
+            tracing::warn!(
+                milliseconds = took / 1000,
+                "flushing the log took long, which holds every write up; the disk is slow or shared"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether the step of a snapshot was done; one that a full disk refused is given up, and the core told.
+    fn snapshot_step(&mut self, step: Result<(), SnapshotError>) -> Result<bool, Fault> {
+        let problem = match step {
+            Ok(()) => return Ok(true),
+            Err(SnapshotError::Fault(fault)) => return Err(fault),
+            Err(problem) => problem,
+        };
+        // Pieces of a snapshot that was given up find nothing begun: the core has been told already.
+        if !matches!(problem, SnapshotError::NotBegun) {
+            tracing::warn!(%problem, "the snapshot was given up; the log is whole, and a later one may succeed");
+            match self.journal.snapshot_abandon() {
+                Ok(()) | Err(SnapshotError::NotBegun | SnapshotError::Full | SnapshotError::Stale { .. }) => {
+                }
+                Err(SnapshotError::Fault(fault)) => return Err(fault),
+            }
+            self.metrics.snapshot_failed();
+            self.answers.put(JournalEvent::SnapshotFailed(problem.to_string()));
+        }
+        Ok(false)
+    }
+
+    /// Notes when a written piece may be answered.
+    fn pace(&mut self, bytes: u64, hurry: bool) {
+        let now = self.clock.mono_us();
+        self.snapshot_due_us = if hurry {
+            now
+        } else {
+            let cost = bytes.saturating_mul(1_000_000) / self.settings.snapshot_bytes_per_second.max(1);
+            self.snapshot_due_us.max(now) + cost
+        };
+        self.paced.push_back((self.snapshot_due_us, bytes));
+    }
+
+    fn answer_paced(&mut self) {
+        if self.paced.is_empty() {
+            return;
+        }
+        let now = self.clock.mono_us();
+        while let Some((due, bytes)) = self.paced.front().copied() {
+            if due > now {
+                break;
+            }
+            self.paced.pop_front();
+            self.answers.put(JournalEvent::SnapshotChunkWritten { bytes });
+        }
+    }
+
+    /// Nothing waits: prepares for what will come, then sleeps.
+    fn idle(&mut self) -> Result<(), Fault> {
+        if !self.prepared {
+            self.prepare()?;
+            self.publish();
+            return Ok(());
+        }
+        if self.space == Space::Full {
+            return self.wait_for_room();
+        }
+        let pace = self.paced.front().map(|(due, _)| due.saturating_sub(self.clock.mono_us()));
+        let pace = pace.map(Duration::from_micros);
+        let settle = (!self.settled).then_some(IDLE);
+        let timeout = [pace, settle].into_iter().flatten().min();
+        self.bell.park(timeout, || !self.mail.is_empty());
+        if self.mail.is_empty() && self.paced.is_empty() && !self.settled {
+            self.journal.settle()?;
+            self.settled = true;
+        }
+        Ok(())
+    }
+
+    /// One step towards the next segment.
+    fn prepare(&mut self) -> Result<(), Fault> {
+        self.prepared = self.journal.prepare()? == Progress::Idle;
+        self.tell_space();
+        Ok(())
+    }
+
+    /// Tries to get room, and if there is none sleeps for a while or until there is mail.
+    fn wait_for_room(&mut self) -> Result<(), Fault> {
+        let space = self.journal.try_reserve()?;
+        self.tell_space();
+        if space == Space::Full {
+            self.bell.park(Some(FULL_RETRY), || !self.mail.is_empty());
+        }
+        Ok(())
+    }
+
+    fn tell_space(&mut self) {
+        let space = self.journal.space();
+        if space == self.space {
+            return;
+        }
+        self.space = space;
+        match space {
+            Space::Full => {
+                tracing::error!("the disk is full: writes are refused until there is room, reads go on")
+            }
+            Space::Plenty => tracing::info!("the disk has room again: writes are taken"),
+        }
+        self.metrics.set_full(space == Space::Full);
+        self.answers.put(JournalEvent::Space(space));
+    }
+
+    fn publish(&self) {
+        self.metrics.publish(self.journal.stats());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::{self, JoinHandle};
+
+    use bytes::Bytes;
+    use journal::{Entry, EntryKind, JournalConfig, Membership, SnapshotMeta};
+
+    use super::*;
+    use crate::testing::MemoryDisk;
+
+    struct Rig {
+        disk: MemoryDisk,
+        mail: Arc<Mailbox<JournalMail>>,
+        answers: Arc<Mailbox<JournalEvent>>,
+        bell: Arc<Doorbell>,
+        metrics: Arc<JournalMetrics>,
+        thread: JoinHandle<Result<MemoryDisk, Fault>>,
+        persisted: u64,
+        unread: VecDeque<JournalEvent>,
+    }
+
+    impl Rig {
+        fn new(snapshot_bytes_per_second: u64) -> Self {
+            let disk = MemoryDisk::default();
+            let config = JournalConfig {
+                segment_bytes: 64 << 10,
+                first_segment_bytes: 64 << 10,
+                reserve_bytes: 8 << 10,
+                ..JournalConfig::default()
+            };
+            let (journal, _) = Journal::open(disk.clone(), config).expect("a journal");
+            let (bell, own) = (Doorbell::of_parking(), Doorbell::of_parking());
+            let mail = Arc::new(Mailbox::new(Arc::clone(&bell)));
+            let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
+            let metrics = Arc::new(JournalMetrics::default());
+            let settings = JournalSettings {
+                snapshot_bytes_per_second,
+                keep: KeepPolicy::default(),
+                flush_warning: Duration::from_secs(60),
+            };
+            let journal_loop = JournalLoop::new(
+                journal,
+                settings,
+                Arc::clone(&mail),
+                bell,
+                Arc::clone(&answers),
+                Arc::clone(&metrics),
+                Clock::start(),
+            );
+            let thread = thread::spawn(move || journal_loop.run());
+            Self { disk, mail, answers, bell: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
+        }
+
+        fn persist(&mut self, bytes: usize) {
+            self.persisted += 1;
+            let index = self.persisted;
+            let data = Bytes::from(vec![7; bytes]);
+            let entries = vec![Entry { index, term: 1, kind: EntryKind::Normal, data }];
+            let batch = Batch { entries, ..Batch::default() };
+            self.effect(CoreEffect::Persist { number: index, batch, reserved: false });
+        }
+
+        fn effect(&self, effect: CoreEffect) {
+            self.mail.put(JournalMail::Effect(effect));
+        }
+
+        /// Waits for the answer that `is_it` knows; false when the thread ends without it.
+        fn answer(&mut self, mut is_it: impl FnMut(&JournalEvent) -> bool) -> bool {
+            loop {
+                let ended = self.thread.is_finished();
+                let mut answers = Vec::new();
+                self.answers.take_all(&mut answers);
+                self.unread.extend(answers);
+                while let Some(answer) = self.unread.pop_front() {
+                    if is_it(&answer) {
+                        return true;
+                    }
+                }
+                if ended {
+                    return false;
+                }
+                self.bell.park(Some(Duration::from_millis(20)), || !self.answers.is_empty());
+            }
+        }
+
+        fn stop(self) -> Result<MemoryDisk, Fault> {
+            self.mail.put(JournalMail::Stop);
+            self.thread.join().expect("no panic")
+        }
+    }
+
+    #[test]
+    fn everything_that_waits_is_flushed_and_the_last_is_answered() {
+        let mut rig = Rig::new(1 << 30);
+        for _ in 0..500 {
+            rig.persist(100);
+        }
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 500 })));
+        let flushes = rig.metrics.flush_us.snapshot().count;
+        assert!(flushes <= 500, "{flushes}");
+        let disk = rig.stop().expect("a clean end");
+        let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
+        assert_eq!(recovered.last_index, 500);
+    }
+
+    #[test]
+    fn a_failed_flush_ends_the_thread_with_the_fault() {
+        let mut rig = Rig::new(1 << 30);
+        rig.persist(10);
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 1 })));
+        rig.disk.switches.broken.store(true, std::sync::atomic::Ordering::SeqCst);
+        rig.persist(10);
+        assert!(!rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 2 })));
+        let fault = rig.stop().err().expect("a fault");
+        assert!(fault.to_string().contains("the disk is broken"), "{fault}");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_before_anything_is_refused_and_told_again_when_there_is_room() {
+        let mut rig = Rig::new(1 << 30);
+        rig.disk.switches.full.store(true, std::sync::atomic::Ordering::SeqCst);
+        let mut told = false;
+        while !told {
+            rig.persist(1000);
+            let number = rig.persisted;
+            assert!(rig.answer(|answer| match answer {
+                JournalEvent::Space(space) => {
+                    told = *space == Space::Full;
+                    false
+                }
+                JournalEvent::Persisted { number: done } => *done == number,
+                _ => false,
+            }));
+        }
+        assert!(rig.metrics.is_full());
+        // What is under way when it is told still finds its place.
+        rig.persist(1000);
+        let number = rig.persisted;
+        assert!(
+            rig.answer(
+                |answer| matches!(answer, JournalEvent::Persisted { number: done } if *done == number)
+            )
+        );
+        rig.disk.switches.full.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::Space(Space::Plenty))));
+        assert!(rig.stop().is_ok());
+    }
+
+    #[test]
+    fn a_stop_does_not_wait_for_room() {
+        let mut rig = Rig::new(1 << 30);
+        rig.disk.switches.full.store(true, std::sync::atomic::Ordering::SeqCst);
+        for _ in 0..200 {
+            rig.persist(1000);
+        }
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::Space(Space::Full))));
+        assert!(rig.stop().is_ok());
+    }
+
+    #[test]
+    fn pieces_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writes() {
+        let mut rig = Rig::new(100_000);
+        rig.persist(100);
+        rig.effect(CoreEffect::SnapshotBegin);
+        let began = Clock::start();
+        for _ in 0..2 {
+            rig.effect(CoreEffect::SnapshotChunk { bytes: vec![1; 10_000], hurry: false });
+        }
+        rig.persist(100);
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 2 })));
+        let mut written = 0;
+        assert!(rig.answer(|answer| {
+            written += u32::from(matches!(answer, JournalEvent::SnapshotChunkWritten { .. }));
+            written == 2
+        }));
+        assert!(began.mono_us() >= 200_000, "20,000 bytes take 0.2 s at 100,000 a second");
+        let meta =
+            SnapshotMeta { index: 1, term: 1, membership: Membership::default(), ..SnapshotMeta::default() };
+        rig.effect(CoreEffect::SnapshotFinish(meta));
+        assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: 1 })));
+        assert!(rig.stop().is_ok());
+    }
+}

@@ -1,0 +1,195 @@
+//! Mail between threads: a batch is swapped out under a short lock, and one wake-up serves all that lies waiting.
+//!
+//! A thread owns one [`Doorbell`] and any number of [`Mailbox`]es that ring it. The bell is silent while its owner
+//! is awake, because an owner looks into its mailboxes before it goes to sleep. Knows nothing of what is sent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// How a sleeping thread is woken.
+enum Ring {
+    /// It sleeps in `mio::Poll`.
+    Poll(mio::Waker),
+    /// It is parked.
+    Park(OnceLock<Thread>),
+}
+
+/// The bell of one thread.
+pub(crate) struct Doorbell {
+    asleep: AtomicBool,
+    ring: Ring,
+}
+
+impl Doorbell {
+    /// The bell of a thread that sleeps in a poll.
+    pub(crate) fn of_poll(waker: mio::Waker) -> Arc<Self> {
+        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Poll(waker) })
+    }
+
+    /// The bell of a thread that parks itself with [`Self::park`].
+    pub(crate) fn of_parking() -> Arc<Self> {
+        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Park(OnceLock::new()) })
+    }
+
+    /// Wakes the owner if it sleeps.
+    pub(crate) fn ring(&self) {
+        // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the mail that was
+        // put before this call, or this call sees that the owner is asleep.
+        if !self.asleep.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        match &self.ring {
+            Ring::Poll(waker) => {
+                // Fails only when the poll is gone, and then nobody is left to wake.
+                let _ = waker.wake();
+            }
+            Ring::Park(owner) => {
+                if let Some(owner) = owner.get() {
+                    owner.unpark();
+                }
+            }
+        }
+    }
+
+    /// Says that the owner is about to sleep. It must look into its mailboxes once more after this and before it
+    /// sleeps.
+    pub(crate) fn fall_asleep(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
+    }
+
+    /// Says that the owner is awake.
+    pub(crate) fn wake_up(&self) {
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Parks the owner, who calls this, until rung or until `timeout` has passed; not at all when `mail` says that
+    /// something lies there.
+    pub(crate) fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
+        if let Ring::Park(owner) = &self.ring {
+            owner.get_or_init(thread::current);
+        }
+        self.fall_asleep();
+        if !mail() {
+            match timeout {
+                Some(timeout) => thread::park_timeout(timeout),
+                None => thread::park(),
+            }
+        }
+        self.wake_up();
+    }
+}
+
+/// A box that many threads put mail into and one empties.
+pub(crate) struct Mailbox<T> {
+    mail: Mutex<Vec<T>>,
+    bell: Arc<Doorbell>,
+}
+
+impl<T> Mailbox<T> {
+    /// An empty box of the owner of `bell`.
+    pub(crate) fn new(bell: Arc<Doorbell>) -> Self {
+        Self { mail: Mutex::new(Vec::new()), bell }
+    }
+
+    /// Puts one item in and wakes the owner.
+    pub(crate) fn put(&self, item: T) {
+        self.mail.lock().push(item);
+        self.bell.ring();
+    }
+
+    /// Puts a batch in, in order, and wakes the owner once; `batch` is left empty with its room.
+    pub(crate) fn put_all(&self, batch: &mut Vec<T>) {
+        if batch.is_empty() {
+            return;
+        }
+        self.put_all_quietly(batch);
+        self.bell.ring();
+    }
+
+    /// Puts a batch in without waking anybody: for one who holds a lock and rings when it is released.
+    pub(crate) fn put_all_quietly(&self, batch: &mut Vec<T>) {
+        let mut mail = self.mail.lock();
+        if mail.is_empty() {
+            std::mem::swap(&mut *mail, batch);
+        } else {
+            mail.append(batch);
+        }
+    }
+
+    /// Wakes the owner.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    /// Takes all that lies there, in the order it was put in; `into` must be empty and gives its room in exchange.
+    pub(crate) fn take_all(&self, into: &mut Vec<T>) {
+        debug_assert!(into.is_empty());
+        let mut mail = self.mail.lock();
+        if !mail.is_empty() {
+            std::mem::swap(&mut *mail, into);
+        }
+    }
+
+    /// How much lies there.
+    pub(crate) fn len(&self) -> usize {
+        self.mail.lock().len()
+    }
+
+    /// Whether nothing lies there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mail.lock().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mail_arrives_in_order_and_a_sleeper_is_woken_for_each_batch() {
+        let bell = Doorbell::of_parking();
+        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        let sender = {
+            let letters = Arc::clone(&letters);
+            thread::spawn(move || {
+                for first in (0..30_000u32).step_by(3) {
+                    letters.put_all(&mut vec![first, first + 1]);
+                    letters.put(first + 2);
+                }
+            })
+        };
+        let (mut seen, mut batch) = (0u32, Vec::new());
+        while seen < 30_000 {
+            bell.park(None, || !letters.is_empty());
+            letters.take_all(&mut batch);
+            for letter in batch.drain(..) {
+                assert_eq!(letter, seen);
+                seen += 1;
+            }
+        }
+        sender.join().expect("the sender ends");
+        assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn a_sleeper_in_a_poll_is_woken() {
+        let mut poll = mio::Poll::new().expect("a poll");
+        let waker = mio::Waker::new(poll.registry(), mio::Token(7)).expect("a waker");
+        let bell = Doorbell::of_poll(waker);
+        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        bell.fall_asleep();
+        let sender = {
+            let letters = Arc::clone(&letters);
+            thread::spawn(move || letters.put(1))
+        };
+        let mut events = mio::Events::with_capacity(4);
+        poll.poll(&mut events, None).expect("polled");
+        assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [mio::Token(7)]);
+        sender.join().expect("the sender ends");
+        assert!(!letters.is_empty());
+    }
+}

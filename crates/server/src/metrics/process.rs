@@ -1,0 +1,58 @@
+//! What the system knows of this process, from `/proc`. Figures that cannot be had are left out.
+
+use std::fs;
+
+/// Descriptors open now.
+pub(crate) fn open_descriptors() -> Option<u64> {
+    Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
+}
+
+/// Descriptors that may be open.
+pub(crate) fn descriptors_max() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find(|line| line.starts_with("Max open files"))?;
+    line.split_whitespace().nth(3)?.parse().ok()
+}
+
+/// Resident and virtual memory in bytes.
+pub(crate) fn memory() -> Option<(u64, u64)> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    Some((field("VmRSS:")? * 1024, field("VmSize:")? * 1024))
+}
+
+/// Seconds of processor time, user and system together. The kernel counts in hundredths.
+pub(crate) fn cpu_seconds() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name, in brackets, may hold anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) / 100.0)
+}
+
+/// The machine's memory in bytes: free for use, and all of it.
+pub(crate) fn machine_memory() -> Option<(u64, u64)> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let field = |name: &str| {
+        let line = info.lines().find(|line| line.starts_with(name))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    Some((field("MemAvailable:")? * 1024, field("MemTotal:")? * 1024))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_tells() {
+        assert!(open_descriptors().is_some_and(|open| open >= 3));
+        assert!(descriptors_max().is_some_and(|max| max >= 3));
+        assert!(memory().is_some_and(|(resident, all)| 0 < resident && resident <= all));
+        assert!(cpu_seconds().is_some_and(|seconds| seconds >= 0.0));
+        assert!(machine_memory().is_some_and(|(free, all)| free <= all));
+    }
+}

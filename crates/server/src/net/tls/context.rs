@@ -1,0 +1,154 @@
+//! What is offered to clients that connect encrypted, and how changed files are taken up.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::{Mutex, RwLock};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
+
+use super::store::{self, StoreError};
+use crate::config::{ClientAuth, TlsConfig, TlsProtocol};
+
+/// Why no encrypted connections can be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file is at fault.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The settings contradict each other or the certificates.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// What every encrypted connection begins with.
+pub(crate) struct TlsContext {
+    config: TlsConfig,
+    current: RwLock<Arc<ServerConfig>>,
+    seen: Mutex<Vec<Option<SystemTime>>>,
+}
+
+impl TlsContext {
+    /// Reads all files.
+    pub(crate) fn new(config: TlsConfig) -> Result<Self, TlsError> {
+        let seen = modified(&config);
+        let current = build(&config)?;
+        Ok(Self { config, current: RwLock::new(Arc::new(current)), seen: Mutex::new(seen) })
+    }
+
+    /// What a connection that begins now is offered.
+    pub(crate) fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.current.read())
+    }
+
+    /// How long a handshake may take, in milliseconds.
+    pub(crate) const fn handshake_timeout_ms(&self) -> u64 {
+        self.config.handshake_timeout_ms as u64
+    }
+
+    /// Whether a client's certificate must name the client's address.
+    pub(crate) const fn verifies_hostname(&self) -> bool {
+        self.config.verify_client_hostname
+    }
+
+    /// Whether changed files are taken up.
+    pub(crate) const fn reloads(&self) -> bool {
+        self.config.reload
+    }
+
+    /// Reads all files again if one of them changed. A failure leaves what was there in force.
+    pub(crate) fn reload_if_changed(&self) -> Result<bool, TlsError> {
+        let mut seen = self.seen.lock();
+        let now = modified(&self.config);
+        if *seen == now {
+            return Ok(false);
+        }
+        *seen = now;
+        *self.current.write() = Arc::new(build(&self.config)?);
+        Ok(true)
+    }
+}
+
+fn modified(config: &TlsConfig) -> Vec<Option<SystemTime>> {
+    let time = |path: &PathBuf| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let trust = config.trust_store.as_ref().map(|store| &store.path);
+    std::iter::once(&config.key_store.path).chain(trust).chain(&config.revocation_lists).map(time).collect()
+}
+
+fn build(config: &TlsConfig) -> Result<ServerConfig, TlsError> {
+    let settings = |error: rustls::Error| TlsError::Settings(error.to_string());
+    let provider = Arc::new(provider(config)?);
+    let versions: Vec<_> = config
+        .protocols
+        .iter()
+        .map(|protocol| match protocol {
+            TlsProtocol::Tls12 => &rustls::version::TLS12,
+            TlsProtocol::Tls13 => &rustls::version::TLS13,
+        })
+        .collect();
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&versions)
+        .map_err(settings)?;
+    let builder = match verifier(config, provider)? {
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+        None => builder.with_no_client_auth(),
+    };
+    let identity = store::identity(&config.key_store)?;
+    builder.with_single_cert(identity.chain, identity.key).map_err(settings)
+}
+
+fn provider(config: &TlsConfig) -> Result<CryptoProvider, TlsError> {
+    let mut provider = ring::default_provider();
+    if let Some(names) = &config.cipher_suites {
+        // Java names the suites of TLS 1.3 without the version in them.
+        let java_name =
+            |suite: &rustls::SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");
+        provider.cipher_suites.retain(|suite| names.contains(&java_name(suite)));
+        if provider.cipher_suites.is_empty() {
+            let known: Vec<_> = ring::default_provider().cipher_suites.iter().map(java_name).collect();
+            return Err(TlsError::Settings(format!(
+                "none of the cipher suites is known; hint: those known are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(provider)
+}
+
+fn verifier(
+    config: &TlsConfig,
+    provider: Arc<CryptoProvider>,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
+    if config.client_auth == ClientAuth::None {
+        return Ok(None);
+    }
+    let Some(trust_store) = &config.trust_store else {
+        return Err(TlsError::Settings(String::from(
+            "clients must show certificates, but there is no trust store to check them against; hint: set \
+             `ssl.trustStore.location`, or `ssl.clientAuth=none`",
+        )));
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in store::trusted(trust_store)? {
+        roots.add(certificate).map_err(|error| {
+            TlsError::Settings(format!(
+                "`{}` holds an unusable certificate: {error}",
+                trust_store.path.display()
+            ))
+        })?;
+    }
+    let mut lists = Vec::new();
+    for path in &config.revocation_lists {
+        lists.extend(store::revocation_lists(path)?);
+    }
+    let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .with_crls(lists)
+        .allow_unknown_revocation_status();
+    if config.client_auth == ClientAuth::Want {
+        builder = builder.allow_unauthenticated();
+    }
+    builder.build().map(Some).map_err(|error| TlsError::Settings(error.to_string()))
+}

@@ -1,0 +1,9 @@
+//! Encryption of client connections.
+//!
+//! [`context`] holds what is offered to clients and takes changed files up, [`store`] reads keys and certificates,
+//! [`subject`] names a certificate's holder as Java does, [`session`] is one encrypted connection.
+
+pub(crate) mod context;
+pub(crate) mod session;
+pub(crate) mod store;
+pub(crate) mod subject;

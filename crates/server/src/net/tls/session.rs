@@ -1,0 +1,107 @@
+//! One encrypted connection: ciphertext on the socket's side, plain bytes on the other.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ServerConfig, ServerConnection};
+
+use super::subject;
+
+/// Plain bytes taken in before the socket has taken the ciphertext of earlier ones.
+const PLAIN_BYTES_MAX: usize = 64 * 1024;
+
+/// See the module.
+pub(crate) struct TlsSession {
+    connection: ServerConnection,
+}
+
+impl TlsSession {
+    /// A connection before its handshake.
+    pub(crate) fn new(config: Arc<ServerConfig>) -> io::Result<Self> {
+        let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        connection.set_buffer_limit(Some(PLAIN_BYTES_MAX));
+        Ok(Self { connection })
+    }
+
+    /// Whether the handshake is still under way.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    /// Whether ciphertext waits for the socket.
+    pub(crate) fn wants_write(&self) -> bool {
+        self.connection.wants_write()
+    }
+
+    /// Plain bytes that have arrived, as `read` on a socket would give them: 0 is the end. `WouldBlock` says that
+    /// the socket is empty; anything shorter than `buffer` says nothing.
+    pub(crate) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(buffer) {
+                Ok(length) => return Ok(length),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The peer closed the socket without saying goodbye.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) => return Err(error),
+            }
+            let ended = self.connection.read_tls(socket)? == 0;
+            if let Err(error) = self.connection.process_new_packets() {
+                // The peer may still be told why.
+                let _ = self.flush(socket);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+            if ended && self.connection.is_handshaking() {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Takes plain bytes in and sends what the socket takes; returns how many were taken in.
+    pub(crate) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+        let mut taken = 0;
+        loop {
+            if !self.flush(socket)? {
+                return Ok(taken);
+            }
+            let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) else { return Ok(taken) };
+            taken += self.connection.writer().write(rest)?;
+        }
+    }
+
+    /// Sends ciphertext; says whether all of it is gone.
+    pub(crate) fn flush(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says goodbye to the peer with the next flush.
+    pub(crate) fn say_goodbye(&mut self) {
+        self.connection.send_close_notify();
+    }
+
+    /// The holder of the certificate that the peer has shown, if it has shown one.
+    pub(crate) fn subject(&self) -> Option<String> {
+        subject::of_certificate(self.certificate()?)
+    }
+
+    /// Whether the peer's certificate, if it has shown one, is made out for this address.
+    pub(crate) fn names(&self, ip: IpAddr) -> bool {
+        let Some(certificate) = self.certificate() else { return true };
+        webpki::EndEntityCert::try_from(certificate).is_ok_and(|certificate| {
+            certificate.verify_is_valid_for_subject_name(&ServerName::from(ip)).is_ok()
+        })
+    }
+
+    fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.connection.peer_certificates()?.first()
+    }
+}

@@ -1,0 +1,230 @@
+//! Keys and certificates from files: PEM text and PKCS #12, which is also what today's `keytool` writes.
+//!
+//! Java's old form (JKS) is told from the others by its first bytes and refused with what to do.
+
+use std::fs;
+use std::path::PathBuf;
+
+use p12_keystore::{KeyStore as Pkcs12, KeyStoreEntry, Pkcs12ImportPolicy};
+use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+
+use crate::config::KeyStore;
+
+/// A file that does not hold what it should. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {error}")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is not what it is said to be.
+    #[error("`{path}`: {problem}")]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+}
+
+/// What `keytool -storetype JKS` begins its files with.
+const JKS_MAGIC: [u8; 4] = [0xfe, 0xed, 0xfe, 0xed];
+/// What DER, and so PKCS #12, begins with.
+const DER_SEQUENCE: u8 = 0x30;
+
+const JKS_HINT: &str = "Java's old key store form is not read; hint: convert it with \
+    `keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 -deststoretype PKCS12`";
+
+/// A private key and its chain of certificates, the holder's own first.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) key: PrivateKeyDer<'static>,
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>, StoreError> {
+    fs::read(path).map_err(|error| StoreError::Unreadable { path: path.clone(), error })
+}
+
+fn unusable(store: &KeyStore, problem: impl Into<String>) -> StoreError {
+    StoreError::Unusable { path: store.path.clone(), problem: problem.into() }
+}
+
+/// What the file is, whatever it is said to be: `keytool` calls files JKS that are PKCS #12.
+enum Contents {
+    Pem(Vec<u8>),
+    Pkcs12(Box<Pkcs12>),
+}
+
+fn contents(store: &KeyStore) -> Result<Contents, StoreError> {
+    let bytes = read(&store.path)?;
+    if bytes.starts_with(&JKS_MAGIC) {
+        return Err(unusable(store, JKS_HINT));
+    }
+    if bytes.first() != Some(&DER_SEQUENCE) {
+        return Ok(Contents::Pem(bytes));
+    }
+    Pkcs12::from_pkcs12(&bytes, &store.password.0, Pkcs12ImportPolicy::Relaxed)
+        .map(|parsed| Contents::Pkcs12(Box::new(parsed)))
+        .map_err(|error| unusable(store, format!("not a PKCS #12 file under this password: {error}")))
+}
+
+/// The key and certificates that a server shows.
+pub(crate) fn identity(store: &KeyStore) -> Result<Identity, StoreError> {
+    match contents(store)? {
+        Contents::Pem(pem) => pem_identity(store, &pem),
+        Contents::Pkcs12(parsed) => pkcs12_identity(store, &parsed),
+    }
+}
+
+fn pem_identity(store: &KeyStore, pem: &[u8]) -> Result<Identity, StoreError> {
+    let chain = pem_certificates(store, pem)?;
+    let key = match encrypted_block(pem) {
+        Some(block) => decrypted_key(store, block)?,
+        None => PrivateKeyDer::from_pem_slice(pem)
+            .map_err(|_| unusable(store, "holds no private key in PEM form"))?,
+    };
+    Ok(Identity { key, chain })
+}
+
+/// An encrypted private key's block of PEM text.
+fn encrypted_block(pem: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(pem).ok()?;
+    let (begin, end) = ("-----BEGIN ENCRYPTED PRIVATE KEY-----", "-----END ENCRYPTED PRIVATE KEY-----");
+    let from = text.find(begin)?;
+    let until = from + text.get(from..)?.find(end)? + end.len();
+    text.get(from..until)
+}
+
+fn decrypted_key(store: &KeyStore, block: &str) -> Result<PrivateKeyDer<'static>, StoreError> {
+    let refused = |what: &str, error: &dyn std::fmt::Display| {
+        unusable(store, format!("its encrypted private key {what}: {error}"))
+    };
+    let (_, document) =
+        SecretDocument::from_pem(block).map_err(|error| refused("is not PEM text", &error))?;
+    let encrypted = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
+        .map_err(|error| refused("is not in PKCS #8 form", &error))?;
+    let key = encrypted
+        .decrypt(&store.password.0)
+        .map_err(|error| refused("does not open with this password", &error))?;
+    PrivateKeyDer::try_from(key.as_bytes().to_vec()).map_err(|error| refused("is of no known kind", &error))
+}
+
+fn pkcs12_identity(store: &KeyStore, parsed: &Pkcs12) -> Result<Identity, StoreError> {
+    let Some((_, chain)) = parsed.private_key_chain() else {
+        return Err(unusable(store, "holds no private key"));
+    };
+    let certificates = chain.certs().iter().map(|certificate| certificate.as_der().to_vec().into()).collect();
+    let key = PrivateKeyDer::try_from(chain.key().as_der().to_vec())
+        .map_err(|problem| unusable(store, format!("its private key is of no known kind: {problem}")))?;
+    Ok(Identity { key, chain: certificates })
+}
+
+/// The certificates that others are trusted by.
+pub(crate) fn trusted(store: &KeyStore) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+    let certificates: Vec<_> = match contents(store)? {
+        Contents::Pem(pem) => pem_certificates(store, &pem)?,
+        Contents::Pkcs12(parsed) => parsed
+            .entries()
+            .flat_map(|(_, entry)| match entry {
+                KeyStoreEntry::Certificate(certificate) => vec![certificate.as_der().to_vec().into()],
+                KeyStoreEntry::PrivateKeyChain(chain) => {
+                    chain.certs().iter().map(|certificate| certificate.as_der().to_vec().into()).collect()
+                }
+                KeyStoreEntry::Secret(_) => Vec::new(),
+            })
+            .collect(),
+    };
+    if certificates.is_empty() { Err(unusable(store, "holds no certificate")) } else { Ok(certificates) }
+}
+
+fn pem_certificates(store: &KeyStore, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| unusable(store, format!("is not PEM text: {error}")))?;
+    if certificates.is_empty() {
+        return Err(unusable(store, "holds no certificate in PEM form"));
+    }
+    Ok(certificates)
+}
+
+/// The lists in a file, PEM or DER.
+pub(crate) fn revocation_lists(
+    path: &PathBuf,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, StoreError> {
+    let bytes = read(path)?;
+    if bytes.first() == Some(&DER_SEQUENCE) {
+        return Ok(vec![bytes.into()]);
+    }
+    CertificateRevocationListDer::pem_slice_iter(&bytes).collect::<Result<_, _>>().map_err(|error| {
+        StoreError::Unusable { path: path.clone(), problem: format!("is not a revocation list: {error}") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use p12_keystore::{Certificate, PrivateKey, PrivateKeyChain};
+
+    use super::*;
+    use crate::config::{KeyStoreKind, Secret};
+    use crate::testing::Directory;
+
+    fn store(path: PathBuf, kind: KeyStoreKind) -> KeyStore {
+        KeyStore { path, password: Secret(String::from("changeit")), kind }
+    }
+
+    #[test]
+    fn the_same_identity_comes_from_pem_and_from_pkcs12() {
+        let made = rcgen::generate_simple_self_signed([String::from("localhost")]).expect("a certificate");
+        let directory = Directory::new("store");
+        let pem =
+            directory.write("k.pem", format!("{}{}", made.signing_key.serialize_pem(), made.cert.pem()));
+        let mut keys = Pkcs12::new();
+        let key = PrivateKey::from_der(&made.signing_key.serialize_der()).expect("a key");
+        let certificate = Certificate::from_der(made.cert.der()).expect("a certificate");
+        let chain = PrivateKeyChain::new(vec![1], key, [certificate]);
+        keys.add_entry("server", KeyStoreEntry::PrivateKeyChain(chain));
+        let p12 = directory.write("k.jks", keys.writer("changeit").write().expect("written"));
+
+        let from_pem = identity(&store(pem, KeyStoreKind::Pem)).expect("from PEM");
+        let from_p12 =
+            identity(&store(p12.clone(), KeyStoreKind::Jks)).expect("from PKCS #12, whatever its name");
+        assert_eq!(from_pem.chain, from_p12.chain);
+        assert_eq!(from_pem.key.secret_der(), from_p12.key.secret_der());
+        let wrong = KeyStore { password: Secret(String::from("wrong")), ..store(p12, KeyStoreKind::Pkcs12) };
+        assert!(identity(&wrong).expect_err("refused").to_string().contains("password"));
+    }
+
+    #[test]
+    fn an_encrypted_key_opens_with_its_password_alone() {
+        let made = rcgen::generate_simple_self_signed([String::from("localhost")]).expect("a certificate");
+        let der = made.signing_key.serialize_der();
+        let cipher =
+            pkcs8::pkcs5::pbes2::Parameters::generate_pbkdf2_sha256_aes256cbc(2048, &[7; 16], [8; 16]);
+        let encrypted = pkcs8::PrivateKeyInfoRef::try_from(der.as_slice())
+            .and_then(|key| key.encrypt_with_params(cipher.expect("a cipher"), "changeit"))
+            .expect("encrypted");
+        let key = encrypted.to_pem("ENCRYPTED PRIVATE KEY", pkcs8::LineEnding::LF).expect("PEM text");
+        let directory = Directory::new("store-encrypted");
+        let path = directory.write("k.pem", format!("{}{}", made.cert.pem(), key.as_str()));
+        let opened = identity(&store(path.clone(), KeyStoreKind::Pem)).expect("opened");
+        assert_eq!(opened.key.secret_der(), der);
+        let wrong = KeyStore { password: Secret(String::from("wrong")), ..store(path, KeyStoreKind::Pem) };
+        assert!(identity(&wrong).expect_err("refused").to_string().contains("this password"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_to_do() {
+        let directory = Directory::new("store-refused");
+        let jks = store(directory.write("k.jks", [0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2]), KeyStoreKind::Jks);
+        assert!(identity(&jks).expect_err("refused").to_string().contains("keytool -importkeystore"));
+        let empty = store(directory.write("k.pem", "nothing"), KeyStoreKind::Pem);
+        assert!(trusted(&empty).expect_err("refused").to_string().contains("no certificate"));
+    }
+}

@@ -1,0 +1,134 @@
+//! A client's socket, plain or encrypted, behind one way to read and one to write.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+
+use mio::net::TcpStream;
+
+use super::tls::context::TlsContext;
+use super::tls::session::TlsSession;
+
+/// What TLS begins with. No frame that ZooKeeper's clients begin with does, and no word.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// How a connection speaks.
+pub(crate) enum Speech {
+    /// Plainly.
+    Plain,
+    /// Encrypted.
+    Tls(Box<TlsSession>),
+    /// Its first byte will tell.
+    Undecided,
+}
+
+/// See the module.
+pub(crate) struct Transport {
+    stream: TcpStream,
+    speech: Speech,
+}
+
+/// What a read gave.
+pub(crate) enum Arrival {
+    /// So many bytes; there may be more unless `drained`.
+    Bytes { length: usize, drained: bool },
+    /// Nothing now.
+    Nothing,
+    /// The peer will send no more.
+    End,
+}
+
+impl Transport {
+    pub(crate) fn new(stream: TcpStream, speech: Speech) -> Self {
+        Self { stream, speech }
+    }
+
+    /// The socket, to be registered with a poll.
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    /// Whether an encrypted connection is not open yet, or it is not known yet what it will be.
+    pub(crate) fn is_opening(&self) -> bool {
+        match &self.speech {
+            Speech::Plain => false,
+            Speech::Tls(session) => session.is_handshaking(),
+            Speech::Undecided => true,
+        }
+    }
+
+    /// The encrypted connection, if it is one.
+    pub(crate) fn session(&self) -> Option<&TlsSession> {
+        match &self.speech {
+            Speech::Tls(session) => Some(session),
+            Speech::Plain | Speech::Undecided => None,
+        }
+    }
+
+    /// Looks at the first byte of a connection that may be either; false while there is none.
+    pub(crate) fn decide(&mut self, context: &TlsContext) -> io::Result<bool> {
+        if !matches!(self.speech, Speech::Undecided) {
+            return Ok(true);
+        }
+        let mut first = [0];
+        match self.stream.peek(&mut first) {
+            Ok(0) => self.speech = Speech::Plain,
+            Ok(_) if first == [TLS_HANDSHAKE] => {
+                self.speech = Speech::Tls(Box::new(TlsSession::new(context.current())?));
+            }
+            Ok(_) => self.speech = Speech::Plain,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+
+    /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the next byte to arrive
+    /// is announced by the poll anew.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Arrival> {
+        loop {
+            let read = match &mut self.speech {
+                Speech::Tls(session) => session.read(&mut self.stream, buffer),
+                Speech::Plain | Speech::Undecided => self.stream.read(buffer),
+            };
+            match read {
+                Ok(0) => return Ok(Arrival::End),
+                Ok(length) => {
+                    let drained = length < buffer.len() && matches!(self.speech, Speech::Plain);
+                    return Ok(Arrival::Bytes { length, drained });
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Arrival::Nothing),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Hands bytes over; says how many were taken.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.speech {
+            Speech::Tls(session) => session.write(&mut self.stream, bytes),
+            Speech::Plain | Speech::Undecided => loop {
+                match self.stream.write(bytes) {
+                    Ok(length) => return Ok(length),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            },
+        }
+    }
+
+    /// Whether bytes that were taken have yet to reach the socket.
+    pub(crate) fn wants_write(&self) -> bool {
+        self.session().is_some_and(TlsSession::wants_write)
+    }
+
+    /// Tells the peer that nothing more will come.
+    pub(crate) fn say_goodbye(&mut self) {
+        if let Speech::Tls(session) = &mut self.speech {
+            session.say_goodbye();
+            let _ = session.flush(&mut self.stream);
+        }
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}

@@ -1,0 +1,378 @@
+//! The whole server as seen from outside its threads: asks shards and core by message, with a deadline, and reads
+//! the tree under its guard for the few figures that it keeps at hand.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use front::{ConnectionInfo, Front, FrontStats};
+use member::{Core, CoreStatus};
+use parking_lot::RwLock;
+use tree::Tree;
+
+use crate::clock::Clock;
+use crate::config::ServerConfig;
+use crate::core_loop::CoreMail;
+use crate::environment::environment;
+use crate::inspect::Inspect;
+use crate::mailbox::Mailbox;
+use crate::metrics::catalog::{self, Knowledge};
+use crate::metrics::sample::Sample;
+use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
+use crate::net::listener::Gate;
+use crate::net::shard::ShardMail;
+use crate::words::view::{
+    ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
+    WatchView,
+};
+
+/// How long an answer may take altogether.
+const DEADLINE: Duration = Duration::from_secs(2);
+/// Pairs of session and path that one shard lists; the rest is left out.
+const WATCHES_LISTED_MAX: usize = 1_000_000;
+/// ZooKeeper's trace mask at its start.
+const TRACE_MASK: i64 = 306;
+
+/// See the module.
+pub(crate) struct Overview {
+    pub(crate) config: ServerConfig,
+    pub(crate) shards: Vec<Arc<Mailbox<ShardMail>>>,
+    pub(crate) core: Arc<Mailbox<CoreMail>>,
+    pub(crate) tree: Arc<RwLock<Tree>>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) journal_metrics: Arc<JournalMetrics>,
+    pub(crate) core_metrics: Arc<CoreMetrics>,
+    pub(crate) clock: Clock,
+    pub(crate) start: OnceLock<StartMetrics>,
+    /// The snapshot that the server started from: its zxid and time in seconds.
+    pub(crate) first_snapshot: OnceLock<(i64, i64)>,
+    /// The plain and the secure port, once known.
+    pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
+    pub(crate) serving: AtomicBool,
+    pub(crate) trace_mask: AtomicI64,
+    /// Requests that a shard or the core did not answer in time.
+    pub(crate) unanswered: AtomicU64,
+}
+
+impl Overview {
+    pub(crate) fn initial_trace_mask() -> AtomicI64 {
+        AtomicI64::new(TRACE_MASK)
+    }
+
+    /// Asks every shard the same; what does not answer in time is missing.
+    fn ask_shards<T: Send + 'static>(
+        &self,
+        question: impl Fn(&mut Front) -> T + Clone + Send + 'static,
+    ) -> Vec<T> {
+        let (sender, answers) = channel();
+        for shard in &self.shards {
+            let (sender, question) = (sender.clone(), question.clone());
+            shard.put(ShardMail::Ask(Box::new(move |front| {
+                // Whoever asked may have given up.
+                let _ = sender.send(question(front));
+            })));
+        }
+        drop(sender);
+        let deadline = Instant::now() + DEADLINE;
+        let mut collected = Vec::new();
+        while collected.len() < self.shards.len() {
+            match answers.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(answer) => collected.push(answer),
+                Err(_) => {
+                    self.unanswered.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
+            }
+        }
+        collected
+    }
+
+    fn ask_core<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Core) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, answer) = channel();
+        self.core.put(CoreMail::Ask(Box::new(move |core| {
+            let _ = sender.send(question(core));
+        })));
+        let answer = answer.recv_timeout(DEADLINE);
+        if answer.is_err() {
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+        answer.ok()
+    }
+
+    /// All shards' figures, and whether all answered.
+    fn front_stats(&self) -> (FrontStats, bool) {
+        let answers = self.ask_shards(|front| front.stats());
+        let mut all = FrontStats::default();
+        answers.iter().for_each(|one| catalog::add(&mut all, one));
+        (all, answers.len() == self.shards.len())
+    }
+
+    fn core_status(&self) -> CoreStatus {
+        self.ask_core(|core| core.status()).unwrap_or_default()
+    }
+
+    fn connection_infos(&self) -> Vec<ConnectionInfo> {
+        self.ask_shards(|front| front.connections().collect::<Vec<_>>()).into_iter().flatten().collect()
+    }
+
+    fn dump_connections(&self) -> BTreeMap<i64, Vec<(SocketAddr, i64)>> {
+        let now = self.clock.now();
+        let tick = i64::from(self.config.session.tick_ms.max(1));
+        let mono = i64::try_from(now.mono_ms()).unwrap_or(i64::MAX);
+        let mut connections: BTreeMap<i64, Vec<(SocketAddr, i64)>> = BTreeMap::new();
+        for info in self.connection_infos() {
+            let ends_ms = if info.session.0 == 0 {
+                info.established_ms as i64 + i64::from(self.config.limits.handshake_timeout_ms)
+            } else {
+                now.wall_ms - mono + info.last_response_ms as i64 + i64::from(info.timeout_ms)
+            };
+            let bucket = ends_ms.div_euclid(tick).saturating_add(1).saturating_mul(tick);
+            connections
+                .entry(bucket)
+                .or_default()
+                .push((SocketAddr::new(info.ip, info.port), info.session.0));
+        }
+        connections
+    }
+}
+
+fn connection_view(info: &ConnectionInfo) -> ConnectionView {
+    let session = (info.session.0 != 0).then(|| SessionView {
+        id: info.session.0,
+        last_operation: info.last_operation,
+        timeout_ms: info.timeout_ms,
+        last_cxid: i64::from(info.last_xid),
+        last_zxid: info.last_zxid,
+        last_response_ms: info.last_response_ms,
+        last_latency_ms: u64::from(info.last_latency_ms),
+        latency: LatencyView {
+            min: u64::from(info.latency_min_ms),
+            mean: info.latency_average_ms as f64,
+            max: u64::from(info.latency_max_ms),
+        },
+    });
+    ConnectionView {
+        peer: SocketAddr::new(info.ip, info.port),
+        secure: info.secure,
+        interest: u8::from(info.reading && session.is_some()),
+        queued: info.queued as u64,
+        received: info.received,
+        sent: info.sent,
+        established_ms: info.established_ms as i64,
+        session,
+    }
+}
+
+/// Bytes of all files under a directory. What vanishes meanwhile counts as nothing.
+fn directory_bytes(directory: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => directory_bytes(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn path_hash(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Inspect for Overview {
+    fn is_serving(&self) -> bool {
+        self.serving.load(Ordering::SeqCst)
+    }
+
+    fn server(&self) -> ServerView {
+        let (front, _) = self.front_stats();
+        let latency = catalog::all_latencies(&front);
+        let tree = self.tree.read();
+        ServerView {
+            latency: LatencyView {
+                min: latency.min / 1000,
+                mean: latency.mean() / 1000.0,
+                max: latency.max / 1000,
+            },
+            received: front.packets_received,
+            sent: front.packets_sent,
+            connections: front.connections as u64,
+            outstanding: front.outstanding as u64,
+            zxid: tree.last_zxid().0,
+            mode: "standalone",
+            node_count: tree.node_count() as u64,
+        }
+    }
+
+    fn connections(&self) -> Vec<ConnectionView> {
+        self.connection_infos().iter().map(connection_view).collect()
+    }
+
+    fn dump(&self) -> DumpView {
+        let now = self.clock.now();
+        let mono = i64::try_from(now.mono_ms()).unwrap_or(i64::MAX);
+        let mut dump = DumpView { connections: self.dump_connections(), ..DumpView::default() };
+        for (deadline_ms, session) in self.ask_core(|core| core.session_deadlines()).unwrap_or_default() {
+            let wall_ms = now.wall_ms - mono + deadline_ms as i64;
+            dump.sessions.entry(wall_ms).or_default().push(session.0);
+        }
+        let tree = self.tree.read();
+        let owners: Vec<_> = tree
+            .sessions()
+            .filter(|session| session.ephemeral_count() > 0)
+            .map(|session| session.id)
+            .collect();
+        for owner in owners {
+            dump.ephemerals.insert(owner.0, tree.ephemerals_of(owner).collect());
+        }
+        dump
+    }
+
+    fn watches(&self) -> WatchView {
+        let lists = self.ask_shards(|front| {
+            let mut left = WATCHES_LISTED_MAX;
+            let mut list: Vec<(i64, Vec<String>)> = Vec::new();
+            for (session, paths) in front.watches_by_session() {
+                let paths: Vec<String> = paths.take(left).map(String::from).collect();
+                left -= paths.len();
+                list.push((session.0, paths));
+                if left == 0 {
+                    break;
+                }
+            }
+            list
+        });
+        let mut view = WatchView::default();
+        for (session, paths) in lists.into_iter().flatten() {
+            view.by_session.entry(session).or_default().extend(paths);
+        }
+        view.by_session.values_mut().for_each(|paths| paths.sort_unstable());
+        view
+    }
+
+    fn watch_summary(&self) -> WatchSummary {
+        if self.shards.len() == 1 {
+            let summary = self.ask_shards(|front| front.watch_summary()).pop().unwrap_or_default();
+            return WatchSummary {
+                connections: summary.connections as u64,
+                paths: summary.paths as u64,
+                watches: summary.watches as u64,
+            };
+        }
+        // The same path may be watched in several shards.
+        let answers = self.ask_shards(|front| {
+            let paths: Vec<u64> = front.watches_by_path().map(|(path, _)| path_hash(path)).collect();
+            (front.watch_summary(), paths)
+        });
+        let mut all = WatchSummary::default();
+        let mut distinct = HashSet::new();
+        for (summary, paths) in answers {
+            all.connections += summary.connections as u64;
+            all.watches += summary.watches as u64;
+            distinct.extend(paths);
+        }
+        WatchSummary { paths: distinct.len() as u64, ..all }
+    }
+
+    fn configuration(&self) -> ConfigurationView {
+        let ServerConfig { storage, session, limits, listen, .. } = &self.config;
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let data_dir = absolute(&storage.data_dir);
+        let log_dir = storage.log_dir.as_deref().map_or_else(|| data_dir.clone(), absolute);
+        let (plain, secure) = self.ports.get().copied().unwrap_or_default();
+        let port = |port: Option<u16>| port.map_or(-1, i32::from);
+        ConfigurationView {
+            client_port: port(plain),
+            secure_client_port: port(secure),
+            data_dir_bytes: directory_bytes(&data_dir),
+            data_dir: data_dir.display().to_string(),
+            log_dir_bytes: directory_bytes(&log_dir),
+            log_dir: log_dir.display().to_string(),
+            tick_ms: session.tick_ms,
+            connections_per_ip_max: limits.connections_per_ip_max,
+            timeout_min_ms: session.timeout_min_ms,
+            timeout_max_ms: session.timeout_max_ms,
+            backlog: listen.backlog.map_or(-1, i64::from),
+            server_id: 0,
+        }
+    }
+
+    fn initial_configuration(&self) -> String {
+        let c = self.configuration();
+        format!(
+            "tickTime={}\ndataDir={}\nclientPort={}\nmaxClientCnxns={}\nminSessionTimeout={}\n\
+             maxSessionTimeout={}\n",
+            c.tick_ms,
+            c.data_dir,
+            c.client_port,
+            c.connections_per_ip_max,
+            c.timeout_min_ms,
+            c.timeout_max_ms
+        )
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        environment()
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        let (front, answered_in_time) = self.front_stats();
+        let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
+        let (node_count, ephemeral_count, acl_count, data_bytes) = {
+            let tree = self.tree.read();
+            (tree.node_count(), tree.ephemeral_count(), tree.acl_count(), tree.approximate_data_size())
+        };
+        catalog::samples(&Knowledge {
+            front,
+            core,
+            journal: &self.journal_metrics,
+            core_metrics: &self.core_metrics,
+            start: self.start.get().copied().unwrap_or_default(),
+            node_count: node_count as u64,
+            ephemeral_count: ephemeral_count as u64,
+            acl_count: acl_count as u64,
+            data_bytes,
+            uptime_ms: self.uptime_ms(),
+            rejected: self.gate.rejected.load(Ordering::Relaxed),
+            throttled: self.gate.throttled.load(Ordering::Relaxed),
+            answered_in_time,
+        })
+    }
+
+    fn reset_server_statistics(&self) {
+        self.ask_shards(|front| front.reset_stats());
+    }
+
+    fn reset_connection_statistics(&self) {
+        self.ask_shards(|front| front.reset_connection_stats());
+    }
+
+    fn last_snapshot(&self) -> Option<(i64, i64)> {
+        let last = self.core_status().last_snapshot.map(|last| (last.zxid, last.began_ms / 1000));
+        last.or_else(|| self.first_snapshot.get().copied())
+    }
+
+    fn uptime_ms(&self) -> u64 {
+        self.clock.mono_us() / 1000
+    }
+
+    fn trace_mask(&self) -> i64 {
+        self.trace_mask.load(Ordering::Relaxed)
+    }
+
+    fn set_trace_mask(&self, mask: i64) {
+        self.trace_mask.store(mask, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,122 @@
+//! From a data directory to a tree and a seat for the core.
+
+use std::path::Path;
+
+use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy};
+use member::start;
+use tree::Tree;
+
+use crate::clock::Clock;
+use crate::config::StorageConfig;
+use crate::disk::DirDisk;
+use crate::error::{ServerFault, StartError};
+use crate::metrics::StartMetrics;
+
+/// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
+/// standalone ZooKeeper.
+pub(crate) const MEMBER: u64 = 1;
+
+/// What the data directory held.
+pub(crate) struct Opened {
+    pub(crate) journal: Journal<DirDisk>,
+    pub(crate) seat: council::Recovered,
+    pub(crate) tree: Tree,
+    pub(crate) figures: StartMetrics,
+    /// The snapshot's zxid and time in seconds, if there is one.
+    pub(crate) snapshot: Option<(i64, i64)>,
+}
+
+/// Opens the data directory.
+pub(crate) fn open(config: &StorageConfig, random: [u8; 32], clock: Clock) -> Result<Opened, StartError> {
+    if !config.create_dir && !config.data_dir.is_dir() {
+        return Err(StartError::Unsupported(format!(
+            "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
+            config.data_dir.display()
+        )));
+    }
+    refuse_zookeepers(&config.data_dir)?;
+    let disk = match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
+        Some(log_dir) => {
+            refuse_zookeepers(log_dir)?;
+            refuse_a_log_left_behind(&config.data_dir)?;
+            DirDisk::open_split(&config.data_dir, log_dir)?
+        }
+        None => DirDisk::open(&config.data_dir)?,
+    };
+    let (mut journal, recovered) = Journal::open(disk, journal_config(config, random))?;
+    report(&recovered);
+    if start::is_unfounded(&recovered) {
+        let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
+        journal.append(&start::founding(MEMBER)).map_err(|error| fault(error.to_string()))?;
+        journal.flush().map_err(|error| fault(error.to_string()))?;
+    }
+    let began_us = clock.mono_us();
+    let tree = load(&mut journal)?;
+    let figures = StartMetrics {
+        snapshot_load_ms: (clock.mono_us() - began_us) / 1000,
+        entries_loaded: recovered.entries.len() as u64,
+        ..StartMetrics::default()
+    };
+    let seat = start::seat(&recovered, journal.membership());
+    let snapshot = recovered.snapshot.as_ref().map(|meta| (meta.zxid, meta.created_ms / 1000));
+    Ok(Opened { journal, seat, tree, figures, snapshot })
+}
+
+/// How many snapshots are kept.
+pub(crate) fn keep(config: &StorageConfig) -> KeepPolicy {
+    KeepPolicy { snapshots: config.snapshots_kept.max(1) as usize, ..KeepPolicy::default() }
+}
+
+/// Data of a real ZooKeeper is left alone, whatever else lies beside it.
+fn refuse_zookeepers(directory: &Path) -> Result<(), StartError> {
+    if directory.join("version-2").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds the data of a ZooKeeper server (`version-2`), which was left untouched; hint: choose an \
+             empty directory; importing such data is not there yet",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A log that the configuration no longer points at may hold what was acknowledged.
+fn refuse_a_log_left_behind(directory: &Path) -> Result<(), StartError> {
+    if directory.join("log").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds a log, although the log is said to lie elsewhere; hint: move its directory `log` there",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+fn journal_config(config: &StorageConfig, random: [u8; 32]) -> JournalConfig {
+    let (cluster, incarnation) = random.split_at(16);
+    let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
+    let default = JournalConfig::default();
+    let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
+    JournalConfig {
+        identity: Identity { cluster: bytes(cluster), incarnation: bytes(incarnation), member: MEMBER },
+        segment_bytes,
+        first_segment_bytes: default.first_segment_bytes.min(segment_bytes),
+        ..default
+    }
+}
+
+fn report(recovered: &journal::Recovered) {
+    if let Some(torn) = &recovered.torn_tail {
+        tracing::warn!(?torn, "the last flush before the crash had not succeeded: its beginning was cut off");
+    }
+    for damage in &recovered.damaged_snapshots {
+        tracing::error!(%damage, "a newer snapshot is damaged and was passed over");
+    }
+}
+
+fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
+    let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::new()) };
+    let mut loader = Tree::loader();
+    while let Some(chunk) = journal.read_snapshot(&mut reader)? {
+        loader.chunk(&chunk).map_err(StartError::Snapshot)?;
+    }
+    loader.finish().map_err(StartError::Snapshot)
+}

@@ -1,0 +1,103 @@
+//! From what a user says to what each machine is told.
+
+use member::CoreConfig;
+use tree::Policy;
+
+use crate::config::{DigestAlgorithm, SaslConfig, ServerConfig};
+use crate::error::StartError;
+use crate::recovery::MEMBER;
+
+/// Bytes of unsent output at which a connection is closed, as a multiple of those at which it is paused.
+const OUTPUT_CLOSE_FACTOR: usize = 4;
+
+/// How many shards serve connections: all cores but one, which is for the core, the journal and the system.
+pub(crate) fn shard_count(configured: usize) -> u16 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let count = if configured == 0 { cores.saturating_sub(1).clamp(1, 16) } else { configured };
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// What a shard's front is told.
+pub(crate) fn front(
+    config: &ServerConfig,
+    shards: u16,
+    seed: [u8; 32],
+) -> Result<front::FrontConfig, StartError> {
+    let (limits, session) = (&config.limits, &config.session);
+    let share = |of_all: usize| (of_all / usize::from(shards.max(1))).max(1);
+    let milliseconds = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+    Ok(front::FrontConfig {
+        seed,
+        policy: policy(config),
+        auth: auth(config)?,
+        timeout_min_ms: milliseconds(session.timeout_min_ms),
+        timeout_max_ms: milliseconds(session.timeout_max_ms),
+        handshake_timeout_ms: limits.handshake_timeout_ms,
+        // Counted before the shards, for all of them together.
+        connections_max: 0,
+        connections_per_ip_max: 0,
+        request_bytes_max: limits.request_bytes_max,
+        request_skip_bytes_max: limits.request_skip_bytes_max,
+        outstanding_max: share(limits.outstanding_max as usize),
+        in_flight_bytes_max: share(usize::try_from(limits.large_request_bytes_max).unwrap_or(usize::MAX)),
+        watches_per_connection_max: limits.watches_per_connection_max,
+        output_bytes_max: limits.output_bytes_per_connection_max,
+        output_bytes_close_max: limits.output_bytes_per_connection_max.saturating_mul(OUTPUT_CLOSE_FACTOR),
+        history_bytes_max: config.beyond.history_bytes_max,
+        catch_up: config.beyond.persistent_watch_catch_up,
+        audit: config.audit.enabled,
+        ..front::FrontConfig::default()
+    })
+}
+
+fn policy(config: &ServerConfig) -> Policy {
+    Policy::default()
+        .with(Policy::EXTENDED_TYPES, config.nodes.extended_types)
+        .with(Policy::ENFORCE_QUOTA, config.quota.enforce)
+        .with(Policy::SKIP_ACL, config.auth.skip_acl)
+        .with(Policy::X509_KNOWN, config.auth.x509_enabled)
+        .with(Policy::SASL_KNOWN, config.auth.sasl.is_some())
+        .with(Policy::DIGEST_KNOWN, config.auth.digest_enabled)
+}
+
+fn auth(config: &ServerConfig) -> Result<front::AuthConfig, StartError> {
+    let auth = &config.auth;
+    let digest_algorithm = match auth.digest_algorithm {
+        DigestAlgorithm::Sha1 => front::auth::DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha256 => front::auth::DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512 => front::auth::DigestAlgorithm::Sha512,
+        DigestAlgorithm::Sha3_256 => front::auth::DigestAlgorithm::Sha3_256,
+    };
+    Ok(front::AuthConfig {
+        digest_algorithm,
+        super_digest: auth.super_digest.as_ref().map(|secret| secret.0.clone()),
+        x509_super_user: auth.x509_super_user.clone(),
+        sasl: auth.sasl.as_ref().map(sasl),
+        ensemble_names: auth.ensemble_names.clone(),
+        enforced_schemes: auth.enforced_schemes.clone().unwrap_or_default(),
+    })
+}
+
+fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {
+    // The user of this name is super user whatever is configured.
+    let named_super = std::iter::once(String::from("super"));
+    front::auth::SaslConfig {
+        users: config.users.iter().map(|(user, password)| (user.clone(), password.0.clone())).collect(),
+        super_users: named_super.chain(config.super_users.iter().cloned()).collect(),
+        allow_failed_clients: config.allow_failed_clients,
+    }
+}
+
+/// What the core is told.
+pub(crate) fn core(config: &ServerConfig, shards: u16) -> CoreConfig {
+    let (nodes, storage) = (&config.nodes, &config.storage);
+    CoreConfig {
+        tick_ms: u64::from(config.session.tick_ms),
+        reap_interval_ms: u64::from(nodes.reap_interval_ms),
+        reaps_per_minute: nodes.reaped_per_minute_max,
+        never_used_ms: i64::try_from(nodes.never_used_max_ms).unwrap_or(i64::MAX),
+        snapshot_after_bytes: storage.snapshot_after_bytes,
+        snapshot_after_commands: storage.snapshot_after_transactions,
+        ..CoreConfig::new(MEMBER, shards)
+    }
+}

@@ -1,0 +1,53 @@
+//! From a word to its answer.
+
+use super::{Word, render};
+use crate::inspect::Inspect;
+use crate::metrics::sample;
+use crate::version::version;
+
+/// The answer to a word that is allowed. `argument` is what followed `stmk`.
+pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) -> String {
+    match word {
+        Word::Ruok => return String::from("imok"),
+        Word::Envi => return render::envi(&server.environment()),
+        Word::Gtmk => return server.trace_mask().to_string(),
+        Word::Stmk => {
+            let Some(mask) = argument else { return String::new() };
+            server.set_trace_mask(mask);
+            return mask.to_string();
+        }
+        Word::Isro if !server.is_serving() => return String::from("null"),
+        _ => {}
+    }
+    if !server.is_serving() {
+        return String::from(render::NOT_SERVING);
+    }
+    match word {
+        Word::Conf => render::conf(&server.configuration()),
+        Word::Cons => render::cons(&server.connections()),
+        Word::Crst => {
+            server.reset_connection_statistics();
+            String::from("Connection stats reset.\n")
+        }
+        Word::Srst => {
+            server.reset_server_statistics();
+            String::from("Server stats reset.\n")
+        }
+        Word::Dirs => render::dirs(&server.configuration()),
+        Word::Dump => render::dump(&server.dump()),
+        Word::Isro => String::from("rw"),
+        Word::Mntr => {
+            let mut out = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), server.server().mode);
+            sample::mntr(&server.samples(), &mut out);
+            out
+        }
+        Word::Srvr => render::srvr(version(), &server.server()),
+        Word::Stat => render::stat(version(), &server.server(), &server.connections()),
+        Word::Wchc => render::wchc(&server.watches()),
+        Word::Wchp => render::wchp(&server.watches()),
+        Word::Wchs => render::wchs(server.watch_summary()),
+        // ZooKeeper shows the digests it has logged so far; the tree keeps only the present one.
+        Word::Hash => String::new(),
+        Word::Ruok | Word::Envi | Word::Gtmk | Word::Stmk => String::new(),
+    }
+}

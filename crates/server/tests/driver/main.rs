@@ -1,0 +1,10 @@
+//! The server from outside: real sockets on loopback, real files, real threads.
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected ends")]
+
+mod bad_input;
+mod clients;
+mod fixture;
+mod pages;
+mod storage;
+mod tls;
+mod words;

@@ -1,0 +1,216 @@
+//! Encrypted clients, with certificates made on the spot.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jute::{Acl, OpCode};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use server::Server;
+use server::config::{ClientAuth, KeyStore, KeyStoreKind, Secret, TlsConfig, TlsProtocol};
+
+use crate::fixture::{Client, Directory, dial, read_all};
+
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+struct Holder {
+    key: KeyPair,
+    certificate: rcgen::Certificate,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(DnType::CommonName, "the authority");
+        Self(CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    fn issue(&self, name: &str) -> Holder {
+        let mut parameters = CertificateParams::new(vec![String::from("localhost")]).unwrap();
+        parameters.distinguished_name = rcgen::DistinguishedName::new();
+        parameters.distinguished_name.push(DnType::OrganizationName, "Diwan");
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters.signed_by(&key, &self.0).unwrap();
+        Holder { key, certificate }
+    }
+
+    fn der(&self) -> CertificateDer<'static> {
+        self.0.der().clone()
+    }
+}
+
+fn store(path: PathBuf) -> KeyStore {
+    KeyStore { path, password: Secret::default(), kind: KeyStoreKind::Pem }
+}
+
+fn config(directory: &Directory, authority: &Authority, client_auth: ClientAuth) -> server::ServerConfig {
+    let holder = authority.issue("server");
+    let keys = format!("{}{}", holder.key.serialize_pem(), holder.certificate.pem());
+    let mut config = directory.config();
+    config.listen.secure = Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    config.auth.x509_enabled = true;
+    config.tls = Some(TlsConfig {
+        key_store: store(directory.write("server.pem", keys)),
+        trust_store: Some(store(directory.write("trust.pem", authority.0.pem()))),
+        client_auth,
+        protocols: vec![TlsProtocol::Tls12, TlsProtocol::Tls13],
+        cipher_suites: None,
+        verify_client_hostname: false,
+        revocation_lists: Vec::new(),
+        reload: false,
+        handshake_timeout_ms: 300,
+    });
+    config
+}
+
+type Encrypted = StreamOwned<ClientConnection, TcpStream>;
+
+fn encrypt(stream: TcpStream, authority: &Authority, holder: Option<&Holder>) -> Encrypted {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let config = match holder {
+        Some(holder) => builder
+            .with_client_auth_cert(
+                vec![holder.certificate.der().clone()],
+                PrivateKeyDer::try_from(holder.key.serialize_der()).unwrap(),
+            )
+            .unwrap(),
+        None => builder.with_no_client_auth(),
+    };
+    let name = ServerName::try_from("localhost").unwrap();
+    StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), stream)
+}
+
+fn dial_secure(server: &Server) -> TcpStream {
+    TcpStream::connect(server.secure_addr().unwrap()).unwrap()
+}
+
+#[test]
+fn a_certificates_holder_is_an_identity() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::Need)).unwrap();
+    let alice = authority.issue("alice");
+    let mut client = Client::greet(encrypt(dial_secure(&server), &authority, Some(&alice)), None).unwrap();
+    let hers = Acl { permissions: 31, scheme: String::from("x509"), id: String::from("CN=alice,O=Diwan") };
+    assert_eq!(client.create_with("/hers", b"secret", &[hers], 0), 0);
+    assert_eq!(client.get("/hers"), Ok(b"secret".to_vec()));
+
+    let bob = authority.issue("bob");
+    let mut other = Client::greet(encrypt(dial_secure(&server), &authority, Some(&bob)), None).unwrap();
+    assert_eq!(other.get("/hers"), Err(-102));
+    let mut plain = Client::connect(&server);
+    assert_eq!(plain.get("/hers"), Err(-102));
+}
+
+#[test]
+fn large_values_and_many_requests_cross_the_encryption() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::None)).unwrap();
+    let mut client = Client::greet(encrypt(dial_secure(&server), &authority, None), None).unwrap();
+    let value = vec![5; 900_000];
+    assert_eq!(client.create("/v", &value, 0), 0);
+    for _ in 0..20 {
+        client.send(OpCode::GetData, |writer| {
+            writer.text("/v").bool(false);
+        });
+    }
+    for _ in 0..20 {
+        let (header, body) = client.reply().unwrap();
+        assert!(header.err == 0 && body.len() > 900_000);
+    }
+}
+
+#[test]
+fn a_client_without_a_certificate_is_refused_when_one_is_needed() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::Need)).unwrap();
+    let mut nobody = encrypt(dial_secure(&server), &authority, None);
+    let refused = nobody.write_all(&crate::fixture::handshake(None)).and_then(|()| {
+        let mut answer = [0; 4];
+        std::io::Read::read_exact(&mut nobody, &mut answer)
+    });
+    assert!(refused.is_err());
+    let stranger = Authority::new().issue("mallory");
+    let mut forged = encrypt(dial_secure(&server), &authority, Some(&stranger));
+    let refused = forged.write_all(&crate::fixture::handshake(None)).and_then(|()| {
+        let mut answer = [0; 4];
+        std::io::Read::read_exact(&mut forged, &mut answer)
+    });
+    assert!(refused.is_err());
+}
+
+#[test]
+fn plain_talk_and_silence_on_the_secure_port_are_closed() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::None)).unwrap();
+    let mut plain = dial_secure(&server);
+    plain.write_all(&crate::fixture::handshake(None)).unwrap();
+    // An alert may come; a reply must not.
+    assert!(read_all(&mut plain).len() < 37);
+    assert!(read_all(&mut dial_secure(&server)).is_empty());
+}
+
+#[test]
+fn one_port_takes_both_when_told_to() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let mut config = config(&directory, &authority, ClientAuth::None);
+    config.listen.secure = None;
+    config.listen.client_takes_tls = true;
+    let server = Server::start(config).unwrap();
+    let mut plain = Client::connect(&server);
+    assert_eq!(plain.create("/x", b"1", 0), 0);
+    let mut secure = Client::greet(encrypt(dial(&server), &authority, None), None).unwrap();
+    assert_eq!(secure.get("/x"), Ok(b"1".to_vec()));
+    assert_eq!(crate::fixture::word(&server, b"ruok"), "imok");
+}
+
+#[test]
+fn changed_certificates_are_shown_to_those_who_connect_next() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let mut config = config(&directory, &authority, ClientAuth::None);
+    if let Some(tls) = &mut config.tls {
+        tls.reload = true;
+    }
+    let server = Server::start(config).unwrap();
+    let shown = || {
+        let client = Client::greet(encrypt(dial_secure(&server), &authority, None), None).unwrap();
+        client.stream.conn.peer_certificates().unwrap()[0].clone()
+    };
+    let before = shown();
+    directory.write("server.pem", "not a key");
+    assert_eq!(crate::fixture::word(&server, b"ruok"), "imok");
+    assert_eq!(shown(), before, "what cannot be used changes nothing");
+    let next = authority.issue("server");
+    directory.write("server.pem", format!("{}{}", next.key.serialize_pem(), next.certificate.pem()));
+    // Files are looked at every now and then, and behind every word.
+    while shown() != *next.certificate.der() {
+        assert_eq!(crate::fixture::word(&server, b"ruok"), "imok");
+    }
+}
+
+#[test]
+fn a_missing_trust_store_refuses_the_start() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let mut config = config(&directory, &authority, ClientAuth::Need);
+    if let Some(tls) = &mut config.tls {
+        tls.trust_store = None;
+    }
+    let refusal = Server::start(config).err().unwrap().to_string();
+    assert!(refusal.contains("ssl.trustStore.location"), "{refusal}");
+}
