@@ -1,0 +1,54 @@
+//! The benchmarks: Diwan beside a real Apache ZooKeeper and beside a bare floor, in one run, in turn.
+//!
+//! A *row* is one load; a *figure* is one number of it, measured once a repeat for each contestant. What is compared
+//! with a bar is the median over the repeats. The figure to watch is the server's CPU time an operation: it survives
+//! a noisy machine; latencies and rates inform. Every number in a report was measured in the run that printed it.
+//!
+//! Knows nothing of how servers work: it starts them, loads them, and reads what the kernel says about them.
+
+mod contestant;
+mod figure;
+pub mod floor;
+mod limit;
+mod machine;
+pub mod options;
+mod probe;
+pub mod report;
+mod scenario;
+mod setting;
+
+use std::fmt;
+use std::io;
+
+pub use contestant::Who;
+pub use figure::{Figure, Sheet, Spec};
+pub use limit::Limit;
+pub use options::Options;
+pub use scenario::{ROWS, Row};
+pub use setting::Bench;
+
+use crate::peer::PeerError;
+
+/// Why a row could not be measured.
+#[derive(Debug)]
+pub struct Failure(pub String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<PeerError> for Failure {
+    fn from(error: PeerError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,161 @@
+//! One connection of the load: what it still has to send, and what it waits for.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use jute::{ConnectRequest, Frame, Reader, ReplyHeader, Writer, end_frame, next_frame, start_frame, xid};
+use mio::net::TcpStream;
+
+/// A reply may be as large as the largest value plus a header.
+const FRAME_MAX: usize = 64 << 20;
+
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
+    unsent: Vec<u8>,
+    partial: Vec<u8>,
+    waiting: VecDeque<(i32, Instant)>,
+    next_xid: i32,
+    pub(super) connected: bool,
+    /// It has asked for the end of its session: the server may close it once it owes nothing.
+    pub(super) ending: bool,
+}
+
+/// What came.
+pub(super) enum Heard {
+    Answer(Answer),
+    /// A watch event.
+    Event,
+}
+
+/// A reply that came.
+pub(super) struct Answer {
+    pub(super) asked: Instant,
+    pub(super) error: i32,
+}
+
+impl Connection {
+    /// Connects and asks for a session of a minute and a half, which is longer than any load is silent.
+    pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::from_std({
+            let stream = std::net::TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            stream
+        });
+        let mut unsent = Vec::new();
+        let at = start_frame(&mut unsent);
+        ConnectRequest {
+            protocol_version: 0,
+            last_zxid_seen: 0,
+            timeout_ms: 90_000,
+            session_id: 0,
+            password: Some(&[0; 16]),
+            read_only: Some(false),
+        }
+        .write(&mut Writer::new(&mut unsent));
+        end_frame(&mut unsent, at);
+        Ok(Self {
+            stream,
+            unsent,
+            partial: Vec::new(),
+            waiting: VecDeque::new(),
+            next_xid: 1,
+            connected: false,
+            ending: false,
+        })
+    }
+
+    /// Queues a request that counts from `asked`.
+    pub(super) fn ask(&mut self, asked: Instant, request: impl FnOnce(i32, &mut Vec<u8>)) {
+        let xid = self.next_xid;
+        self.next_xid = xid.wrapping_add(1).max(1);
+        self.ask_as(xid, asked, |out| request(xid, out));
+    }
+
+    /// Queues a request under a number that is not the connection's own.
+    pub(super) fn ask_as(&mut self, xid: i32, asked: Instant, request: impl FnOnce(&mut Vec<u8>)) {
+        request(&mut self.unsent);
+        self.waiting.push_back((xid, asked));
+    }
+
+    pub(super) fn outstanding(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Sends what the socket takes.
+    pub(super) fn send(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            match self.stream.write(&self.unsent) {
+                Ok(sent) => {
+                    self.unsent.drain(..sent);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what there is and hands over each answer.
+    pub(super) fn receive(&mut self, buffer: &mut [u8], mut heard: impl FnMut(Heard)) -> io::Result<()> {
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) if self.ending && self.waiting.is_empty() => return Ok(()),
+                Ok(0) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the server closed a connection",
+                    ));
+                }
+                Ok(count) => {
+                    self.partial.extend_from_slice(&buffer[..count]);
+                    self.answers(&mut heard)?;
+                    if count < buffer.len() {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn answers(&mut self, heard: &mut impl FnMut(Heard)) -> io::Result<()> {
+        let mut used = 0;
+        loop {
+            match next_frame(&self.partial[used..], FRAME_MAX) {
+                Frame::Partial(_) => break,
+                Frame::Refused(length) => return Err(io::Error::other(format!("a frame of {length} bytes"))),
+                Frame::Whole(frame) => {
+                    used += jute::FRAME_HEADER + frame.len();
+                    if !self.connected {
+                        self.connected = true;
+                        continue;
+                    }
+                    let header = ReplyHeader::read(&mut Reader::new(frame)).map_err(io::Error::other)?;
+                    if header.xid == xid::NOTIFICATION {
+                        heard(Heard::Event);
+                        continue;
+                    }
+                    match self.waiting.pop_front() {
+                        Some((xid, asked)) if xid == header.xid => {
+                            heard(Heard::Answer(Answer { asked, error: header.err }));
+                        }
+                        other => {
+                            return Err(io::Error::other(format!(
+                                "reply {} came, {other:?} was next",
+                                header.xid
+                            )));
+                        }
+                    }
+                }
+            }
+        }
+        self.partial.drain(..used);
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Making the nodes that a load works on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Instant;
+
+use jute::{Acl, MultiHeader, OpCode, Writer};
+
+use super::Nodes;
+use super::connection::Heard;
+use super::runner::Runner;
+use super::script::append;
+
+/// Nodes created by one multi, if their values are small.
+const PER_MULTI: u32 = 100;
+/// Bytes of one multi: well under ZooKeeper's limit of 1 MiB.
+const MULTI_BYTES: usize = 512 << 10;
+/// Multis on their way at a time.
+const OUTSTANDING: usize = 200;
+
+/// Makes all the nodes, their groups and the parent of those.
+///
+/// # Errors
+/// A connection failed, or the nodes were there already.
+pub fn prepare(address: SocketAddr, nodes: Nodes) -> io::Result<()> {
+    let mut runner = Runner::connect(address, 1)?;
+    create(&mut runner, std::iter::once(vec![Nodes::PARENT.to_owned()]), b"")?;
+    fill(&mut runner, nodes, 0..nodes.count)?;
+    runner.close()
+}
+
+/// Makes the nodes from number `from` on, which must begin a group.
+///
+/// # Errors
+/// A connection failed, or the nodes were there already.
+pub fn extend(address: SocketAddr, nodes: Nodes, from: u32) -> io::Result<()> {
+    let mut runner = Runner::connect(address, 1)?;
+    fill(&mut runner, nodes, from..nodes.count)?;
+    runner.close()
+}
+
+fn fill(runner: &mut Runner, nodes: Nodes, numbers: Range<u32>) -> io::Result<()> {
+    let groups = numbers.start.div_ceil(Nodes::PER_GROUP)..nodes.groups();
+    create(runner, pieces(groups, PER_MULTI, Nodes::group), b"")?;
+    let fit = (MULTI_BYTES / (nodes.value_bytes + 100)).max(1);
+    let per_multi = PER_MULTI.min(u32::try_from(fit).unwrap_or(PER_MULTI));
+    let value = vec![b'v'; nodes.value_bytes];
+    create(runner, pieces(numbers, per_multi, Nodes::path), &value)?;
+    let last = Nodes::path(nodes.count - 1);
+    if read_fails(runner, &last)? {
+        return Err(io::Error::other(format!("`{last}` was not made: the server refused a multi")));
+    }
+    Ok(())
+}
+
+fn pieces(numbers: Range<u32>, size: u32, path: fn(u32) -> String) -> impl Iterator<Item = Vec<String>> {
+    let end = numbers.end;
+    numbers
+        .step_by(size as usize)
+        .map(move |first| (first..end.min(first.saturating_add(size))).map(path).collect())
+}
+
+/// Creates the nodes of each list in one multi.
+fn create(runner: &mut Runner, mut lists: impl Iterator<Item = Vec<String>>, value: &[u8]) -> io::Result<()> {
+    let mut more = true;
+    runner.until(|runner| {
+        let connection = &mut runner.connections[0];
+        while more && connection.outstanding() < OUTSTANDING {
+            let Some(paths) = lists.next() else {
+                more = false;
+                break;
+            };
+            connection.ask(Instant::now(), |xid, out| {
+                append(out, xid, OpCode::Multi, |writer| write_creates(writer, &paths, value));
+            });
+        }
+        Ok(!more && connection.outstanding() == 0)
+    })
+}
+
+fn write_creates(writer: &mut Writer<'_>, paths: &[String], value: &[u8]) {
+    for path in paths {
+        MultiHeader { operation: OpCode::Create.code(), done: false, err: -1 }.write(writer);
+        writer.text(path).buffer(Some(value));
+        Acl::write_all(&[Acl::open()], writer);
+        writer.i32(0);
+    }
+    MultiHeader::END.write(writer);
+}
+
+fn read_fails(runner: &mut Runner, path: &str) -> io::Result<bool> {
+    let mut error = None;
+    runner.connections[0].ask(Instant::now(), |xid, out| {
+        append(out, xid, OpCode::GetData, |writer| {
+            writer.text(path).bool(false);
+        });
+    });
+    runner.connections[0].send()?;
+    let began = Instant::now();
+    while error.is_none() {
+        runner.turn(std::time::Duration::from_millis(100), |heard, _| {
+            if let Heard::Answer(answer) = heard {
+                error = Some(answer.error);
+            }
+        })?;
+        if began.elapsed() > super::runner::PATIENCE {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer"));
+        }
+    }
+    Ok(error != Some(0))
+}

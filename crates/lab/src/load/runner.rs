@@ -1,0 +1,115 @@
+//! Many connections on one poll.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use jute::OpCode;
+use mio::{Events, Interest, Poll, Token};
+
+use super::alarm::Alarm;
+use super::connection::{Connection, Heard};
+use super::script::append;
+
+/// How long a server may be silent while it owes an answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Connections opened before their sessions are waited for: servers close those that ask for none within ten seconds.
+const CONNECTING_MAX: usize = 250;
+/// The alarm's token: no connection's.
+const ALARM: Token = Token(usize::MAX - 1);
+/// A longer wait may be cut to the poll's milliseconds.
+const FINE_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// Connections, each with its session.
+pub(super) struct Runner {
+    poll: Poll,
+    events: Events,
+    alarm: Alarm,
+    pub(super) connections: Vec<Connection>,
+    buffer: Vec<u8>,
+}
+
+impl Runner {
+    /// Opens connections and waits until each has its session.
+    pub(super) fn connect(address: SocketAddr, connections: usize) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let alarm = Alarm::new(poll.registry(), ALARM)?;
+        let mut runner = Self {
+            poll,
+            events: Events::with_capacity(1024),
+            alarm,
+            connections: Vec::with_capacity(connections),
+            buffer: vec![0; 256 << 10],
+        };
+        while runner.connections.len() < connections {
+            let from = runner.connections.len();
+            for place in from..connections.min(from + CONNECTING_MAX) {
+                let mut connection = Connection::open(address)?;
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                runner.poll.registry().register(&mut connection.stream, Token(place), interest)?;
+                runner.connections.push(connection);
+            }
+            runner.until(|runner| {
+                let fresh = runner.connections.get(from..).unwrap_or_default();
+                Ok(fresh.iter().all(|connection| connection.connected))
+            })?;
+        }
+        Ok(runner)
+    }
+
+    /// Takes turns until `done` says so.
+    pub(super) fn until(&mut self, mut done: impl FnMut(&mut Self) -> io::Result<bool>) -> io::Result<()> {
+        let mut last = Instant::now();
+        while !done(self)? {
+            for connection in &mut self.connections {
+                connection.send()?;
+            }
+            let mut heard = false;
+            self.turn(Duration::from_millis(100), |_, _| heard = true)?;
+            if heard {
+                last = Instant::now();
+            }
+            if last.elapsed() > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for something to come, no longer than `wait`, and hands over what came.
+    pub(super) fn turn(&mut self, wait: Duration, mut heard: impl FnMut(Heard, Instant)) -> io::Result<()> {
+        if !wait.is_zero() && wait < FINE_WAIT_MAX {
+            self.alarm.set(wait)?;
+        }
+        match self.poll.poll(&mut self.events, Some(wait)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            other => other?,
+        }
+        let now = Instant::now();
+        for event in &self.events {
+            let Some(connection) = self.connections.get_mut(event.token().0) else { continue };
+            if event.is_writable() {
+                connection.send()?;
+            }
+            if event.is_readable() {
+                connection.receive(&mut self.buffer, |what| heard(what, now))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything is still to be answered.
+    pub(super) fn is_owed(&self) -> bool {
+        self.connections.iter().any(|connection| connection.outstanding() > 0)
+    }
+
+    /// Closes all sessions, so that none expires in the middle of a later measurement.
+    pub(super) fn close(mut self) -> io::Result<()> {
+        let now = Instant::now();
+        for connection in &mut self.connections {
+            connection.ask(now, |xid, out| append(out, xid, OpCode::CloseSession, |_| {}));
+            connection.ending = true;
+        }
+        self.until(|runner| Ok(!runner.is_owed()))
+    }
+}

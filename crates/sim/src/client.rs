@@ -1,0 +1,167 @@
+//! A client that speaks real bytes: it keeps what it has sent, and pairs replies with requests.
+
+use front::ConnId;
+use journal::Disk;
+use jute::{
+    Acl, ConnectRequest, ConnectResponse, Frame, OpCode, Reader, ReplyHeader, RequestHeader, SessionId,
+    Writer, end_frame, next_frame, start_frame, xid,
+};
+
+use crate::node::Node;
+
+/// What a client was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The request's number, or a reserved one.
+    pub xid: i32,
+    /// What the reply reflects.
+    pub zxid: i64,
+    /// 0 or an error.
+    pub err: i32,
+    /// What stands behind the header.
+    pub body: Vec<u8>,
+}
+
+/// A client with one connection at a time.
+#[derive(Clone, Debug)]
+pub struct Client {
+    conn: ConnId,
+    /// The session, once the server has granted it.
+    pub session: SessionId,
+    /// Its password.
+    pub password: [u8; 16],
+    /// The timeout granted, milliseconds; 0 until then, or when the session was refused.
+    pub timeout_ms: i32,
+    connected: bool,
+    next_xid: i32,
+    last_zxid: i64,
+    partial: Vec<u8>,
+}
+
+impl Client {
+    /// Connects and asks for a new session.
+    pub fn connect<D: Disk>(node: &mut Node<D>, timeout_ms: i32) -> Self {
+        let mut client = Self {
+            conn: node.connect(),
+            session: SessionId::NONE,
+            password: [0; 16],
+            timeout_ms,
+            connected: false,
+            next_xid: 1,
+            last_zxid: 0,
+            partial: Vec::new(),
+        };
+        client.shake_hands(node, timeout_ms);
+        client
+    }
+
+    /// Connects anew, to this node or another life of it, and asks for the session it had.
+    pub fn reconnect<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
+        self.conn = node.connect();
+        self.connected = false;
+        self.partial.clear();
+        self.shake_hands(node, timeout_ms);
+    }
+
+    fn shake_hands<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
+        let mut frame = Vec::new();
+        let at = start_frame(&mut frame);
+        ConnectRequest {
+            protocol_version: 0,
+            last_zxid_seen: self.last_zxid,
+            timeout_ms,
+            session_id: self.session.0,
+            password: Some(&self.password),
+            read_only: Some(false),
+        }
+        .write(&mut Writer::new(&mut frame));
+        end_frame(&mut frame, at);
+        node.send(self.conn, &frame);
+    }
+
+    /// Sends a request; gives its number.
+    pub fn ask<D: Disk>(
+        &mut self,
+        node: &mut Node<D>,
+        opcode: OpCode,
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> i32 {
+        let xid = if opcode == OpCode::Ping { xid::PING } else { self.next_xid };
+        self.next_xid += 1;
+        let mut frame = Vec::new();
+        let at = start_frame(&mut frame);
+        let mut writer = Writer::new(&mut frame);
+        RequestHeader { xid, operation: opcode.code() }.write(&mut writer);
+        body(&mut writer);
+        end_frame(&mut frame, at);
+        node.send(self.conn, &frame);
+        xid
+    }
+
+    /// Creates a node that everybody may use.
+    pub fn create<D: Disk>(&mut self, node: &mut Node<D>, path: &str, data: &[u8], flags: i32) -> i32 {
+        self.ask(node, OpCode::Create, |writer| {
+            writer.text(path).buffer(Some(data));
+            Acl::write_all(&[Acl::open()], writer);
+            writer.i32(flags);
+        })
+    }
+
+    /// Replaces a node's data, whatever its version.
+    pub fn set<D: Disk>(&mut self, node: &mut Node<D>, path: &str, data: &[u8]) -> i32 {
+        self.ask(node, OpCode::SetData, |writer| {
+            writer.text(path).buffer(Some(data)).i32(-1);
+        })
+    }
+
+    /// Deletes a node, whatever its version.
+    pub fn delete<D: Disk>(&mut self, node: &mut Node<D>, path: &str) -> i32 {
+        self.ask(node, OpCode::Delete, |writer| {
+            writer.text(path).i32(-1);
+        })
+    }
+
+    /// Reads a node's data.
+    pub fn get<D: Disk>(&mut self, node: &mut Node<D>, path: &str, watch: bool) -> i32 {
+        self.ask(node, OpCode::GetData, |writer| {
+            writer.text(path).bool(watch);
+        })
+    }
+
+    /// Takes what was answered since the last call, in order.
+    pub fn replies<D: Disk>(&mut self, node: &mut Node<D>) -> Vec<Reply> {
+        self.partial.extend(node.take(self.conn));
+        let mut replies = Vec::new();
+        let mut used = 0;
+        while let Frame::Whole(frame) = next_frame(&self.partial[used..], usize::MAX) {
+            used += jute::FRAME_HEADER + frame.len();
+            let mut reader = Reader::new(frame);
+            if self.connected {
+                let header = ReplyHeader::read(&mut reader).expect("the server writes whole headers");
+                self.last_zxid = self.last_zxid.max(header.zxid);
+                let ReplyHeader { xid, zxid, err } = header;
+                replies.push(Reply { xid, zxid, err, body: reader.rest().to_vec() });
+            } else {
+                let response = ConnectResponse::read(&mut reader).expect("the server writes whole responses");
+                self.connected = true;
+                self.timeout_ms = response.timeout_ms;
+                self.session = SessionId(response.session_id);
+                self.password = response.password.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+            }
+        }
+        self.partial.drain(..used);
+        replies
+    }
+
+    /// The connection it has now.
+    #[must_use]
+    pub const fn conn(&self) -> ConnId {
+        self.conn
+    }
+
+    /// Whether the handshake was answered.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.connected
+    }
+}

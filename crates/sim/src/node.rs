@@ -1,0 +1,341 @@
+//! One member with its shard and its journal, driven step by step without threads, sockets or clocks.
+//!
+//! Between any two steps anything else may happen: that is where threads of the real driver would interleave, and
+//! where a crash may come. A test decides the order of steps, from a seed. Knows no rule of what is right.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+
+use front::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
+use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
+use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, start};
+use tree::Tree;
+
+/// Why a node did not start, or stopped.
+#[derive(Debug)]
+pub enum NodeError {
+    /// The journal could not be opened.
+    Open(OpenError),
+    /// The journal's snapshot could not be read.
+    Read(ReadError),
+    /// The disk failed under way, or the core found itself broken.
+    Fault(String),
+}
+
+/// How a node is set up.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// The core's settings; it serves one shard here.
+    pub core: CoreConfig,
+    /// The shard's settings.
+    pub front: FrontConfig,
+    /// The journal's settings.
+    pub journal: JournalConfig,
+    /// What is kept when a snapshot is saved.
+    pub keep: KeepPolicy,
+    /// What passwords, ids and timeouts are drawn from.
+    pub seed: [u8; 32],
+}
+
+/// A step of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The shard drains its stream, then takes what its connections have sent.
+    Shard,
+    /// The core takes the shard's messages.
+    Core,
+    /// The core proposes and takes the council's turns.
+    Advance,
+    /// The journal does what it was asked: everything appended goes with one flush.
+    Journal,
+    /// The core applies a bounded part of what is committed.
+    Apply,
+}
+
+/// All steps, for those who draw one.
+pub const STEPS: [Step; 5] = [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Apply];
+
+/// One running member.
+pub struct Node<D: Disk> {
+    tree: Tree,
+    core: Core,
+    front: Front,
+    journal: Journal<D>,
+    keep: KeepPolicy,
+    stream: VecDeque<FromCore>,
+    to_core: VecDeque<ToCore>,
+    effects: VecDeque<CoreEffect>,
+    /// Bytes sent and not consumed, by connection.
+    input: BTreeMap<ConnId, Vec<u8>>,
+    /// Bytes answered and not taken, by connection.
+    output: BTreeMap<ConnId, Vec<u8>>,
+    closed: Vec<ConnId>,
+    now: Now,
+}
+
+impl<D: Disk> Node<D> {
+    /// Opens the journal on this disk, recovers the tree and goes on until the member serves.
+    ///
+    /// # Errors
+    /// The journal refuses, or the disk fails on the way.
+    pub fn start(disk: D, config: &NodeConfig, now: Now) -> Result<Self, NodeError> {
+        let (mut journal, recovered) =
+            Journal::open(disk, config.journal.clone()).map_err(NodeError::Open)?;
+        if start::is_unfounded(&recovered) {
+            append(&mut journal, &start::founding(config.core.member), true)?;
+            journal.flush().map_err(fault)?;
+        }
+        let tree = load(&mut journal)?;
+        let seat = start::seat(&recovered, journal.membership());
+        let core = Core::new(config.core.clone(), &seat, &tree, config.seed, now);
+        let mut node = Self {
+            tree,
+            core,
+            front: Front::new(config.front.clone(), 0),
+            journal,
+            keep: config.keep,
+            stream: VecDeque::new(),
+            to_core: VecDeque::new(),
+            effects: VecDeque::new(),
+            input: BTreeMap::new(),
+            output: BTreeMap::new(),
+            closed: Vec::new(),
+            now,
+        };
+        while !node.core.is_serving() {
+            for step in [Step::Advance, Step::Journal, Step::Apply] {
+                node.step(step)?;
+            }
+        }
+        Ok(node)
+    }
+
+    /// A client connects.
+    pub fn connect(&mut self) -> ConnId {
+        let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let peer = Peer { ip, port: 40_000, secure: false, certificate_subject: None };
+        let conn = self.front.accept(peer, self.front_now());
+        self.input.insert(conn, Vec::new());
+        self.output.insert(conn, Vec::new());
+        conn
+    }
+
+    /// A client sends.
+    pub fn send(&mut self, conn: ConnId, bytes: &[u8]) {
+        if let Some(input) = self.input.get_mut(&conn) {
+            input.extend_from_slice(bytes);
+        }
+    }
+
+    /// A client reads what was answered.
+    pub fn take(&mut self, conn: ConnId) -> Vec<u8> {
+        self.output.get_mut(&conn).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A client's socket closes.
+    pub fn disconnect(&mut self, conn: ConnId) {
+        self.front.disconnected(conn);
+        self.input.remove(&conn);
+        self.output.remove(&conn);
+    }
+
+    /// Whether the server has closed this connection.
+    #[must_use]
+    pub fn is_closed(&self, conn: ConnId) -> bool {
+        self.closed.contains(&conn)
+    }
+
+    /// Time passes.
+    pub fn pass(&mut self, ms: u64) {
+        self.now.mono_ms += ms;
+        self.now.wall_ms += ms as i64;
+        self.core.tick(self.now, &self.tree);
+        let now = self.front_now();
+        self.front.tick(now);
+        self.stream.extend(self.core.stream(0).drain(..));
+    }
+
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// The disk failed, or the core found itself broken: the member is dead.
+    pub fn step(&mut self, step: Step) -> Result<(), NodeError> {
+        match step {
+            Step::Shard => self.shard(),
+            Step::Core => {
+                for message in std::mem::take(&mut self.to_core) {
+                    self.core.receive(0, message, &self.tree);
+                }
+            }
+            Step::Advance => self.core.advance(self.now),
+            Step::Journal => self.journal()?,
+            Step::Apply => {
+                if self.core.has_work(self.tree.snapshot_side_bytes()) {
+                    let applied = self.core.apply(&mut self.tree, self.now);
+                    applied.map_err(|fault| NodeError::Fault(fault.0))?;
+                }
+            }
+        }
+        self.stream.extend(self.core.stream(0).drain(..));
+        self.effects.extend(self.core.take_effects());
+        Ok(())
+    }
+
+    /// Takes all steps in turn until nothing is left to do.
+    ///
+    /// # Errors
+    /// As [`Self::step`].
+    pub fn settle(&mut self) -> Result<(), NodeError> {
+        // What the journal made durable is committed by the next turn of the council, so one quiet round is no proof.
+        let mut quiet = 0;
+        while quiet < 2 {
+            for step in STEPS {
+                self.step(step)?;
+            }
+            self.shard();
+            quiet = if self.is_quiet() { quiet + 1 } else { 0 };
+        }
+        Ok(())
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.stream.is_empty()
+            && self.to_core.is_empty()
+            && self.effects.is_empty()
+            && !self.core.has_work(self.tree.snapshot_side_bytes())
+            && self.core.status().waiting == 0
+    }
+
+    fn shard(&mut self) {
+        let now = self.front_now();
+        for item in std::mem::take(&mut self.stream) {
+            self.front.deliver(&item, &self.tree, now);
+        }
+        for (conn, input) in &mut self.input {
+            let used = self.front.receive(*conn, input, &self.tree, now);
+            input.drain(..used);
+        }
+        for conn in self.front.dirty().collect::<Vec<_>>() {
+            let bytes = self.front.output(conn).to_vec();
+            self.front.sent(conn, bytes.len());
+            if let Some(output) = self.output.get_mut(&conn) {
+                output.extend(bytes);
+            }
+        }
+        self.to_core.extend(self.front.to_core().drain(..));
+        for event in self.front.events().collect::<Vec<_>>() {
+            if let FrontEvent::Close { conn, .. } = event {
+                self.closed.push(conn);
+                self.front.disconnected(conn);
+                self.input.remove(&conn);
+            }
+        }
+        self.to_core.extend(self.front.to_core().drain(..));
+    }
+
+    fn journal(&mut self) -> Result<(), NodeError> {
+        let mut persisted = None;
+        for effect in std::mem::take(&mut self.effects) {
+            match effect {
+                CoreEffect::Persist { number, batch, reserved } => {
+                    append(&mut self.journal, &batch, reserved)?;
+                    persisted = Some(number);
+                }
+                other => {
+                    let event = self.snapshot(other)?;
+                    self.tell(event)?;
+                }
+            }
+        }
+        if let Some(number) = persisted {
+            self.journal.flush().map_err(fault)?;
+            self.tell(Some(JournalEvent::Persisted { number }))?;
+        }
+        self.journal.prepare().map_err(fault)?;
+        self.tell(Some(JournalEvent::Space(self.journal.space())))
+    }
+
+    fn tell(&mut self, event: Option<JournalEvent>) -> Result<(), NodeError> {
+        let Some(event) = event else { return Ok(()) };
+        self.core.journal(event, self.now).map_err(|fault| NodeError::Fault(fault.0))
+    }
+
+    fn snapshot(&mut self, effect: CoreEffect) -> Result<Option<JournalEvent>, NodeError> {
+        let done = match effect {
+            CoreEffect::SnapshotBegin => self.journal.snapshot_begin().map(|()| None),
+            CoreEffect::SnapshotChunk { bytes, .. } => {
+                let length = bytes.len() as u64;
+                self.journal
+                    .snapshot_chunk(&bytes)
+                    .map(|()| Some(JournalEvent::SnapshotChunkWritten { bytes: length }))
+            }
+            CoreEffect::SnapshotFinish(meta) => {
+                let index = meta.index;
+                let done = self.journal.snapshot_finish(meta);
+                if done.is_ok() {
+                    self.journal.compact(self.keep).map_err(fault)?;
+                }
+                done.map(|()| Some(JournalEvent::SnapshotSaved { index }))
+            }
+            CoreEffect::Persist { .. } => Ok(None),
+        };
+        match done {
+            Ok(event) => Ok(event),
+            Err(journal::SnapshotError::Fault(error)) => Err(fault(error)),
+            Err(error) => Ok(Some(JournalEvent::SnapshotFailed(error.to_string()))),
+        }
+    }
+
+    /// Tries again to make room in the journal, as a driver does from time to time.
+    pub fn make_room(&mut self) {
+        // A fault shows at the next append.
+        let _ = self.journal.try_reserve();
+    }
+
+    /// The tree as it is applied now.
+    #[must_use]
+    pub const fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The core, to ask it of its status or for a snapshot.
+    pub const fn core(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
+    const fn front_now(&self) -> front::Now {
+        front::Now { mono_us: self.now.mono_ms * 1000, wall_ms: self.now.wall_ms as u64 }
+    }
+
+    /// What time it is here.
+    #[must_use]
+    pub const fn now(&self) -> Now {
+        self.now
+    }
+}
+
+fn fault(error: journal::Fault) -> NodeError {
+    NodeError::Fault(error.to_string())
+}
+
+fn append<D: Disk>(
+    journal: &mut Journal<D>,
+    batch: &journal::Batch,
+    reserved: bool,
+) -> Result<(), NodeError> {
+    let appended = if reserved { journal.append_reserved(batch) } else { journal.append(batch) };
+    appended.map_err(|error| match error {
+        AppendError::Fault(error) => fault(error),
+        other => NodeError::Fault(other.to_string()),
+    })
+}
+
+/// The tree of the newest snapshot; a fresh one if there is none.
+fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, NodeError> {
+    let Some(mut reader) = journal.open_snapshot().map_err(NodeError::Read)? else { return Ok(Tree::new()) };
+    let mut loader = Tree::loader();
+    while let Some(chunk) = journal.read_snapshot(&mut reader).map_err(NodeError::Read)? {
+        loader.chunk(&chunk).map_err(|error| NodeError::Fault(error.to_string()))?;
+    }
+    loader.finish().map_err(|error| NodeError::Fault(error.to_string()))
+}

@@ -1,0 +1,65 @@
+//! One member over a simulated disk: sessions, order, expiry, snapshots, a full disk, crashes.
+
+mod crash;
+mod expiry;
+mod order;
+mod session;
+mod snapshot;
+mod space;
+
+use front::FrontConfig;
+use journal::{JournalConfig, KeepPolicy};
+use jute::ErrorCode;
+use member::{CoreConfig, Now};
+use sim::client::{Client, Reply};
+use sim::disk::SimDisk;
+use sim::node::{Node, NodeConfig};
+
+/// Small files and short times, so that a short run meets their ends.
+fn config() -> NodeConfig {
+    NodeConfig {
+        core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
+        front: FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() },
+        journal: JournalConfig {
+            segment_bytes: 64 << 10,
+            first_segment_bytes: 16 << 10,
+            reserve_bytes: 4 << 10,
+            prepare_step_bytes: 16 << 10,
+            ..JournalConfig::default()
+        },
+        keep: KeepPolicy { snapshots: 2, entries: 0 },
+        seed: [7; 32],
+    }
+}
+
+const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+
+fn start(disk: &SimDisk) -> Node<SimDisk> {
+    Node::start(disk.clone(), &config(), START).expect("the disk is well")
+}
+
+/// A client with a session.
+fn client(node: &mut Node<SimDisk>) -> Client {
+    let mut client = Client::connect(node, 10_000);
+    node.settle().expect("the disk is well");
+    assert_eq!(client.replies(node), []);
+    assert!(client.is_connected() && client.session.0 != 0);
+    client
+}
+
+/// Lets everything happen and gives what the client was answered.
+fn answers(node: &mut Node<SimDisk>, client: &mut Client) -> Vec<Reply> {
+    node.settle().expect("the disk is well");
+    client.replies(node)
+}
+
+/// The data in a getData's reply.
+fn data(reply: &Reply) -> Result<Option<Vec<u8>>, ErrorCode> {
+    match ErrorCode::from_code(reply.err) {
+        Some(ErrorCode::Ok) => {
+            Ok(jute::Reader::new(&reply.body).buffer().expect("a reply is whole").map(<[u8]>::to_vec))
+        }
+        Some(error) => Err(error),
+        None => panic!("{} is no error code", reply.err),
+    }
+}

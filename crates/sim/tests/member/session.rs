@@ -1,0 +1,100 @@
+//! Sessions: made, taken up elsewhere, guarded by their passwords, closed.
+
+use jute::{OpCode, SessionId};
+
+use crate::{START, answers, client, config, data, start};
+use sim::disk::SimDisk;
+use sim::node::Node;
+
+#[test]
+fn a_session_is_taken_up_by_another_connection_and_the_first_is_cut() {
+    let mut node = start(&SimDisk::new(1));
+    let mut first = client(&mut node);
+    first.create(&mut node, "/mine", b"1", 1);
+    assert_eq!(answers(&mut node, &mut first)[0].err, 0);
+    let mut second = first.clone();
+    second.reconnect(&mut node, 10_000);
+    answers(&mut node, &mut second);
+    assert_eq!(second.session, first.session);
+    assert!(node.is_closed(first.conn()));
+    assert!(node.tree().node("/mine").is_some(), "its ephemeral nodes stay");
+    second.set(&mut node, "/mine", b"2");
+    assert_eq!(answers(&mut node, &mut second)[0].err, 0, "its commands count from the start again");
+}
+
+#[test]
+fn what_the_old_connection_sent_before_the_move_but_too_late_has_no_effect() {
+    let mut node = start(&SimDisk::new(1));
+    let mut first = client(&mut node);
+    let mut second = first.clone();
+    second.reconnect(&mut node, 10_000);
+    node.step(sim::node::Step::Shard).unwrap();
+    node.step(sim::node::Step::Core).unwrap();
+    // The move is in the core's queue; the old connection's write comes behind it.
+    first.create(&mut node, "/late", b"", 0);
+    answers(&mut node, &mut first);
+    assert!(node.tree().node("/late").is_none());
+    assert!(node.is_closed(first.conn()));
+}
+
+#[test]
+fn a_wrong_password_is_told_so_and_disturbs_nobody() {
+    let mut node = start(&SimDisk::new(1));
+    let mut owner = client(&mut node);
+    let mut thief = owner.clone();
+    thief.password[3] ^= 1;
+    thief.reconnect(&mut node, 10_000);
+    answers(&mut node, &mut thief);
+    assert_eq!((thief.timeout_ms, thief.session), (0, SessionId::NONE));
+    owner.create(&mut node, "/owned", b"", 0);
+    assert_eq!(answers(&mut node, &mut owner)[0].err, 0);
+    assert!(!node.is_closed(owner.conn()));
+}
+
+#[test]
+fn closing_a_session_removes_what_it_owns_before_its_reply() {
+    let mut node = start(&SimDisk::new(1));
+    let mut owner = client(&mut node);
+    let mut other = client(&mut node);
+    owner.create(&mut node, "/mine", b"", 1);
+    answers(&mut node, &mut owner);
+    other.get(&mut node, "/mine", true);
+    answers(&mut node, &mut other);
+    owner.ask(&mut node, OpCode::CloseSession, |_| {});
+    assert_eq!(answers(&mut node, &mut owner)[0].err, 0);
+    assert!(node.tree().node("/mine").is_none());
+    assert_eq!(other.replies(&mut node)[0].xid, jute::xid::NOTIFICATION);
+    assert!(node.tree().session(owner.session).is_none());
+}
+
+#[test]
+fn sessions_and_ephemerals_outlive_a_restart_and_keep_their_password() {
+    let disk = SimDisk::new(1);
+    let mut node = start(&disk);
+    let mut owner = client(&mut node);
+    owner.create(&mut node, "/mine", b"kept", 1);
+    answers(&mut node, &mut owner);
+    drop(node);
+    disk.crash(sim::disk::Loss::All);
+    let mut node = Node::start(disk, &config(), START).unwrap();
+    owner.reconnect(&mut node, 10_000);
+    answers(&mut node, &mut owner);
+    assert_eq!(owner.timeout_ms, 10_000);
+    owner.get(&mut node, "/mine", false);
+    assert_eq!(data(&answers(&mut node, &mut owner)[0]), Ok(Some(b"kept".to_vec())));
+}
+
+#[test]
+fn a_client_that_has_seen_more_than_this_server_is_sent_away() {
+    let mut node = start(&SimDisk::new(1));
+    let mut ahead = client(&mut node);
+    for number in 0..5 {
+        ahead.create(&mut node, &format!("/n{number}"), b"", 0);
+    }
+    answers(&mut node, &mut ahead);
+    let mut younger = start(&SimDisk::new(2));
+    ahead.reconnect(&mut younger, 10_000);
+    younger.settle().unwrap();
+    assert!(younger.is_closed(ahead.conn()));
+    assert!(younger.take(ahead.conn()).is_empty());
+}

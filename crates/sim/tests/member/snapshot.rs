@@ -1,0 +1,76 @@
+//! Snapshots: of one point in time, while writes go on, and good for a restart.
+
+use std::collections::BTreeMap;
+
+use jute::Stat;
+use sim::disk::{Loss, SimDisk};
+use sim::node::{Node, Step};
+use tree::Tree;
+
+use crate::{START, answers, client, config, data, start};
+
+/// Every node with its Stat and data.
+fn nodes(tree: &Tree) -> BTreeMap<String, (Stat, Option<Vec<u8>>)> {
+    let mut nodes = BTreeMap::new();
+    let mut open = vec![String::from("/")];
+    while let Some(path) = open.pop() {
+        let node = tree.node(&path).expect("a listed child exists");
+        let above = if path == "/" { "" } else { &path };
+        open.extend(node.children().map(|name| format!("{above}/{name}")));
+        nodes.insert(path, (node.stat(), node.data().map(<[u8]>::to_vec)));
+    }
+    nodes
+}
+
+#[test]
+fn a_restart_from_snapshot_and_log_gives_the_same_tree() {
+    let disk = SimDisk::new(1);
+    let mut node = start(&disk);
+    let mut client = client(&mut node);
+    for number in 0..500 {
+        client.create(&mut node, &format!("/n{number}"), &[b'x'; 300], 0);
+    }
+    answers(&mut node, &mut client);
+    node.core().request_snapshot();
+    for number in 0..500 {
+        client.set(&mut node, &format!("/n{number}"), format!("new {number}").as_bytes());
+        client.delete(&mut node, &format!("/n{}", 499 - number));
+        for step in [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Apply] {
+            node.step(step).unwrap();
+        }
+    }
+    answers(&mut node, &mut client);
+    let last = node.core().status().last_snapshot.expect("a snapshot was saved");
+    assert!(last.bytes > 100_000);
+    assert!(last.zxid < node.tree().last_zxid().0, "writes went on meanwhile");
+    let (nodes, zxid) = (nodes(node.tree()), node.tree().last_zxid());
+    drop(node);
+    disk.crash(Loss::All);
+    let node = Node::start(disk, &config(), START).unwrap();
+    assert!(crate::snapshot::nodes(node.tree()) == nodes);
+    assert_eq!(node.tree().last_zxid(), jute::Zxid::new(zxid.epoch() + 1, 0));
+}
+
+#[test]
+fn the_log_does_not_grow_for_ever() {
+    let disk = SimDisk::new(1);
+    let mut settings = config();
+    settings.core.snapshot_after_bytes = 100_000;
+    let mut node = Node::start(disk.clone(), &settings, START).unwrap();
+    let mut client = client(&mut node);
+    client.create(&mut node, "/n", b"", 0);
+    for _ in 0..2_000 {
+        client.set(&mut node, "/n", &[b'x'; 1000]);
+        if client.replies(&mut node).len() < 10 {
+            node.settle().unwrap();
+        }
+    }
+    answers(&mut node, &mut client);
+    assert!(disk.used() < 1_000_000, "{} bytes are on the disk", disk.used());
+    drop(node);
+    disk.crash(Loss::All);
+    let mut node = Node::start(disk, &settings, START).unwrap();
+    client.reconnect(&mut node, 10_000);
+    client.get(&mut node, "/n", false);
+    assert_eq!(data(&answers(&mut node, &mut client)[0]), Ok(Some(vec![b'x'; 1000])));
+}
