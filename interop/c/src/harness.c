@@ -1,0 +1,301 @@
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SKIPPED = 2, TEST_SECONDS_MAX = 40 };
+
+zhandle_t *zk;
+char root[PATH_MAX_LENGTH];
+const char *server;
+static int reason_pipe = STDERR_FILENO;
+
+void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vdprintf(reason_pipe, format, arguments);
+    va_end(arguments);
+    _exit(1);
+}
+
+void skip(const char *reason) {
+    dprintf(reason_pipe, "%s", reason);
+    _exit(SKIPPED);
+}
+
+void skip_without(const char *extra, const char *reason) {
+    const char *extras = getenv("ZK_EXTRAS");
+    if (!extras || !strstr(extras, extra)) skip(reason);
+}
+
+long long now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+void pause_briefly(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+struct events *events_new(void) {
+    struct events *events = calloc(1, sizeof *events);
+    pthread_mutex_init(&events->lock, NULL);
+    return events;
+}
+
+void events_told(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    struct events *events = context ? context : (struct events *)zoo_get_context(handle);
+    pthread_mutex_lock(&events->lock);
+    if (type == ZOO_SESSION_EVENT) {
+        if (events->states_count < EVENTS_MAX) events->states[events->states_count++] = state;
+    } else if (events->changes_count < EVENTS_MAX) {
+        if (asprintf(&events->changes[events->changes_count], "%d %s", type, path) > 0) events->changes_count++;
+    }
+    pthread_mutex_unlock(&events->lock);
+}
+
+int changes_so_far(struct events *events) {
+    pthread_mutex_lock(&events->lock);
+    int count = events->changes_count;
+    pthread_mutex_unlock(&events->lock);
+    return count;
+}
+
+int state_count(struct events *events, int state) {
+    pthread_mutex_lock(&events->lock);
+    int count = 0;
+    for (int n = 0; n < events->states_count; n++) count += events->states[n] == state;
+    pthread_mutex_unlock(&events->lock);
+    return count;
+}
+
+void expect_change(struct events *events, int n, int type, const char *path) {
+    char expected[PATH_MAX_LENGTH + 16];
+    snprintf(expected, sizeof expected, "%d %s", type, path);
+    AWAIT(expected, changes_so_far(events) > n);
+    SAME(events->changes[n], expected);
+}
+
+zhandle_t *client_at(const char *address, int timeout_ms, struct events *events) {
+    zhandle_t *handle = zookeeper_init(address, events_told, timeout_ms, NULL, events, 0);
+    CHECK(handle != NULL);
+    AWAIT("a connection", zoo_state(handle) == ZOO_CONNECTED_STATE);
+    return handle;
+}
+
+zhandle_t *client(void) {
+    return client_at(server, 10000, events_new());
+}
+
+struct authentication {
+    volatile bool done;
+    volatile int code;
+};
+
+static void authenticated(int code, const void *context) {
+    struct authentication *authentication = (struct authentication *)context;
+    authentication->code = code;
+    authentication->done = true;
+}
+
+void add_auth(zhandle_t *handle, const char *user) {
+    static struct authentication authentication;
+    authentication.done = false;
+    OK(zoo_add_auth(handle, "digest", user, (int)strlen(user), authenticated, &authentication));
+    AWAIT("authentication", authentication.done);
+    OK(authentication.code);
+}
+
+zhandle_t *client_as(const char *user) {
+    zhandle_t *handle = client();
+    add_auth(handle, user);
+    return handle;
+}
+
+static char *scratch(void) {
+    static char buffers[64][PATH_MAX_LENGTH];
+    static int next;
+    return buffers[next++ % 64];
+}
+
+const char *at(const char *name) {
+    char *path = scratch();
+    snprintf(path, PATH_MAX_LENGTH, "%.400s/%s", root, name);
+    return path;
+}
+
+const char *create(zhandle_t *handle, const char *path, const char *data, int mode) {
+    char *created = scratch();
+    OK(zoo_create(handle, path, data, data ? (int)strlen(data) : -1, &ZOO_OPEN_ACL_UNSAFE, mode, created,
+                  PATH_MAX_LENGTH));
+    return created;
+}
+
+const char *node(const char *name, const char *data) {
+    return create(zk, at(name), data, ZOO_PERSISTENT);
+}
+
+bool gone(const char *path) {
+    return zoo_exists(zk, path, 0, NULL) == ZNONODE;
+}
+
+const char *data_of(const char *path) {
+    char *data = scratch();
+    int length = PATH_MAX_LENGTH - 1;
+    OK(zoo_get(zk, path, 0, data, &length, NULL));
+    if (length < 0) return "(null)";
+    data[length] = 0;
+    return data;
+}
+
+struct Stat stat_of(const char *path) {
+    struct Stat stat;
+    OK(zoo_exists(zk, path, 0, &stat));
+    return stat;
+}
+
+int children_count(const char *path) {
+    struct String_vector children;
+    OK(zoo_get_children(zk, path, 0, &children));
+    int count = children.count;
+    deallocate_String_vector(&children);
+    return count;
+}
+
+static int drive(const char *verb) {
+    const char *executable = getenv("ZK_CONTROL");
+    if (!executable) skip("ZK_CONTROL is not set");
+    char command[PATH_MAX_LENGTH];
+    snprintf(command, sizeof command, "'%s' %s >&2", executable, verb);
+    return system(command);
+}
+
+void control(const char *verb) {
+    OK(drive(verb));
+}
+
+void four_letter_word(const char *word, char *answer, size_t size) {
+    int stream = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(atoi(strrchr(server, ':') + 1)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    OK(connect(stream, (struct sockaddr *)&address, sizeof address));
+    EQUAL(write(stream, word, 4), 4);
+    size_t length = 0;
+    for (ssize_t got = 1; got > 0 && length + 1 < size; length += got > 0 ? got : 0)
+        got = read(stream, answer + length, size - 1 - length);
+    answer[length] = 0;
+    close(stream);
+}
+
+int held_start(const char *path, FILE **output) {
+    int pipes[2];
+    OK(pipe(pipes));
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(pipes[1], STDOUT_FILENO);
+        execl("/proc/self/exe", "suite", "held", path, NULL);
+        _exit(127);
+    }
+    close(pipes[1]);
+    *output = fdopen(pipes[0], "r");
+    return pid;
+}
+
+void held_main(const char *path) {
+    struct events *events = events_new();
+    zhandle_t *handle = client_at(server, 1000, events);
+    create(handle, path, "", ZOO_EPHEMERAL);
+    printf("ready\n");
+    fflush(stdout);
+    AWAIT("expiry", state_count(events, ZOO_EXPIRED_SESSION_STATE));
+    printf("expired\n");
+}
+
+static void prepare(const char *name) {
+    zk = client();
+    for (const char *slash = name; slash; slash = strchr(slash + 1, '.')) {
+        const char *end = strchr(slash + 1, '.');
+        snprintf(root, sizeof root, "/c/%.*s", (int)(end ? end - name : (long)strlen(name)), name);
+        for (char *dot = root; (dot = strchr(dot, '.'));) *dot = '/';
+        int code = zoo_create(zk, "/c", "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
+        CHECK(code == ZOK || code == ZNODEEXISTS);
+        code = zoo_create(zk, root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
+        CHECK(code == ZOK || code == ZNODEEXISTS);
+    }
+}
+
+/* Runs one test in a child; false when it failed. */
+static bool report(const char *name, void (*body)(void)) {
+    int pipes[2];
+    /* Closed on exec, so that a server started by a test does not keep it open. */
+    if (pipe2(pipes, O_CLOEXEC) != 0) return false;
+    long long started = now_ms();
+    pid_t pid = fork();
+    if (pid == 0) {
+        reason_pipe = pipes[1];
+        alarm(TEST_SECONDS_MAX);
+        prepare(name);
+        body();
+        zookeeper_close(zk);
+        _exit(0);
+    }
+    close(pipes[1]);
+    int status;
+    waitpid(pid, &status, 0);
+    char reason[1024] = "";
+    ssize_t length = read(pipes[0], reason, sizeof reason - 1);
+    reason[length > 0 ? length : 0] = 0;
+    close(pipes[0]);
+    for (char *c = reason; *c; c++)
+        if (*c == '\n') *c = ' ';
+    if (WIFSIGNALED(status))
+        printf("not ok %s - %s after %lld ms\n", name, strsignal(WTERMSIG(status)), now_ms() - started);
+    else if (WEXITSTATUS(status) == 0)
+        printf("ok %s\n", name);
+    else
+        printf("%s %s - %s\n", WEXITSTATUS(status) == SKIPPED ? "skip" : "not ok", name, reason);
+    if (now_ms() - started > 4000) printf("# %s took %lld ms\n", name, now_ms() - started);
+    fflush(stdout);
+    return !WIFSIGNALED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == SKIPPED);
+}
+
+static bool selected(const char *name, int words, char **word) {
+    for (int n = 0; n < words; n++)
+        if (strstr(name, word[n])) return true;
+    return words == 0;
+}
+
+int main(int arguments, char **argument) {
+    server = getenv("ZK_CONNECT") ? getenv("ZK_CONNECT") : "127.0.0.1:2181";
+    zoo_set_debug_level(getenv("ZK_DEBUG") ? ZOO_LOG_LEVEL_INFO : (ZooLogLevel)0);
+    if (arguments == 3 && strcmp(argument[1], "held") == 0) {
+        held_main(argument[2]);
+        return 0;
+    }
+    const struct { const char *name; const struct test *tests; } groups[] = {
+        {"nodes", node_tests}, {"transactions", transaction_tests}, {"acl", acl_tests}, {"watches", watch_tests},
+        {"async", async_tests}, {"recipes", recipe_tests}, {"sessions", session_tests}, {"outage", outage_tests},
+    };
+    bool passed = true;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        for (const struct test *test = groups[g].tests; test->name; test++) {
+            char name[128];
+            snprintf(name, sizeof name, "%s.%s", groups[g].name, test->name);
+            if (!selected(name, arguments - 1, argument + 1)) continue;
+            if (!report(name, test->body)) {
+                passed = false;
+                /* It may have left the server down, which is not the next one's fault. */
+                if (getenv("ZK_CONTROL")) drive("resume"), drive("start");
+            }
+        }
+    }
+    return passed ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+"""Runs every test of the suite, or those whose name contains one of the arguments."""
+
+import sys
+
+from suite import acl, held, nodes, outage, pipeline, recipes, sessions, transactions, watchers, watches
+from suite.harness import run
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["held"]:
+        held.main()
+    else:
+        modules = [nodes, transactions, acl, watches, watchers, pipeline, recipes, sessions, outage]
+        sys.exit(run(modules, sys.argv[1:]))
