@@ -43,13 +43,23 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
     })
 }
 
-/// Bytes of a folder's files up to the last of each that is not zero.
+/// Bytes of a folder's files up to the last of each that is not zero. A server may rename or purge a
+/// file between its listing and its opening: the whole count is then taken again.
 fn content_bytes(folder: &Path) -> io::Result<u64> {
+    loop {
+        match content_bytes_once(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => {}
+            counted => return counted,
+        }
+    }
+}
+
+fn content_bytes_once(folder: &Path) -> io::Result<u64> {
     let mut total = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            total += content_bytes(&entry.path())?;
+            total += content_bytes_once(&entry.path())?;
         } else {
             total += content_end(&File::open(entry.path())?)?;
         }
