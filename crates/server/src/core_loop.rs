@@ -182,8 +182,10 @@ impl CoreLoop {
         self.links.to_journal.put_all(&mut self.effects);
     }
 
+    /// Until this member serves there are no shards that could take what lies in their streams: holding back for them
+    /// would last for ever.
     fn is_held_up(&self) -> bool {
-        self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
+        self.serves.is_none() && self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
     }
 
     fn sleep(&mut self, longest: Duration) {

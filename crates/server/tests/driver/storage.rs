@@ -2,9 +2,15 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
-use jute::OpCode;
+use journal::{Batch, Entry, EntryKind, HardState, Journal, JournalConfig};
+use jute::{OpCode, Writer};
+use server::disk::DirDisk;
 use server::{Server, StartError};
+use tree::{Command, Operation};
 
 use crate::fixture::{Client, Directory};
 
@@ -103,4 +109,38 @@ fn a_log_on_a_disk_of_its_own() {
     assert!(fs::read_dir(directory.0.join("log-disk/log")).unwrap().count() > 0);
     let server = Server::start(config).unwrap();
     assert_eq!(Client::connect(&server).get("/kept"), Ok(b"value".to_vec()));
+}
+
+/// The content of a log entry that sets the root's data so many times.
+fn many_writes(count: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    Writer::new(&mut body).text("/").buffer(Some(b"last")).i32(-1);
+    let mut command = Vec::new();
+    Command::internal(Operation::Client { opcode: OpCode::SetData, body: &body }).encode(&mut command);
+    let mut content = vec![1];
+    content.extend(1_700_000_000_000_i64.to_le_bytes());
+    for _ in 0..count {
+        content.extend((command.len() as u32).to_le_bytes());
+        content.extend(&command);
+    }
+    content
+}
+
+#[test]
+fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
+    let directory = Directory::new();
+    let disk = DirDisk::open(&directory.0.join("data")).unwrap();
+    let (mut journal, _) = Journal::open(disk, JournalConfig::default()).unwrap();
+    journal.append(&member::start::founding(1)).unwrap();
+    let data = bytes::Bytes::from(many_writes(5_000));
+    let entry = |index| Entry { index, term: 1, kind: EntryKind::Normal, data: data.clone() };
+    let hard_state = Some(HardState { term: 1, vote: 1, commit: 0 });
+    journal.append(&Batch { hard_state, membership: None, entries: (1..=60).map(entry).collect() }).unwrap();
+    drop(journal.close().unwrap());
+
+    let (told, outcome) = mpsc::channel();
+    let config = directory.config();
+    thread::spawn(move || told.send(Server::start(config)));
+    let server = outcome.recv_timeout(Duration::from_secs(120)).expect("it starts").unwrap();
+    assert_eq!(Client::connect(&server).get("/"), Ok(b"last".to_vec()));
 }
