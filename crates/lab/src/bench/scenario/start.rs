@@ -14,7 +14,11 @@ pub(super) const START: Row = Row {
     name: "start",
     about: "start with 1,000,000 znodes of 5 bytes from a snapshot and a log of 100,000 writes behind it, page cache warm",
     floor: None,
-    figures: &[Spec::held("until the first answer", "s", at_most(2.0), at_most(0.5)), Spec::told("CPU", "s")],
+    figures: &[
+        Spec::held("until the first answer", "s", at_most(2.0), at_most(0.5)),
+        Spec::told("CPU", "s"),
+        Spec::held("resident", "MB", at_most(200.0), at_most(170.0)),
+    ],
     large: false,
     run,
 };
@@ -47,6 +51,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         }
         sheet.add("until the first answer", *who, took);
         sheet.add("CPU", *who, server.cpu_time()?.total().as_secs_f64());
+        sheet.add("resident", *who, server.resident_bytes()? as f64 / 1e6);
         Ok(())
     })
 }
