@@ -89,20 +89,31 @@ struct Filling {
     direct: Option<File>,
 }
 
-/// A thread that flushes files ahead of the flush that waits.
+/// What need not be waited for.
+#[derive(Debug)]
+enum Errand {
+    /// Flush this file ahead of the flush that counts, which learns of a failure from the file.
+    Flush(Arc<Shared>),
+    /// Close this file, whose name is gone: the system frees a large file's room only then, and that takes long.
+    Close(File),
+}
+
+/// A thread that flushes files ahead of the flush that waits, and frees the room of files that were removed.
 #[derive(Debug)]
 struct Writeback {
-    queue: Option<Sender<Arc<Shared>>>,
+    queue: Option<Sender<Errand>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writeback {
     fn start() -> io::Result<Writeback> {
-        let (queue, files) = channel::<Arc<Shared>>();
+        let (queue, errands) = channel();
         let run = move || {
-            for file in files {
-                // A failure is kept in the file, for the flush that counts.
-                let _ = file.sync_data();
+            for errand in errands {
+                match errand {
+                    Errand::Flush(file) => drop(file.sync_data()),
+                    Errand::Close(file) => drop(file),
+                }
             }
         };
         let thread = std::thread::Builder::new().name("writeback".into()).spawn(run)?;
@@ -168,6 +179,17 @@ impl DirDisk {
                 Ok(0)
             }
             Err(error) => Err(disk_error(&error)),
+        }
+    }
+
+    /// Hands something to the thread. Without the thread the flush that counts does all the work, and a file is
+    /// closed here.
+    fn send(&mut self, errand: Errand) {
+        if self.writeback.is_none() {
+            self.writeback = Writeback::start().ok();
+        }
+        if let Some(queue) = self.writeback.as_ref().and_then(|writeback| writeback.queue.as_ref()) {
+            let _ = queue.send(errand);
         }
     }
 
@@ -300,13 +322,7 @@ impl Disk for DirDisk {
     }
 
     fn start_writeback(&mut self, file: &DirFile) {
-        if self.writeback.is_none() {
-            // Without the thread the flush that counts does all the work.
-            self.writeback = Writeback::start().ok();
-        }
-        if let Some(queue) = self.writeback.as_ref().and_then(|writeback| writeback.queue.as_ref()) {
-            let _ = queue.send(Arc::clone(&file.0));
-        }
+        self.send(Errand::Flush(Arc::clone(&file.0)));
     }
 
     fn sync_directory(&mut self, directory: &str) -> Result<(), DiskError> {
@@ -321,6 +337,12 @@ impl Disk for DirDisk {
     fn remove(&mut self, path: &str) -> Result<(), DiskError> {
         // An open file would keep its room.
         self.filling = None;
-        std::fs::remove_file(self.path(path)).map_err(|error| disk_error(&error))
+        let path = self.path(path);
+        let held = File::open(&path);
+        std::fs::remove_file(path).map_err(|error| disk_error(&error))?;
+        if let Ok(held) = held {
+            self.send(Errand::Close(held));
+        }
+        Ok(())
     }
 }

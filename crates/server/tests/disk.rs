@@ -144,3 +144,21 @@ fn writeback_in_the_background_is_joined_by_the_flush() {
     assert_eq!(buffer, [0, 1]);
     assert_eq!(disk.read_at(&file, 16 * 4096 - 1, &mut buffer).unwrap(), 1);
 }
+
+#[test]
+fn a_removed_files_name_is_free_at_once_and_what_is_made_under_it_stays() {
+    let scratch = Scratch::new("removed");
+    let mut disk = scratch.disk();
+    for round in 0..20u8 {
+        let file = disk.create("data").unwrap();
+        disk.write_at(&file, 0, &[round; 100_000]).unwrap();
+        drop(file);
+        disk.remove("data").unwrap();
+        assert!(!disk.list("").unwrap().contains(&"data".to_owned()));
+    }
+    let file = disk.create("data").unwrap();
+    disk.write_at(&file, 0, b"stays").unwrap();
+    disk.sync_data(&file).unwrap();
+    drop((file, disk));
+    assert_eq!(std::fs::read(scratch.0.join("data")).unwrap(), b"stays");
+}
