@@ -1,29 +1,46 @@
-//! The engine, driven: proposals in, what to persist and what to apply out.
+//! The engine, driven: proposals and messages in, what to persist, to send and to apply out.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use raft::eraftpb::{self, MessageType};
-use raft::{RawNode, ReadOnlyOption, StateRole};
+use raft::{INVALID_ID, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
 
 use crate::seed::Seed;
 use crate::window::Window;
-use crate::{Config, Entry, HardState, MemberId, Persist, Ready, Recovered, Role};
+use crate::{
+    Change, Config, Entry, Envelope, HardState, MemberId, Membership, Message, Persist, Progress, Ready,
+    Recovered, Role, SnapshotOffer,
+};
 
 /// The proposal was not taken: this member does not lead, or too much is under way. Nothing was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposalRefused;
+
+/// A message shows that this member's disk has forgotten what it once promised to keep: it must stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+/// What decides whether the engine has drawn a new election timeout.
+type Stance = (u64, StateRole, u64);
 
 /// One member's seat in the council.
 pub struct Council {
     node: RawNode<Window>,
     seed: Seed,
     election_ticks: usize,
+    timeout: usize,
+    stance: Stance,
     role: Role,
     /// Numbers of turns whose entries or votes are on their way to the disk.
     persisting: VecDeque<u64>,
+    /// Messages that wait for the disk, each with the turn that must be durable first.
+    withheld: VecDeque<(u64, Envelope)>,
+    outbox: Vec<Envelope>,
     /// The hard state that the journal was last told of, but for its commit index.
     told: HardState,
+    /// What the member has applied; the engine may hear of it only when it is durable.
+    applied: u64,
 }
 
 impl Council {
@@ -50,19 +67,26 @@ impl Council {
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let node = RawNode::new(&engine, Window::new(recovered), &logger)
             .expect("the engine refuses what the journal recovered");
+        let stance = stance_of(&node);
         let mut council = Self {
             node,
             seed: Seed::new(config.seed),
             election_ticks: config.election_ticks,
+            timeout: 0,
+            stance,
             role: Role::Follower,
             persisting: VecDeque::new(),
+            withheld: VecDeque::new(),
+            outbox: Vec::new(),
             told: recovered.hard_state,
+            applied,
         };
         council.draw_timeout();
         council
     }
 
-    /// Asks for votes now instead of at the next timeout: right for a member that is alone.
+    /// Asks for votes now instead of at the next timeout: right for a member that is alone, or whose leader is known
+    /// to be gone.
     pub fn campaign(&mut self) {
         // The only error is that this member may not campaign; then it waits as any other.
         let _ = self.node.campaign();
@@ -72,7 +96,38 @@ impl Council {
     /// One tick of the member's clock.
     pub fn tick(&mut self) {
         self.node.tick();
-        self.draw_timeout();
+        self.leave_joint();
+        self.hold_timeout();
+    }
+
+    /// The engine ends joint consensus by itself only under the leader that began it; a later one does it here.
+    fn leave_joint(&mut self) {
+        // Refused unless this member leads, in joint consensus, with no change under way.
+        let _ = self.propose_change(&Change::default());
+    }
+
+    /// A message of a peer.
+    ///
+    /// # Errors
+    /// [`Broken`] when it shows that this member acknowledged what its disk does not hold.
+    pub fn step(&mut self, message: Message) -> Result<(), Broken> {
+        let message = message.0;
+        if message.to != self.node.raft.id {
+            return Ok(());
+        }
+        // A heartbeat names what this member has acknowledged: the engine panics where it does not hold it.
+        let last = self.node.raft.raft_log.last_index();
+        if message.get_msg_type() == MessageType::MsgHeartbeat && message.commit > last {
+            return Err(Broken(format!(
+                "member {} knows that this member acknowledged log index {}, but its log ends at {last}: the disk \
+                 has lost what it had promised to keep",
+                message.from, message.commit
+            )));
+        }
+        // The only errors are messages of those who are no members and proposals; neither is answered.
+        let _ = self.node.step(message);
+        self.hold_timeout();
+        Ok(())
     }
 
     /// Appends entries with these contents, in order, all or none.
@@ -80,14 +135,97 @@ impl Council {
     /// # Errors
     /// [`ProposalRefused`] when this member does not lead or too much is uncommitted; try again later.
     pub fn propose(&mut self, contents: Vec<Bytes>) -> Result<(), ProposalRefused> {
+        if self.node.raft.state != StateRole::Leader {
+            return Err(ProposalRefused);
+        }
         let mut message = eraftpb::Message::default();
         message.set_msg_type(MessageType::MsgPropose);
         message.from = self.node.raft.id;
         let entry = |data| eraftpb::Entry { data, ..Default::default() };
         message.set_entries(contents.into_iter().map(entry).collect::<Vec<_>>().into());
         let taken = self.node.raft.step(message).map_err(|_| ProposalRefused);
-        self.draw_timeout();
+        self.hold_timeout();
         taken
+    }
+
+    /// Appends a membership change; it takes effect when [`Self::apply_change`] is called with its entry.
+    ///
+    /// # Errors
+    /// [`ProposalRefused`] when this member does not lead or another change is under way.
+    pub fn propose_change(&mut self, change: &Change) -> Result<(), ProposalRefused> {
+        let raft = &self.node.raft;
+        let joint = !raft.prs().conf().to_conf_state().voters_outgoing.is_empty();
+        if raft.state != StateRole::Leader || raft.has_pending_conf() || joint != change.steps.is_empty() {
+            return Err(ProposalRefused);
+        }
+        let proposed = self.node.propose_conf_change(change.encode(), change.to_engine());
+        self.hold_timeout();
+        proposed.map_err(|_| ProposalRefused)
+    }
+
+    /// A committed membership entry takes effect; says who the members are from now on.
+    ///
+    /// # Panics
+    /// When the entry is no membership change: every member checks it before it is proposed.
+    pub fn apply_change(&mut self, entry: &Entry) -> Membership {
+        let change = Change::decode(&entry.data).expect("the log holds a membership change that none made");
+        // What the engine refuses here it refuses on every member alike: nothing changes.
+        let _ = self.node.apply_conf_change(&change.to_engine());
+        let membership = self.membership();
+        let raft = &mut self.node.raft;
+        if raft.state == StateRole::Leader && !raft.promotable() {
+            // It leads no more than it votes; the engine would go on and fail where it looks itself up.
+            raft.become_follower(raft.term, INVALID_ID);
+        }
+        self.node.mut_store().set_membership(membership.clone());
+        self.hold_timeout();
+        membership
+    }
+
+    /// Asks whether this member's leader still leads: the answer, a [`Ready::barriers`] of that number, names the
+    /// index that must be applied before a read is as new as this call. It may be lost; then ask again under a new
+    /// number.
+    pub fn read_barrier(&mut self, number: u64) {
+        let id = self.node.raft.id;
+        self.node.read_index([id.to_le_bytes(), number.to_le_bytes()].concat());
+        self.hold_timeout();
+    }
+
+    /// Hands the lead to that member, if it can keep up.
+    pub fn transfer(&mut self, to: MemberId) {
+        self.node.transfer_leader(to.0);
+        self.hold_timeout();
+    }
+
+    /// Believes in no leader any more: votes are given, and this member may campaign.
+    pub fn forget_leader(&mut self) {
+        let raft = &mut self.node.raft;
+        if raft.state == StateRole::Follower && raft.leader_id != INVALID_ID {
+            raft.become_follower(raft.term, INVALID_ID);
+        }
+        self.hold_timeout();
+    }
+
+    /// Messages to that member were lost on the way.
+    pub fn unreachable(&mut self, peer: MemberId) {
+        self.node.report_unreachable(peer.0);
+    }
+
+    /// The state that was offered to that member has arrived there, or has not.
+    pub fn snapshot_sent(&mut self, peer: MemberId, arrived: bool) {
+        let status = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
+        self.node.report_snapshot(peer.0, status);
+    }
+
+    /// The state that members may be given who lag behind what is kept here.
+    pub fn offer_snapshot(&mut self, offer: Option<SnapshotOffer>) {
+        self.node.mut_store().offer(offer);
+    }
+
+    /// Whether somebody lags so far behind that only a snapshot helps, and none is offered.
+    #[must_use]
+    pub fn wants_snapshot(&self) -> bool {
+        self.node.store().wants_offer()
     }
 
     /// Everything up to the [`Persist`] of this number is durable.
@@ -96,12 +234,27 @@ impl Council {
             self.persisting.pop_front();
         }
         self.node.on_persist_ready(number);
-        self.draw_timeout();
+        let durable = self.persisting.front().copied().unwrap_or(u64::MAX);
+        while let Some((_, envelope)) = self.withheld.pop_front_if(|(after, _)| *after < durable) {
+            self.outbox.push(envelope);
+        }
+        self.tell_applied();
+        self.hold_timeout();
     }
 
     /// Everything up to `index` is applied.
     pub fn applied(&mut self, index: u64) {
-        self.node.advance_apply_to(index);
+        self.applied = index;
+        self.tell_applied();
+        self.hold_timeout();
+    }
+
+    fn tell_applied(&mut self) {
+        let log = &self.node.raft.raft_log;
+        let durable = self.applied.min(log.committed).min(log.persisted);
+        if durable > log.applied() {
+            self.node.advance_apply_to(durable);
+        }
     }
 
     /// Forgets entries up to `index`: applied, and durable in the journal.
@@ -115,23 +268,34 @@ impl Council {
             return None;
         }
         let mut turn = self.node.ready();
-        assert!(turn.snapshot().is_empty(), "a snapshot came to an ensemble of one");
-        assert!(turn.messages().is_empty(), "an ensemble of one sends no messages");
-        assert!(turn.persisted_messages().is_empty(), "an ensemble of one sends no messages");
         let role = turn.ss().map(|state| role_of(state.raft_state)).filter(|role| *role != self.role);
         self.role = role.unwrap_or(self.role);
         let committed = turn.take_committed_entries().iter().map(Entry::from_engine).collect();
         let number = turn.number();
         let entries = turn.take_entries();
         let hard_state = turn.hs().map(HardState::from_engine);
+        let snapshot = offer_of(turn.snapshot());
+        if let Some(snapshot) = &snapshot {
+            self.node.mut_store().restart_behind(snapshot);
+        }
         self.node.mut_store().append(&entries);
-        let persist = self.persist(number, hard_state, &entries);
+        let barriers = turn.take_read_states().iter().filter_map(barrier_of).collect();
+        let at_once = turn.take_messages();
+        let after_disk = turn.take_persisted_messages();
+        let persist = self.persist(number, hard_state, &entries, snapshot.is_some());
         self.node.advance_append_async(turn);
         if persist.is_none() && self.persisting.is_empty() {
             self.node.on_persist_ready(number);
         }
-        self.draw_timeout();
-        Some(Ready { persist, committed, role })
+        self.outbox.extend(at_once.into_iter().map(envelope));
+        match self.persisting.back() {
+            None => self.outbox.extend(after_disk.into_iter().map(envelope)),
+            Some(last) => {
+                self.withheld.extend(after_disk.into_iter().map(|message| (*last, envelope(message))))
+            }
+        }
+        self.hold_timeout();
+        Some(Ready { persist, committed, role, snapshot, barriers })
     }
 
     /// What of a turn must reach the disk. A commit index that moved alone need not: it is learned again.
@@ -140,11 +304,12 @@ impl Council {
         number: u64,
         hard_state: Option<HardState>,
         entries: &[eraftpb::Entry],
+        replaced: bool,
     ) -> Option<Persist> {
         let voted =
             hard_state.is_some_and(|state| (state.term, state.vote) != (self.told.term, self.told.vote));
         self.told = hard_state.unwrap_or(self.told);
-        if entries.is_empty() && !voted {
+        if entries.is_empty() && !voted && !replaced {
             return None;
         }
         self.persisting.push_back(number);
@@ -153,6 +318,11 @@ impl Council {
             hard_state: Some(self.told),
             entries: entries.iter().map(Entry::from_engine).collect(),
         })
+    }
+
+    /// What is to be sent, in order for each receiver; to be drained.
+    pub const fn outbox(&mut self) -> &mut Vec<Envelope> {
+        &mut self.outbox
     }
 
     /// This member's part.
@@ -167,10 +337,70 @@ impl Council {
         MemberId(self.node.raft.id)
     }
 
+    /// Who leads, as far as this member knows.
+    #[must_use]
+    pub fn leader(&self) -> Option<MemberId> {
+        Some(self.node.raft.leader_id).filter(|id| *id != INVALID_ID).map(MemberId)
+    }
+
     /// The term this member is in.
     #[must_use]
     pub fn term(&self) -> u64 {
         self.node.raft.term
+    }
+
+    /// The highest index known to be committed.
+    #[must_use]
+    pub fn committed(&self) -> u64 {
+        self.node.raft.raft_log.committed
+    }
+
+    /// The last index of the log.
+    #[must_use]
+    pub fn last_index(&self) -> u64 {
+        self.node.raft.raft_log.last_index()
+    }
+
+    /// Bytes of entries that are kept for members that lag.
+    #[must_use]
+    pub fn window_bytes(&self) -> usize {
+        self.node.store().bytes()
+    }
+
+    /// Who the members are, as far as it is applied.
+    #[must_use]
+    pub fn membership(&self) -> Membership {
+        Membership::from_engine(&self.node.raft.prs().conf().to_conf_state())
+    }
+
+    /// Whether the lead is being handed over: nothing is taken meanwhile.
+    #[must_use]
+    pub fn is_handing_over(&self) -> bool {
+        self.node.raft.lead_transferee.is_some()
+    }
+
+    /// How far the others have come; known to a leader alone.
+    #[must_use]
+    pub fn progress(&self) -> Vec<Progress> {
+        let raft = &self.node.raft;
+        if raft.state != StateRole::Leader {
+            return Vec::new();
+        }
+        let voters = raft.prs().conf().voters().clone();
+        let mut all: Vec<_> = raft
+            .prs()
+            .iter()
+            .filter(|(id, _)| **id != raft.id)
+            .map(|(id, progress)| Progress {
+                id: MemberId(*id),
+                matched: progress.matched,
+                active: progress.recent_active,
+                wants_snapshot: progress.state == ProgressState::Snapshot,
+                votes: voters.contains(*id),
+            })
+            .collect();
+        all.sort_unstable_by_key(|progress| progress.id);
+        all
     }
 
     /// How many turns wait for the disk.
@@ -179,12 +409,41 @@ impl Council {
         self.persisting.len()
     }
 
-    /// The engine draws election timeouts from a random source of its own; runs must replay, so the seed's take
-    /// their place wherever the engine may have drawn.
-    fn draw_timeout(&mut self) {
-        let timeout = self.seed.draw(self.election_ticks, 2 * self.election_ticks);
-        self.node.raft.set_randomized_election_timeout(timeout);
+    /// The engine draws election timeouts from a random source of its own; runs must replay, so the seed's stand in
+    /// their place. A new one is drawn when the engine's stance changes, and held against the engine otherwise.
+    fn hold_timeout(&mut self) {
+        if stance_of(&self.node) == self.stance {
+            self.node.raft.set_randomized_election_timeout(self.timeout);
+        } else {
+            self.draw_timeout();
+        }
     }
+
+    fn draw_timeout(&mut self) {
+        self.stance = stance_of(&self.node);
+        self.timeout = self.seed.draw(self.election_ticks, 2 * self.election_ticks);
+        self.node.raft.set_randomized_election_timeout(self.timeout);
+    }
+}
+
+fn stance_of(node: &RawNode<Window>) -> Stance {
+    (node.raft.term, node.raft.state, node.raft.leader_id)
+}
+
+const fn envelope(message: eraftpb::Message) -> Envelope {
+    Envelope { to: MemberId(message.to), message: Message(message) }
+}
+
+fn offer_of(snapshot: &eraftpb::Snapshot) -> Option<SnapshotOffer> {
+    let meta = snapshot.get_metadata();
+    let membership = Membership::from_engine(meta.get_conf_state());
+    (meta.index > 0).then_some(SnapshotOffer { index: meta.index, term: meta.term, membership })
+}
+
+/// The number under which a barrier was asked for, and its index.
+fn barrier_of(state: &raft::ReadState) -> Option<(u64, u64)> {
+    let number = state.request_ctx.last_chunk::<8>()?;
+    Some((u64::from_le_bytes(*number), state.index))
 }
 
 const fn role_of(state: StateRole) -> Role {

@@ -61,29 +61,25 @@ impl Membership {
 
 impl Entry {
     pub(crate) fn to_engine(&self) -> eraftpb::Entry {
-        let mut entry = eraftpb::Entry {
-            index: self.index,
-            term: self.term,
-            data: self.data.clone(),
-            ..Default::default()
-        };
-        entry.set_entry_type(match self.kind {
-            EntryKind::Normal => eraftpb::EntryType::EntryNormal,
-            EntryKind::Membership => eraftpb::EntryType::EntryConfChangeV2,
-        });
+        let mut entry = eraftpb::Entry { index: self.index, term: self.term, ..Default::default() };
+        match self.kind {
+            EntryKind::Normal => entry.data = self.data.clone(),
+            EntryKind::Membership => {
+                entry.set_entry_type(eraftpb::EntryType::EntryConfChangeV2);
+                entry.context = self.data.clone();
+            }
+        }
         entry
     }
 
     pub(crate) fn from_engine(entry: &eraftpb::Entry) -> Self {
-        Self {
-            index: entry.index,
-            term: entry.term,
-            kind: match entry.get_entry_type() {
-                eraftpb::EntryType::EntryNormal => EntryKind::Normal,
-                _ => EntryKind::Membership,
-            },
-            data: entry.data.clone(),
-        }
+        // Of a membership change the engine keeps its own form in `data`, on the leader that proposed it alone; ours
+        // is in `context`, and is what every disk and every peer sees.
+        let (kind, data) = match entry.get_entry_type() {
+            eraftpb::EntryType::EntryNormal => (EntryKind::Normal, &entry.data),
+            _ => (EntryKind::Membership, &entry.context),
+        };
+        Self { index: entry.index, term: entry.term, kind, data: data.clone() }
     }
 }
 
@@ -106,5 +102,37 @@ impl Membership {
         state.learners_next.clone_from(&self.learners_next);
         state.auto_leave = self.auto_leave;
         state
+    }
+
+    pub(crate) fn from_engine(state: &eraftpb::ConfState) -> Self {
+        Self {
+            voters: state.voters.clone(),
+            learners: state.learners.clone(),
+            voters_outgoing: state.voters_outgoing.clone(),
+            learners_next: state.learners_next.clone(),
+            auto_leave: state.auto_leave,
+        }
+    }
+
+    /// Whether that member has any part.
+    #[must_use]
+    pub fn contains(&self, id: u64) -> bool {
+        [&self.voters, &self.learners, &self.voters_outgoing].iter().any(|list| list.contains(&id))
+    }
+
+    /// Everybody but `id`, each once, in order.
+    #[must_use]
+    pub fn others(&self, id: u64) -> Vec<u64> {
+        let mut others = [&self.voters[..], &self.learners, &self.voters_outgoing].concat();
+        others.retain(|other| *other != id);
+        others.sort_unstable();
+        others.dedup();
+        others
+    }
+
+    /// How many must agree.
+    #[must_use]
+    pub const fn majority(&self) -> usize {
+        self.voters.len() / 2 + 1
     }
 }

@@ -1,6 +1,6 @@
 //! What the council hands to its member.
 
-use crate::{Entry, HardState};
+use crate::{Entry, HardState, MemberId, SnapshotOffer};
 
 /// A member's part at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,4 +33,23 @@ pub struct Ready {
     pub committed: Vec<Entry>,
     /// The member's new part, when it changed.
     pub role: Option<Role>,
+    /// State that replaces everything before its index: it is durable already, the member takes it over.
+    pub snapshot: Option<SnapshotOffer>,
+    /// Read barriers that hold: each by its number, with the index that must be applied first.
+    pub barriers: Vec<(u64, u64)>,
+}
+
+/// How far another member has come, as its leader knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The member.
+    pub id: MemberId,
+    /// The last index that is durable there.
+    pub matched: u64,
+    /// Whether it was heard of lately.
+    pub active: bool,
+    /// Whether it waits for a snapshot.
+    pub wants_snapshot: bool,
+    /// Whether it votes.
+    pub votes: bool,
 }

@@ -1,11 +1,12 @@
 //! The part of the log that the engine reads: kept in memory from a first index on.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use raft::eraftpb;
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
-use crate::{Entry, HardState, Membership};
+use crate::{Entry, HardState, Membership, SnapshotOffer};
 
 /// What the journal knew when the member started.
 #[derive(Clone, Debug)]
@@ -30,6 +31,11 @@ pub(crate) struct Window {
     /// The last index that was compacted away, and its term.
     compacted: (u64, u64),
     entries: VecDeque<eraftpb::Entry>,
+    bytes: usize,
+    /// The snapshot that a member which lags behind the window may be given.
+    offer: Option<SnapshotOffer>,
+    /// The engine asked for a snapshot and there was none.
+    wanted: Cell<bool>,
 }
 
 impl Window {
@@ -38,11 +44,16 @@ impl Window {
         for (entry, index) in recovered.entries.iter().zip(compacted.0 + 1..) {
             assert_eq!(entry.index, index, "the journal handed over a log with a gap");
         }
+        // A crash may come between a snapshot and the hard state that follows it; what a snapshot covers is committed.
+        let commit = recovered.hard_state.commit.max(recovered.snapshot_index);
         Self {
-            hard_state: recovered.hard_state,
+            hard_state: HardState { commit, ..recovered.hard_state },
             membership: recovered.membership.clone(),
             compacted,
             entries: recovered.entries.iter().map(Entry::to_engine).collect(),
+            bytes: recovered.entries.iter().map(|entry| entry.data.len()).sum(),
+            offer: None,
+            wanted: Cell::new(false),
         }
     }
 
@@ -52,8 +63,38 @@ impl Window {
         let keep = first.index.checked_sub(self.compacted.0 + 1);
         let keep = keep.expect("the engine overwrites what was compacted away") as usize;
         assert!(keep <= self.entries.len(), "the engine appends behind a gap");
-        self.entries.truncate(keep);
+        self.bytes -= self.entries.drain(keep..).map(|entry| size(&entry)).sum::<usize>();
+        self.bytes += entries.iter().map(size).sum::<usize>();
         self.entries.extend(entries.iter().cloned());
+    }
+
+    /// Forgets everything: a snapshot stands in its place.
+    pub(crate) fn restart_behind(&mut self, snapshot: &SnapshotOffer) {
+        self.entries.clear();
+        self.bytes = 0;
+        self.compacted = (snapshot.index, snapshot.term);
+        self.membership.clone_from(&snapshot.membership);
+    }
+
+    /// What a lagging member may be given from now on.
+    pub(crate) fn offer(&mut self, offer: Option<SnapshotOffer>) {
+        self.offer = offer;
+        self.wanted.set(false);
+    }
+
+    /// Whether the engine would have sent a snapshot had there been one.
+    pub(crate) const fn wants_offer(&self) -> bool {
+        self.wanted.get()
+    }
+
+    /// The membership that a start would find.
+    pub(crate) fn set_membership(&mut self, membership: Membership) {
+        self.membership = membership;
+    }
+
+    /// Bytes of entries that it holds.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Forgets entries up to `index`, which a snapshot covers or which is applied and need not be sent to anyone.
@@ -64,11 +105,12 @@ impl Window {
                 break;
             }
             self.compacted = (entry.index, entry.term);
+            self.bytes -= size(entry);
             self.entries.pop_front();
         }
     }
 
-    fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.compacted.0 + self.entries.len() as u64
     }
 
@@ -125,9 +167,26 @@ impl Storage for Window {
         Ok(self.last())
     }
 
-    fn snapshot(&self, _request_index: u64, _to: u64) -> raft::Result<eraftpb::Snapshot> {
-        Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
+    fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<eraftpb::Snapshot> {
+        // Behind an offer must follow what the window still holds, or the receiver would need another one at once. The
+        // engine takes over no state in which it has no part.
+        let useful = |offer: &&SnapshotOffer| {
+            offer.index >= request_index && offer.index >= self.compacted.0 && offer.membership.contains(to)
+        };
+        let Some(offer) = self.offer.as_ref().filter(useful) else {
+            self.wanted.set(true);
+            return Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable));
+        };
+        let mut snapshot = eraftpb::Snapshot::default();
+        let meta = snapshot.mut_metadata();
+        (meta.index, meta.term) = (offer.index, offer.term);
+        meta.set_conf_state(offer.membership.to_engine());
+        Ok(snapshot)
     }
+}
+
+fn size(entry: &eraftpb::Entry) -> usize {
+    entry.data.len() + entry.context.len()
 }
 
 #[cfg(test)]
