@@ -1,0 +1,249 @@
+//! What members say to each other, and its bytes.
+//!
+//! Little-endian, of fixed width; the first byte is the kind. A decoder is bounded by the bytes it is given.
+
+use bytes::{Buf, Bytes};
+use council::{Malformed, Message};
+use jute::SessionId;
+
+/// A message from one member's core to another's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PeerMessage {
+    /// The consensus engine's own.
+    Engine(Message),
+    /// Commands of the sender's clients, for the leader to propose: the content of a log entry whose stamp means
+    /// nothing yet.
+    Forward(Bytes),
+    /// The leader asks whom the receiver's clients' connections have been heard of.
+    TouchAsk {
+        /// Which of the leader's rounds.
+        round: u64,
+    },
+    /// The answer: who was heard of, and how many milliseconds ago.
+    Touched {
+        /// Which of the leader's rounds.
+        round: u64,
+        /// By session.
+        ages: Vec<(SessionId, u64)>,
+    },
+    /// The connection to the leader broke: whoever hears this from a majority need not wait for a timeout.
+    LeaderLost {
+        /// The term it led.
+        term: u64,
+        /// Who led.
+        leader: u64,
+        /// How far the sender's log reaches.
+        last_index: u64,
+    },
+    /// State that the receiver needs and no log can give it any more: the engine's message, to be taken when the
+    /// state has arrived.
+    Offer(Message),
+    /// The receiver of an offer asks for the pieces from this one on.
+    Want {
+        /// The snapshot's index.
+        index: u64,
+        /// The first piece that is missing, counted from 0.
+        piece: u64,
+    },
+    /// Pieces of a snapshot, in order.
+    Pieces {
+        /// The snapshot's index.
+        index: u64,
+        /// The number of the first of them.
+        first: u64,
+        /// The pieces.
+        pieces: Vec<Bytes>,
+        /// Behind the last piece: what the snapshot says of itself.
+        end: Option<SnapshotEnd>,
+    },
+    /// The receiver of an offer is done with it.
+    Taken {
+        /// The snapshot's index.
+        index: u64,
+        /// Whether it has it now.
+        whole: bool,
+    },
+}
+
+/// What a snapshot says of itself beside what the engine knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotEnd {
+    /// The last transaction in it.
+    pub zxid: i64,
+    /// The digest of its tree.
+    pub digest: u64,
+    /// When it was begun, milliseconds since 1970.
+    pub created_ms: i64,
+}
+
+impl PeerMessage {
+    /// Whether it may wait behind a slow link without harm to anybody's lead or session.
+    #[must_use]
+    pub fn is_bulky(&self) -> bool {
+        match self {
+            Self::Engine(message) => message.is_bulky(),
+            Self::Forward(_) | Self::Pieces { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Engine(message) => {
+                out.push(0);
+                message.encode(out);
+            }
+            Self::Forward(content) => {
+                out.push(1);
+                out.extend_from_slice(content);
+            }
+            Self::TouchAsk { round } => put(out, 2, &[*round]),
+            Self::Touched { round, ages } => {
+                put(out, 3, &[*round]);
+                for (session, age_ms) in ages {
+                    out.extend_from_slice(&session.0.to_le_bytes());
+                    out.extend_from_slice(&age_ms.to_le_bytes());
+                }
+            }
+            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[*term, *leader, *last_index]),
+            Self::Offer(message) => {
+                out.push(5);
+                message.encode(out);
+            }
+            Self::Want { index, piece } => put(out, 6, &[*index, *piece]),
+            Self::Pieces { index, first, pieces, end } => {
+                put(out, 7, &[*index, *first]);
+                out.push(u8::from(end.is_some()));
+                if let Some(SnapshotEnd { zxid, digest, created_ms }) = end {
+                    out.extend_from_slice(&zxid.to_le_bytes());
+                    out.extend_from_slice(&digest.to_le_bytes());
+                    out.extend_from_slice(&created_ms.to_le_bytes());
+                }
+                for piece in pieces {
+                    let length = u32::try_from(piece.len()).expect("a piece is bounded");
+                    out.extend_from_slice(&length.to_le_bytes());
+                    out.extend_from_slice(piece);
+                }
+            }
+            Self::Taken { index, whole } => {
+                put(out, 8, &[*index]);
+                out.push(u8::from(*whole));
+            }
+        }
+    }
+
+    /// Reads a message; what is large stays a slice of `bytes`.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the bytes are not exactly one message.
+    pub fn decode(mut bytes: Bytes) -> Result<Self, Malformed> {
+        let message = match bytes.try_get_u8().map_err(|_| CUT_SHORT)? {
+            0 => return Message::decode(bytes).map(Self::Engine),
+            1 => return Ok(Self::Forward(bytes)),
+            2 => Self::TouchAsk { round: number(&mut bytes)? },
+            3 => {
+                let round = number(&mut bytes)?;
+                let mut ages = Vec::with_capacity(bytes.len() / 16);
+                while !bytes.is_empty() {
+                    ages.push((SessionId(signed(&mut bytes)?), number(&mut bytes)?));
+                }
+                Self::Touched { round, ages }
+            }
+            4 => {
+                let (term, leader) = (number(&mut bytes)?, number(&mut bytes)?);
+                Self::LeaderLost { term, leader, last_index: number(&mut bytes)? }
+            }
+            5 => return Message::decode(bytes).map(Self::Offer),
+            6 => Self::Want { index: number(&mut bytes)?, piece: number(&mut bytes)? },
+            7 => pieces(&mut bytes)?,
+            8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
+            _ => return Err(Malformed("a message of unknown kind")),
+        };
+        if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
+    }
+}
+
+const CUT_SHORT: Malformed = Malformed("a message that is cut short");
+
+fn put(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
+    out.push(kind);
+    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
+    bytes.try_get_u64_le().map_err(|_| CUT_SHORT)
+}
+
+fn signed(bytes: &mut Bytes) -> Result<i64, Malformed> {
+    bytes.try_get_i64_le().map_err(|_| CUT_SHORT)
+}
+
+fn flag(bytes: &mut Bytes) -> Result<bool, Malformed> {
+    match bytes.try_get_u8() {
+        Ok(0) => Ok(false),
+        Ok(1) => Ok(true),
+        Ok(_) => Err(Malformed("a message with an unknown flag")),
+        Err(_) => Err(CUT_SHORT),
+    }
+}
+
+fn pieces(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
+    let (index, first) = (number(bytes)?, number(bytes)?);
+    let end = if flag(bytes)? {
+        let (zxid, digest) = (signed(bytes)?, number(bytes)?);
+        Some(SnapshotEnd { zxid, digest, created_ms: signed(bytes)? })
+    } else {
+        None
+    };
+    let mut pieces = Vec::new();
+    while !bytes.is_empty() {
+        let length = bytes.try_get_u32_le().map_err(|_| CUT_SHORT)? as usize;
+        if length > bytes.len() {
+            return Err(CUT_SHORT);
+        }
+        pieces.push(bytes.split_to(length));
+    }
+    Ok(PeerMessage::Pieces { index, first, pieces, end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<PeerMessage> {
+        let end = SnapshotEnd { zxid: -5, digest: 6, created_ms: 7 };
+        let pieces = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
+        vec![
+            PeerMessage::Forward(Bytes::from_static(b"commands")),
+            PeerMessage::TouchAsk { round: 3 },
+            PeerMessage::Touched { round: 3, ages: vec![(SessionId(-1), 0), (SessionId(7), 900)] },
+            PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
+            PeerMessage::Want { index: 8, piece: 9 },
+            PeerMessage::Pieces { index: 8, first: 9, pieces, end: Some(end) },
+            PeerMessage::Pieces { index: 8, first: 9, pieces: vec![Bytes::from_static(b"x")], end: None },
+            PeerMessage::Taken { index: 8, whole: true },
+        ]
+    }
+
+    #[test]
+    fn a_message_comes_back_whole() {
+        for message in all() {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            assert_eq!(PeerMessage::decode(Bytes::from(bytes)), Ok(message));
+        }
+    }
+
+    #[test]
+    fn no_cut_is_taken_for_the_whole() {
+        for message in all() {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            for cut in 0..bytes.len() {
+                let read = PeerMessage::decode(Bytes::copy_from_slice(&bytes[..cut]));
+                assert_ne!(read, Ok(message.clone()), "{cut}");
+            }
+        }
+    }
+}
