@@ -25,14 +25,14 @@ pub struct Entry {
     pub data: Bytes,
 }
 
-/// What a member must never forget: its term, its vote, and (as a hint) how far the log was committed.
+/// What a member must never forget: its term, its vote, and how far it knew the log to be committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardState {
     /// The latest term seen.
     pub term: u64,
     /// Whom this member voted for in that term, or 0.
     pub vote: u64,
-    /// The highest index known to be committed.
+    /// The highest index known to be committed. It may lag, and never runs ahead of the log.
     pub commit: u64,
 }
 

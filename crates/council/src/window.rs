@@ -13,17 +13,17 @@ use crate::{Entry, HardState, Membership, SnapshotOffer};
 pub struct Recovered {
     /// The last hard state that was durable.
     pub hard_state: HardState,
-    /// The membership at the snapshot.
+    /// Who votes.
     pub membership: Membership,
-    /// The index that the snapshot covers; 0 for a member that has none yet.
-    pub snapshot_index: u64,
+    /// The index before the first of `entries`; 0 before the very first. Everything up to it is committed.
+    pub base_index: u64,
     /// The term of that index.
-    pub snapshot_term: u64,
-    /// The entries behind it, without a gap.
+    pub base_term: u64,
+    /// The entries behind it, without a gap, to the end of the log.
     pub entries: Vec<Entry>,
 }
 
-/// The engine's view of the log. It holds what is not compacted; older entries are in the snapshot.
+/// The engine's view of the log. It holds what is not compacted; older entries are in the journal or its snapshot.
 #[derive(Debug)]
 pub(crate) struct Window {
     hard_state: HardState,
@@ -40,7 +40,7 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(recovered: &Recovered) -> Self {
-        let compacted = (recovered.snapshot_index, recovered.snapshot_term);
+        let compacted = (recovered.base_index, recovered.base_term);
         for (entry, index) in recovered.entries.iter().zip(compacted.0 + 1..) {
             assert_eq!(entry.index, index, "the journal handed over a log with a gap");
         }
@@ -202,8 +202,8 @@ mod tests {
         Window::new(&Recovered {
             hard_state: HardState::default(),
             membership: Membership::alone(1),
-            snapshot_index: indices.start() - 1,
-            snapshot_term: 3,
+            base_index: indices.start() - 1,
+            base_term: 3,
             entries: indices.map(entry).collect(),
         })
     }

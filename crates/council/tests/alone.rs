@@ -7,8 +7,8 @@ fn fresh() -> Recovered {
     Recovered {
         hard_state: HardState::default(),
         membership: Membership::alone(1),
-        snapshot_index: 0,
-        snapshot_term: 0,
+        base_index: 0,
+        base_term: 0,
         entries: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use crate::common::Common;
 use crate::config::FrontConfig;
 use crate::connection::{ConnId, Connection, Connections, Peer, Stage};
 use crate::event::{CloseReason, FrontEvent};
+use crate::history::History;
 use crate::limits::Admission;
 use crate::message::ToCore;
 use crate::stats::{ConnectionStats, FrontStats, LatencyHistogram};
@@ -41,6 +42,12 @@ impl Front {
             round_ms: 0,
             deadlines: VecDeque::new(),
         }
+    }
+
+    /// What changed before this shard began, so that clients that come back can be told of it too. To be called
+    /// before anything is delivered.
+    pub fn remember(&mut self, history: History) {
+        self.common.history = history;
     }
 
     /// A new connection. One too many gets an id too, and is closed by the next event.

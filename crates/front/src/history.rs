@@ -8,9 +8,9 @@ use std::sync::Arc;
 use jute::Zxid;
 use tree::Change;
 
-/// Changes, oldest first.
-#[derive(Debug)]
-pub(crate) struct History {
+/// The latest changes, oldest first.
+#[derive(Clone, Debug)]
+pub struct History {
     lists: VecDeque<Arc<[Change]>>,
     bytes: usize,
     bytes_max: usize,
@@ -19,18 +19,21 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) const fn new(bytes_max: usize) -> Self {
+    /// No changes yet, and never more than so many bytes of them.
+    #[must_use]
+    pub const fn new(bytes_max: usize) -> Self {
         Self { lists: VecDeque::new(), bytes: 0, bytes_max, since: None }
     }
 
-    /// The tree as it was when this shard started: what was before is not here.
-    pub(crate) fn start(&mut self, applied: Zxid) {
+    /// The last transaction of the tree when this began: what was before is not here. Counts the first time only.
+    pub fn start(&mut self, applied: Zxid) {
         if self.since.is_none() {
             self.since = Some(applied);
         }
     }
 
-    pub(crate) fn push(&mut self, changes: &Arc<[Change]>) {
+    /// The changes of the next transaction that made any.
+    pub fn push(&mut self, changes: &Arc<[Change]>) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         self.start(Zxid(first.zxid.0 - 1));
         if self.bytes_max == 0 {

@@ -43,6 +43,7 @@ pub use config::{AuthConfig, FrontConfig};
 pub use connection::{ConnId, Peer};
 pub use event::{AuditRecord, CloseReason, FrontEvent};
 pub use front::Front;
+pub use history::History;
 pub use limits::Admission;
 pub use listing::{ConnectionInfo, WatchSummary};
 pub use message::{ConnectRefusal, FromCore, ToCore};

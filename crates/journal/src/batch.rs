@@ -10,7 +10,7 @@ pub struct HardState {
     pub term: u64,
     /// Whom this member voted for in `term`; 0 for nobody.
     pub vote: u64,
-    /// The highest index known committed. A hint: it may lag after a crash.
+    /// The highest index known committed. It may lag, and never runs ahead of the log.
     pub commit: u64,
 }
 
@@ -53,7 +53,8 @@ pub struct Membership {
 
 /// What becomes durable together: after a crash all of it is there, or a beginning of its entries, or nothing.
 ///
-/// Entries are contiguous. One whose index is present already replaces it and everything behind it.
+/// Entries are contiguous. One whose index is present already replaces it and everything behind it, but for what is
+/// committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// The new hard state, if it changed.

@@ -70,12 +70,21 @@ pub enum AppendError {
     /// appended; the journal is well.
     #[error("no space left for the log")]
     Full,
-    /// The entries do not follow the log: a hole, or an index at or before the snapshot. Nothing was appended.
+    /// The entries do not follow the log: a hole, or over an entry that is committed or in the snapshot. Nothing was
+    /// appended.
     #[error("entry {found} does not follow the log, whose last entry is {last}")]
     OutOfOrder {
         /// The index of the entry.
         found: u64,
         /// The last index of the log.
+        last: u64,
+    },
+    /// The hard state calls entries committed that the log would not hold. Nothing was appended.
+    #[error("entry {commit} is said to be committed, and the last entry of the log is {last}")]
+    CommitAhead {
+        /// The commit index of the hard state.
+        commit: u64,
+        /// The last index of the log, the batch included.
         last: u64,
     },
     /// No segment could hold so much. Nothing was appended.

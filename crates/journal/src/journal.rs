@@ -83,7 +83,7 @@ impl<D: Disk> Journal<D> {
     /// Appends a batch; it is durable after the next [`flush`](Journal::flush).
     ///
     /// When the disk is full, what is left of the current segment is kept for
-    /// [`append_reserved`](Journal::append_reserved). `Full` and `OutOfOrder` leave the journal as it was.
+    /// [`append_reserved`](Journal::append_reserved). Every error but a fault leaves the journal as it was.
     pub fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
         self.append_as(batch, Class::Ordinary)
     }
@@ -264,7 +264,7 @@ impl<D: Disk> Journal<D> {
 
     fn append_as(&mut self, batch: &Batch, class: Class) -> Result<(), AppendError> {
         self.check()?;
-        self.check_order(&batch.entries)?;
+        self.check_order(batch)?;
         let pieces = split(batch, self.state.hard_state);
         let bytes = pieces.iter().map(|piece| record_end(0, piece.bytes_max() as u64)).sum();
         self.make_room(bytes, class)?;
@@ -297,19 +297,27 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Entries must follow the log without a hole and leave alone what a snapshot stands for.
-    fn check_order(&self, entries: &[Entry]) -> Result<(), AppendError> {
-        let Some(first) = entries.first() else { return Ok(()) };
-        let (index, last) = (&self.state.index, self.state.index.last_index);
-        let snapshot = self.shelf.newest().map_or(0, |meta| meta.index);
-        if first.index < index.first_index || first.index <= snapshot || first.index > last + 1 {
-            return Err(AppendError::OutOfOrder { found: first.index, last });
-        }
-        match entries.iter().zip(first.index..).find(|(entry, expected)| entry.index != *expected) {
-            Some((entry, expected)) => {
-                Err(AppendError::OutOfOrder { found: entry.index, last: expected - 1 })
+    /// Entries must follow the log without a hole and leave alone what is committed or in a snapshot; what a batch
+    /// says is committed must be there with it.
+    fn check_order(&self, batch: &Batch) -> Result<(), AppendError> {
+        let (index, mut last) = (&self.state.index, self.state.index.last_index);
+        if let Some(first) = batch.entries.first() {
+            let snapshot = self.shelf.newest().map_or(0, |meta| meta.index);
+            let settled = self.state.hard_state.commit.max(snapshot);
+            if first.index < index.first_index || first.index <= settled || first.index > last + 1 {
+                return Err(AppendError::OutOfOrder { found: first.index, last });
             }
-            None => Ok(()),
+            last = first.index - 1;
+        }
+        for entry in &batch.entries {
+            if entry.index != last + 1 {
+                return Err(AppendError::OutOfOrder { found: entry.index, last });
+            }
+            last = entry.index;
+        }
+        match batch.hard_state {
+            Some(HardState { commit, .. }) if commit > last => Err(AppendError::CommitAhead { commit, last }),
+            _ => Ok(()),
         }
     }
 

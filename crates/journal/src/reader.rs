@@ -1,4 +1,4 @@
-//! Reading entries back, for members that lag.
+//! Reading entries back: at a start, in pieces, and for members that lag.
 
 use crate::batch::Entry;
 use crate::codec;
@@ -95,7 +95,8 @@ impl<D: Disk> Journal<D> {
         let seal = Seal::new(&self.identity.incarnation, sequence);
         // Verification needs the limits that recovery uses, or a header near the end would not fit.
         let range = (offset, segment.end);
-        let mut scan = Scan::new(&mut self.disk, &segment.file, sequence, seal, range, READ_BYTES);
+        let read_bytes = READ_BYTES.min((end - offset) as usize);
+        let mut scan = Scan::new(&mut self.disk, &segment.file, sequence, seal, range, read_bytes);
         while scan.offset < end && !gathered.is_done() {
             let at = scan.offset;
             let Some(record) = scan.next()? else {

@@ -5,7 +5,7 @@
 //! what interrupted work left behind is removed. At last everything that was accepted is flushed, for it may have
 //! been read from memory only.
 
-use crate::batch::{Entry, HardState, Membership, SnapshotMeta};
+use crate::batch::{HardState, Membership, SnapshotMeta};
 use crate::chain::{Chain, Snapshots, fault};
 use crate::config::{Identity, JournalConfig, JournalStats};
 use crate::disk::{Disk, DiskError};
@@ -13,7 +13,7 @@ use crate::error::{AppendError, Corruption, Fault, OpenError};
 use crate::journal::{Journal, Tail, next_segment_bytes};
 use crate::meta;
 use crate::record::Seal;
-use crate::replay::{self, Replay};
+use crate::replay::{self, Replay, State};
 use crate::reserve::Reserve;
 use crate::segment::{LOG_DIRECTORY, Remains, Segment, segment_path};
 use crate::shelf::Shelf;
@@ -41,7 +41,7 @@ pub struct Recovered {
     pub identity: Identity,
     /// Whether it was made just now.
     pub fresh: bool,
-    /// The last hard state; `commit` is at least the snapshot's index.
+    /// The last hard state; `commit` is at least the snapshot's index and at most `last_index`.
     pub hard_state: HardState,
     /// The last membership stored; empty if none ever was.
     pub membership: Membership,
@@ -49,10 +49,9 @@ pub struct Recovered {
     pub snapshot: Option<SnapshotMeta>,
     /// The first entry that can be read with [`Journal::entries`].
     pub first_index: u64,
-    /// The last entry of the log; the snapshot's index, or 0, if there is none behind it.
+    /// The last entry of the log; the snapshot's index, or 0, if there is none behind it. All entries behind the
+    /// snapshot can be read.
     pub last_index: u64,
-    /// The entries behind the snapshot (all of them, if there is none).
-    pub entries: Vec<Entry>,
     /// What was cut off, if the last flush before the crash did not succeed.
     pub torn_tail: Option<TornTail>,
     /// Newer snapshots that were passed over because they are damaged.
@@ -93,7 +92,6 @@ fn make<D: Disk>(mut disk: D, config: JournalConfig) -> Result<(Journal<D>, Reco
         snapshot: None,
         first_index: 1,
         last_index: 0,
-        entries: Vec::new(),
         torn_tail: None,
         damaged_snapshots: Vec::new(),
     };
@@ -116,7 +114,11 @@ fn resume<D: Disk>(
 ) -> Result<(Journal<D>, Recovered), OpenError> {
     let snapshot_index = snapshots.newest_index();
     let (replay, end) = replay_chain(&mut disk, &identity, &chain, snapshot_index)
-        .and_then(|(replay, end)| reaches_snapshot(&replay, snapshot_index, &chain).map(|()| (replay, end)))
+        .and_then(|(replay, end)| {
+            reaches_snapshot(&replay.state, snapshot_index, &chain)?;
+            holds_committed(&replay.state, snapshots.good.first(), &chain, &end)?;
+            Ok((replay, end))
+        })
         .map_err(|error| blame_snapshot(error, &snapshots))?;
     let torn_tail = clean_up(&mut disk, &chain, &snapshots, &end)?;
 
@@ -140,13 +142,12 @@ fn resume<D: Disk>(
     let snapshot = snapshots.good.first().cloned();
     let shelf = Shelf::new(snapshots.good, damaged_indexes);
     let (poison, writing, stats) = (None, None, JournalStats::default());
-    let (state, entries) = (replay.state, replay.entries);
     let mut journal = Journal {
         disk,
         config,
         identity,
         poison,
-        state,
+        state: replay.state,
         closed,
         current,
         tail,
@@ -155,13 +156,9 @@ fn resume<D: Disk>(
         snapshot: writing,
         stats,
     };
-    let entries = match &snapshot {
-        Some(meta) if !journal.follows(meta) => {
-            journal.replace_log(meta).map_err(|error| no_room(error, &journal))?;
-            Vec::new()
-        }
-        _ => entries,
-    };
+    if let Some(meta) = snapshot.as_ref().filter(|meta| !journal.state.follows(meta)) {
+        journal.replace_log(meta).map_err(|error| no_room(error, &journal))?;
+    }
     let mut hard_state = journal.hard_state();
     hard_state.commit = hard_state.commit.max(snapshot_index);
     let recovered = Recovered {
@@ -172,7 +169,6 @@ fn resume<D: Disk>(
         snapshot,
         first_index: journal.first_index(),
         last_index: journal.last_index(),
-        entries,
         torn_tail,
         damaged_snapshots,
     };
@@ -193,7 +189,7 @@ fn replay_chain<D: Disk>(
     else {
         return Err(gap());
     };
-    let mut replay = Replay::new(&begun.start, snapshot_index);
+    let mut replay = Replay::new(&begun.start);
     for earlier in &chain.begun[from..chain.begun.len() - 1] {
         replay.whole(disk, &identity.incarnation, &earlier.segment)?;
     }
@@ -202,20 +198,33 @@ fn replay_chain<D: Disk>(
 }
 
 /// The log must hold every entry behind the snapshot.
-fn reaches_snapshot<File>(
-    replay: &Replay,
-    snapshot_index: u64,
-    chain: &Chain<File>,
-) -> Result<(), OpenError> {
-    let first = replay.state.index.first_index;
-    let holds = first <= snapshot_index + 1;
-    let in_order = replay.entries.first().is_none_or(|entry| entry.index == snapshot_index + 1);
-    if holds && in_order {
+fn reaches_snapshot<File>(state: &State, snapshot_index: u64, chain: &Chain<File>) -> Result<(), OpenError> {
+    let first = state.index.first_index;
+    if first <= snapshot_index + 1 {
         return Ok(());
     }
     let sequence = chain.begun.first().map_or(1, |begun| begun.segment.sequence);
     let what = format!("the log begins at entry {first}, and there is no good snapshot from there on");
     Err(replay::damaged(sequence, 0, &what))
+}
+
+/// What is known to be committed was in the log before that was noted there: it must be there still, or in the
+/// snapshot that replaces the log. No crash takes it away, and who applies it takes it for final.
+fn holds_committed<File>(
+    state: &State,
+    snapshot: Option<&SnapshotMeta>,
+    chain: &Chain<File>,
+    end: &End,
+) -> Result<(), OpenError> {
+    let replaced = snapshot.filter(|meta| !state.follows(meta));
+    let last = replaced.map_or(state.index.last_index, |meta| meta.index);
+    let commit = state.hard_state.commit;
+    if commit <= last {
+        return Ok(());
+    }
+    let sequence = chain.begun.last().map_or(1, |begun| begun.segment.sequence);
+    let what = format!("the log ends with entry {last}, although entry {commit} was known to be committed");
+    Err(replay::damaged(sequence, end.offset, &what))
 }
 
 /// If the log is too short only because newer snapshots are damaged, the damage is theirs.

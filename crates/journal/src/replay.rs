@@ -10,7 +10,7 @@
 //! What cannot be told: damage within the very last flush, when nothing was written after it. That is why the
 //! journal writes a mark when it is idle, when it is closed and when it is opened.
 
-use crate::batch::{Entry, HardState, Membership};
+use crate::batch::{HardState, Membership, SnapshotMeta};
 use crate::codec::{self, Input, Malformed};
 use crate::disk::Disk;
 use crate::error::{Corruption, OpenError};
@@ -19,7 +19,6 @@ use crate::record::{RecordKind, Seal};
 use crate::segment::{LOG_VERSION, Record, Remains, SEGMENT_BYTES_MIN, Scan, Segment, Start, segment_path};
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use bytes::Bytes;
 
 const READ_BYTES: usize = 1 << 20;
 
@@ -68,6 +67,12 @@ impl State {
             self.hard_state.vote = 0;
         }
     }
+
+    /// Whether the log holds the entry that a snapshot ends with.
+    pub(crate) fn follows(&self, meta: &SnapshotMeta) -> bool {
+        let index = &self.index;
+        meta.index <= index.last_index && index.term(meta.index).is_none_or(|term| term == meta.term)
+    }
 }
 
 /// The content of a record that empties the log.
@@ -97,19 +102,17 @@ impl Reset {
     }
 }
 
-/// Replays segments one after the other, keeping the entries behind a snapshot.
+/// Replays segments one after the other. What entries hold is verified and let go again: they are read when they are
+/// wanted, so that a start needs no memory for the log.
 pub(crate) struct Replay {
     pub(crate) state: State,
-    /// The entries with an index above `keep_after` that are held.
-    pub(crate) entries: Vec<Entry>,
-    keep_after: u64,
     /// Whether the record replayed last says nothing but that all before it was flushed.
     pub(crate) marked: bool,
 }
 
 impl Replay {
-    pub(crate) fn new(start: &Start, keep_after: u64) -> Self {
-        Replay { state: State::at(start), entries: Vec::new(), keep_after, marked: false }
+    pub(crate) fn new(start: &Start) -> Self {
+        Replay { state: State::at(start), marked: false }
     }
 
     /// Replays a segment that another one follows, which says where this one ends.
@@ -170,7 +173,6 @@ impl Replay {
             RecordKind::Mark => Ok(()),
             RecordKind::Reset => {
                 self.state.reset(&Reset::decode(record.payload)?);
-                self.entries.clear();
                 Ok(())
             }
             RecordKind::Batch => self.batch(record.payload, Position { sequence, offset: record.offset }),
@@ -190,25 +192,7 @@ impl Replay {
             return Err(Malformed);
         }
         self.state.index.note(first, piece.entries.iter().map(|entry| entry.term), position);
-        self.cut_entries(first);
-        if piece.entries.last().is_some_and(|last| last.index > self.keep_after) {
-            let payload = Bytes::copy_from_slice(payload);
-            let kept = piece.entries.into_iter().filter(|entry| entry.index > self.keep_after);
-            self.entries.extend(kept.map(|at| Entry {
-                index: at.index,
-                term: at.term,
-                kind: at.kind,
-                data: payload.slice(at.data),
-            }));
-        }
         Ok(())
-    }
-
-    /// Entries from `first` on are overwritten.
-    fn cut_entries(&mut self, first: u64) {
-        while self.entries.last().is_some_and(|entry| entry.index >= first) {
-            self.entries.pop();
-        }
     }
 }
 

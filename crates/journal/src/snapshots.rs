@@ -54,7 +54,7 @@ impl<D: Disk> Journal<D> {
         }
         let closed = writer.close(&mut self.disk, &meta);
         self.snapshot_outcome(closed)?;
-        let replaces = !self.follows(&meta);
+        let replaces = !self.state.follows(&meta);
         if replaces {
             match self.make_room(reset_bytes_max(&meta), Class::Reserve) {
                 Ok(()) => (),
@@ -149,12 +149,6 @@ impl<D: Disk> Journal<D> {
         }
         let removed = self.disk.remove(&path);
         self.note(removed, "remove", || path)
-    }
-
-    /// Whether the log holds the entry that a snapshot ends with.
-    pub(crate) fn follows(&self, meta: &SnapshotMeta) -> bool {
-        let index = &self.state.index;
-        meta.index <= index.last_index && index.term(meta.index).is_none_or(|term| term == meta.term)
     }
 
     /// The log is replaced by a snapshot that is durable already.

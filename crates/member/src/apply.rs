@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use council::{EntryKind, Role};
+use council::Role;
 use front::{ConnectRefusal, FromCore};
 use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Origin, Outcome, SnapshotProgress, Stamp, Tree};
 
 use crate::attachment::FIRST_GENERATION;
-use crate::batch::BatchReader;
+use crate::commands::Commands;
 use crate::core::{Core, Fault};
 use crate::snapshotter::CHUNK_BYTES;
 use crate::{CoreEffect, Now};
@@ -46,35 +46,26 @@ impl Core {
                 self.committed.push_front(entry);
                 return Ok(());
             }
-            if entry.kind == EntryKind::Membership {
-                return Err(Fault(format!(
-                    "log entry {} changes the membership, which this build cannot",
-                    entry.index
-                )));
-            }
-            let unreadable =
-                |_| Fault(format!("log entry {} is not of a form that this build can read", entry.index));
-            let mut reader = BatchReader::resume(&entry.data, self.entry_offset).map_err(unreadable)?;
+            let mut commands = Commands::of(&entry, self.entry_offset)?;
             self.applying_term = entry.term;
-            let stamp = Stamp { time_ms: reader.wall_ms };
-            let mut commands = 0;
+            let (stamp, mut count) = (commands.stamp(), 0);
+            let mut offset = commands.offset();
             while budget > 0
-                && let Some(bytes) = reader.next().map_err(unreadable)?
+                && let Some(command) = commands.next()?
             {
-                let command = Command::decode(bytes)
-                    .map_err(|error| Fault(format!("log entry {} holds a {error}", entry.index)))?;
                 self.apply_one(tree, stamp, &command, now);
-                budget = budget.saturating_sub(bytes.len().max(1));
-                commands += 1;
+                budget = budget.saturating_sub(commands.offset() - offset);
+                offset = commands.offset();
+                count += 1;
             }
-            if reader.offset() < entry.data.len() {
-                self.entry_offset = reader.offset();
-                self.snapshotter.grown(0, commands);
+            if offset < entry.data.len() {
+                self.entry_offset = offset;
+                self.snapshotter.grown(0, count);
                 self.committed.push_front(entry);
                 return Ok(());
             }
             self.entry_offset = 0;
-            self.snapshotter.grown(entry.data.len() as u64, commands);
+            self.snapshotter.grown(entry.data.len() as u64, count);
             (self.applied_index, self.applied_term) = (entry.index, entry.term);
             self.council.applied(entry.index);
             // Nobody lags in an ensemble of one: what is applied need not be kept in memory.

@@ -12,12 +12,16 @@ pub(crate) fn entry(entry: council::Entry) -> journal::Entry {
     journal::Entry { index: entry.index, term: entry.term, kind, data: entry.data }
 }
 
-pub(crate) fn council_entry(entry: &journal::Entry) -> council::Entry {
+pub(crate) fn council_hard_state(state: journal::HardState) -> council::HardState {
+    council::HardState { term: state.term, vote: state.vote, commit: state.commit }
+}
+
+pub(crate) fn council_entry(entry: journal::Entry) -> council::Entry {
     let kind = match entry.kind {
         journal::EntryKind::Normal => council::EntryKind::Normal,
         journal::EntryKind::Membership => council::EntryKind::Membership,
     };
-    council::Entry { index: entry.index, term: entry.term, kind, data: entry.data.clone() }
+    council::Entry { index: entry.index, term: entry.term, kind, data: entry.data }
 }
 
 pub(crate) fn membership(membership: &council::Membership) -> journal::Membership {

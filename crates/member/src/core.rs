@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use council::{Council, Ready, Recovered, Role};
+use council::{Council, Ready, Role};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{Batch, SnapshotMeta, Space};
 use jute::SessionId;
@@ -15,6 +15,7 @@ use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
 use crate::reaper::Reaper;
 use crate::snapshotter::Snapshotter;
+use crate::start::Seat;
 use crate::{CoreConfig, CoreEffect, CoreStatus, JournalEvent, Now};
 
 /// Turns that may wait for the disk at a time: one being flushed, one behind it. What arrives meanwhile goes together
@@ -63,15 +64,22 @@ pub struct Core {
 }
 
 impl Core {
-    /// Takes the member's seat. `tree` is what the snapshot held; the entries behind it are applied as they commit.
+    /// Takes the member's seat. `tree` is the one that came with it; the rest of the log is applied as it commits.
     #[must_use]
-    pub fn new(config: CoreConfig, recovered: &Recovered, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
+    pub fn new(config: CoreConfig, seat: Seat, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
+        let recovered = &seat.recovered;
         let (engine_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
         let engine = council::Config::new(council::MemberId(config.member), u64::from_le_bytes(*engine_seed));
-        let mut council = Council::new(&engine, recovered, recovered.snapshot_index);
+        let mut council = Council::new(&engine, recovered, recovered.base_index);
         if recovered.membership.voters == [config.member] {
             council.campaign();
         }
+        let mut snapshotter = Snapshotter::new(
+            config.snapshot_after_bytes,
+            config.snapshot_after_commands,
+            config.snapshot_side_bytes_max,
+        );
+        snapshotter.grown(seat.log_bytes, seat.commands);
         Self {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
@@ -79,21 +87,17 @@ impl Core {
             expiry: Expiry::new(config.tick_ms),
             identities: Identities::new((config.member & 0xff) as u8, now.wall_ms, seed),
             reaper: Reaper::new(config.reap_interval_ms, config.reaps_per_minute, now.mono_ms),
-            snapshotter: Snapshotter::new(
-                config.snapshot_after_bytes,
-                config.snapshot_after_commands,
-                config.snapshot_side_bytes_max,
-            ),
+            snapshotter,
             committed: VecDeque::new(),
             entry_offset: 0,
-            applied_index: recovered.snapshot_index,
-            applied_term: recovered.snapshot_term,
-            applying_term: recovered.snapshot_term,
+            applied_index: recovered.base_index,
+            applied_term: recovered.base_term,
+            applying_term: recovered.base_term,
             streams: (0..config.shards).map(|_| Vec::new()).collect(),
             effects: Vec::new(),
             changes: tree::Changes::default(),
             status: CoreStatus { last_zxid: tree.last_zxid(), writable: true, ..CoreStatus::default() },
-            membership: recovered.membership.clone(),
+            membership: seat.recovered.membership,
             round: None,
             rounds: 0,
             ticked_ms: now.mono_ms,

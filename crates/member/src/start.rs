@@ -19,19 +19,13 @@ pub fn is_unfounded(recovered: &journal::Recovered) -> bool {
     recovered.membership.voters.is_empty() && recovered.last_index == 0
 }
 
-/// What the council must know of what the journal recovered, in the order: who votes, what was voted, what is logged.
-#[must_use]
-pub fn seat(recovered: &journal::Recovered, membership: &journal::Membership) -> Recovered {
-    let snapshot = recovered.snapshot.as_ref();
-    Recovered {
-        hard_state: council::HardState {
-            term: recovered.hard_state.term,
-            vote: recovered.hard_state.vote,
-            commit: recovered.hard_state.commit,
-        },
-        membership: convert::council_membership(membership),
-        snapshot_index: snapshot.map_or(0, |meta| meta.index),
-        snapshot_term: snapshot.map_or(0, |meta| meta.term),
-        entries: recovered.entries.iter().map(convert::council_entry).collect(),
-    }
+/// What a core begins with, from a [`crate::Replay`].
+#[derive(Debug)]
+pub struct Seat {
+    /// The log from what is applied on.
+    pub(crate) recovered: Recovered,
+    /// How much log was applied behind the snapshot.
+    pub(crate) log_bytes: u64,
+    /// How many commands that was.
+    pub(crate) commands: u64,
 }

@@ -197,9 +197,13 @@ impl<D: Disk> JournalLoop<D> {
             Ok(()) => Ok(true),
             Err(AppendError::Full) => Ok(false),
             Err(AppendError::Fault(fault)) => Err(fault),
-            // Our own invariants: the council hands out entries without holes, and shards let far less than a
-            // segment's 4 GiB into flight.
-            Err(error @ (AppendError::OutOfOrder { .. } | AppendError::TooLarge { .. })) => {
+            // Our own invariants: the council hands out entries without holes and calls none committed that it did
+            // not hand out, and shards let far less than a segment's 4 GiB into flight.
+            Err(
+                error @ (AppendError::OutOfOrder { .. }
+                | AppendError::CommitAhead { .. }
+                | AppendError::TooLarge { .. }),
+            ) => {
                 panic!("the journal was given what it cannot take: {error}")
             }
         }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use front::History;
 use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy};
-use member::start;
+use member::start::{self, Seat};
+use member::{Fault, Replay};
 use tree::Tree;
 
 use crate::clock::Clock;
@@ -16,18 +18,28 @@ use crate::metrics::StartMetrics;
 /// standalone ZooKeeper.
 pub(crate) const MEMBER: u64 = 1;
 
+/// How much of the log is in memory at a time.
+const PIECE_BYTES: u64 = 4 << 20;
+
 /// What the data directory held.
 pub(crate) struct Opened {
     pub(crate) journal: Journal<DirDisk>,
-    pub(crate) seat: council::Recovered,
+    pub(crate) seat: Seat,
     pub(crate) tree: Tree,
+    /// What lately changed in the tree.
+    pub(crate) history: History,
     pub(crate) figures: StartMetrics,
     /// The snapshot's zxid and time in seconds, if there is one.
     pub(crate) snapshot: Option<(i64, i64)>,
 }
 
 /// Opens the data directory.
-pub(crate) fn open(config: &StorageConfig, random: [u8; 32], clock: Clock) -> Result<Opened, StartError> {
+pub(crate) fn open(
+    config: &StorageConfig,
+    history_bytes_max: usize,
+    random: [u8; 32],
+    clock: Clock,
+) -> Result<Opened, StartError> {
     if !config.create_dir && !config.data_dir.is_dir() {
         return Err(StartError::Unsupported(format!(
             "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
@@ -52,14 +64,22 @@ pub(crate) fn open(config: &StorageConfig, random: [u8; 32], clock: Clock) -> Re
     }
     let began_us = clock.mono_us();
     let tree = load(&mut journal)?;
+    let loaded_us = clock.mono_us();
+    let mut replay = Replay::new(&recovered, journal.membership(), tree, history_bytes_max);
+    while let Some(wanted) = replay.wants() {
+        let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
+        replay.take(entries).map_err(|Fault(reason)| ServerFault { part: String::from("core"), reason })?;
+    }
+    let (seat, tree, history) = replay.finish();
+    let snapshot_index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
     let figures = StartMetrics {
-        snapshot_load_ms: (clock.mono_us() - began_us) / 1000,
-        entries_loaded: recovered.entries.len() as u64,
+        snapshot_load_ms: (loaded_us - began_us) / 1000,
+        log_load_ms: (clock.mono_us() - loaded_us) / 1000,
+        entries_loaded: recovered.last_index - snapshot_index,
         ..StartMetrics::default()
     };
-    let seat = start::seat(&recovered, journal.membership());
     let snapshot = recovered.snapshot.as_ref().map(|meta| (meta.zxid, meta.created_ms / 1000));
-    Ok(Opened { journal, seat, tree, figures, snapshot })
+    Ok(Opened { journal, seat, tree, history, figures, snapshot })
 }
 
 /// How many snapshots are kept.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use front::Front;
+use front::{Front, History};
 use member::Core;
 use parking_lot::{Mutex, RwLock};
 use tree::Tree;
@@ -138,8 +138,8 @@ impl Server {
         };
         // From here on, dropping the server on an error stops what has begun.
         server.start_http()?;
-        server.start_core(&post)?;
-        server.start_shards(&mut post, tls.as_ref())?;
+        let history = server.start_core(&post)?;
+        server.start_shards(&mut post, tls.as_ref(), &history)?;
         server.start_accepting(sockets, &post, gate)?;
         let ports = (server.addresses.client, server.addresses.secure);
         let _ = server.overview.ports.set((ports.0.map(|at| at.port()), ports.1.map(|at| at.port())));
@@ -191,15 +191,15 @@ impl Server {
         Ok(())
     }
 
-    /// Loads the data and runs the core until it serves.
-    fn start_core(&mut self, post: &Post) -> Result<(), StartError> {
+    /// Loads the data and runs the core until it serves. Gives what lately changed.
+    fn start_core(&mut self, post: &Post) -> Result<History, StartError> {
         let overview = Arc::clone(&self.overview);
-        let clock = overview.clock;
-        let opened = recovery::open(&overview.config.storage, entropy()?, clock)?;
-        let loaded_us = clock.mono_us();
+        let (clock, config) = (overview.clock, &overview.config);
+        let opened = recovery::open(&config.storage, config.beyond.history_bytes_max, entropy()?, clock)?;
+        let opened_us = clock.mono_us();
         let shards = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
-        let core_config = settings::core(&overview.config, shards);
-        let core = Core::new(core_config, &opened.seat, &opened.tree, entropy()?, clock.now().for_core());
+        let core_config = settings::core(config, shards);
+        let core = Core::new(core_config, opened.seat, &opened.tree, entropy()?, clock.now().for_core());
         *overview.tree.write() = opened.tree;
         let _ = opened.snapshot.map(|snapshot| overview.first_snapshot.set(snapshot));
         self.start_journal(post, opened.journal)?;
@@ -219,7 +219,7 @@ impl Server {
         self.running().core = Some((Arc::clone(&post.core), thread));
         self.board.wait_until(&serving)?;
         let figures = crate::metrics::StartMetrics {
-            log_load_ms: (clock.mono_us() - loaded_us) / 1000,
+            log_load_ms: opened.figures.log_load_ms + (clock.mono_us() - opened_us) / 1000,
             total_ms: clock.mono_us() / 1000,
             ..opened.figures
         };
@@ -230,7 +230,7 @@ impl Server {
             entries = figures.entries_loaded,
             "the data is loaded"
         );
-        Ok(())
+        Ok(opened.history)
     }
 
     fn start_journal(
@@ -259,7 +259,12 @@ impl Server {
         Ok(())
     }
 
-    fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
+    fn start_shards(
+        &mut self,
+        post: &mut Post,
+        tls: Option<&Arc<TlsContext>>,
+        history: &History,
+    ) -> Result<(), StartError> {
         let (desk, requests) = Clerk::new();
         let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
         let answer = move || {
@@ -287,7 +292,8 @@ impl Server {
                 tls: tls.cloned(),
                 clock: self.overview.clock,
             };
-            let front = Front::new(front_config.clone(), number);
+            let mut front = Front::new(front_config.clone(), number);
+            front.remember(history.clone());
             let shard = Shard::new(number, shard_config.clone(), links, poll, front);
             let run = move || shard.run().map_err(|error| error.to_string());
             let thread = spawn("shard", &self.board, run).map_err(system("start a thread"))?;

@@ -85,7 +85,7 @@ fn what_was_flushed_is_there_after_the_process_is_gone() {
     assert_eq!(recovered.snapshot.as_ref(), Some(&meta));
     assert_eq!(recovered.last_index, 600);
     let entries: Vec<Entry> = (401..=600).flat_map(|index| batch(index).entries).collect();
-    assert_eq!(recovered.entries, entries);
+    assert_eq!(journal.entries(401, 601, u64::MAX).unwrap(), entries);
     let mut reader = journal.open_snapshot().unwrap().unwrap();
     assert_eq!(journal.read_snapshot(&mut reader).unwrap(), Some(vec![7; 100_000]));
     assert_eq!(journal.read_snapshot(&mut reader).unwrap(), None);

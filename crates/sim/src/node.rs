@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use front::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
-use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, start};
+use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, Replay, start};
 use tree::Tree;
 
 /// Why a node did not start, or stopped.
@@ -16,7 +16,7 @@ use tree::Tree;
 pub enum NodeError {
     /// The journal could not be opened.
     Open(OpenError),
-    /// The journal's snapshot could not be read.
+    /// The journal's snapshot or log could not be read.
     Read(ReadError),
     /// The disk failed under way, or the core found itself broken.
     Fault(String),
@@ -33,6 +33,8 @@ pub struct NodeConfig {
     pub journal: JournalConfig,
     /// What is kept when a snapshot is saved.
     pub keep: KeepPolicy,
+    /// Bytes of log that a start reads at a time; 0 is an entry at a time.
+    pub piece_bytes: u64,
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
 }
@@ -86,12 +88,20 @@ impl<D: Disk> Node<D> {
             journal.flush().map_err(fault)?;
         }
         let tree = load(&mut journal)?;
-        let seat = start::seat(&recovered, journal.membership());
-        let core = Core::new(config.core.clone(), &seat, &tree, config.seed, now);
+        let mut replay = Replay::new(&recovered, journal.membership(), tree, config.front.history_bytes_max);
+        while let Some(wanted) = replay.wants() {
+            let entries = journal.entries(wanted.start, wanted.end, config.piece_bytes);
+            let taken = replay.take(entries.map_err(NodeError::Read)?);
+            taken.map_err(|fault| NodeError::Fault(fault.0))?;
+        }
+        let (seat, tree, history) = replay.finish();
+        let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
+        let mut front = Front::new(config.front.clone(), 0);
+        front.remember(history);
         let mut node = Self {
             tree,
             core,
-            front: Front::new(config.front.clone(), 0),
+            front,
             journal,
             keep: config.keep,
             stream: VecDeque::new(),

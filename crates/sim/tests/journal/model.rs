@@ -1,6 +1,6 @@
 //! What the journal must hold: every state of the log so far, and how far it was flushed.
 
-use journal::{Batch, Entry, HardState, Journal, Membership, Recovered, SnapshotMeta};
+use journal::{Batch, Entry, HardState, Journal, Membership, ReadError, Recovered, SnapshotMeta};
 use sim::disk::SimDisk;
 use std::collections::BTreeMap;
 
@@ -69,15 +69,32 @@ impl LogState {
         Some(seen)
     }
 
-    fn matches(&self, recovered: &Recovered) -> bool {
+    fn matches(&self, recovered: &Recovered, entries: &[Entry]) -> bool {
         let from = recovered.snapshot.as_ref();
         self.seen_from(from).is_some_and(|seen| {
             seen.hard_state == recovered.hard_state
                 && seen.membership == recovered.membership
                 && seen.last_index() == recovered.last_index
-                && seen.behind(from.map_or(0, |meta| meta.index)) == recovered.entries
+                && seen.behind(from.map_or(0, |meta| meta.index)) == entries
         })
     }
+}
+
+/// The entries behind the snapshot, in pieces of so many bytes, as a start reads them; 0 is an entry at a time.
+pub(crate) fn behind_snapshot(
+    journal: &mut Journal<SimDisk>,
+    recovered: &Recovered,
+    piece_bytes: u64,
+) -> Result<Vec<Entry>, ReadError> {
+    let mut entries = Vec::new();
+    let mut next = recovered.snapshot.as_ref().map_or(0, |meta| meta.index) + 1;
+    while next <= recovered.last_index {
+        let piece = journal.entries(next, recovered.last_index + 1, piece_bytes)?;
+        assert!(piece_bytes > 0 || piece.len() == 1, "{} entries in a piece of one", piece.len());
+        next += piece.len() as u64;
+        entries.extend(piece);
+    }
+    Ok(entries)
 }
 
 /// A snapshot and its content.
@@ -148,10 +165,17 @@ impl Model {
             return Err(format!("snapshot {} was lost, {index} was found", self.snapshot_index));
         }
         self.check_snapshot(recovered, journal)?;
+        let (commit, last) = (recovered.hard_state.commit, recovered.last_index);
+        if !(index..=last).contains(&commit) {
+            return Err(format!("{commit} is committed of a log from {index} to {last}"));
+        }
+        let entries = behind_snapshot(journal, recovered, 0).map_err(|error| error.to_string())?;
         let possible = self.flushed..self.states.len();
-        let Some(found) = possible.rev().find(|at| self.states[*at].matches(recovered)) else {
+        let Some(found) = possible.rev().find(|at| self.states[*at].matches(recovered, &entries)) else {
             let (flushed, present) = (self.flushed(), self.present());
-            return Err(format!("found {recovered:#?}\nflushed was {flushed:#?}\npresent {present:#?}"));
+            return Err(format!(
+                "found {recovered:#?}\n{entries:#?}\nflushed was {flushed:#?}\npresent {present:#?}"
+            ));
         };
         let seen = self.states[found].seen_from(recovered.snapshot.as_ref());
         self.states[found] = seen.ok_or("an impossible state matched")?;

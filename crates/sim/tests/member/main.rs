@@ -28,6 +28,7 @@ fn config() -> NodeConfig {
             ..JournalConfig::default()
         },
         keep: KeepPolicy { snapshots: 2, entries: 0 },
+        piece_bytes: 4 << 10,
         seed: [7; 32],
     }
 }

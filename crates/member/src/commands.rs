@@ -1,0 +1,46 @@
+//! The commands of one committed entry, ready to be applied.
+
+use council::{Entry, EntryKind};
+use tree::{Command, Stamp};
+
+use crate::batch::BatchReader;
+use crate::core::Fault;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Commands<'a> {
+    index: u64,
+    reader: BatchReader<'a>,
+}
+
+impl<'a> Commands<'a> {
+    /// Those that begin at this offset of the entry's content; 0 is the start.
+    pub(crate) fn of(entry: &'a Entry, offset: usize) -> Result<Self, Fault> {
+        let index = entry.index;
+        if entry.kind == EntryKind::Membership {
+            return Err(Fault(format!("log entry {index} changes the membership, which this build cannot")));
+        }
+        let reader = BatchReader::resume(&entry.data, offset).map_err(|_| unreadable(index))?;
+        Ok(Self { index, reader })
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Command<'a>>, Fault> {
+        let Some(bytes) = self.reader.next().map_err(|_| unreadable(self.index))? else { return Ok(None) };
+        let malformed = |error| Fault(format!("log entry {} holds a {error}", self.index));
+        Command::decode(bytes).map(Some).map_err(malformed)
+    }
+
+    /// When the leader made the entry.
+    pub(crate) const fn stamp(&self) -> Stamp {
+        Stamp { time_ms: self.reader.wall_ms }
+    }
+
+    /// Where the next command begins.
+    pub(crate) const fn offset(&self) -> usize {
+        self.reader.offset()
+    }
+}
+
+fn unreadable(index: u64) -> Fault {
+    Fault(format!("log entry {index} is not of a form that this build can read"))
+}

@@ -1,0 +1,114 @@
+//! The first part of a start: what is known to be committed is applied to the snapshot's tree, a piece of the log at a
+//! time, before there is an engine.
+//!
+//! What lies above the commit index of the hard state may still be overwritten, in an ensemble: it is kept as it is, for
+//! the engine. That is what was under way when the member stopped, and bounded as that is. Knows no journal: the
+//! driver reads what [`Replay::wants`] and hands it to [`Replay::take`].
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use council::{Entry, HardState, Membership, Recovered};
+use front::History;
+use tree::{Changes, Tree};
+
+use crate::commands::Commands;
+use crate::convert;
+use crate::core::Fault;
+use crate::start::Seat;
+
+/// See the module.
+pub struct Replay {
+    tree: Tree,
+    history: History,
+    changes: Changes,
+    hard_state: HardState,
+    membership: Membership,
+    /// Index and term of the last entry applied.
+    applied: (u64, u64),
+    /// The last entry of the log.
+    last_index: u64,
+    /// The entries above the commit index taken so far.
+    tail: Vec<Entry>,
+    log_bytes: u64,
+    commands: u64,
+}
+
+impl Replay {
+    /// Begins with the tree of the snapshot, a new one if there is none. Of the changes made on the way the latest are
+    /// remembered, up to `history_bytes_max`.
+    #[must_use]
+    pub fn new(
+        recovered: &journal::Recovered,
+        membership: &journal::Membership,
+        tree: Tree,
+        history_bytes_max: usize,
+    ) -> Self {
+        let mut history = History::new(history_bytes_max);
+        history.start(tree.last_zxid());
+        Self {
+            tree,
+            history,
+            changes: Changes::new(),
+            hard_state: convert::council_hard_state(recovered.hard_state),
+            membership: convert::council_membership(membership),
+            applied: recovered.snapshot.as_ref().map_or((0, 0), |meta| (meta.index, meta.term)),
+            last_index: recovered.last_index,
+            tail: Vec::new(),
+            log_bytes: 0,
+            commands: 0,
+        }
+    }
+
+    /// The next entries wanted: any number of them from the first on. Nothing when there are no more.
+    #[must_use]
+    pub fn wants(&self) -> Option<Range<u64>> {
+        let next = self.applied.0 + self.tail.len() as u64 + 1;
+        (next <= self.last_index).then_some(next..self.last_index + 1)
+    }
+
+    /// Takes entries that were wanted.
+    ///
+    /// # Errors
+    /// [`Fault`] when the log holds what this build cannot read: this member must not start.
+    pub fn take(&mut self, entries: Vec<journal::Entry>) -> Result<(), Fault> {
+        for entry in entries {
+            let entry = convert::council_entry(entry);
+            let wanted = self.wants().map(|wanted| wanted.start);
+            assert_eq!(Some(entry.index), wanted, "the journal handed over a log with a gap");
+            if entry.index <= self.hard_state.commit {
+                self.apply(&entry)?;
+            } else {
+                self.tail.push(entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: &Entry) -> Result<(), Fault> {
+        let mut commands = Commands::of(entry, 0)?;
+        let stamp = commands.stamp();
+        while let Some(command) = commands.next()? {
+            // Whoever had sent it is not connected yet, and will find its outcome in the tree.
+            let _ = self.tree.apply(stamp, &command, &mut self.changes);
+            if !self.changes.is_empty() {
+                let changes: Arc<[_]> = self.changes.drain().collect();
+                self.history.push(&changes);
+            }
+            self.commands += 1;
+        }
+        self.log_bytes += entry.data.len() as u64;
+        self.applied = (entry.index, entry.term);
+        Ok(())
+    }
+
+    /// Everything is taken: the seat for the core, the tree that goes with it, and what lately changed in it.
+    #[must_use]
+    pub fn finish(self) -> (Seat, Tree, History) {
+        assert_eq!(self.wants(), None, "a seat is taken with the whole log");
+        let (base_index, base_term) = self.applied;
+        let Self { hard_state, membership, tail, log_bytes, commands, .. } = self;
+        let recovered = Recovered { hard_state, membership, base_index, base_term, entries: tail };
+        (Seat { recovered, log_bytes, commands }, self.tree, self.history)
+    }
+}
