@@ -262,6 +262,11 @@ impl Council {
         self.node.mut_store().compact(index);
     }
 
+    /// Forgets entries up to `index` from the oldest on, as long as more than so many bytes are kept.
+    pub fn compact_to(&mut self, bytes_max: usize, index: u64) {
+        self.node.mut_store().compact_to(bytes_max, index);
+    }
+
     /// Takes one turn, if there is anything to do.
     pub fn ready(&mut self) -> Option<Ready> {
         if !self.node.has_ready() {

@@ -45,7 +45,7 @@ impl Window {
             assert_eq!(entry.index, index, "the journal handed over a log with a gap");
         }
         // A crash may come between a snapshot and the hard state that follows it; what a snapshot covers is committed.
-        let commit = recovered.hard_state.commit.max(recovered.snapshot_index);
+        let commit = recovered.hard_state.commit.max(recovered.base_index);
         Self {
             hard_state: HardState { commit, ..recovered.hard_state },
             membership: recovered.membership.clone(),
@@ -99,9 +99,14 @@ impl Window {
 
     /// Forgets entries up to `index`, which a snapshot covers or which is applied and need not be sent to anyone.
     pub(crate) fn compact(&mut self, index: u64) {
+        self.compact_to(0, index);
+    }
+
+    /// The same, but keeps the latest entries as far as so many bytes reach.
+    pub(crate) fn compact_to(&mut self, bytes_max: usize, index: u64) {
         let index = index.min(self.last());
         while let Some(entry) = self.entries.front() {
-            if entry.index > index {
+            if entry.index > index || (bytes_max > 0 && self.bytes <= bytes_max) {
                 break;
             }
             self.compacted = (entry.index, entry.term);

@@ -45,6 +45,13 @@ impl Front {
             FromCore::SessionClosed { session, zxid } => self.session_closed(*session, *zxid, tree),
             FromCore::TouchRound { round } => self.touched(*round),
             FromCore::Writable(writable) => self.common.writable = *writable,
+            FromCore::Serving(true) => {}
+            FromCore::Serving(false) => self.cut_all(),
+            FromCore::TreeReplaced { zxid } => {
+                self.cut_all();
+                self.common.history.restart(*zxid);
+                self.common.advance(*zxid);
+            }
         }
     }
 
@@ -95,6 +102,15 @@ impl Front {
             ConnectRefusal::Expired => self.common.refuse_session(connection),
             ConnectRefusal::AheadOfServer => self.common.close(connection, CloseReason::ZxidAhead, false),
             ConnectRefusal::Closing => self.common.close(connection, CloseReason::NotServing, false),
+        }
+    }
+
+    /// Closes every connection that has a session or asked for one: their clients try another server, or come again.
+    fn cut_all(&mut self) {
+        for connection in self.connections.iter_mut() {
+            if matches!(connection.stage, Stage::Connecting | Stage::Live) {
+                self.common.close(connection, CloseReason::NotServing, false);
+            }
         }
     }
 

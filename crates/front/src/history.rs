@@ -32,6 +32,12 @@ impl History {
         }
     }
 
+    /// Forgets everything: the tree was replaced by one of which nothing is known but its last transaction.
+    pub(crate) fn restart(&mut self, applied: Zxid) {
+        *self = Self::new(self.bytes_max);
+        self.start(applied);
+    }
+
     /// The changes of the next transaction that made any.
     pub fn push(&mut self, changes: &Arc<[Change]>) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };

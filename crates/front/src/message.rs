@@ -151,6 +151,14 @@ pub enum FromCore {
     },
     /// Whether writes can be taken: not while the disk is full.
     Writable(bool),
+    /// Whether clients are served: not by a member that has heard of no leader for long. Whoever has a session here is
+    /// cut off, to go on elsewhere.
+    Serving(bool),
+    /// The tree was replaced as a whole, and what changed in it is told by no stream: every client has to come again.
+    TreeReplaced {
+        /// The last transaction in it.
+        zxid: Zxid,
+    },
 }
 
 /// Why a client gets no session here.

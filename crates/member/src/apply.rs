@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use council::Role;
+use council::{Entry, EntryKind, Role};
 use front::{ConnectRefusal, FromCore};
 use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Origin, Outcome, SnapshotProgress, Stamp, Tree};
@@ -21,14 +21,20 @@ const APPLY_BYTES_MAX: usize = 256 << 10;
 
 impl Core {
     /// Applies committed commands up to a bound, and takes a step of a snapshot that is under way. Call it while
-    /// [`Core::has_work`], and unlock the tree between calls.
+    /// [`Core::has_work`], and unlock the tree between calls. Gives a tree that was replaced as a whole, to be dropped
+    /// when nobody waits.
     ///
     /// # Errors
     /// [`Fault`] when the log holds what this build cannot read: this member must stop.
-    pub fn apply(&mut self, tree: &mut Tree, now: Now) -> Result<(), Fault> {
+    pub fn apply(&mut self, tree: &mut Tree, now: Now) -> Result<Option<Tree>, Fault> {
+        self.now = now;
+        let replaced = self.replace(tree);
         self.apply_some(tree, now)?;
+        self.settle();
+        self.free_waiters(tree);
         self.status.last_zxid = tree.last_zxid();
-        if self.snapshotter.is_due() && self.status.serving && self.entry_offset == 0 {
+        let may_begin = self.status.serving && self.entry_offset == 0 && self.receiving.is_none();
+        if self.snapshotter.is_due() && may_begin {
             self.snapshotter.begin(self.snapshot_meta(tree.last_zxid().0, now), now.mono_ms);
             tree.snapshot_begin();
             self.effects.push(CoreEffect::SnapshotBegin);
@@ -36,7 +42,7 @@ impl Core {
         if self.snapshotter.wants_chunk(tree.snapshot_side_bytes()) {
             self.scan(tree);
         }
-        Ok(())
+        Ok(replaced)
     }
 
     fn apply_some(&mut self, tree: &mut Tree, now: Now) -> Result<(), Fault> {
@@ -46,8 +52,13 @@ impl Core {
                 self.committed.push_front(entry);
                 return Ok(());
             }
-            let mut commands = Commands::of(&entry, self.entry_offset)?;
             self.applying_term = entry.term;
+            if entry.kind == EntryKind::Membership {
+                self.membership = self.council.apply_change(&entry);
+                self.applied_one(&entry);
+                continue;
+            }
+            let mut commands = Commands::of(&entry, self.entry_offset)?;
             let (stamp, mut count) = (commands.stamp(), 0);
             let mut offset = commands.offset();
             while budget > 0
@@ -66,12 +77,21 @@ impl Core {
             }
             self.entry_offset = 0;
             self.snapshotter.grown(entry.data.len() as u64, count);
-            (self.applied_index, self.applied_term) = (entry.index, entry.term);
-            self.council.applied(entry.index);
-            // Nobody lags in an ensemble of one: what is applied need not be kept in memory.
-            self.council.compact(entry.index);
+            self.applied_one(&entry);
         }
         Ok(())
+    }
+
+    fn applied_one(&mut self, entry: &Entry) {
+        (self.applied_index, self.applied_term) = (entry.index, entry.term);
+        self.council.applied(entry.index);
+        if self.is_alone() {
+            // Nobody lags: what is applied need not be kept in memory.
+            self.council.compact(entry.index);
+        } else {
+            let floor = entry.index.min(self.pinned_index());
+            self.council.compact_to(self.config.window_bytes_max, floor);
+        }
     }
 
     fn apply_one(&mut self, tree: &mut Tree, stamp: Stamp, command: &Command<'_>, now: Now) {
@@ -98,8 +118,8 @@ impl Core {
             held.applied = sequence;
             let stream = &mut self.streams[usize::from(held.shard)];
             stream.push(FromCore::Outcome { conn: held.conn, sequence, zxid: tree.last_zxid(), outcome });
-            while let Some(waiting) = held.reads.pop_front_if(|waiting| waiting.after <= sequence) {
-                stream.push(waiting.evaluate(session, tree));
+            while let Some(read) = held.ready_read() {
+                stream.push(read.evaluate(session, tree));
             }
         }
         if closed {
@@ -119,9 +139,7 @@ impl Core {
             }
             Operation::Attach { session, generation, timeout_ms } => {
                 if *outcome == Outcome::SessionAttached {
-                    for shard in 0..self.config.shards {
-                        self.tell(shard, FromCore::Moved { session, generation });
-                    }
+                    self.tell_shards(|| FromCore::Moved { session, generation });
                     let password = tree.session(session).map_or([0; 16], |known| known.password);
                     self.begin_session(tree, session, timeout_ms, password, now);
                 } else if let Some(arrival) = self.attachments.leave(session, generation) {
@@ -154,7 +172,7 @@ impl Core {
     ) {
         let generation = tree.session(session).map_or(FIRST_GENERATION, |known| known.generation);
         self.expiry.track(session, generation, timeout(timeout_ms), now.mono_ms);
-        if let Some((shard, conn)) = self.attachments.settle(session, generation) {
+        if let Some((shard, conn)) = self.attachments.settle(session, generation, now.mono_ms) {
             let read_only = false;
             self.tell(
                 shard,
@@ -166,23 +184,23 @@ impl Core {
     fn end_session(&mut self, session: SessionId, zxid: Zxid) {
         self.expiry.forget(session);
         self.attachments.end(session);
-        for shard in 0..self.config.shards {
-            self.tell(shard, FromCore::SessionClosed { session, zxid });
-        }
+        self.tell_shards(|| FromCore::SessionClosed { session, zxid });
     }
 
-    /// This leader's first transaction is applied, and with it everything that was ever acknowledged. Each session
-    /// gets its full timeout from now.
+    /// A leader's first transaction is applied, and with it everything that was ever acknowledged before. If it leads
+    /// still, clients can be served; and if it is this member, each session gets its full timeout from now.
     fn begin_reign(&mut self, tree: &Tree, now: Now) {
-        if self.status.serving
-            || self.council.role() != Role::Leader
-            || self.applying_term != self.council.term()
-        {
+        if self.applying_term != self.council.term() || self.council.leader().is_none() {
             return;
         }
-        self.status.serving = true;
-        for known in tree.sessions() {
-            self.expiry.track(known.id, known.generation, timeout(known.timeout_ms), now.mono_ms);
+        if !std::mem::replace(&mut self.status.serving, true) {
+            self.tell_shards(|| FromCore::Serving(true));
+        }
+        if self.council.role() == Role::Leader {
+            self.status.leading = true;
+            for known in tree.sessions() {
+                self.expiry.track(known.id, known.generation, timeout(known.timeout_ms), now.mono_ms);
+            }
         }
     }
 

@@ -7,13 +7,15 @@ use front::read::{Asker, evaluate};
 use front::{ConnId, FromCore};
 use hashbrown::HashMap;
 use jute::{OpCode, SessionId};
-use tree::{IdentityList, Policy, Tree};
+use tree::{Command, IdentityList, Operation, Policy, Tree};
 
 /// A read that came behind a write of its own session: evaluated right after that write, before the next command.
 #[derive(Debug)]
 pub(crate) struct WaitingRead {
     /// The sequence number of the write that it came behind.
     pub(crate) after: u64,
+    /// Whether it waits for a barrier as well.
+    pub(crate) behind_barrier: bool,
     pub(crate) conn: ConnId,
     pub(crate) xid: i32,
     pub(crate) opcode: OpCode,
@@ -43,6 +45,21 @@ pub(crate) struct Attachment {
     /// The sequence number of the last command of this connection that was applied.
     pub(crate) applied: u64,
     pub(crate) reads: VecDeque<WaitingRead>,
+    /// Of the reads that wait for barriers, how many have theirs, from the front on.
+    pub(crate) freed: usize,
+    /// When its client was last heard of.
+    pub(crate) heard_ms: u64,
+}
+
+impl Attachment {
+    /// The next read that need not wait any more.
+    pub(crate) fn ready_read(&mut self) -> Option<WaitingRead> {
+        let (applied, freed) = (self.applied, self.freed);
+        let ready = |read: &mut WaitingRead| read.after <= applied && (!read.behind_barrier || freed > 0);
+        let read = self.reads.pop_front_if(ready)?;
+        self.freed -= usize::from(read.behind_barrier);
+        Some(read)
+    }
 }
 
 /// A connection that waits for its session to be made or attached.
@@ -86,10 +103,17 @@ impl Attachments {
     }
 
     /// The session was made or attached under this generation: the connection holds it, if it is one of ours.
-    pub(crate) fn settle(&mut self, session: SessionId, generation: u32) -> Option<(u16, ConnId)> {
+    pub(crate) fn settle(
+        &mut self,
+        session: SessionId,
+        generation: u32,
+        now_ms: u64,
+    ) -> Option<(u16, ConnId)> {
         self.held.remove(&session);
         let Arrival { shard, conn, .. } = self.leave(session, generation)?;
-        let attachment = Attachment { shard, conn, generation, applied: 0, reads: VecDeque::new() };
+        let reads = VecDeque::new();
+        let attachment =
+            Attachment { shard, conn, generation, applied: 0, reads, freed: 0, heard_ms: now_ms };
         self.held.insert(session, attachment);
         Some((shard, conn))
     }
@@ -119,6 +143,41 @@ impl Attachments {
 
     pub(crate) fn held(&mut self, session: SessionId) -> Option<&mut Attachment> {
         self.held.get_mut(&session)
+    }
+
+    /// Whether nobody here waits any more for what becomes of this command.
+    pub(crate) fn is_settled(&self, command: &Command<'_>) -> bool {
+        match (command.origin, &command.operation) {
+            (Some(origin), _) => self.held.get(&origin.session).is_none_or(|held| {
+                held.generation != origin.generation || held.applied >= origin.sequence
+            }),
+            (None, Operation::CreateSession { session, .. }) => !self.awaits(*session, FIRST_GENERATION),
+            (None, Operation::Attach { session, generation, .. }) => !self.awaits(*session, *generation),
+            _ => true,
+        }
+    }
+
+    fn awaits(&self, session: SessionId, generation: u32) -> bool {
+        let arrivals = self.arrivals.get(&session);
+        arrivals.is_some_and(|all| all.iter().any(|arrival| arrival.generation == generation))
+    }
+
+    /// A shard heard of the session's client.
+    pub(crate) fn heard(&mut self, session: SessionId, heard_ms: u64) {
+        if let Some(held) = self.held.get_mut(&session) {
+            held.heard_ms = held.heard_ms.max(heard_ms);
+        }
+    }
+
+    /// How long ago the client of each session held here was heard of, milliseconds.
+    pub(crate) fn ages(&self, now_ms: u64) -> Vec<(SessionId, u64)> {
+        self.held.iter().map(|(session, held)| (*session, now_ms.saturating_sub(held.heard_ms))).collect()
+    }
+
+    /// Nobody holds anything here any more.
+    pub(crate) fn clear(&mut self) {
+        self.held.clear();
+        self.arrivals.clear();
     }
 
     pub(crate) fn len(&self) -> usize {

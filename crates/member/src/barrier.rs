@@ -1,47 +1,43 @@
-//! Barriers for `sync`: a read behind one is at least as new as the moment it was asked for. One question to the
-//! leader serves all that wait.
+//! Barriers: what waits behind one finds a tree at least as new as the moment it came. One question to the leader
+//! serves all that wait. `sync` stands on it, and so does a client whose session is not known here yet.
 
 use std::collections::{BTreeMap, VecDeque};
-
-use jute::SessionId;
 
 /// After how long without an answer a question is put again, milliseconds.
 const PATIENCE_MS: u64 = 150;
 
-/// What a read waits for besides its own session's writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Barrier {
-    /// Nothing.
-    Open,
-    /// The answer to this question or a later one.
-    Asked(u64),
-    /// That this index is applied.
-    Index(u64),
-}
-
-/// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct Barriers {
+/// See the module. `T` is what waits.
+#[derive(Debug)]
+pub(crate) struct Barriers<T> {
     last: u64,
     /// The question that will be put at the next chance.
     gathering: bool,
     /// When the last question was put, while it is unanswered.
     asked_ms: Option<u64>,
     /// Who waits for answers, by question.
-    waiting: VecDeque<(u64, SessionId)>,
+    waiting: VecDeque<(u64, T)>,
     /// Who waits for an index.
-    indexed: BTreeMap<u64, Vec<SessionId>>,
+    indexed: BTreeMap<u64, Vec<T>>,
 }
 
-impl Barriers {
-    /// A read of that session is to wait; gives what for.
-    pub(crate) fn wait(&mut self, session: SessionId) -> Barrier {
+impl<T> Barriers<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            last: 0,
+            gathering: false,
+            asked_ms: None,
+            waiting: VecDeque::new(),
+            indexed: BTreeMap::new(),
+        }
+    }
+
+    /// `who` is to wait.
+    pub(crate) fn wait(&mut self, who: T) {
         if !self.gathering {
             self.gathering = true;
             self.last += 1;
         }
-        self.waiting.push_back((self.last, session));
-        Barrier::Asked(self.last)
+        self.waiting.push_back((self.last, who));
     }
 
     /// The question to put now, if any: for those who came since, or again for those who wait too long.
@@ -65,28 +61,28 @@ impl Barriers {
         }
     }
 
-    /// An answer came: the sessions whose reads now wait for that index. It answers every earlier question too.
-    pub(crate) fn answered(&mut self, question: u64, index: u64) -> Vec<SessionId> {
-        let mut sessions = Vec::new();
-        while let Some((_, session)) = self.waiting.pop_front_if(|(asked, _)| *asked <= question) {
-            sessions.push(session);
+    /// An answer came: whoever waits for that question, or an earlier one, now waits for that index.
+    pub(crate) fn answered(&mut self, question: u64, index: u64) {
+        while let Some((_, who)) = self.waiting.pop_front_if(|(asked, _)| *asked <= question) {
+            self.indexed.entry(index).or_default().push(who);
         }
         if self.waiting.is_empty() {
             self.asked_ms = None;
         }
-        if !sessions.is_empty() {
-            self.indexed.entry(index).or_default().extend(&sessions);
-        }
-        sessions
     }
 
-    /// Everything up to `index` is applied: whose reads may go on.
-    pub(crate) fn applied(&mut self, index: u64) -> Vec<SessionId> {
-        let mut sessions = Vec::new();
+    /// Everything up to `index` is applied: who may go on.
+    pub(crate) fn applied(&mut self, index: u64) -> Vec<T> {
+        let mut free = Vec::new();
         while let Some(entry) = self.indexed.first_entry().filter(|entry| *entry.key() <= index) {
-            sessions.append(&mut entry.remove());
+            free.append(&mut entry.remove());
         }
-        sessions
+        free
+    }
+
+    /// Whether somebody waits for an index up to this one.
+    pub(crate) fn is_due(&self, index: u64) -> bool {
+        self.indexed.first_key_value().is_some_and(|(first, _)| *first <= index)
     }
 
     /// When a question should be put again.
@@ -99,32 +95,42 @@ impl Barriers {
 mod tests {
     use super::*;
 
-    const A: SessionId = SessionId(1);
-    const B: SessionId = SessionId(2);
-
     #[test]
     fn one_question_serves_all_that_came_and_its_answer_all_before_it() {
-        let mut barriers = Barriers::default();
+        let mut barriers = Barriers::new();
         assert_eq!(barriers.question(0), None);
-        assert_eq!((barriers.wait(A), barriers.wait(B)), (Barrier::Asked(1), Barrier::Asked(1)));
+        barriers.wait('a');
+        barriers.wait('b');
         assert_eq!((barriers.question(0), barriers.question(0)), (Some(1), None));
-        assert_eq!(barriers.wait(A), Barrier::Asked(2));
+        barriers.wait('c');
         assert_eq!(barriers.question(1), Some(2));
-        assert_eq!(barriers.answered(2, 70), [A, B, A]);
+        barriers.answered(2, 70);
         assert!(barriers.applied(69).is_empty());
-        assert_eq!(barriers.applied(70), [A, B, A]);
+        assert!(barriers.is_due(70) && !barriers.is_due(69));
+        assert_eq!(barriers.applied(70), ['a', 'b', 'c']);
         assert_eq!(barriers.next_ms(), None);
     }
 
     #[test]
+    fn an_answer_does_not_free_who_came_after_its_question() {
+        let mut barriers = Barriers::new();
+        barriers.wait('a');
+        assert_eq!(barriers.question(0), Some(1));
+        barriers.wait('b');
+        barriers.answered(1, 5);
+        assert_eq!(barriers.applied(100), ['a']);
+    }
+
+    #[test]
     fn a_question_without_an_answer_is_put_again_under_a_new_number() {
-        let mut barriers = Barriers::default();
-        barriers.wait(A);
+        let mut barriers = Barriers::new();
+        barriers.wait('a');
         assert_eq!(barriers.question(10), Some(1));
         assert_eq!(barriers.question(10 + PATIENCE_MS - 1), None);
         assert_eq!(barriers.question(10 + PATIENCE_MS), Some(2));
         barriers.again();
         assert_eq!(barriers.question(11 + PATIENCE_MS), Some(3));
-        assert_eq!(barriers.answered(3, 5), [A]);
+        barriers.answered(3, 5);
+        assert_eq!(barriers.applied(5), ['a']);
     }
 }

@@ -54,6 +54,13 @@ impl BatchWriter {
         self.full.drain(..).map(stamp).collect()
     }
 
+    /// Drops what was collected.
+    pub(crate) fn clear(&mut self) {
+        self.full.clear();
+        self.open.clear();
+        (self.commands, self.bytes) = (0, 0);
+    }
+
     pub(crate) const fn commands(&self) -> usize {
         self.commands
     }

@@ -1,6 +1,6 @@
 //! The commands of one committed entry, ready to be applied.
 
-use council::{Entry, EntryKind};
+use council::Entry;
 use tree::{Command, Stamp};
 
 use crate::batch::BatchReader;
@@ -17,9 +17,6 @@ impl<'a> Commands<'a> {
     /// Those that begin at this offset of the entry's content; 0 is the start.
     pub(crate) fn of(entry: &'a Entry, offset: usize) -> Result<Self, Fault> {
         let index = entry.index;
-        if entry.kind == EntryKind::Membership {
-            return Err(Fault(format!("log entry {index} changes the membership, which this build cannot")));
-        }
         let reader = BatchReader::resume(&entry.data, offset).map_err(|_| unreadable(index))?;
         Ok(Self { index, reader })
     }

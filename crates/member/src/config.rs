@@ -26,6 +26,15 @@ pub struct CoreConfig {
     pub entry_bytes_max: usize,
     /// A pause of this process longer than this, milliseconds, is added to every session's deadline.
     pub stall_ms: u64,
+    /// The engine's tick among several members, milliseconds: a leader is heard of every second tick, and missed after
+    /// ten to twenty.
+    pub election_tick_ms: u64,
+    /// For how long a member goes on serving its clients without having heard of a leader, milliseconds.
+    pub lease_ms: u64,
+    /// After how long without progress commands that are under way are given to the leader again, milliseconds.
+    pub resubmit_ms: u64,
+    /// Bytes of log kept in memory for members that lag; who lags further is given a snapshot.
+    pub window_bytes_max: usize,
 }
 
 impl CoreConfig {
@@ -44,6 +53,10 @@ impl CoreConfig {
             snapshot_side_bytes_max: 256 << 20,
             entry_bytes_max: 256 << 10,
             stall_ms: 500,
+            election_tick_ms: 50,
+            lease_ms: 4_000,
+            resubmit_ms: 2_000,
+            window_bytes_max: 64 << 20,
         }
     }
 }

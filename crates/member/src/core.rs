@@ -2,45 +2,68 @@
 
 use std::collections::VecDeque;
 
-use council::{Council, Ready, Role};
+use council::Council;
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
-use journal::{Batch, SnapshotMeta, Space};
+use journal::{SnapshotMeta, Space};
 use jute::SessionId;
 use tree::{Change, Command, Operation, Tree};
 
 use crate::attachment::{Attachments, WaitingRead};
+use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
+use crate::catchup::{Receiving, Sending};
 use crate::convert;
 use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
+use crate::peer::PeerMessage;
+use crate::pending::Pending;
 use crate::reaper::Reaper;
+use crate::round::Round;
 use crate::snapshotter::Snapshotter;
 use crate::start::Seat;
+use crate::succession::Succession;
 use crate::{CoreConfig, CoreEffect, CoreStatus, JournalEvent, Now};
-
-/// Turns that may wait for the disk at a time: one being flushed, one behind it. What arrives meanwhile goes together
-/// into the next, so that one flush serves all that waits.
-const PERSISTING_MAX: usize = 2;
 
 /// This host, or our own code, is broken: the member must stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(pub String);
 
-/// A round of questions to the shards: whom have you heard of?
+/// What waits for a barrier.
 #[derive(Debug)]
-struct TouchRound {
-    number: u64,
-    began_ms: u64,
-    unanswered: Vec<bool>,
+pub(crate) enum Waiter {
+    /// The next waiting `sync` of that session's connection.
+    Sync(SessionId, ConnId),
+    /// A client whose session is not known here.
+    Connect(u16, ToCore),
 }
 
 /// One member's core.
 pub struct Core {
     pub(crate) config: CoreConfig,
     pub(crate) council: Council,
+    pub(crate) membership: council::Membership,
+    /// Commands of this member that nobody has been given yet.
     pub(crate) waiting: BatchWriter,
+    /// Commands of other members, to be proposed while this one leads.
+    pub(crate) relayed: BatchWriter,
+    pub(crate) pending: Pending,
+    /// When something pending was last settled or given, for those that seem lost.
+    pub(crate) progressed_ms: u64,
+    /// The term and leader that was given what is pending.
+    pub(crate) standing: (u64, u64),
+    pub(crate) succession: Succession,
+    /// When the leader was last heard of.
+    pub(crate) heard_leader_ms: u64,
+    /// When each other member was last heard of.
+    pub(crate) heard_peers: Vec<(u64, u64)>,
+    pub(crate) outgoing: Vec<(u64, PeerMessage)>,
+    pub(crate) sending: Vec<Sending>,
+    pub(crate) receiving: Option<Receiving>,
+    pub(crate) barriers: Barriers<Waiter>,
     pub(crate) attachments: Attachments,
     pub(crate) expiry: Expiry,
+    pub(crate) round: Option<Round>,
+    pub(crate) rounds: u64,
     pub(crate) identities: Identities,
     pub(crate) reaper: Reaper,
     pub(crate) snapshotter: Snapshotter,
@@ -55,11 +78,9 @@ pub struct Core {
     pub(crate) effects: Vec<CoreEffect>,
     pub(crate) changes: tree::Changes,
     pub(crate) status: CoreStatus,
-    pub(crate) membership: council::Membership,
-    round: Option<TouchRound>,
-    rounds: u64,
-    ticked_ms: u64,
-    writable: bool,
+    pub(crate) now: Now,
+    pub(crate) ticked_ms: u64,
+    pub(crate) writable: bool,
     encoded: Vec<u8>,
 }
 
@@ -74,6 +95,7 @@ impl Core {
         if recovered.membership.voters == [config.member] {
             council.campaign();
         }
+        council.offer_snapshot(seat.snapshot.clone());
         let mut snapshotter = Snapshotter::new(
             config.snapshot_after_bytes,
             config.snapshot_after_commands,
@@ -83,8 +105,21 @@ impl Core {
         Self {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
+            relayed: BatchWriter::new(config.entry_bytes_max),
+            pending: Pending::default(),
+            progressed_ms: now.mono_ms,
+            standing: (0, 0),
+            succession: Succession::default(),
+            heard_leader_ms: now.mono_ms,
+            heard_peers: Vec::new(),
+            outgoing: Vec::new(),
+            sending: Vec::new(),
+            receiving: None,
+            barriers: Barriers::new(),
             attachments: Attachments::new(),
             expiry: Expiry::new(config.tick_ms),
+            round: None,
+            rounds: 0,
             identities: Identities::new((config.member & 0xff) as u8, now.wall_ms, seed),
             reaper: Reaper::new(config.reap_interval_ms, config.reaps_per_minute, now.mono_ms),
             snapshotter,
@@ -98,8 +133,7 @@ impl Core {
             changes: tree::Changes::default(),
             status: CoreStatus { last_zxid: tree.last_zxid(), writable: true, ..CoreStatus::default() },
             membership: seat.recovered.membership,
-            round: None,
-            rounds: 0,
+            now,
             ticked_ms: now.mono_ms,
             writable: true,
             encoded: Vec::new(),
@@ -112,17 +146,12 @@ impl Core {
         match message {
             ToCore::Command { command, .. } => self.command(&command),
             ToCore::Read { conn, session, after, xid, opcode, body, identities, policy } => {
-                self.read(session, WaitingRead { after, conn, xid, opcode, body, identities, policy }, tree);
+                let behind_barrier = opcode == jute::OpCode::Sync && !self.is_alone();
+                let read =
+                    WaitingRead { after, behind_barrier, conn, xid, opcode, body, identities, policy };
+                self.read(session, read, tree);
             }
-            ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } => {
-                if last_zxid_seen > tree.last_zxid().0 {
-                    self.refuse(shard, conn, ConnectRefusal::AheadOfServer);
-                } else if session == SessionId::NONE {
-                    self.create_session(shard, conn, timeout_ms, tree);
-                } else {
-                    self.attach(shard, conn, session, &password, timeout_ms, tree);
-                }
-            }
+            ToCore::Connect { .. } => self.connect(shard, message, tree, true),
             ToCore::Touched { round, sessions } => self.touched(shard, round, &sessions),
             ToCore::Disconnected { session, generation, .. } => self.attachments.detach(session, generation),
         }
@@ -156,12 +185,30 @@ impl Core {
         if held.conn != read.conn {
             return;
         }
-        if held.applied < read.after {
-            held.reads.push_back(read);
-            return;
+        if read.behind_barrier {
+            self.barriers.wait(Waiter::Sync(session, read.conn));
+        } else if held.applied >= read.after && held.reads.is_empty() {
+            let (shard, done) = (held.shard, read.evaluate(session, tree));
+            return self.tell(shard, done);
         }
-        let (shard, done) = (held.shard, read.evaluate(session, tree));
-        self.tell(shard, done);
+        held.reads.push_back(read);
+    }
+
+    /// A client wants a session. `asks` says whether one that is not known here may still be asked for at the leader:
+    /// another member may have opened it a moment ago.
+    fn connect(&mut self, shard: u16, message: ToCore, tree: &Tree, asks: bool) {
+        let ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } = message else { return };
+        if !self.status.serving {
+            self.refuse(shard, conn, ConnectRefusal::Closing);
+        } else if last_zxid_seen > tree.last_zxid().0 {
+            self.refuse(shard, conn, ConnectRefusal::AheadOfServer);
+        } else if session == SessionId::NONE {
+            self.create_session(shard, conn, timeout_ms, tree);
+        } else if asks && !self.is_alone() && tree.session(session).is_none() {
+            self.barriers.wait(Waiter::Connect(shard, message));
+        } else {
+            self.attach(shard, conn, session, &password, timeout_ms, tree);
+        }
     }
 
     fn create_session(&mut self, shard: u16, conn: ConnId, timeout_ms: i32, tree: &Tree) {
@@ -194,30 +241,29 @@ impl Core {
         self.tell(shard, FromCore::ConnectRefused { conn, reason });
     }
 
-    fn touched(&mut self, shard: u16, number: u64, sessions: &[(SessionId, u64)]) {
-        for (session, heard_ms) in sessions {
-            self.expiry.touch(*session, *heard_ms);
+    /// Lets those go on whose barriers everything applied has reached.
+    pub(crate) fn free_waiters(&mut self, tree: &Tree) {
+        for waiter in self.barriers.applied(self.applied_index) {
+            match waiter {
+                Waiter::Connect(shard, message) => self.connect(shard, message, tree, false),
+                Waiter::Sync(session, conn) => {
+                    if let Some(held) = self.attachments.held(session)
+                        && held.conn == conn
+                    {
+                        held.freed += 1;
+                        self.answer_reads(session, tree);
+                    }
+                }
+            }
         }
-        let Some(round) = &mut self.round else { return };
-        if round.number != number {
-            return;
-        }
-        if let Some(unanswered) = round.unanswered.get_mut(usize::from(shard)) {
-            *unanswered = false;
-        }
-        if round.unanswered.contains(&true) {
-            return;
-        }
-        let began_ms = round.began_ms;
-        self.round = None;
-        self.condemn(began_ms);
     }
 
-    /// Every shard has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not
-    /// among the answers has been silent for its whole timeout.
-    fn condemn(&mut self, began_ms: u64) {
-        for (session, generation) in self.expiry.condemn(began_ms) {
-            self.propose(Operation::Expire { session, generation });
+    /// Answers the reads of a session that need not wait any more.
+    pub(crate) fn answer_reads(&mut self, session: SessionId, tree: &Tree) {
+        let Some(held) = self.attachments.held(session) else { return };
+        let stream = &mut self.streams[usize::from(held.shard)];
+        while let Some(read) = held.ready_read() {
+            stream.push(read.evaluate(session, tree));
         }
     }
 
@@ -226,11 +272,15 @@ impl Core {
     /// # Errors
     /// [`Fault`] when the answer shows that this member must stop.
     pub fn journal(&mut self, event: JournalEvent, now: Now) -> Result<(), Fault> {
+        self.now = now;
         match event {
             JournalEvent::Persisted { number } => self.council.persisted(number),
-            JournalEvent::SnapshotChunkWritten { .. } => self.snapshotter.written(),
-            JournalEvent::SnapshotSaved { .. } => self.snapshotter.saved(now.mono_ms),
-            JournalEvent::SnapshotFailed(_) => self.snapshotter.failed(),
+            JournalEvent::SnapshotChunkWritten { .. } => self.piece_written(),
+            JournalEvent::SnapshotSaved { index } => return self.snapshot_saved(index),
+            JournalEvent::SnapshotFailed(_) => self.snapshot_failed(),
+            JournalEvent::SnapshotRead { peer, index, first, read } => {
+                self.send_pieces(peer, index, first, read);
+            }
             JournalEvent::Space(space) => self.space(space),
         }
         Ok(())
@@ -243,85 +293,7 @@ impl Core {
         }
         self.writable = writable;
         self.status.writable = writable;
-        for shard in 0..self.config.shards {
-            self.tell(shard, FromCore::Writable(writable));
-        }
-    }
-
-    /// Time has passed. Call it at least as often as [`Core::next_deadline_ms`] says.
-    pub fn tick(&mut self, now: Now, tree: &Tree) {
-        let elapsed = now.mono_ms.saturating_sub(self.ticked_ms);
-        self.ticked_ms = now.mono_ms;
-        if elapsed > self.config.stall_ms + self.tick_interval_ms() {
-            // We stood still (a stopped process, a starved machine): that time counts against no client.
-            self.expiry.forgive(elapsed);
-            self.status.forgiven_ms += elapsed;
-            self.round = None;
-        }
-        self.council.tick();
-        if !self.status.serving {
-            return;
-        }
-        if self.round.is_none() && self.expiry.is_due(now.mono_ms) {
-            self.begin_round(now.mono_ms);
-        }
-        if let Some(limit) = self.reaper.due(now.mono_ms) {
-            for path in tree.reapable(now.wall_ms, self.config.never_used_ms, limit) {
-                self.propose(Operation::Reap { path: &path, never_used_ms: self.config.never_used_ms });
-            }
-        }
-    }
-
-    fn begin_round(&mut self, now_ms: u64) {
-        self.rounds += 1;
-        let unanswered = vec![true; usize::from(self.config.shards)];
-        self.round = Some(TouchRound { number: self.rounds, began_ms: now_ms, unanswered });
-        for shard in 0..self.config.shards {
-            self.tell(shard, FromCore::TouchRound { round: self.rounds });
-        }
-    }
-
-    /// Proposes what waits and takes the council's turns; the effects then hold what to make durable.
-    pub fn advance(&mut self, now: Now) {
-        self.propose_waiting(now.wall_ms);
-        while let Some(ready) = self.council.ready() {
-            self.turn(ready);
-        }
-    }
-
-    fn propose_waiting(&mut self, wall_ms: i64) {
-        if self.waiting.commands() == 0
-            || self.council.role() != Role::Leader
-            || self.council.persisting() >= PERSISTING_MAX
-        {
-            return;
-        }
-        self.status.commands += self.waiting.commands() as u64;
-        self.status.command_bytes += self.waiting.bytes() as u64;
-        let contents = self.waiting.take(wall_ms);
-        self.status.entries += contents.len() as u64;
-        let taken = self.council.propose(contents);
-        assert!(taken.is_ok(), "the leader of an ensemble of one refuses a proposal within its limits");
-    }
-
-    fn turn(&mut self, ready: Ready) {
-        if let Some(persist) = ready.persist {
-            let batch = Batch {
-                hard_state: persist.hard_state.map(convert::hard_state),
-                membership: None,
-                entries: persist.entries.into_iter().map(convert::entry).collect(),
-            };
-            self.effects.push(CoreEffect::Persist {
-                number: persist.number,
-                batch,
-                reserved: !self.writable,
-            });
-        }
-        self.committed.extend(ready.committed);
-        if ready.role == Some(Role::Leader) {
-            // The reign's first transaction: no zxid of this epoch was ever given out by another.
-            self.propose(Operation::RaiseEpoch);
-        }
+        self.tell_shards(|| FromCore::Writable(writable));
     }
 
     /// Whether there is something to apply or to scan, for which the driver must lend the tree.
@@ -329,14 +301,16 @@ impl Core {
     pub fn has_work(&self, side_bytes: usize) -> bool {
         (!self.committed.is_empty() && !self.snapshotter.holds_writes(side_bytes))
             || self.snapshotter.wants_chunk(side_bytes)
-            || (self.snapshotter.is_due() && self.status.serving)
+            || (self.snapshotter.is_due() && self.status.serving && self.receiving.is_none())
+            || self.barriers.is_due(self.applied_index)
+            || self.receiving.as_ref().is_some_and(Receiving::is_due)
     }
 
     /// When [`Core::tick`] should be called at the latest.
     #[must_use]
     pub fn next_deadline_ms(&self) -> u64 {
         let tick = self.ticked_ms + self.tick_interval_ms();
-        [self.expiry.next_ms(), self.reaper.next_ms()]
+        [self.expiry.next_ms(), self.reaper.next_ms(), self.succession.next_ms(), self.barriers.next_ms()]
             .into_iter()
             .flatten()
             .filter(|deadline| *deadline > self.ticked_ms)
@@ -344,8 +318,13 @@ impl Core {
     }
 
     /// An ensemble of one needs no heartbeats; its ticks only find stalls and pace the expiry.
-    fn tick_interval_ms(&self) -> u64 {
-        self.config.tick_ms.clamp(10, 200)
+    pub(crate) fn tick_interval_ms(&self) -> u64 {
+        if self.is_alone() { self.config.tick_ms.clamp(10, 200) } else { self.config.election_tick_ms }
+    }
+
+    /// Whether there is no other member, so that the lead is never lost.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.membership.voters == [self.config.member] && self.membership.learners.is_empty()
     }
 
     /// Begins a snapshot at the next chance.
@@ -358,15 +337,26 @@ impl Core {
         std::mem::take(&mut self.effects)
     }
 
+    /// Takes what is to be sent to other members, in order for each.
+    pub fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
+        std::mem::take(&mut self.outgoing)
+    }
+
     /// A shard's stream: to be appended to its mailbox before the tree is unlocked.
     pub fn stream(&mut self, shard: u16) -> &mut Vec<FromCore> {
         &mut self.streams[usize::from(shard)]
     }
 
-    /// Whether this member leads and has applied all that was ever acknowledged.
+    /// Whether this member serves clients: it has applied all that was acknowledged before the present reign.
     #[must_use]
     pub const fn is_serving(&self) -> bool {
         self.status.serving
+    }
+
+    /// The other members.
+    #[must_use]
+    pub fn peers(&self) -> Vec<u64> {
+        self.membership.others(self.config.member)
     }
 
     /// A picture of this core.
@@ -374,6 +364,9 @@ impl Core {
     pub fn status(&self) -> CoreStatus {
         CoreStatus {
             term: self.council.term(),
+            leader: self.council.leader().map_or(0, |leader| leader.0),
+            progress: self.council.progress(),
+            pending_bytes: self.pending.bytes(),
             sessions: self.expiry.len(),
             attached: self.attachments.len(),
             applied_index: self.applied_index,
@@ -416,9 +409,11 @@ impl Core {
         self.streams[usize::from(shard)].push(item);
     }
 
+    pub(crate) fn tell_shards(&mut self, item: impl Fn() -> FromCore) {
+        self.streams.iter_mut().for_each(|stream| stream.push(item()));
+    }
+
     pub(crate) fn tell_all(&mut self, changes: &std::sync::Arc<[Change]>) {
-        for stream in &mut self.streams {
-            stream.push(FromCore::Changes(std::sync::Arc::clone(changes)));
-        }
+        self.tell_shards(|| FromCore::Changes(std::sync::Arc::clone(changes)));
     }
 }

@@ -60,6 +60,12 @@ impl Expiry {
         self.sessions.remove(&session);
     }
 
+    /// All sessions are forgotten.
+    pub(crate) fn clear(&mut self) {
+        self.sessions.clear();
+        self.buckets.clear();
+    }
+
     /// The session was heard of at `heard_ms`.
     pub(crate) fn touch(&mut self, session: SessionId, heard_ms: u64) {
         if let Some(tracked) = self.sessions.get_mut(&session) {

@@ -7,17 +7,20 @@
 //!   the stream to the shard's mailbox before it lets anyone read the tree that it describes.
 //! - *Exactly once, in order.* A command takes effect only under its session's current generation and next sequence
 //!   number; the tree drops the rest.
-//! - *No early expiry.* A session ends only after every shard was asked, past its deadline, whom it has heard of.
+//! - *No early expiry.* A session ends only after every shard was asked, past its deadline, whom it has heard of; in an
+//!   ensemble every member that is alive, a majority at the least.
+//! - *Nothing is lost with a leader.* A command is kept here until it is applied here, and given to whoever leads next.
 //! - *Bounded.* What waits here is bounded by what the shards let through (`globalOutstandingLimit` a shard) and by
 //!   the limits in [`CoreConfig`].
-//!
-//! # Not done, and what that costs
-//! A member is alone: it never loses its leadership, so commands are not yet kept for resubmission.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod agree;
+mod among;
 mod apply;
 mod attachment;
+mod barrier;
 mod batch;
+mod catchup;
 mod commands;
 mod config;
 mod convert;
@@ -25,15 +28,23 @@ mod core;
 mod expiry;
 mod identity;
 mod message;
+mod peer;
+mod pending;
+mod pieces;
 mod reaper;
 mod replay;
+mod round;
+mod silence;
 mod snapshotter;
 pub mod start;
 mod status;
+mod succession;
 
 pub use config::CoreConfig;
 pub use core::{Core, Fault};
 pub use message::{CoreEffect, JournalEvent, Now};
+pub use peer::{PeerMessage, SnapshotEnd};
+pub use pieces::{PieceReader, Pieces};
 pub use replay::Replay;
 pub use snapshotter::LastSnapshot;
 pub use status::CoreStatus;

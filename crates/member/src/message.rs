@@ -2,6 +2,8 @@
 
 use journal::{Batch, SnapshotMeta, Space};
 
+use crate::pieces::Pieces;
+
 /// The time, read once for a round of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
@@ -34,6 +36,16 @@ pub enum CoreEffect {
     },
     /// The snapshot is whole: make it durable, drop what it replaces, answer [`JournalEvent::SnapshotSaved`].
     SnapshotFinish(SnapshotMeta),
+    /// Another member needs pieces of the saved snapshot of this index, from this one on. Answer
+    /// [`JournalEvent::SnapshotRead`].
+    SnapshotRead {
+        /// Who needs it.
+        peer: u64,
+        /// Which snapshot.
+        index: u64,
+        /// The number of the first piece, from 0.
+        first: u64,
+    },
 }
 
 /// What a journal answers.
@@ -53,6 +65,17 @@ pub enum JournalEvent {
     SnapshotSaved {
         /// The index that it covers.
         index: u64,
+    },
+    /// Pieces of a saved snapshot, or nothing when it is not there any more.
+    SnapshotRead {
+        /// Who needs them.
+        peer: u64,
+        /// Which snapshot.
+        index: u64,
+        /// The number of the first piece.
+        first: u64,
+        /// The pieces, and behind the last one what the snapshot says of itself.
+        read: Option<Pieces>,
     },
     /// The snapshot could not be written; the log is whole, and a later one may succeed.
     SnapshotFailed(String),

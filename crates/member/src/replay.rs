@@ -8,7 +8,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use council::{Entry, HardState, Membership, Recovered};
+use council::{Entry, EntryKind, HardState, Membership, Recovered, SnapshotOffer};
 use front::History;
 use tree::{Changes, Tree};
 
@@ -23,6 +23,8 @@ pub struct Replay {
     history: History,
     changes: Changes,
     hard_state: HardState,
+    /// The last entry that can be applied without the engine.
+    replayable: u64,
     membership: Membership,
     /// Index and term of the last entry applied.
     applied: (u64, u64),
@@ -32,6 +34,7 @@ pub struct Replay {
     tail: Vec<Entry>,
     log_bytes: u64,
     commands: u64,
+    snapshot: Option<SnapshotOffer>,
 }
 
 impl Replay {
@@ -51,12 +54,20 @@ impl Replay {
             history,
             changes: Changes::new(),
             hard_state: convert::council_hard_state(recovered.hard_state),
-            membership: convert::council_membership(membership),
+            replayable: recovered.hard_state.commit,
+            membership: convert::council_membership(
+                recovered.snapshot.as_ref().map_or(membership, |meta| &meta.membership),
+            ),
             applied: recovered.snapshot.as_ref().map_or((0, 0), |meta| (meta.index, meta.term)),
             last_index: recovered.last_index,
             tail: Vec::new(),
             log_bytes: 0,
             commands: 0,
+            snapshot: recovered.snapshot.as_ref().map(|meta| SnapshotOffer {
+                index: meta.index,
+                term: meta.term,
+                membership: convert::council_membership(&meta.membership),
+            }),
         }
     }
 
@@ -76,7 +87,11 @@ impl Replay {
             let entry = convert::council_entry(entry);
             let wanted = self.wants().map(|wanted| wanted.start);
             assert_eq!(Some(entry.index), wanted, "the journal handed over a log with a gap");
-            if entry.index <= self.hard_state.commit {
+            if entry.kind == EntryKind::Membership {
+                // What a change of members means the engine alone knows.
+                self.replayable = self.replayable.min(entry.index - 1);
+            }
+            if entry.index <= self.replayable {
                 self.apply(&entry)?;
             } else {
                 self.tail.push(entry);
@@ -107,8 +122,8 @@ impl Replay {
     pub fn finish(self) -> (Seat, Tree, History) {
         assert_eq!(self.wants(), None, "a seat is taken with the whole log");
         let (base_index, base_term) = self.applied;
-        let Self { hard_state, membership, tail, log_bytes, commands, .. } = self;
+        let Self { hard_state, membership, tail, log_bytes, commands, snapshot, .. } = self;
         let recovered = Recovered { hard_state, membership, base_index, base_term, entries: tail };
-        (Seat { recovered, log_bytes, commands }, self.tree, self.history)
+        (Seat { recovered, log_bytes, commands, snapshot }, self.tree, self.history)
     }
 }

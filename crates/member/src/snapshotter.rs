@@ -1,6 +1,9 @@
 //! When a snapshot is begun, and how fast it is scanned.
 
+use council::SnapshotOffer;
 use journal::SnapshotMeta;
+
+use crate::convert;
 
 /// Pieces on their way to the disk at a time.
 const CHUNKS_IN_FLIGHT_MAX: u32 = 2;
@@ -47,6 +50,8 @@ pub(crate) struct Snapshotter {
     began_mono_ms: u64,
     scanned: LastSnapshot,
     last: Option<LastSnapshot>,
+    /// What the snapshot on its way to the disk is called; after that the last one saved.
+    named: Option<SnapshotMeta>,
 }
 
 impl Snapshotter {
@@ -62,6 +67,7 @@ impl Snapshotter {
             began_mono_ms: 0,
             scanned: LastSnapshot::default(),
             last: None,
+            named: None,
         }
     }
 
@@ -131,7 +137,10 @@ impl Snapshotter {
     /// The scan is at its end: what to make durable.
     pub(crate) fn finish(&mut self, digest: u64) -> Option<SnapshotMeta> {
         match core::mem::replace(&mut self.stage, Stage::Saving) {
-            Stage::Scanning { meta, .. } => Some(SnapshotMeta { digest, ..meta }),
+            Stage::Scanning { meta, .. } => {
+                self.named = Some(SnapshotMeta { digest, ..meta });
+                self.named.clone()
+            }
             other => {
                 self.stage = other;
                 None
@@ -153,6 +162,18 @@ impl Snapshotter {
 
     pub(crate) const fn last(&self) -> Option<LastSnapshot> {
         self.last
+    }
+
+    /// What members that lag may be given, right after [`Self::saved`].
+    pub(crate) fn offer(&self) -> Option<SnapshotOffer> {
+        let meta = self.named.as_ref()?;
+        let membership = convert::council_membership(&meta.membership);
+        Some(SnapshotOffer { index: meta.index, term: meta.term, membership })
+    }
+
+    /// Whether one is under way.
+    pub(crate) const fn is_busy(&self) -> bool {
+        !matches!(self.stage, Stage::Idle)
     }
 
     pub(crate) const fn is_scanning(&self) -> bool {

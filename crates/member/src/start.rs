@@ -1,16 +1,16 @@
 //! Taking a seat with what the journal recovered.
 
-use council::Recovered;
+use council::{Recovered, SnapshotOffer};
 use journal::Batch;
 
 use crate::convert;
 
-/// What a member that founds an ensemble of one writes before anything else: who votes. The driver appends and
+/// What a member that founds an ensemble writes before anything else: who the members are. The driver appends and
 /// flushes it into a journal that is [`is_unfounded`].
 #[must_use]
-pub fn founding(member: u64) -> Batch {
-    let alone = council::Membership::alone(member);
-    Batch { hard_state: None, membership: Some(convert::membership(&alone)), entries: Vec::new() }
+pub fn founding(voters: Vec<u64>, learners: Vec<u64>) -> Batch {
+    let founders = council::Membership { voters, learners, ..council::Membership::default() };
+    Batch { hard_state: None, membership: Some(convert::membership(&founders)), entries: Vec::new() }
 }
 
 /// Whether the journal belongs to no ensemble yet.
@@ -28,4 +28,6 @@ pub struct Seat {
     pub(crate) log_bytes: u64,
     /// How many commands that was.
     pub(crate) commands: u64,
+    /// The newest snapshot.
+    pub(crate) snapshot: Option<SnapshotOffer>,
 }

@@ -11,8 +11,16 @@ pub struct CoreStatus {
     pub last_zxid: Zxid,
     /// The engine's term.
     pub term: u64,
-    /// Whether this member leads and serves.
+    /// Whether clients are served here: everything acknowledged before the present reign is applied.
     pub serving: bool,
+    /// Whether this member leads and has applied its own first transaction.
+    pub leading: bool,
+    /// Who leads, as far as is known here; 0 for nobody.
+    pub leader: u64,
+    /// How far the other members have come; known to a leader alone.
+    pub progress: Vec<council::Progress>,
+    /// Bytes of clients' commands that are kept until they are applied.
+    pub pending_bytes: usize,
     /// Sessions of the whole ensemble.
     pub sessions: usize,
     /// Sessions held by connections of this member.

@@ -153,12 +153,15 @@ impl CoreLoop {
                 break;
             }
             let began = self.clock.mono_us();
-            {
+            let replaced = {
                 let mut tree = self.links.tree.write();
-                self.core.apply(&mut tree, now.for_core())?;
+                let replaced = self.core.apply(&mut tree, now.for_core())?;
                 self.side_bytes = tree.snapshot_side_bytes();
                 append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
-            }
+                replaced
+            };
+            // Freed without the guard: it may be large.
+            drop(replaced);
             self.metrics.apply_us.record(self.clock.mono_us() - began);
             self.core.advance(now.for_core());
             self.pass_on();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use journal::{AppendError, Batch, Disk, Fault, Journal, KeepPolicy, Progress, SnapshotError, Space};
-use member::{CoreEffect, JournalEvent};
+use member::{CoreEffect, JournalEvent, PieceReader};
 
 use crate::clock::Clock;
 use crate::mailbox::{Doorbell, Mailbox};
@@ -39,6 +39,7 @@ pub(crate) struct JournalSettings {
 /// See the module.
 pub(crate) struct JournalLoop<D: Disk> {
     journal: Journal<D>,
+    pieces: PieceReader<D>,
     settings: JournalSettings,
     mail: Arc<Mailbox<JournalMail>>,
     bell: Arc<Doorbell>,
@@ -68,6 +69,7 @@ impl<D: Disk> JournalLoop<D> {
     ) -> Self {
         Self {
             journal,
+            pieces: PieceReader::default(),
             settings,
             mail,
             bell,
@@ -142,6 +144,14 @@ impl<D: Disk> JournalLoop<D> {
                 if self.snapshot_step(written)? {
                     self.pace(bytes.len() as u64, hurry);
                 }
+                Ok(true)
+            }
+            Some(CoreEffect::SnapshotRead { peer, index, first }) => {
+                let read = self.pieces.read(&mut self.journal, index, first).unwrap_or_else(|error| {
+                    tracing::error!(%error, "a snapshot could not be read for another member");
+                    None
+                });
+                self.answers.put(JournalEvent::SnapshotRead { peer, index, first, read });
                 Ok(true)
             }
             Some(CoreEffect::SnapshotFinish(meta)) => {

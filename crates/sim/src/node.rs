@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use front::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
-use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, Replay, start};
+use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start};
 use tree::Tree;
 
 /// Why a node did not start, or stopped.
@@ -37,6 +37,8 @@ pub struct NodeConfig {
     pub piece_bytes: u64,
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
+    /// Who votes when the ensemble is founded.
+    pub founders: Vec<u64>,
 }
 
 /// A step of the node.
@@ -63,6 +65,7 @@ pub struct Node<D: Disk> {
     core: Core,
     front: Front,
     journal: Journal<D>,
+    pieces: PieceReader<D>,
     keep: KeepPolicy,
     stream: VecDeque<FromCore>,
     to_core: VecDeque<ToCore>,
@@ -76,7 +79,7 @@ pub struct Node<D: Disk> {
 }
 
 impl<D: Disk> Node<D> {
-    /// Opens the journal on this disk, recovers the tree and goes on until the member serves.
+    /// Opens the journal on this disk and recovers the tree. One that is alone goes on until it serves.
     ///
     /// # Errors
     /// The journal refuses, or the disk fails on the way.
@@ -84,7 +87,7 @@ impl<D: Disk> Node<D> {
         let (mut journal, recovered) =
             Journal::open(disk, config.journal.clone()).map_err(NodeError::Open)?;
         if start::is_unfounded(&recovered) {
-            append(&mut journal, &start::founding(config.core.member), true)?;
+            append(&mut journal, &start::founding(config.founders.clone(), Vec::new()), true)?;
             journal.flush().map_err(fault)?;
         }
         let tree = load(&mut journal)?;
@@ -103,6 +106,7 @@ impl<D: Disk> Node<D> {
             core,
             front,
             journal,
+            pieces: PieceReader::default(),
             keep: config.keep,
             stream: VecDeque::new(),
             to_core: VecDeque::new(),
@@ -112,12 +116,38 @@ impl<D: Disk> Node<D> {
             closed: Vec::new(),
             now,
         };
-        while !node.core.is_serving() {
+        while config.founders.len() == 1 && !node.core.is_serving() {
             for step in [Step::Advance, Step::Journal, Step::Apply] {
                 node.step(step)?;
             }
         }
         Ok(node)
+    }
+
+    /// A message of another member.
+    ///
+    /// # Errors
+    /// The core found itself broken: the member is dead.
+    pub fn peer(&mut self, from: u64, message: PeerMessage) -> Result<(), NodeError> {
+        let taken = self.core.peer(from, message, self.now);
+        self.collect();
+        taken.map_err(|fault| NodeError::Fault(fault.0))
+    }
+
+    /// The connection to another member stands, or broke.
+    pub fn link(&mut self, peer: u64, up: bool) {
+        self.core.link(peer, up, self.now);
+        self.collect();
+    }
+
+    /// What is to be sent to other members.
+    pub fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
+        self.core.take_outgoing()
+    }
+
+    fn collect(&mut self) {
+        self.stream.extend(self.core.stream(0).drain(..));
+        self.effects.extend(self.core.take_effects());
     }
 
     /// A client connects.
@@ -162,7 +192,7 @@ impl<D: Disk> Node<D> {
         self.core.tick(self.now, &self.tree);
         let now = self.front_now();
         self.front.tick(now);
-        self.stream.extend(self.core.stream(0).drain(..));
+        self.collect();
     }
 
     /// Takes one step.
@@ -182,12 +212,11 @@ impl<D: Disk> Node<D> {
             Step::Apply => {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let applied = self.core.apply(&mut self.tree, self.now);
-                    applied.map_err(|fault| NodeError::Fault(fault.0))?;
+                    drop(applied.map_err(|fault| NodeError::Fault(fault.0))?);
                 }
             }
         }
-        self.stream.extend(self.core.stream(0).drain(..));
-        self.effects.extend(self.core.take_effects());
+        self.collect();
         Ok(())
     }
 
@@ -286,6 +315,10 @@ impl<D: Disk> Node<D> {
                     self.journal.compact(self.keep).map_err(fault)?;
                 }
                 done.map(|()| Some(JournalEvent::SnapshotSaved { index }))
+            }
+            CoreEffect::SnapshotRead { peer, index, first } => {
+                let read = self.pieces.read(&mut self.journal, index, first).map_err(NodeError::Read)?;
+                Ok(Some(JournalEvent::SnapshotRead { peer, index, first, read }))
             }
             CoreEffect::Persist { .. } => Ok(None),
         };

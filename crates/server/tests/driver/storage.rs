@@ -131,7 +131,7 @@ fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let directory = Directory::new();
     let disk = DirDisk::open(&directory.0.join("data")).unwrap();
     let (mut journal, _) = Journal::open(disk, JournalConfig::default()).unwrap();
-    journal.append(&member::start::founding(1)).unwrap();
+    journal.append(&member::start::founding(vec![1], Vec::new())).unwrap();
     let data = bytes::Bytes::from(many_writes(5_000));
     let entry = |index| Entry { index, term: 1, kind: EntryKind::Normal, data: data.clone() };
     let hard_state = Some(HardState { term: 1, vote: 1, commit: 0 });

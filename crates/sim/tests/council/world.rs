@@ -46,15 +46,15 @@ impl Disk {
     }
 
     fn recovered(&self) -> Recovered {
-        let (snapshot_index, snapshot_term, membership) = match &self.snapshot {
+        let (base_index, base_term, membership) = match &self.snapshot {
             Some((offer, _)) => (offer.index, offer.term, offer.membership.clone()),
             None => (0, 0, self.founding.clone()),
         };
         Recovered {
             hard_state: self.hard_state,
             membership,
-            snapshot_index,
-            snapshot_term,
+            base_index,
+            base_term,
             entries: self.entries.clone(),
         }
     }
@@ -125,7 +125,7 @@ impl World {
         let mut config = Config::new(MemberId(id), id * 1_000_003 + self.starts);
         config.append_bytes_max = 200;
         let state = self.disks[&id].snapshot.as_ref().map(|(_, state)| state.clone()).unwrap_or_default();
-        let applied = (recovered.snapshot_index, recovered.snapshot_term);
+        let applied = (recovered.base_index, recovered.base_term);
         let mut council = Council::new(&config, &recovered, applied.0);
         council.offer_snapshot(self.disks[&id].snapshot.as_ref().map(|(offer, _)| offer.clone()));
         self.members.insert(id, Member { council, persists: VecDeque::new(), state, applied });

@@ -18,6 +18,7 @@ use sim::node::{Node, NodeConfig};
 /// Small files and short times, so that a short run meets their ends.
 fn config() -> NodeConfig {
     NodeConfig {
+        founders: vec![1],
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
         front: FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() },
         journal: JournalConfig {

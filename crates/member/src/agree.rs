@@ -1,0 +1,169 @@
+//! Agreement as the member drives it: its commands go to whoever leads, again to whoever leads next, until they are
+//! applied here; the council's turns are taken.
+
+use council::{Ready, Role};
+use journal::Batch;
+use tree::{Command, Operation};
+
+use crate::batch::BatchReader;
+use crate::core::Core;
+use crate::peer::PeerMessage;
+use crate::{CoreEffect, Now, convert};
+
+/// Turns that may wait for the disk at a time: one being flushed, one behind it. What arrives meanwhile goes together
+/// into the next, so that one flush serves all that waits.
+const PERSISTING_MAX: usize = 2;
+
+impl Core {
+    /// Hands on what waits and takes the council's turns; the effects then hold what to make durable, the outgoing
+    /// messages what to send.
+    pub fn advance(&mut self, now: Now) {
+        self.now = now;
+        self.notice_leader();
+        if self.council.role() == Role::Leader {
+            self.propose_waiting(now.wall_ms);
+        } else {
+            self.forward_waiting();
+        }
+        if let Some(question) = self.barriers.question(now.mono_ms) {
+            self.council.read_barrier(question);
+        }
+        while let Some(ready) = self.council.ready() {
+            self.turn(ready);
+        }
+        self.offer_what_is_wanted();
+        self.post();
+    }
+
+    /// Whoever leads now may not have been given what is under way.
+    fn notice_leader(&mut self) {
+        let standing = (self.council.term(), self.council.leader().map_or(0, |leader| leader.0));
+        if standing == self.standing {
+            return;
+        }
+        self.standing = standing;
+        self.give_again();
+        if self.council.role() != Role::Leader {
+            // Their members give them to the next leader themselves.
+            self.relayed.clear();
+        }
+        if standing.1 != 0 {
+            self.succession.forget();
+            self.heard_leader_ms = self.now.mono_ms;
+        }
+    }
+
+    /// Everything that is under way is to be given to the leader once more.
+    pub(crate) fn give_again(&mut self) {
+        self.pending.again();
+        self.barriers.again();
+        self.progressed_ms = self.now.mono_ms;
+    }
+
+    fn propose_waiting(&mut self, wall_ms: i64) {
+        if self.council.persisting() >= PERSISTING_MAX {
+            return;
+        }
+        while let Some(content) = self.pending.next() {
+            self.relay(&content);
+        }
+        if self.waiting.commands() + self.relayed.commands() == 0 {
+            return;
+        }
+        self.status.commands += (self.waiting.commands() + self.relayed.commands()) as u64;
+        self.status.command_bytes += (self.waiting.bytes() + self.relayed.bytes()) as u64;
+        let mut contents = self.relayed.take(wall_ms);
+        let own = self.waiting.take(wall_ms);
+        if !self.is_alone() {
+            self.keep(&own);
+        }
+        contents.extend(own);
+        self.status.entries += contents.len() as u64;
+        // A refusal (the lead is being handed over, say) loses nothing: the members give what is not applied again.
+        let _ = self.council.propose(contents);
+    }
+
+    fn keep(&mut self, contents: &[bytes::Bytes]) {
+        for content in contents {
+            self.pending.keep(content.clone());
+            // Given with this very proposal.
+            let _ = self.pending.next();
+        }
+    }
+
+    fn forward_waiting(&mut self) {
+        for content in self.waiting.take(0) {
+            self.pending.keep(content);
+        }
+        let leader = self.standing.1;
+        if leader == 0 || leader == self.config.member {
+            return;
+        }
+        while let Some(content) = self.pending.next() {
+            self.outgoing.push((leader, PeerMessage::Forward(content)));
+        }
+    }
+
+    /// Takes in commands of a member's clients, to be proposed with others. What only a leader may command is left
+    /// out: it belonged to a reign that is over.
+    pub(crate) fn relay(&mut self, content: &[u8]) {
+        let Ok(mut reader) = BatchReader::new(content) else { return };
+        while let Ok(Some(command)) = reader.next() {
+            let Ok(decoded) = Command::decode(command) else { return };
+            if is_of_a_client(&decoded) {
+                self.relayed.push(command);
+            }
+        }
+    }
+
+    fn turn(&mut self, ready: Ready) {
+        if let Some(persist) = ready.persist {
+            let batch = Batch {
+                hard_state: persist.hard_state.map(convert::hard_state),
+                membership: None,
+                entries: persist.entries.into_iter().map(convert::entry).collect(),
+            };
+            self.effects.push(CoreEffect::Persist {
+                number: persist.number,
+                batch,
+                reserved: !self.writable,
+            });
+        }
+        if let Some(offer) = ready.snapshot {
+            self.take_over(&offer);
+        }
+        self.committed.extend(ready.committed);
+        for (question, index) in ready.barriers {
+            self.barriers.answered(question, index);
+        }
+        match ready.role {
+            // The reign's first transaction: no zxid of this epoch was ever given out by another.
+            Some(Role::Leader) => self.propose(Operation::RaiseEpoch),
+            Some(_) => {
+                self.status.leading = false;
+                self.round = None;
+            }
+            None => {}
+        }
+    }
+
+    /// Lets go of commands that are applied, and gives those again that seem to be lost.
+    pub(crate) fn settle(&mut self) {
+        let attachments = &self.attachments;
+        if self.pending.settle(|command| attachments.is_settled(command)) || self.pending.is_empty() {
+            self.progressed_ms = self.now.mono_ms;
+        }
+    }
+
+    pub(crate) fn give_again_if_stuck(&mut self) {
+        if !self.pending.is_empty() && self.now.mono_ms >= self.progressed_ms + self.config.resubmit_ms {
+            self.give_again();
+        }
+    }
+}
+
+/// Whether a member's client is behind the command, and not a leader of its own accord.
+fn is_of_a_client(command: &Command<'_>) -> bool {
+    command.origin.is_some()
+        || matches!(command.operation, Operation::CreateSession { .. } | Operation::Attach { .. })
+}

@@ -1,0 +1,292 @@
+//! Members that lag behind the log that is kept are given the newest saved snapshot, piece by piece, as they ask for
+//! it. The engine hears of it when it has arrived and is durable.
+
+use bytes::Bytes;
+use council::{MemberId, Message, SnapshotOffer};
+use front::FromCore;
+use journal::SnapshotMeta;
+use tree::{Loader, Tree};
+
+use crate::core::{Core, Fault};
+use crate::peer::{PeerMessage, SnapshotEnd};
+use crate::pieces::Pieces;
+use crate::{CoreEffect, convert};
+
+/// After how long without a word the other side of a transfer is given up, milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+/// After how long pieces are asked for again, milliseconds.
+const ASK_AGAIN_MS: u64 = 1_000;
+
+/// A snapshot on its way to a member.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    peer: u64,
+    index: u64,
+    heard_ms: u64,
+}
+
+/// A snapshot on its way here.
+pub(crate) struct Receiving {
+    from: u64,
+    offer: SnapshotOffer,
+    /// For the engine, once the snapshot is durable here.
+    message: Message,
+    /// The next piece that is missing.
+    next: u64,
+    asked_ms: u64,
+    stage: Stage,
+}
+
+enum Stage {
+    Loading(Box<Loader>),
+    /// Whole, and on its way to the disk.
+    Saving(Box<Tree>),
+    /// The engine knows, and the tree is to be put in place.
+    Due(Box<Tree>),
+}
+
+impl Receiving {
+    /// Whether the driver is to lend the tree for it.
+    pub(crate) const fn is_due(&self) -> bool {
+        matches!(self.stage, Stage::Due(_))
+    }
+}
+
+impl Core {
+    /// Somebody lags behind the log that is kept, and no snapshot is offered that would do: a new one is taken.
+    pub(crate) fn offer_what_is_wanted(&mut self) {
+        if self.council.wants_snapshot() && !self.snapshotter.is_busy() {
+            self.snapshotter.ask();
+        }
+    }
+
+    /// The engine wants that member to have the snapshot.
+    pub(crate) fn send_offer(&mut self, peer: u64, index: u64, message: Message) {
+        self.sending.retain(|sending| sending.peer != peer);
+        self.sending.push(Sending { peer, index, heard_ms: self.now.mono_ms });
+        self.outgoing.push((peer, PeerMessage::Offer(message)));
+    }
+
+    /// The other side asks for pieces.
+    pub(crate) fn wanted(&mut self, peer: u64, index: u64, first: u64) {
+        let now_ms = self.now.mono_ms;
+        let sending = self.sending.iter_mut().find(|sending| sending.peer == peer && sending.index == index);
+        if let Some(sending) = sending {
+            sending.heard_ms = now_ms;
+            self.effects.push(CoreEffect::SnapshotRead { peer, index, first });
+        }
+    }
+
+    /// The journal has read what was asked for.
+    pub(crate) fn send_pieces(
+        &mut self,
+        peer: u64,
+        index: u64,
+        first: u64,
+        read: Option<Pieces>,
+    ) {
+        match read {
+            Some((pieces, end)) => {
+                self.outgoing.push((peer, PeerMessage::Pieces { index, first, pieces, end }));
+            }
+            None => self.stop_sending(peer),
+        }
+    }
+
+    /// The other side is done with it.
+    pub(crate) fn taken(&mut self, peer: u64, index: u64, whole: bool) {
+        if self.sending.iter().any(|sending| sending.peer == peer && sending.index == index) {
+            self.sending.retain(|sending| sending.peer != peer);
+            self.council.snapshot_sent(MemberId(peer), whole);
+        }
+    }
+
+    pub(crate) fn stop_sending(&mut self, peer: u64) {
+        if self.sending.iter().any(|sending| sending.peer == peer) {
+            self.sending.retain(|sending| sending.peer != peer);
+            self.council.snapshot_sent(MemberId(peer), false);
+        }
+    }
+
+    /// The lowest index that a snapshot on its way to somebody needs the log to begin at.
+    pub(crate) fn pinned_index(&self) -> u64 {
+        self.sending.iter().map(|sending| sending.index).min().unwrap_or(u64::MAX)
+    }
+
+    /// The leader offers its snapshot.
+    pub(crate) fn offered(&mut self, from: u64, message: Message) -> Result<(), Fault> {
+        let Some(offer) = message.snapshot() else { return Ok(()) };
+        let index = offer.index;
+        if index <= self.council.committed() {
+            // The engine says itself how far it is.
+            self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
+            return self.council.step(message).map_err(|broken| Fault(broken.0));
+        }
+        let saving = self.receiving.as_ref().is_some_and(|old| !matches!(old.stage, Stage::Loading(_)));
+        if saving || self.snapshotter.is_busy() {
+            self.outgoing.push((from, PeerMessage::Taken { index, whole: false }));
+            return Ok(());
+        }
+        self.effects.push(CoreEffect::SnapshotBegin);
+        let stage = Stage::Loading(Box::new(Tree::loader()));
+        let asked_ms = self.now.mono_ms;
+        self.receiving = Some(Receiving { from, offer, message, next: 0, asked_ms, stage });
+        self.outgoing.push((from, PeerMessage::Want { index, piece: 0 }));
+        Ok(())
+    }
+
+    /// Pieces have come.
+    pub(crate) fn take_pieces(
+        &mut self,
+        from: u64,
+        index: u64,
+        first: u64,
+        pieces: &[Bytes],
+        end: Option<SnapshotEnd>,
+    ) {
+        let Some(receiving) = &mut self.receiving else { return };
+        let Stage::Loading(loader) = &mut receiving.stage else { return };
+        if (receiving.from, receiving.offer.index) != (from, index) || receiving.next != first {
+            return;
+        }
+        receiving.asked_ms = self.now.mono_ms;
+        for piece in pieces {
+            if loader.chunk(piece).is_err() {
+                return self.give_up_receiving();
+            }
+            receiving.next += 1;
+            self.effects.push(CoreEffect::SnapshotChunk { bytes: piece.to_vec(), hurry: true });
+        }
+        match end {
+            None => {
+                let piece = receiving.next;
+                self.outgoing.push((from, PeerMessage::Want { index, piece }));
+            }
+            Some(end) => self.finish_receiving(end),
+        }
+    }
+
+    fn finish_receiving(&mut self, end: SnapshotEnd) {
+        let Some(mut receiving) = self.receiving.take() else { return };
+        let Stage::Loading(loader) = receiving.stage else { return };
+        match loader.finish() {
+            Ok(tree) if tree.digest() == end.digest => {
+                let SnapshotOffer { index, term, membership } = &receiving.offer;
+                self.effects.push(CoreEffect::SnapshotFinish(SnapshotMeta {
+                    index: *index,
+                    term: *term,
+                    membership: convert::membership(membership),
+                    zxid: end.zxid,
+                    digest: end.digest,
+                    created_ms: end.created_ms,
+                }));
+                receiving.stage = Stage::Saving(Box::new(tree));
+                self.receiving = Some(receiving);
+            }
+            _ => {
+                let index = receiving.offer.index;
+                self.outgoing.push((receiving.from, PeerMessage::Taken { index, whole: false }));
+            }
+        }
+    }
+
+    fn give_up_receiving(&mut self) {
+        if let Some(Receiving { from, offer, .. }) = self.receiving.take() {
+            self.outgoing.push((from, PeerMessage::Taken { index: offer.index, whole: false }));
+        }
+    }
+
+    pub(crate) fn stop_receiving(&mut self, peer: u64) {
+        let loading = |receiving: &Receiving| matches!(receiving.stage, Stage::Loading(_));
+        if self.receiving.as_ref().is_some_and(|receiving| receiving.from == peer && loading(receiving)) {
+            self.receiving = None;
+        }
+    }
+
+    /// A piece is on the disk: of our own snapshot, or of one that is coming in.
+    pub(crate) fn piece_written(&mut self) {
+        if self.snapshotter.is_scanning() {
+            self.snapshotter.written();
+        }
+    }
+
+    /// A snapshot is durable: our own, or one that came in, of which the engine may hear now.
+    pub(crate) fn snapshot_saved(&mut self, index: u64) -> Result<(), Fault> {
+        let incoming = self.receiving.as_ref().is_some_and(|receiving| {
+            receiving.offer.index == index && matches!(receiving.stage, Stage::Saving(_))
+        });
+        if !incoming {
+            self.snapshotter.saved(self.now.mono_ms);
+            self.council.offer_snapshot(self.snapshotter.offer());
+            return Ok(());
+        }
+        let Some(receiving) = &self.receiving else { return Ok(()) };
+        let (from, message) = (receiving.from, receiving.message.clone());
+        self.council.offer_snapshot(Some(receiving.offer.clone()));
+        self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
+        self.council.step(message).map_err(|broken| Fault(broken.0))?;
+        if self.council.committed() > index || self.applied_index >= index {
+            // The engine had come further meanwhile, and does not take it over.
+            self.receiving = None;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn snapshot_failed(&mut self) {
+        if self.receiving.is_some() {
+            self.give_up_receiving();
+        } else {
+            self.snapshotter.failed();
+        }
+    }
+
+    /// The engine stands behind the snapshot: its tree is put in place at the next chance.
+    pub(crate) fn take_over(&mut self, offer: &SnapshotOffer) {
+        let Some(receiving) = &mut self.receiving else {
+            panic!("the engine took over a snapshot that never came");
+        };
+        assert_eq!(receiving.offer, *offer, "the engine took over another snapshot than came");
+        receiving.stage = match std::mem::replace(&mut receiving.stage, Stage::Loading(Box::new(Tree::loader()))) {
+            Stage::Saving(tree) => Stage::Due(tree),
+            _ => panic!("the engine took over a snapshot that is not durable"),
+        };
+        self.committed.clear();
+        self.entry_offset = 0;
+    }
+
+    /// Puts the tree that came in the place of the old one, which the caller is given to drop at leisure. Clients have
+    /// to come again: what they missed is not in any stream.
+    pub(crate) fn replace(&mut self, tree: &mut Tree) -> Option<Tree> {
+        let receiving = self.receiving.take_if(|receiving| receiving.is_due())?;
+        let Stage::Due(new) = receiving.stage else { return None };
+        let old = std::mem::replace(tree, *new);
+        let SnapshotOffer { index, term, membership } = receiving.offer;
+        (self.applied_index, self.applied_term) = (index, term);
+        self.membership = membership;
+        self.council.applied(index);
+        self.status.serving = false;
+        self.attachments.clear();
+        self.expiry.clear();
+        let zxid = tree.last_zxid();
+        self.tell_shards(|| FromCore::TreeReplaced { zxid });
+        for known in tree.sessions() {
+            let timeout_ms = u64::try_from(known.timeout_ms).unwrap_or(0);
+            self.expiry.track(known.id, known.generation, timeout_ms, self.now.mono_ms);
+        }
+        Some(old)
+    }
+
+    /// Asks again for what does not come, and gives up on who has fallen silent.
+    pub(crate) fn catch_up_tick(&mut self) {
+        let now_ms = self.now.mono_ms;
+        let silent = |sending: &&Sending| now_ms > sending.heard_ms + PATIENCE_MS;
+        let silent: Vec<_> = self.sending.iter().filter(silent).map(|sending| sending.peer).collect();
+        silent.into_iter().for_each(|peer| self.stop_sending(peer));
+        let Some(receiving) = &mut self.receiving else { return };
+        if matches!(receiving.stage, Stage::Loading(_)) && now_ms >= receiving.asked_ms + ASK_AGAIN_MS {
+            receiving.asked_ms = now_ms;
+            let want = PeerMessage::Want { index: receiving.offer.index, piece: receiving.next };
+            self.outgoing.push((receiving.from, want));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Reading a saved snapshot for members that ask for it, a few pieces at a time. The driver of the journal owns one.
+
+use bytes::Bytes;
+use journal::{Disk, Journal, ReadError, SnapshotMeta, SnapshotReader};
+
+use crate::peer::SnapshotEnd;
+
+/// Pieces that are read at once.
+const AT_ONCE: usize = 4;
+
+/// Pieces, and behind the last one what the snapshot says of itself.
+pub type Pieces = (Vec<Bytes>, Option<SnapshotEnd>);
+
+/// See the module. Whoever asks for pieces in order is read to without going back.
+pub struct PieceReader<D: Disk> {
+    open: Option<(u64, SnapshotReader<D::File>)>,
+}
+
+impl<D: Disk> Default for PieceReader<D> {
+    fn default() -> Self {
+        Self { open: None }
+    }
+}
+
+impl<D: Disk> PieceReader<D> {
+    /// Pieces of the newest snapshot from number `first` on; nothing when it is not the one of `index`.
+    ///
+    /// # Errors
+    /// The snapshot cannot be read.
+    pub fn read(
+        &mut self,
+        journal: &mut Journal<D>,
+        index: u64,
+        first: u64,
+    ) -> Result<Option<Pieces>, ReadError> {
+        let fits = |(next, reader): &(u64, SnapshotReader<D::File>)| {
+            *next == first && reader.meta().index == index
+        };
+        let (mut next, mut reader) = match self.open.take().filter(fits) {
+            Some(open) => open,
+            None => match journal.open_snapshot()?.filter(|reader| reader.meta().index == index) {
+                Some(reader) => (0, reader),
+                None => return Ok(None),
+            },
+        };
+        while next < first {
+            journal.read_snapshot(&mut reader)?;
+            next += 1;
+        }
+        let mut pieces = Vec::with_capacity(AT_ONCE);
+        while pieces.len() < AT_ONCE {
+            let Some(piece) = journal.read_snapshot(&mut reader)? else {
+                let SnapshotMeta { zxid, digest, created_ms, .. } = *reader.meta();
+                return Ok(Some((pieces, Some(SnapshotEnd { zxid, digest, created_ms }))));
+            };
+            pieces.push(Bytes::from(piece));
+            next += 1;
+        }
+        self.open = Some((next, reader));
+        Ok(Some((pieces, None)))
+    }
+}

@@ -1,0 +1,146 @@
+//! Time passing: whether anybody leads, whose silence is a suspicion, and asking everybody before it is a verdict.
+
+use council::Role;
+use front::FromCore;
+use jute::SessionId;
+use tree::{Operation, Tree};
+
+use crate::Now;
+use crate::core::Core;
+use crate::peer::PeerMessage;
+use crate::round::{Asker, Round};
+
+impl Core {
+    /// Time has passed. Call it at least as often as [`Core::next_deadline_ms`] says.
+    pub fn tick(&mut self, now: Now, tree: &Tree) {
+        self.now = now;
+        let elapsed = now.mono_ms.saturating_sub(self.ticked_ms);
+        if elapsed > self.config.stall_ms + self.tick_interval_ms() {
+            // We stood still (a stopped process, a starved machine): that time counts against no client.
+            self.expiry.forgive(elapsed);
+            self.status.forgiven_ms += elapsed;
+            self.round = None;
+        }
+        if elapsed >= self.tick_interval_ms() || self.is_alone() {
+            self.ticked_ms = now.mono_ms;
+            self.council.tick();
+        }
+        if self.succession.campaigns(self.config.member, now.mono_ms) && self.council.leader().is_none() {
+            self.council.campaign();
+        }
+        self.keep_lease();
+        self.give_again_if_stuck();
+        self.catch_up_tick();
+        if !self.status.leading {
+            return;
+        }
+        match &self.round {
+            None if self.expiry.is_due(now.mono_ms) => self.begin_round(Asker::Us),
+            Some(round) if round.asker == Asker::Us => self.ask_again(),
+            _ => {}
+        }
+        self.conclude_round();
+        if let Some(limit) = self.reaper.due(now.mono_ms) {
+            for path in tree.reapable(now.wall_ms, self.config.never_used_ms, limit) {
+                self.propose(Operation::Reap { path: &path, never_used_ms: self.config.never_used_ms });
+            }
+        }
+    }
+
+    /// A member that has not heard of a leader for long must not go on answering from an ever older tree.
+    fn keep_lease(&mut self) {
+        if self.council.role() == Role::Leader {
+            self.heard_leader_ms = self.now.mono_ms;
+        }
+        if self.status.serving && self.now.mono_ms > self.heard_leader_ms + self.config.lease_ms {
+            self.stop_serving();
+        }
+    }
+
+    pub(crate) fn stop_serving(&mut self) {
+        if std::mem::take(&mut self.status.serving) {
+            self.tell_shards(|| FromCore::Serving(false));
+        }
+    }
+
+    fn begin_round(&mut self, asker: Asker) {
+        self.rounds += 1;
+        let (number, began_ms) = (self.rounds, self.now.mono_ms);
+        let peers = if asker == Asker::Us { self.peers() } else { Vec::new() };
+        self.outgoing.extend(peers.iter().map(|peer| (*peer, PeerMessage::TouchAsk { round: number })));
+        self.round = Some(Round::new(number, began_ms, asker, self.config.shards, peers));
+        self.tell_shards(|| FromCore::TouchRound { round: number });
+    }
+
+    fn ask_again(&mut self) {
+        let Some(round) = &self.round else { return };
+        let ask = |peer: &u64| (*peer, PeerMessage::TouchAsk { round: round.number });
+        self.outgoing.extend(round.silent_peers().iter().map(ask));
+    }
+
+    /// The leader asks whom this member's shards have heard of.
+    pub(crate) fn touch_asked(&mut self, leader: u64, round: u64) {
+        let asker = Asker::Leader { id: leader, round };
+        // Asked again for what is being found out already.
+        if self.round.as_ref().is_none_or(|round| round.asker != asker) {
+            self.begin_round(asker);
+        }
+    }
+
+    /// A shard's answer.
+    pub(crate) fn touched(&mut self, shard: u16, number: u64, sessions: &[(SessionId, u64)]) {
+        for (session, heard_ms) in sessions {
+            self.expiry.touch(*session, *heard_ms);
+            self.attachments.heard(*session, *heard_ms);
+        }
+        if let Some(round) = &mut self.round {
+            round.shard(shard, number);
+        }
+        self.conclude_round();
+    }
+
+    /// A member's answer.
+    pub(crate) fn peer_touched(&mut self, peer: u64, number: u64, ages: &[(SessionId, u64)]) {
+        for (session, age_ms) in ages {
+            // The way the answer took counts for the client.
+            self.expiry.touch(*session, self.now.mono_ms.saturating_sub(*age_ms));
+        }
+        let votes = self.membership.voters.contains(&peer);
+        if let Some(round) = &mut self.round
+            && round.asker == Asker::Us
+        {
+            round.peer(peer, number, votes);
+        }
+        self.conclude_round();
+    }
+
+    fn conclude_round(&mut self) {
+        let Some(round) = &self.round else { return };
+        let (majority, alive_ms) = (self.membership.majority(), self.config.lease_ms);
+        let is_alive = |peer| {
+            let heard = self.heard_peers.iter().find(|(other, _)| *other == peer);
+            heard.is_some_and(|(_, heard_ms)| self.now.mono_ms <= heard_ms + alive_ms)
+        };
+        let majority = if round.asker == Asker::Us { majority } else { 0 };
+        if !round.is_complete(majority, is_alive) {
+            return;
+        }
+        let (asker, began_ms) = (round.asker, round.began_ms);
+        self.round = None;
+        match asker {
+            Asker::Us => self.condemn(began_ms),
+            Asker::Leader { id, round } => {
+                let ages = self.attachments.ages(self.now.mono_ms);
+                self.outgoing.push((id, PeerMessage::Touched { round, ages }));
+            }
+        }
+    }
+
+    /// Everybody has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not among
+    /// the answers has been silent for its whole timeout.
+    fn condemn(&mut self, began_ms: u64) {
+        for (session, generation) in self.expiry.condemn(began_ms) {
+            self.propose(Operation::Expire { session, generation });
+        }
+    }
+}
