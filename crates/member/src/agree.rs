@@ -5,7 +5,7 @@ use council::{Ready, Role};
 use journal::Batch;
 use tree::{Command, Operation};
 
-use crate::batch::BatchReader;
+use crate::batch::{BatchReader, BatchWriter};
 use crate::core::Core;
 use crate::peer::PeerMessage;
 use crate::{CoreEffect, Now, convert};
@@ -137,14 +137,23 @@ impl Core {
             self.barriers.answered(question, index);
         }
         match ready.role {
-            // The reign's first transaction: no zxid of this epoch was ever given out by another.
-            Some(Role::Leader) => self.propose(Operation::RaiseEpoch),
+            Some(Role::Leader) => self.raise_epoch(),
             Some(_) => {
                 self.status.leading = false;
                 self.round = None;
             }
             None => {}
         }
+    }
+
+    /// The reign's first transaction: no zxid of this epoch was ever given out by another.
+    fn raise_epoch(&mut self) {
+        let mut command = Vec::new();
+        Command::internal(Operation::RaiseEpoch).encode(&mut command);
+        let mut first = BatchWriter::new(self.config.entry_bytes_max);
+        first.push(&command);
+        let proposed = self.council.propose(first.take(self.now.wall_ms));
+        assert!(proposed.is_ok(), "a new leader has nothing under way that could stand against its first proposal");
     }
 
     /// Lets go of commands that are applied, and gives those again that seem to be lost.

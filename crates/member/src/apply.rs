@@ -8,7 +8,7 @@ use std::sync::Arc;
 use council::{Entry, EntryKind, Role};
 use front::{ConnectRefusal, FromCore};
 use jute::{SessionId, Zxid};
-use tree::{Change, Command, Operation, Origin, Outcome, SnapshotProgress, Stamp, Tree};
+use tree::{Change, Command, DropReason, Operation, Origin, Outcome, SnapshotProgress, Stamp, Tree};
 
 use crate::attachment::FIRST_GENERATION;
 use crate::commands::Commands;
@@ -31,6 +31,7 @@ impl Core {
         let replaced = self.replace(tree);
         self.apply_some(tree, now)?;
         self.settle();
+        self.start_serving();
         self.free_waiters(tree);
         self.status.last_zxid = tree.last_zxid();
         let may_begin = self.status.serving && self.entry_offset == 0 && self.receiving.is_none();
@@ -111,16 +112,23 @@ impl Core {
     fn answer(&mut self, tree: &Tree, origin: Origin, outcome: Outcome) {
         let Origin { session, generation, sequence } = origin;
         let closed = outcome == Outcome::SessionClosed;
-        self.status.dropped += u64::from(matches!(outcome, Outcome::Dropped(_)));
+        if let Outcome::Dropped(reason) = outcome {
+            self.status.dropped += 1;
+            match reason {
+                // Its first coming was answered.
+                DropReason::Duplicate => return,
+                // What should have come before it was lost on the way to the leader.
+                DropReason::Gap => return self.give_again(),
+                DropReason::UnknownSession | DropReason::OldGeneration => {}
+            }
+        }
         if let Some(held) = self.attachments.held(session)
             && held.generation == generation
         {
             held.applied = sequence;
             let stream = &mut self.streams[usize::from(held.shard)];
             stream.push(FromCore::Outcome { conn: held.conn, sequence, zxid: tree.last_zxid(), outcome });
-            while let Some(read) = held.ready_read() {
-                stream.push(read.evaluate(session, tree));
-            }
+            self.answer_reads(session, tree);
         }
         if closed {
             self.end_session(session, tree.last_zxid());
@@ -187,20 +195,14 @@ impl Core {
         self.tell_shards(|| FromCore::SessionClosed { session, zxid });
     }
 
-    /// A leader's first transaction is applied, and with it everything that was ever acknowledged before. If it leads
-    /// still, clients can be served; and if it is this member, each session gets its full timeout from now.
+    /// This leader's first transaction is applied. Each session gets its full timeout from now.
     fn begin_reign(&mut self, tree: &Tree, now: Now) {
-        if self.applying_term != self.council.term() || self.council.leader().is_none() {
+        if self.council.role() != Role::Leader || self.applying_term != self.council.term() {
             return;
         }
-        if !std::mem::replace(&mut self.status.serving, true) {
-            self.tell_shards(|| FromCore::Serving(true));
-        }
-        if self.council.role() == Role::Leader {
-            self.status.leading = true;
-            for known in tree.sessions() {
-                self.expiry.track(known.id, known.generation, timeout(known.timeout_ms), now.mono_ms);
-            }
+        self.status.leading = true;
+        for known in tree.sessions() {
+            self.expiry.track(known.id, known.generation, timeout(known.timeout_ms), now.mono_ms);
         }
     }
 

@@ -47,17 +47,44 @@ pub(crate) struct Attachment {
     pub(crate) reads: VecDeque<WaitingRead>,
     /// Of the reads that wait for barriers, how many have theirs, from the front on.
     pub(crate) freed: usize,
+    /// Reads behind barriers that came on this connection, and those of them that were answered.
+    barriers: (u64, u64),
+    /// Commands that came behind such a read, each with how many of those must be answered first: a write's zxid must
+    /// not lie below what a read before it has shown.
+    behind: VecDeque<(u64, Vec<u8>)>,
     /// When its client was last heard of.
     pub(crate) heard_ms: u64,
 }
 
 impl Attachment {
+    /// A read that has to wait.
+    pub(crate) fn wait(&mut self, read: WaitingRead) {
+        self.barriers.0 += u64::from(read.behind_barrier);
+        self.reads.push_back(read);
+    }
+
+    /// Keeps a command until the reads behind barriers before it are answered; false if there are none.
+    pub(crate) fn hold(&mut self, command: &[u8]) -> bool {
+        let waits = self.barriers.1 < self.barriers.0;
+        if waits {
+            self.behind.push_back((self.barriers.0, command.to_vec()));
+        }
+        waits
+    }
+
+    /// The next command that need not be held any more.
+    pub(crate) fn released(&mut self) -> Option<Vec<u8>> {
+        let answered = self.barriers.1;
+        self.behind.pop_front_if(|(needed, _)| *needed <= answered).map(|(_, command)| command)
+    }
+
     /// The next read that need not wait any more.
     pub(crate) fn ready_read(&mut self) -> Option<WaitingRead> {
         let (applied, freed) = (self.applied, self.freed);
         let ready = |read: &mut WaitingRead| read.after <= applied && (!read.behind_barrier || freed > 0);
         let read = self.reads.pop_front_if(ready)?;
         self.freed -= usize::from(read.behind_barrier);
+        self.barriers.1 += u64::from(read.behind_barrier);
         Some(read)
     }
 }
@@ -87,17 +114,18 @@ impl Attachments {
     }
 
     /// A connection asked for the session, which in the tree has the generation `applied`, if it is there. Gives the
-    /// generation that the connection will have.
+    /// generation that the connection will have, `next` to the one before.
     pub(crate) fn arrive(
         &mut self,
         session: SessionId,
         shard: u16,
         conn: ConnId,
         applied: Option<u32>,
+        next: impl FnOnce(u32) -> u32,
     ) -> u32 {
         let arrivals = self.arrivals.entry(session).or_default();
         let before = arrivals.last().map(|last| last.generation).or(applied);
-        let generation = before.map_or(FIRST_GENERATION, |before| before + 1);
+        let generation = before.map_or(FIRST_GENERATION, next);
         arrivals.push(Arrival { shard, conn, generation });
         generation
     }
@@ -111,9 +139,17 @@ impl Attachments {
     ) -> Option<(u16, ConnId)> {
         self.held.remove(&session);
         let Arrival { shard, conn, .. } = self.leave(session, generation)?;
-        let reads = VecDeque::new();
-        let attachment =
-            Attachment { shard, conn, generation, applied: 0, reads, freed: 0, heard_ms: now_ms };
+        let attachment = Attachment {
+            shard,
+            conn,
+            generation,
+            applied: 0,
+            reads: VecDeque::new(),
+            freed: 0,
+            barriers: (0, 0),
+            behind: VecDeque::new(),
+            heard_ms: now_ms,
+        };
         self.held.insert(session, attachment);
         Some((shard, conn))
     }

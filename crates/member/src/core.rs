@@ -144,7 +144,12 @@ impl Core {
     /// One message of a shard. Messages of one shard come in the order in which it sent them.
     pub fn receive(&mut self, shard: u16, message: ToCore, tree: &Tree) {
         match message {
-            ToCore::Command { command, .. } => self.command(&command),
+            ToCore::Command { conn, session, command, .. } => {
+                let held = self.attachments.held(session).filter(|held| held.conn == conn);
+                if !held.is_some_and(|held| held.hold(&command)) {
+                    self.command(&command);
+                }
+            }
             ToCore::Read { conn, session, after, xid, opcode, body, identities, policy } => {
                 let behind_barrier = opcode == jute::OpCode::Sync && !self.is_alone();
                 let read =
@@ -191,7 +196,7 @@ impl Core {
             let (shard, done) = (held.shard, read.evaluate(session, tree));
             return self.tell(shard, done);
         }
-        held.reads.push_back(read);
+        held.wait(read);
     }
 
     /// A client wants a session. `asks` says whether one that is not known here may still be asked for at the leader:
@@ -214,7 +219,7 @@ impl Core {
     fn create_session(&mut self, shard: u16, conn: ConnId, timeout_ms: i32, tree: &Tree) {
         let session = self.identities.session(|id| tree.session(id).is_none());
         let password = self.identities.password();
-        self.attachments.arrive(session, shard, conn, None);
+        self.attachments.arrive(session, shard, conn, None, |before| before + 1);
         self.propose(Operation::CreateSession { session, timeout_ms, password });
     }
 
@@ -229,7 +234,9 @@ impl Core {
     ) {
         match tree.session(session) {
             Some(known) if same_password(&known.password, password) => {
-                let generation = self.attachments.arrive(session, shard, conn, Some(known.generation));
+                let (alone, member) = (self.is_alone(), self.config.member);
+                let next = |before| if alone { before + 1 } else { next_generation(before, member) };
+                let generation = self.attachments.arrive(session, shard, conn, Some(known.generation), next);
                 self.propose(Operation::Attach { session, generation, timeout_ms });
             }
             // A wrong password must not disturb the real owner: nothing of the session is touched.
@@ -265,6 +272,8 @@ impl Core {
         while let Some(read) = held.ready_read() {
             stream.push(read.evaluate(session, tree));
         }
+        let released: Vec<_> = core::iter::from_fn(|| held.released()).collect();
+        released.iter().for_each(|command| self.command(command));
     }
 
     /// An answer of the journal.
@@ -370,6 +379,7 @@ impl Core {
             sessions: self.expiry.len(),
             attached: self.attachments.len(),
             applied_index: self.applied_index,
+            between_entries: self.entry_offset == 0,
             waiting: self.waiting.commands(),
             snapshotting: self.snapshotter.is_scanning(),
             last_snapshot: self.snapshotter.last(),
@@ -415,5 +425,35 @@ impl Core {
 
     pub(crate) fn tell_all(&mut self, changes: &std::sync::Arc<[Change]>) {
         self.tell_shards(|| FromCore::Changes(std::sync::Arc::clone(changes)));
+    }
+}
+
+/// Members among which generations are told apart.
+const GENERATION_STRIDE: u32 = 256;
+
+/// The next generation that this member may give. Two members may take up the same session at the same time: each
+/// gives numbers of its own, so that neither takes the other's attach for its own.
+fn next_generation(before: u32, member: u64) -> u32 {
+    let own = (member % u64::from(GENERATION_STRIDE)) as u32;
+    let next = before + 1;
+    let round = next / GENERATION_STRIDE * GENERATION_STRIDE;
+    if round + own >= next { round + own } else { round + GENERATION_STRIDE + own }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_rise_and_belong_to_one_member() {
+        for member in [1, 2, 255, 256, 1000] {
+            let mut generation = 1;
+            for _ in 0..1000 {
+                let next = next_generation(generation, member);
+                assert!(next > generation && next - generation <= GENERATION_STRIDE);
+                assert_eq!(u64::from(next) % 256, member % 256);
+                generation = next;
+            }
+        }
     }
 }

@@ -29,6 +29,7 @@ impl Core {
             self.council.campaign();
         }
         self.keep_lease();
+        self.start_serving();
         self.give_again_if_stuck();
         self.catch_up_tick();
         if !self.status.leading {
@@ -54,6 +55,19 @@ impl Core {
         }
         if self.status.serving && self.now.mono_ms > self.heard_leader_ms + self.config.lease_ms {
             self.stop_serving();
+        }
+    }
+
+    /// With an entry of the present reign applied, everything that was acknowledged before it is; a leader has to wait
+    /// for its own first transaction.
+    pub(crate) fn start_serving(&mut self) {
+        let caught_up = match self.council.role() {
+            Role::Leader => self.status.leading,
+            _ => self.council.leader().is_some() && self.applied_term == self.council.term(),
+        };
+        let heard = self.now.mono_ms <= self.heard_leader_ms + self.config.lease_ms;
+        if caught_up && heard && !std::mem::replace(&mut self.status.serving, true) {
+            self.tell_shards(|| FromCore::Serving(true));
         }
     }
 

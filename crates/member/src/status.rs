@@ -27,6 +27,8 @@ pub struct CoreStatus {
     pub attached: usize,
     /// The index of the last entry applied.
     pub applied_index: u64,
+    /// Whether that entry is the last of which anything is applied: the next has not been begun.
+    pub between_entries: bool,
     /// Commands that wait to be proposed.
     pub waiting: usize,
     /// Entries proposed since the start.
