@@ -217,6 +217,18 @@ impl Council {
         self.node.report_snapshot(peer.0, status);
     }
 
+    /// Takes over the state that a message offered, whoever leads by now: it was committed. Its content must be at
+    /// hand; the next [`Ready::snapshot`] says when it counts. False when this member needs it no more.
+    pub fn install(&mut self, mut message: Message) -> bool {
+        let raft = &mut self.node.raft;
+        if raft.state != StateRole::Follower {
+            raft.become_follower(raft.term, INVALID_ID);
+        }
+        let installed = raft.restore(message.0.take_snapshot());
+        self.hold_timeout();
+        installed
+    }
+
     /// The state that members may be given who lag behind what is kept here.
     pub fn offer_snapshot(&mut self, offer: Option<SnapshotOffer>) {
         self.node.mut_store().offer(offer);

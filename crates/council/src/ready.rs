@@ -33,7 +33,7 @@ pub struct Ready {
     pub committed: Vec<Entry>,
     /// The member's new part, when it changed.
     pub role: Option<Role>,
-    /// State that replaces everything before its index: it is durable already, the member takes it over.
+    /// State that replaces everything before its index: to be made durable before `persist`, and put in place.
     pub snapshot: Option<SnapshotOffer>,
     /// Read barriers that hold: each by its number, with the index that must be applied first.
     pub barriers: Vec<(u64, u64)>,

@@ -117,6 +117,9 @@ impl Core {
     }
 
     fn turn(&mut self, ready: Ready) {
+        if let Some(offer) = ready.snapshot {
+            self.take_over(offer);
+        }
         if let Some(persist) = ready.persist {
             let batch = Batch {
                 hard_state: persist.hard_state.map(convert::hard_state),
@@ -128,9 +131,6 @@ impl Core {
                 batch,
                 reserved: !self.writable,
             });
-        }
-        if let Some(offer) = ready.snapshot {
-            self.take_over(&offer);
         }
         self.committed.extend(ready.committed);
         for (question, index) in ready.barriers {

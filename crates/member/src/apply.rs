@@ -34,8 +34,7 @@ impl Core {
         self.start_serving();
         self.free_waiters(tree);
         self.status.last_zxid = tree.last_zxid();
-        let may_begin = self.status.serving && self.entry_offset == 0 && self.receiving.is_none();
-        if self.snapshotter.is_due() && may_begin {
+        if self.snapshotter.is_due() && self.may_snapshot() {
             self.snapshotter.begin(self.snapshot_meta(tree.last_zxid().0, now), now.mono_ms);
             tree.snapshot_begin();
             self.effects.push(CoreEffect::SnapshotBegin);
@@ -201,9 +200,7 @@ impl Core {
             return;
         }
         self.status.leading = true;
-        for known in tree.sessions() {
-            self.expiry.track(known.id, known.generation, timeout(known.timeout_ms), now.mono_ms);
-        }
+        self.expiry.track_all(tree, now.mono_ms);
     }
 
     /// Takes the next piece of the snapshot out of the tree.
@@ -218,7 +215,7 @@ impl Core {
         if let SnapshotProgress::Done { digest } = progress
             && let Some(meta) = self.snapshotter.finish(digest)
         {
-            self.effects.push(CoreEffect::SnapshotFinish(meta));
+            self.effects.push(CoreEffect::SnapshotFinish { meta, replaces: false });
         }
     }
 }

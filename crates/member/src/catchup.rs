@@ -39,9 +39,9 @@ pub(crate) struct Receiving {
 
 enum Stage {
     Loading(Box<Loader>),
-    /// Whole, and on its way to the disk.
-    Saving(Box<Tree>),
-    /// The engine knows, and the tree is to be put in place.
+    /// Whole: the engine is to take it over.
+    Whole(Box<Tree>, SnapshotEnd),
+    /// On its way to the disk, and the tree is to be put in place.
     Due(Box<Tree>),
 }
 
@@ -49,6 +49,10 @@ impl Receiving {
     /// Whether the driver is to lend the tree for it.
     pub(crate) const fn is_due(&self) -> bool {
         matches!(self.stage, Stage::Due(_))
+    }
+
+    const fn is_loading(&self) -> bool {
+        matches!(self.stage, Stage::Loading(_))
     }
 }
 
@@ -122,8 +126,8 @@ impl Core {
             self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
             return self.council.step(message).map_err(|broken| Fault(broken.0));
         }
-        let saving = self.receiving.as_ref().is_some_and(|old| !matches!(old.stage, Stage::Loading(_)));
-        if saving || self.snapshotter.is_busy() {
+        let finishing = self.saving.is_some() || self.receiving.as_ref().is_some_and(|old| !old.is_loading());
+        if finishing || self.snapshotter.is_busy() || !offer.membership.contains(self.config.member) {
             self.outgoing.push((from, PeerMessage::Taken { index, whole: false }));
             return Ok(());
         }
@@ -169,25 +173,20 @@ impl Core {
     fn finish_receiving(&mut self, end: SnapshotEnd) {
         let Some(mut receiving) = self.receiving.take() else { return };
         let Stage::Loading(loader) = receiving.stage else { return };
-        match loader.finish() {
+        let (from, index, message) = (receiving.from, receiving.offer.index, receiving.message.clone());
+        let whole = match loader.finish() {
             Ok(tree) if tree.digest() == end.digest => {
-                let SnapshotOffer { index, term, membership } = &receiving.offer;
-                self.effects.push(CoreEffect::SnapshotFinish(SnapshotMeta {
-                    index: *index,
-                    term: *term,
-                    membership: convert::membership(membership),
-                    zxid: end.zxid,
-                    digest: end.digest,
-                    created_ms: end.created_ms,
-                }));
-                receiving.stage = Stage::Saving(Box::new(tree));
-                self.receiving = Some(receiving);
+                if self.council.install(message) {
+                    receiving.stage = Stage::Whole(Box::new(tree), end);
+                    self.receiving = Some(receiving);
+                    return;
+                }
+                // The log has come as far by itself meanwhile.
+                true
             }
-            _ => {
-                let index = receiving.offer.index;
-                self.outgoing.push((receiving.from, PeerMessage::Taken { index, whole: false }));
-            }
-        }
+            _ => false,
+        };
+        self.outgoing.push((from, PeerMessage::Taken { index, whole }));
     }
 
     fn give_up_receiving(&mut self) {
@@ -197,10 +196,7 @@ impl Core {
     }
 
     pub(crate) fn stop_receiving(&mut self, peer: u64) {
-        let loading = |receiving: &Receiving| matches!(receiving.stage, Stage::Loading(_));
-        if self.receiving.as_ref().is_some_and(|receiving| receiving.from == peer && loading(receiving)) {
-            self.receiving = None;
-        }
+        self.receiving.take_if(|receiving| receiving.from == peer && receiving.is_loading());
     }
 
     /// A piece is on the disk: of our own snapshot, or of one that is coming in.
@@ -210,46 +206,54 @@ impl Core {
         }
     }
 
-    /// A snapshot is durable: our own, or one that came in, of which the engine may hear now.
-    pub(crate) fn snapshot_saved(&mut self, index: u64) -> Result<(), Fault> {
-        let incoming = self.receiving.as_ref().is_some_and(|receiving| {
-            receiving.offer.index == index && matches!(receiving.stage, Stage::Saving(_))
-        });
-        if !incoming {
-            self.snapshotter.saved(self.now.mono_ms);
-            self.council.offer_snapshot(self.snapshotter.offer());
-            return Ok(());
+    /// A snapshot is durable: our own, or one that came in.
+    pub(crate) fn snapshot_saved(&mut self, index: u64) {
+        match self.saving.take_if(|(_, offer)| offer.index == index) {
+            Some((from, offer)) => {
+                self.council.offer_snapshot(Some(offer));
+                self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
+            }
+            None => {
+                self.snapshotter.saved(self.now.mono_ms);
+                self.council.offer_snapshot(self.snapshotter.offer());
+            }
         }
-        let Some(receiving) = &self.receiving else { return Ok(()) };
-        let (from, message) = (receiving.from, receiving.message.clone());
-        self.council.offer_snapshot(Some(receiving.offer.clone()));
-        self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
-        self.council.step(message).map_err(|broken| Fault(broken.0))?;
-        if self.council.committed() > index || self.applied_index >= index {
-            // The engine had come further meanwhile, and does not take it over.
-            self.receiving = None;
+    }
+
+    pub(crate) fn snapshot_failed(&mut self, reason: &str) -> Result<(), Fault> {
+        if self.saving.is_some() {
+            // The engine stands behind it already.
+            return Err(Fault(format!("the snapshot of another member could not be kept: {reason}")));
+        }
+        match self.receiving {
+            Some(_) => self.give_up_receiving(),
+            None => self.snapshotter.failed(),
         }
         Ok(())
     }
 
-    pub(crate) fn snapshot_failed(&mut self) {
-        if self.receiving.is_some() {
-            self.give_up_receiving();
-        } else {
-            self.snapshotter.failed();
-        }
-    }
-
-    /// The engine stands behind the snapshot: its tree is put in place at the next chance.
-    pub(crate) fn take_over(&mut self, offer: &SnapshotOffer) {
+    /// The engine stands behind the snapshot: it becomes durable before anything that follows it, and its tree is put
+    /// in place at the next chance.
+    pub(crate) fn take_over(&mut self, offer: SnapshotOffer) {
         let Some(receiving) = &mut self.receiving else {
             panic!("the engine took over a snapshot that never came");
         };
-        assert_eq!(receiving.offer, *offer, "the engine took over another snapshot than came");
-        receiving.stage = match std::mem::replace(&mut receiving.stage, Stage::Loading(Box::new(Tree::loader()))) {
-            Stage::Saving(tree) => Stage::Due(tree),
-            _ => panic!("the engine took over a snapshot that is not durable"),
+        assert_eq!(receiving.offer, offer, "the engine took over another snapshot than came");
+        let stage = std::mem::replace(&mut receiving.stage, Stage::Loading(Box::new(Tree::loader())));
+        let Stage::Whole(tree, end) = stage else {
+            panic!("the engine took over a snapshot that is not whole");
         };
+        receiving.stage = Stage::Due(tree);
+        let meta = SnapshotMeta {
+            index: offer.index,
+            term: offer.term,
+            membership: convert::membership(&offer.membership),
+            zxid: end.zxid,
+            digest: end.digest,
+            created_ms: end.created_ms,
+        };
+        self.effects.push(CoreEffect::SnapshotFinish { meta, replaces: true });
+        self.saving = Some((receiving.from, offer));
         self.committed.clear();
         self.entry_offset = 0;
     }
@@ -266,13 +270,9 @@ impl Core {
         self.council.applied(index);
         self.status.serving = false;
         self.attachments.clear();
-        self.expiry.clear();
+        self.expiry.track_all(tree, self.now.mono_ms);
         let zxid = tree.last_zxid();
         self.tell_shards(|| FromCore::TreeReplaced { zxid });
-        for known in tree.sessions() {
-            let timeout_ms = u64::try_from(known.timeout_ms).unwrap_or(0);
-            self.expiry.track(known.id, known.generation, timeout_ms, self.now.mono_ms);
-        }
         Some(old)
     }
 
@@ -283,7 +283,7 @@ impl Core {
         let silent: Vec<_> = self.sending.iter().filter(silent).map(|sending| sending.peer).collect();
         silent.into_iter().for_each(|peer| self.stop_sending(peer));
         let Some(receiving) = &mut self.receiving else { return };
-        if matches!(receiving.stage, Stage::Loading(_)) && now_ms >= receiving.asked_ms + ASK_AGAIN_MS {
+        if receiving.is_loading() && now_ms >= receiving.asked_ms + ASK_AGAIN_MS {
             receiving.asked_ms = now_ms;
             let want = PeerMessage::Want { index: receiving.offer.index, piece: receiving.next };
             self.outgoing.push((receiving.from, want));

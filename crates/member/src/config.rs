@@ -54,7 +54,7 @@ impl CoreConfig {
             entry_bytes_max: 256 << 10,
             stall_ms: 500,
             election_tick_ms: 50,
-            lease_ms: 4_000,
+            lease_ms: 2_000,
             resubmit_ms: 2_000,
             window_bytes_max: 64 << 20,
         }

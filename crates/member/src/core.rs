@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use council::Council;
+use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{SnapshotMeta, Space};
 use jute::SessionId;
 use tree::{Change, Command, Operation, Tree};
 
-use crate::attachment::{Attachments, WaitingRead};
+use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
 use crate::catchup::{Receiving, Sending};
@@ -59,6 +59,8 @@ pub struct Core {
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
     pub(crate) sending: Vec<Sending>,
     pub(crate) receiving: Option<Receiving>,
+    /// A snapshot of another member that is on its way to the disk, and who gave it.
+    pub(crate) saving: Option<(u64, SnapshotOffer)>,
     pub(crate) barriers: Barriers<Waiter>,
     pub(crate) attachments: Attachments,
     pub(crate) expiry: Expiry,
@@ -102,6 +104,8 @@ impl Core {
             config.snapshot_side_bytes_max,
         );
         snapshotter.grown(seat.log_bytes, seat.commands);
+        let mut expiry = Expiry::new(config.tick_ms);
+        expiry.track_all(tree, now.mono_ms);
         Self {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
@@ -115,9 +119,10 @@ impl Core {
             outgoing: Vec::new(),
             sending: Vec::new(),
             receiving: None,
+            saving: None,
             barriers: Barriers::new(),
             attachments: Attachments::new(),
-            expiry: Expiry::new(config.tick_ms),
+            expiry,
             round: None,
             rounds: 0,
             identities: Identities::new((config.member & 0xff) as u8, now.wall_ms, seed),
@@ -285,8 +290,8 @@ impl Core {
         match event {
             JournalEvent::Persisted { number } => self.council.persisted(number),
             JournalEvent::SnapshotChunkWritten { .. } => self.piece_written(),
-            JournalEvent::SnapshotSaved { index } => return self.snapshot_saved(index),
-            JournalEvent::SnapshotFailed(_) => self.snapshot_failed(),
+            JournalEvent::SnapshotSaved { index } => self.snapshot_saved(index),
+            JournalEvent::SnapshotFailed(reason) => return self.snapshot_failed(&reason),
             JournalEvent::SnapshotRead { peer, index, first, read } => {
                 self.send_pieces(peer, index, first, read);
             }
@@ -310,9 +315,14 @@ impl Core {
     pub fn has_work(&self, side_bytes: usize) -> bool {
         (!self.committed.is_empty() && !self.snapshotter.holds_writes(side_bytes))
             || self.snapshotter.wants_chunk(side_bytes)
-            || (self.snapshotter.is_due() && self.status.serving && self.receiving.is_none())
+            || (self.snapshotter.is_due() && self.may_snapshot())
             || self.barriers.is_due(self.applied_index)
             || self.receiving.as_ref().is_some_and(Receiving::is_due)
+    }
+
+    /// Whether nothing stands against a snapshot of our own.
+    pub(crate) const fn may_snapshot(&self) -> bool {
+        self.status.serving && self.entry_offset == 0 && self.receiving.is_none() && self.saving.is_none()
     }
 
     /// When [`Core::tick`] should be called at the latest.
@@ -438,6 +448,16 @@ fn next_generation(before: u32, member: u64) -> u32 {
     let next = before + 1;
     let round = next / GENERATION_STRIDE * GENERATION_STRIDE;
     if round + own >= next { round + own } else { round + GENERATION_STRIDE + own }
+}
+
+/// The low byte of the id of the member that gave this generation, and held the session then.
+pub(crate) fn holder(session: SessionId, generation: u32) -> u64 {
+    if generation == FIRST_GENERATION {
+        // The member that opens a session puts its id in front.
+        (session.0 as u64) >> 56
+    } else {
+        u64::from(generation % GENERATION_STRIDE)
+    }
 }
 
 #[cfg(test)]

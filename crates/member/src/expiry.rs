@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use jute::SessionId;
+use tree::Tree;
 
 #[derive(Debug)]
 struct Tracked {
@@ -60,10 +61,14 @@ impl Expiry {
         self.sessions.remove(&session);
     }
 
-    /// All sessions are forgotten.
-    pub(crate) fn clear(&mut self) {
+    /// Follows all sessions of a tree and no others, each with its full timeout ahead of it.
+    pub(crate) fn track_all(&mut self, tree: &Tree, now_ms: u64) {
         self.sessions.clear();
         self.buckets.clear();
+        for known in tree.sessions() {
+            let timeout_ms = u64::try_from(known.timeout_ms).unwrap_or(0);
+            self.track(known.id, known.generation, timeout_ms, now_ms);
+        }
     }
 
     /// The session was heard of at `heard_ms`.
@@ -91,8 +96,13 @@ impl Expiry {
     }
 
     /// Takes the sessions whose deadline had passed at `began_ms`, now that all answers to the round begun then are
-    /// in. Those heard of meanwhile get a new bucket.
-    pub(crate) fn condemn(&mut self, began_ms: u64) -> Vec<(SessionId, u32)> {
+    /// in. Those heard of meanwhile get a new bucket; `heard_ms` says until when somebody who could not answer may have
+    /// heard of a session of that generation.
+    pub(crate) fn condemn(
+        &mut self,
+        began_ms: u64,
+        heard_ms: impl Fn(SessionId, u32) -> u64,
+    ) -> Vec<(SessionId, u32)> {
         let mut condemned = Vec::new();
         while let Some(entry) = self.buckets.first_entry() {
             let due = *entry.key();
@@ -104,6 +114,7 @@ impl Expiry {
                 if tracked.condemned || tracked.bucket != due {
                     continue;
                 }
+                tracked.last_heard_ms = tracked.last_heard_ms.max(heard_ms(session, tracked.generation));
                 let bucket = tracked.end_ms(self.tick_ms);
                 if bucket <= began_ms {
                     tracked.condemned = true;
@@ -142,9 +153,9 @@ mod tests {
         expiry.track(S, 1, 250, 1_001);
         assert!(!expiry.is_due(1_299));
         assert!(expiry.is_due(1_300));
-        assert_eq!(expiry.condemn(1_299), []);
-        assert_eq!(expiry.condemn(1_300), [(S, 1)]);
-        assert_eq!(expiry.condemn(9_999), [], "condemned once");
+        assert_eq!(expiry.condemn(1_299, |_, _| 0), []);
+        assert_eq!(expiry.condemn(1_300, |_, _| 0), [(S, 1)]);
+        assert_eq!(expiry.condemn(9_999, |_, _| 0), [], "condemned once");
     }
 
     #[test]
@@ -153,9 +164,9 @@ mod tests {
         expiry.track(S, 1, 1_000, 0);
         expiry.touch(S, 950);
         expiry.touch(S, 400);
-        assert_eq!(expiry.condemn(1_000), []);
+        assert_eq!(expiry.condemn(1_000, |_, _| 0), []);
         assert_eq!(expiry.next_ms(), Some(2_000));
-        assert_eq!(expiry.condemn(2_000), [(S, 1)]);
+        assert_eq!(expiry.condemn(2_000, |_, _| 0), [(S, 1)]);
     }
 
     #[test]
@@ -163,8 +174,8 @@ mod tests {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.forgive(5_000);
-        assert_eq!(expiry.condemn(5_999), []);
-        assert_eq!(expiry.condemn(6_000), [(S, 1)]);
+        assert_eq!(expiry.condemn(5_999, |_, _| 0), []);
+        assert_eq!(expiry.condemn(6_000, |_, _| 0), [(S, 1)]);
     }
 
     #[test]
@@ -172,7 +183,7 @@ mod tests {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.forget(S);
-        assert_eq!(expiry.condemn(9_000), []);
+        assert_eq!(expiry.condemn(9_000, |_, _| 0), []);
         assert_eq!(expiry.len(), 0);
     }
 
@@ -181,7 +192,7 @@ mod tests {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.track(S, 1, 4_000, 0);
-        assert_eq!(expiry.condemn(1_000), []);
-        assert_eq!(expiry.condemn(4_000), [(S, 1)]);
+        assert_eq!(expiry.condemn(1_000, |_, _| 0), []);
+        assert_eq!(expiry.condemn(4_000, |_, _| 0), [(S, 1)]);
     }
 }

@@ -35,7 +35,12 @@ pub enum CoreEffect {
         hurry: bool,
     },
     /// The snapshot is whole: make it durable, drop what it replaces, answer [`JournalEvent::SnapshotSaved`].
-    SnapshotFinish(SnapshotMeta),
+    SnapshotFinish {
+        /// What it is called.
+        meta: SnapshotMeta,
+        /// It came from another member and takes the place of the log: no batch may overtake it.
+        replaces: bool,
+    },
     /// Another member needs pieces of the saved snapshot of this index, from this one on. Answer
     /// [`JournalEvent::SnapshotRead`].
     SnapshotRead {

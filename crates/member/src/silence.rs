@@ -6,7 +6,7 @@ use jute::SessionId;
 use tree::{Operation, Tree};
 
 use crate::Now;
-use crate::core::Core;
+use crate::core::{Core, holder};
 use crate::peer::PeerMessage;
 use crate::round::{Asker, Round};
 
@@ -48,14 +48,35 @@ impl Core {
         }
     }
 
-    /// A member that has not heard of a leader for long must not go on answering from an ever older tree.
+    /// A member that has not heard of a leader for long must not go on answering from an ever older tree; nor a leader
+    /// that has not heard of a majority.
     fn keep_lease(&mut self) {
         if self.council.role() == Role::Leader {
-            self.heard_leader_ms = self.now.mono_ms;
+            self.heard_leader_ms = self.heard_leader_ms.max(self.heard_majority_ms());
         }
-        if self.status.serving && self.now.mono_ms > self.heard_leader_ms + self.config.lease_ms {
+        if self.status.serving && self.now.mono_ms > self.lease_until_ms() {
             self.stop_serving();
         }
+    }
+
+    /// Until when clients may be answered, unless a leader is heard of again; a driver looks at its clock before it
+    /// takes what clients send.
+    #[must_use]
+    pub fn lease_until_ms(&self) -> u64 {
+        if self.is_alone() { u64::MAX } else { self.heard_leader_ms.saturating_add(self.config.lease_ms) }
+    }
+
+    /// The latest time since which a majority of the voters, this one included, has been heard of.
+    fn heard_majority_ms(&self) -> u64 {
+        let heard = |id: &u64| if *id == self.config.member { self.now.mono_ms } else { self.heard_ms(*id) };
+        let mut times: Vec<_> = self.membership.voters.iter().map(heard).collect();
+        times.sort_unstable_by(|one, other| other.cmp(one));
+        times.get(self.membership.majority() - 1).copied().unwrap_or(0)
+    }
+
+    /// When a member was last heard of; 0 for never.
+    fn heard_ms(&self, peer: u64) -> u64 {
+        self.heard_peers.iter().find(|(other, _)| *other == peer).map_or(0, |(_, heard_ms)| *heard_ms)
     }
 
     /// With an entry of the present reign applied, everything that was acknowledged before it is; a leader has to wait
@@ -65,8 +86,7 @@ impl Core {
             Role::Leader => self.status.leading,
             _ => self.council.leader().is_some() && self.applied_term == self.council.term(),
         };
-        let heard = self.now.mono_ms <= self.heard_leader_ms + self.config.lease_ms;
-        if caught_up && heard && !std::mem::replace(&mut self.status.serving, true) {
+        if caught_up && self.now.mono_ms <= self.lease_until_ms() && !std::mem::replace(&mut self.status.serving, true) {
             self.tell_shards(|| FromCore::Serving(true));
         }
     }
@@ -132,8 +152,8 @@ impl Core {
         let Some(round) = &self.round else { return };
         let (majority, alive_ms) = (self.membership.majority(), self.config.lease_ms);
         let is_alive = |peer| {
-            let heard = self.heard_peers.iter().find(|(other, _)| *other == peer);
-            heard.is_some_and(|(_, heard_ms)| self.now.mono_ms <= heard_ms + alive_ms)
+            let heard_ms = self.heard_ms(peer);
+            heard_ms > 0 && self.now.mono_ms <= heard_ms + alive_ms
         };
         let majority = if round.asker == Asker::Us { majority } else { 0 };
         if !round.is_complete(majority, is_alive) {
@@ -150,10 +170,22 @@ impl Core {
         }
     }
 
-    /// Everybody has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not among
-    /// the answers has been silent for its whole timeout.
+    /// Everybody who can has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not
+    /// among the answers has been silent for its whole timeout. A member that is cut off may have heard of its own
+    /// clients until its lease was over.
     fn condemn(&mut self, began_ms: u64) {
-        for (session, generation) in self.expiry.condemn(began_ms) {
+        let silent: Vec<_> = self
+            .peers()
+            .into_iter()
+            .map(|peer| (peer, self.heard_ms(peer)))
+            .filter(|(_, heard_ms)| *heard_ms > 0 && *heard_ms < began_ms)
+            .collect();
+        let lease_ms = self.config.lease_ms;
+        let heard_ms = |session, generation| {
+            let holder = holder(session, generation);
+            silent.iter().find(|(peer, _)| peer % 256 == holder).map_or(0, |(_, heard_ms)| heard_ms + lease_ms)
+        };
+        for (session, generation) in self.expiry.condemn(began_ms, heard_ms) {
             self.propose(Operation::Expire { session, generation });
         }
     }

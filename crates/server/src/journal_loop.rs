@@ -154,7 +154,7 @@ impl<D: Disk> JournalLoop<D> {
                 self.answers.put(JournalEvent::SnapshotRead { peer, index, first, read });
                 Ok(true)
             }
-            Some(CoreEffect::SnapshotFinish(meta)) => {
+            Some(CoreEffect::SnapshotFinish { meta, .. }) => {
                 let index = meta.index;
                 let finished = self.journal.snapshot_finish(meta);
                 if self.snapshot_step(finished)? {
@@ -167,14 +167,19 @@ impl<D: Disk> JournalLoop<D> {
         }
     }
 
-    /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing; flushes
-    /// once; answers once.
+    /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing, up to a
+    /// snapshot that takes the log's place; flushes once; answers once.
     fn persist(&mut self) -> Result<bool, Fault> {
         let (mut last, mut batches, mut entries, mut bytes) = (None, 0, 0, 0);
         let mut others = VecDeque::new();
         while let Some(effect) = self.waiting.pop_front() {
             let CoreEffect::Persist { number, batch, reserved } = effect else {
+                let barrier = matches!(effect, CoreEffect::SnapshotFinish { replaces: true, .. });
                 others.push_back(effect);
+                if barrier {
+                    others.extend(self.waiting.drain(..));
+                    break;
+                }
                 continue;
             };
             if !self.append(&batch, reserved)? {
@@ -521,7 +526,7 @@ mod tests {
         assert!(began.mono_us() >= 200_000, "20,000 bytes take 0.2 s at 100,000 a second");
         let meta =
             SnapshotMeta { index: 1, term: 1, membership: Membership::default(), ..SnapshotMeta::default() };
-        rig.effect(CoreEffect::SnapshotFinish(meta));
+        rig.effect(CoreEffect::SnapshotFinish { meta, replaces: false });
         assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: 1 })));
         assert!(rig.stop().is_ok());
     }

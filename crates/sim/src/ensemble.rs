@@ -285,6 +285,7 @@ impl Ensemble {
             return;
         }
         let Some(node) = self.nodes.get_mut(&id) else { return };
+        node.look_at_clock(self.now_ms);
         node.step(step).unwrap_or_else(|error| panic!("member {id}: {error:?}"));
         self.collect(id);
     }
@@ -307,8 +308,8 @@ impl Ensemble {
         self.now_ms += ms;
         for (id, node) in &mut self.nodes {
             if self.paused.get(id).is_none_or(|until| self.now_ms >= *until) {
-                let behind = self.now_ms - node.now().mono_ms;
-                node.pass(behind);
+                node.look_at_clock(self.now_ms);
+                node.pass(0);
             }
         }
         let ids = self.running();

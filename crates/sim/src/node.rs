@@ -185,6 +185,13 @@ impl<D: Disk> Node<D> {
         self.closed.contains(&conn)
     }
 
+    /// A thread looks at its clock, which nobody else knows of yet.
+    pub fn look_at_clock(&mut self, now_ms: u64) {
+        let passed = now_ms.saturating_sub(self.now.mono_ms);
+        self.now.mono_ms += passed;
+        self.now.wall_ms += passed as i64;
+    }
+
     /// Time passes.
     pub fn pass(&mut self, ms: u64) {
         self.now.mono_ms += ms;
@@ -250,9 +257,11 @@ impl<D: Disk> Node<D> {
         for item in std::mem::take(&mut self.stream) {
             self.front.deliver(&item, &self.tree, now);
         }
-        for (conn, input) in &mut self.input {
-            let used = self.front.receive(*conn, input, &self.tree, now);
-            input.drain(..used);
+        if self.now.mono_ms <= self.core.lease_until_ms() {
+            for (conn, input) in &mut self.input {
+                let used = self.front.receive(*conn, input, &self.tree, now);
+                input.drain(..used);
+            }
         }
         for conn in self.front.dirty().collect::<Vec<_>>() {
             let bytes = self.front.output(conn).to_vec();
@@ -308,7 +317,7 @@ impl<D: Disk> Node<D> {
                     .snapshot_chunk(&bytes)
                     .map(|()| Some(JournalEvent::SnapshotChunkWritten { bytes: length }))
             }
-            CoreEffect::SnapshotFinish(meta) => {
+            CoreEffect::SnapshotFinish { meta, .. } => {
                 let index = meta.index;
                 let done = self.journal.snapshot_finish(meta);
                 if done.is_ok() {

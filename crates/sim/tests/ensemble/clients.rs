@@ -85,6 +85,16 @@ impl Crowd {
         })
     }
 
+    /// Where everybody stands.
+    pub(crate) fn describe(&self) -> String {
+        let one = |writer: &Writer| {
+            let at = writer.client.as_ref().map(|(id, client)| (*id, client.conn(), client.is_connected()));
+            let (session, zxid, asked) = (writer.session, writer.last_zxid, writer.asked.keys());
+            format!("\nclient {}: {at:?}, session {session:?}, zxid {zxid:x}, asked {asked:?}", writer.name)
+        };
+        self.writers.iter().map(one).collect()
+    }
+
     /// Everybody hears what there is, and sometimes asks for something.
     pub(crate) fn moment(&mut self, ensemble: &mut Ensemble) {
         self.hear_all(ensemble);

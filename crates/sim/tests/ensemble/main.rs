@@ -95,7 +95,7 @@ fn run(seed: u64) -> Outcome {
             return Outcome { happened, acknowledged: crowd.acknowledged() };
         }
     }
-    panic!("seed {seed}: the ensemble does not serve again: {}", describe(&mut ensemble));
+    panic!("seed {seed}: it does not come to rest: {}{}", describe(&mut ensemble), crowd.describe());
 }
 
 fn is_settled(ensemble: &mut Ensemble) -> bool {
@@ -149,4 +149,12 @@ fn a_quiet_ensemble_serves_all_and_elects_once() {
     let terms: Vec<_> = (1..=3).map(|id| ensemble.node(id).expect("it runs").core().status().term).collect();
     assert!(terms.windows(2).all(|pair| pair[0] == pair[1]), "{terms:?}");
     assert!(crowd.acknowledged() > 500, "{}: {}", crowd.acknowledged(), describe(&mut ensemble));
+}
+
+#[test]
+fn one() {
+    let seed = std::env::var("SIM_SEED").ok().and_then(|seed| seed.parse().ok());
+    if let Some(seed) = seed {
+        run(seed);
+    }
 }
