@@ -49,7 +49,7 @@ impl Core {
         }
         if standing.1 != 0 {
             self.succession.forget();
-            self.heard_leader_ms = self.now.mono_ms;
+            self.ask_for_lease();
         }
     }
 
@@ -153,7 +153,10 @@ impl Core {
         let mut first = BatchWriter::new(self.config.entry_bytes_max);
         first.push(&command);
         let proposed = self.council.propose(first.take(self.now.wall_ms));
-        assert!(proposed.is_ok(), "a new leader has nothing under way that could stand against its first proposal");
+        assert!(
+            proposed.is_ok(),
+            "a new leader has nothing under way that could stand against its first proposal"
+        );
     }
 
     /// Lets go of commands that are applied, and gives those again that seem to be lost.

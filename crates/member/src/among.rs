@@ -21,7 +21,6 @@ impl Core {
                     self.council.step(message).map_err(|broken| Fault(broken.0))?;
                 }
                 if self.council.leader().is_some_and(|leader| leader.0 == from) {
-                    self.heard_leader_ms = now.mono_ms;
                     self.succession.forget();
                 }
             }
@@ -32,6 +31,8 @@ impl Core {
             }
             PeerMessage::TouchAsk { round } => self.touch_asked(from, round),
             PeerMessage::Touched { round, ages } => self.peer_touched(from, round, &ages),
+            PeerMessage::LeaseAsk { term, at_ms } => self.lease_asked(from, term, at_ms),
+            PeerMessage::LeaseGrant { term, at_ms } => self.lease_granted(term, at_ms),
             PeerMessage::LeaderLost { term, leader, last_index } => {
                 self.succession.report(Reign { term, leader }, from, last_index);
                 self.end_reign(Reign { term, leader });
@@ -74,7 +75,8 @@ impl Core {
         let last_index = self.council.last_index();
         let lost = PeerMessage::LeaderLost { term: reign.term, leader: peer, last_index };
         let others = self.membership.others(self.config.member);
-        self.outgoing.extend(others.into_iter().filter(|other| *other != peer).map(|other| (other, lost.clone())));
+        self.outgoing
+            .extend(others.into_iter().filter(|other| *other != peer).map(|other| (other, lost.clone())));
         self.succession.report(reign, self.config.member, last_index);
         self.end_reign(reign);
     }

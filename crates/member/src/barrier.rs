@@ -22,13 +22,7 @@ pub(crate) struct Barriers<T> {
 
 impl<T> Barriers<T> {
     pub(crate) const fn new() -> Self {
-        Self {
-            last: 0,
-            gathering: false,
-            asked_ms: None,
-            waiting: VecDeque::new(),
-            indexed: BTreeMap::new(),
-        }
+        Self { last: 0, gathering: false, asked_ms: None, waiting: VecDeque::new(), indexed: BTreeMap::new() }
     }
 
     /// `who` is to wait.

@@ -82,13 +82,7 @@ impl Core {
     }
 
     /// The journal has read what was asked for.
-    pub(crate) fn send_pieces(
-        &mut self,
-        peer: u64,
-        index: u64,
-        first: u64,
-        read: Option<Pieces>,
-    ) {
+    pub(crate) fn send_pieces(&mut self, peer: u64, index: u64, first: u64, read: Option<Pieces>) {
         match read {
             Some((pieces, end)) => {
                 self.outgoing.push((peer, PeerMessage::Pieces { index, first, pieces, end }));

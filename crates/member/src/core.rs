@@ -15,6 +15,7 @@ use crate::catchup::{Receiving, Sending};
 use crate::convert;
 use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
+use crate::lease::Lease;
 use crate::peer::PeerMessage;
 use crate::pending::Pending;
 use crate::reaper::Reaper;
@@ -52,8 +53,7 @@ pub struct Core {
     /// The term and leader that was given what is pending.
     pub(crate) standing: (u64, u64),
     pub(crate) succession: Succession,
-    /// When the leader was last heard of.
-    pub(crate) heard_leader_ms: u64,
+    pub(crate) lease: Lease,
     /// When each other member was last heard of.
     pub(crate) heard_peers: Vec<(u64, u64)>,
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
@@ -114,7 +114,7 @@ impl Core {
             progressed_ms: now.mono_ms,
             standing: (0, 0),
             succession: Succession::default(),
-            heard_leader_ms: now.mono_ms,
+            lease: Lease::default(),
             heard_peers: Vec::new(),
             outgoing: Vec::new(),
             sending: Vec::new(),
@@ -157,8 +157,7 @@ impl Core {
             }
             ToCore::Read { conn, session, after, xid, opcode, body, identities, policy } => {
                 let behind_barrier = opcode == jute::OpCode::Sync && !self.is_alone();
-                let read =
-                    WaitingRead { after, behind_barrier, conn, xid, opcode, body, identities, policy };
+                let read = WaitingRead { after, behind_barrier, conn, xid, opcode, body, identities, policy };
                 self.read(session, read, tree);
             }
             ToCore::Connect { .. } => self.connect(shard, message, tree, true),
@@ -207,7 +206,9 @@ impl Core {
     /// A client wants a session. `asks` says whether one that is not known here may still be asked for at the leader:
     /// another member may have opened it a moment ago.
     fn connect(&mut self, shard: u16, message: ToCore, tree: &Tree, asks: bool) {
-        let ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } = message else { return };
+        let ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } = message else {
+            return;
+        };
         if !self.status.serving {
             self.refuse(shard, conn, ConnectRefusal::Closing);
         } else if last_zxid_seen > tree.last_zxid().0 {

@@ -27,6 +27,7 @@ mod convert;
 mod core;
 mod expiry;
 mod identity;
+mod lease;
 mod message;
 mod peer;
 mod pending;

@@ -26,6 +26,21 @@ pub enum PeerMessage {
         /// By session.
         ages: Vec<(SessionId, u64)>,
     },
+    /// A follower asks the leader whether it may go on serving clients.
+    LeaseAsk {
+        /// The term in which the receiver leads.
+        term: u64,
+        /// The asker's clock.
+        at_ms: u64,
+    },
+    /// It may, for the length of a lease from the time on its own clock at which it asked: so far, then, may its
+    /// clients have been heard of without the leader's knowing.
+    LeaseGrant {
+        /// The term in which the sender leads.
+        term: u64,
+        /// What the asker's clock said.
+        at_ms: u64,
+    },
     /// The connection to the leader broke: whoever hears this from a majority need not wait for a timeout.
     LeaderLost {
         /// The term it led.
@@ -130,6 +145,8 @@ impl PeerMessage {
                 put(out, 8, &[*index]);
                 out.push(u8::from(*whole));
             }
+            Self::LeaseAsk { term, at_ms } => put(out, 9, &[*term, *at_ms]),
+            Self::LeaseGrant { term, at_ms } => put(out, 10, &[*term, *at_ms]),
         }
     }
 
@@ -158,6 +175,8 @@ impl PeerMessage {
             6 => Self::Want { index: number(&mut bytes)?, piece: number(&mut bytes)? },
             7 => pieces(&mut bytes)?,
             8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
+            9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
+            10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -223,6 +242,8 @@ mod tests {
             PeerMessage::Pieces { index: 8, first: 9, pieces, end: Some(end) },
             PeerMessage::Pieces { index: 8, first: 9, pieces: vec![Bytes::from_static(b"x")], end: None },
             PeerMessage::Taken { index: 8, whole: true },
+            PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
+            PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
         ]
     }
 

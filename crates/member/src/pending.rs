@@ -108,7 +108,10 @@ mod tests {
         let mut pending = Pending::default();
         pending.keep(batch(1..4));
         pending.keep(batch(4..6));
-        assert_eq!((pending.next(), pending.next(), pending.next()), (Some(batch(1..4)), Some(batch(4..6)), None));
+        assert_eq!(
+            (pending.next(), pending.next(), pending.next()),
+            (Some(batch(1..4)), Some(batch(4..6)), None)
+        );
         assert!(pending.settle(up_to(2)));
         assert!(!pending.settle(up_to(2)));
         pending.again();

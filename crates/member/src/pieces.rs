@@ -33,9 +33,8 @@ impl<D: Disk> PieceReader<D> {
         index: u64,
         first: u64,
     ) -> Result<Option<Pieces>, ReadError> {
-        let fits = |(next, reader): &(u64, SnapshotReader<D::File>)| {
-            *next == first && reader.meta().index == index
-        };
+        let fits =
+            |(next, reader): &(u64, SnapshotReader<D::File>)| *next == first && reader.meta().index == index;
         let (mut next, mut reader) = match self.open.take().filter(fits) {
             Some(open) => open,
             None => match journal.open_snapshot()?.filter(|reader| reader.meta().index == index) {

@@ -1,6 +1,5 @@
-//! Time passing: whether anybody leads, whose silence is a suspicion, and asking everybody before it is a verdict.
+//! Time passing: whose silence is a suspicion, and asking everybody before it is a verdict.
 
-use council::Role;
 use front::FromCore;
 use jute::SessionId;
 use tree::{Operation, Tree};
@@ -48,53 +47,9 @@ impl Core {
         }
     }
 
-    /// A member that has not heard of a leader for long must not go on answering from an ever older tree; nor a leader
-    /// that has not heard of a majority.
-    fn keep_lease(&mut self) {
-        if self.council.role() == Role::Leader {
-            self.heard_leader_ms = self.heard_leader_ms.max(self.heard_majority_ms());
-        }
-        if self.status.serving && self.now.mono_ms > self.lease_until_ms() {
-            self.stop_serving();
-        }
-    }
-
-    /// Until when clients may be answered, unless a leader is heard of again; a driver looks at its clock before it
-    /// takes what clients send.
-    #[must_use]
-    pub fn lease_until_ms(&self) -> u64 {
-        if self.is_alone() { u64::MAX } else { self.heard_leader_ms.saturating_add(self.config.lease_ms) }
-    }
-
-    /// The latest time since which a majority of the voters, this one included, has been heard of.
-    fn heard_majority_ms(&self) -> u64 {
-        let heard = |id: &u64| if *id == self.config.member { self.now.mono_ms } else { self.heard_ms(*id) };
-        let mut times: Vec<_> = self.membership.voters.iter().map(heard).collect();
-        times.sort_unstable_by(|one, other| other.cmp(one));
-        times.get(self.membership.majority() - 1).copied().unwrap_or(0)
-    }
-
     /// When a member was last heard of; 0 for never.
-    fn heard_ms(&self, peer: u64) -> u64 {
+    pub(crate) fn heard_ms(&self, peer: u64) -> u64 {
         self.heard_peers.iter().find(|(other, _)| *other == peer).map_or(0, |(_, heard_ms)| *heard_ms)
-    }
-
-    /// With an entry of the present reign applied, everything that was acknowledged before it is; a leader has to wait
-    /// for its own first transaction.
-    pub(crate) fn start_serving(&mut self) {
-        let caught_up = match self.council.role() {
-            Role::Leader => self.status.leading,
-            _ => self.council.leader().is_some() && self.applied_term == self.council.term(),
-        };
-        if caught_up && self.now.mono_ms <= self.lease_until_ms() && !std::mem::replace(&mut self.status.serving, true) {
-            self.tell_shards(|| FromCore::Serving(true));
-        }
-    }
-
-    pub(crate) fn stop_serving(&mut self) {
-        if std::mem::take(&mut self.status.serving) {
-            self.tell_shards(|| FromCore::Serving(false));
-        }
     }
 
     fn begin_round(&mut self, asker: Asker) {
@@ -183,7 +138,10 @@ impl Core {
         let lease_ms = self.config.lease_ms;
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
-            silent.iter().find(|(peer, _)| peer % 256 == holder).map_or(0, |(_, heard_ms)| heard_ms + lease_ms)
+            silent
+                .iter()
+                .find(|(peer, _)| peer % 256 == holder)
+                .map_or(0, |(_, heard_ms)| heard_ms + lease_ms)
         };
         for (session, generation) in self.expiry.condemn(began_ms, heard_ms) {
             self.propose(Operation::Expire { session, generation });

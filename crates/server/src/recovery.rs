@@ -59,7 +59,9 @@ pub(crate) fn open(
     report(&recovered);
     if start::is_unfounded(&recovered) {
         let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
-        journal.append(&start::founding(vec![MEMBER], Vec::new())).map_err(|error| fault(error.to_string()))?;
+        journal
+            .append(&start::founding(vec![MEMBER], Vec::new()))
+            .map_err(|error| fault(error.to_string()))?;
         journal.flush().map_err(|error| fault(error.to_string()))?;
     }
     let began_us = clock.mono_us();

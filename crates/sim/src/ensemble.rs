@@ -163,7 +163,8 @@ impl Ensemble {
     /// One moment in which something happens, and time passes.
     pub fn moment(&mut self, faults: &Faults) {
         self.misfortune(faults);
-        for _ in 0..1 + self.random.below(6) {
+        let most = 6 + self.flights.len() as u64 / 2;
+        for _ in 0..1 + self.random.below(most) {
             self.deliver(faults);
         }
         let ids: Vec<_> = self.running();

@@ -1,6 +1,6 @@
 //! Clients that write, read and sync on whichever member takes them, and remember enough to judge what they see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jute::{OpCode, Reader, SessionId};
 use sim::client::{Client, Reply};
@@ -42,6 +42,8 @@ struct Writer {
     /// When the latest request was sent that was answered.
     heard_ms: u64,
     asked_ms: BTreeMap<i32, u64>,
+    /// When the pings were sent that were not answered yet.
+    pings: VecDeque<u64>,
     pinged_ms: u64,
     idle_moments: u64,
 }
@@ -68,6 +70,7 @@ impl Crowd {
             last_zxid: 0,
             heard_ms: 0,
             asked_ms: BTreeMap::new(),
+            pings: VecDeque::new(),
             pinged_ms: 0,
             idle_moments: 0,
         };
@@ -190,7 +193,8 @@ impl Crowd {
                 let node = tree.node(&format!("/q/{name}")).expect("a child is there");
                 let text = String::from_utf8(node.data().unwrap_or_default().to_vec()).expect("text");
                 let (writer, number) = text.split_once(' ').expect("two numbers");
-                let key: (usize, u64) = (writer.parse().expect("a number"), number.parse().expect("a number"));
+                let key: (usize, u64) =
+                    (writer.parse().expect("a number"), number.parse().expect("a number"));
                 *found.entry(key).or_default() += 1;
                 assert!(last[key.0] < key.1, "seed {}: {text} stands behind {}", self.seed, last[key.0]);
                 last[key.0] = key.1;
@@ -231,6 +235,7 @@ impl Writer {
         }
         self.asked.clear();
         self.asked_ms.clear();
+        self.pings.clear();
     }
 
     fn ping(&mut self, ensemble: &mut Ensemble) {
@@ -240,7 +245,7 @@ impl Writer {
         if client.is_connected() && now_ms >= self.pinged_ms + TIMEOUT_MS as u64 / 3 {
             self.pinged_ms = now_ms;
             client.ask(node, OpCode::Ping, |_| {});
-            self.asked_ms.insert(jute::xid::PING, now_ms);
+            self.pings.push_back(now_ms);
         }
     }
 
@@ -290,9 +295,11 @@ impl Writer {
     }
 
     fn answered(&mut self, reply: &Reply, seed: u64) {
-        if let Some(asked_ms) = self.asked_ms.remove(&reply.xid) {
-            self.heard_ms = self.heard_ms.max(asked_ms);
-        }
+        let asked_ms = match reply.xid {
+            jute::xid::PING => self.pings.pop_front(),
+            xid => self.asked_ms.remove(&xid),
+        };
+        self.heard_ms = self.heard_ms.max(asked_ms.unwrap_or(0));
         if reply.zxid > 0 {
             assert!(
                 reply.zxid >= self.last_zxid,

@@ -59,7 +59,11 @@ impl Twins {
             if status.between_entries && status.applied_index > 0 {
                 let known = *self.digests.entry(status.applied_index).or_insert(digest);
                 self.compared += 1;
-                assert_eq!(known, digest, "seed {seed}: member {id} differs at index {}", status.applied_index);
+                assert_eq!(
+                    known, digest,
+                    "seed {seed}: member {id} differs at index {}",
+                    status.applied_index
+                );
             }
         }
     }
@@ -105,7 +109,8 @@ fn is_settled(ensemble: &mut Ensemble) -> bool {
         let status = node.core().status();
         all.push((status.applied_index, status.serving, status.pending_bytes, node.tree().digest()));
     }
-    all.windows(2).all(|pair| pair[0] == pair[1]) && all.iter().all(|(_, serving, pending, _)| *serving && *pending == 0)
+    all.windows(2).all(|pair| pair[0] == pair[1])
+        && all.iter().all(|(_, serving, pending, _)| *serving && *pending == 0)
 }
 
 fn describe(ensemble: &mut Ensemble) -> String {
