@@ -242,8 +242,8 @@ impl Common {
             if self.sessions.get(&session) == Some(&connection.id) {
                 self.sessions.remove(&session);
             }
-            let generation = connection.generation;
-            self.to_core.push(ToCore::Disconnected { conn: connection.id, session, generation });
+            let (conn, generation, heard_ms) = (connection.id, connection.generation, connection.heard_ms);
+            self.to_core.push(ToCore::Disconnected { conn, session, generation, heard_ms });
         }
     }
 

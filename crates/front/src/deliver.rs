@@ -68,7 +68,8 @@ impl Front {
         let connection =
             self.connections.get_mut(conn).filter(|connection| connection.stage == Stage::Connecting);
         let Some(connection) = connection else {
-            return self.common.to_core.push(ToCore::Disconnected { conn, session, generation });
+            let heard_ms = 0;
+            return self.common.to_core.push(ToCore::Disconnected { conn, session, generation, heard_ms });
         };
         connection.stage = Stage::Live;
         connection.session = session;

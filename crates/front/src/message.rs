@@ -80,6 +80,8 @@ pub enum ToCore {
         session: SessionId,
         /// Which connection of the session it was.
         generation: u32,
+        /// When its client was last heard of, milliseconds of [`crate::Now::mono_ms`]; no round tells it any more.
+        heard_ms: u64,
     },
 }
 

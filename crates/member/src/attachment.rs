@@ -103,6 +103,8 @@ pub(crate) struct Arrival {
 pub(crate) struct Attachments {
     held: HashMap<SessionId, Attachment, FixedState>,
     arrivals: HashMap<SessionId, Vec<Arrival>, FixedState>,
+    /// Sessions whose connection is gone, and when their clients were last heard of here.
+    parted: HashMap<SessionId, u64, FixedState>,
 }
 
 impl Attachments {
@@ -110,6 +112,7 @@ impl Attachments {
         Self {
             held: HashMap::with_hasher(FixedState::default()),
             arrivals: HashMap::with_hasher(FixedState::default()),
+            parted: HashMap::with_hasher(FixedState::default()),
         }
     }
 
@@ -137,8 +140,11 @@ impl Attachments {
         generation: u32,
         now_ms: u64,
     ) -> Option<(u16, ConnId)> {
-        self.held.remove(&session);
+        if let Some(held) = self.held.remove(&session) {
+            self.parted.insert(session, held.heard_ms);
+        }
         let Arrival { shard, conn, .. } = self.leave(session, generation)?;
+        self.parted.remove(&session);
         let attachment = Attachment {
             shard,
             conn,
@@ -167,14 +173,17 @@ impl Attachments {
 
     /// The connection is gone.
     pub(crate) fn detach(&mut self, session: SessionId, generation: u32) {
-        if self.held.get(&session).is_some_and(|held| held.generation == generation) {
-            self.held.remove(&session);
+        if self.held.get(&session).is_some_and(|held| held.generation == generation)
+            && let Some(held) = self.held.remove(&session)
+        {
+            self.parted.insert(session, held.heard_ms);
         }
     }
 
     /// The session is gone.
     pub(crate) fn end(&mut self, session: SessionId) {
         self.held.remove(&session);
+        self.parted.remove(&session);
     }
 
     pub(crate) fn held(&mut self, session: SessionId) -> Option<&mut Attachment> {
@@ -206,15 +215,17 @@ impl Attachments {
         }
     }
 
-    /// How long ago the client of each session held here was heard of, milliseconds.
+    /// How long ago the client of each session that is or was held here was heard of, milliseconds.
     pub(crate) fn ages(&self, now_ms: u64) -> Vec<(SessionId, u64)> {
-        self.held.iter().map(|(session, held)| (*session, now_ms.saturating_sub(held.heard_ms))).collect()
+        let held = self.held.iter().map(|(session, held)| (session, held.heard_ms));
+        let all = held.chain(self.parted.iter().map(|(session, heard_ms)| (session, *heard_ms)));
+        all.map(|(session, heard_ms)| (*session, now_ms.saturating_sub(heard_ms))).collect()
     }
 
     /// Nobody holds anything here any more.
     pub(crate) fn clear(&mut self) {
-        self.held.clear();
         self.arrivals.clear();
+        self.parted.extend(self.held.drain().map(|(session, held)| (session, held.heard_ms)));
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -162,7 +162,11 @@ impl Core {
             }
             ToCore::Connect { .. } => self.connect(shard, message, tree, true),
             ToCore::Touched { round, sessions } => self.touched(shard, round, &sessions),
-            ToCore::Disconnected { session, generation, .. } => self.attachments.detach(session, generation),
+            ToCore::Disconnected { session, generation, heard_ms, .. } => {
+                self.expiry.touch(session, heard_ms);
+                self.attachments.heard(session, heard_ms);
+                self.attachments.detach(session, generation);
+            }
         }
     }
 
