@@ -67,6 +67,9 @@ impl Core {
                 budget = budget.saturating_sub(bytes.len().max(1));
                 commands += 1;
             }
+            if self.status.serving {
+                self.status.propagated(stamp.time_ms, now.wall_ms, commands);
+            }
             if reader.offset() < entry.data.len() {
                 self.entry_offset = reader.offset();
                 self.snapshotter.grown(0, commands);
@@ -86,7 +89,9 @@ impl Core {
     fn apply_one(&mut self, tree: &mut Tree, stamp: Stamp, command: &Command<'_>, now: Now) {
         self.changes.clear();
         let outcome = tree.apply(stamp, command, &mut self.changes);
+        self.status.refused(command, &outcome);
         if !self.changes.is_empty() {
+            self.status.written(self.changes.as_slice());
             let changes: Arc<[Change]> = self.changes.drain().collect();
             self.tell_all(&changes);
         }

@@ -59,6 +59,8 @@ pub struct Core {
     rounds: u64,
     ticked_ms: u64,
     writable: bool,
+    /// Of the commands proposed, those that the journal has been given.
+    commands_handed_over: u64,
     encoded: Vec<u8>,
 }
 
@@ -98,6 +100,7 @@ impl Core {
             rounds: 0,
             ticked_ms: now.mono_ms,
             writable: true,
+            commands_handed_over: 0,
             encoded: Vec::new(),
             config,
         }
@@ -311,7 +314,9 @@ impl Core {
                 number: persist.number,
                 batch,
                 reserved: !self.writable,
+                commands: self.status.commands - self.commands_handed_over,
             });
+            self.commands_handed_over = self.status.commands;
         }
         self.committed.extend(ready.committed);
         if ready.role == Some(Role::Leader) {

@@ -18,6 +18,7 @@
 mod apply;
 mod attachment;
 mod batch;
+mod census;
 mod config;
 mod convert;
 mod core;

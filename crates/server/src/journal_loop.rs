@@ -13,7 +13,7 @@ use member::{CoreEffect, JournalEvent};
 
 use crate::clock::Clock;
 use crate::mailbox::{Doorbell, Mailbox};
-use crate::metrics::JournalMetrics;
+use crate::metrics::{JournalMetrics, RequestTimes};
 
 /// How often a full disk is looked at again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -46,6 +46,8 @@ pub(crate) struct JournalLoop<D: Disk> {
     metrics: Arc<JournalMetrics>,
     clock: Clock,
     waiting: VecDeque<CoreEffect>,
+    /// Since when the oldest batch of them waits.
+    waiting_since_us: Option<u64>,
     space: Space,
     /// Answers to pieces of a snapshot, each with the time before which it must not be given.
     paced: VecDeque<(u64, u64)>,
@@ -75,6 +77,7 @@ impl<D: Disk> JournalLoop<D> {
             metrics,
             clock,
             waiting: VecDeque::new(),
+            waiting_since_us: None,
             space: Space::Plenty,
             paced: VecDeque::new(),
             snapshot_due_us: 0,
@@ -106,7 +109,8 @@ impl<D: Disk> JournalLoop<D> {
 
     fn take_mail(&mut self) {
         let mut mail = Vec::new();
-        self.mail.take_all(&mut mail);
+        let since_us = self.mail.take_all_since(&mut mail);
+        self.waiting_since_us = self.waiting_since_us.or(since_us);
         for letter in mail {
             match letter {
                 JournalMail::Effect(effect) => self.waiting.push_back(effect),
@@ -125,9 +129,9 @@ impl<D: Disk> JournalLoop<D> {
     fn step(&mut self) -> Result<bool, Fault> {
         match self.waiting.pop_front() {
             None => Ok(false),
-            Some(CoreEffect::Persist { number, batch, reserved }) => {
+            Some(persist @ CoreEffect::Persist { .. }) => {
                 // There is no room for it: what is committed cannot be taken back, so it waits for room.
-                self.waiting.push_front(CoreEffect::Persist { number, batch, reserved });
+                self.waiting.push_front(persist);
                 self.wait_for_room()?;
                 Ok(true)
             }
@@ -160,28 +164,40 @@ impl<D: Disk> JournalLoop<D> {
     /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing; flushes
     /// once; answers once.
     fn persist(&mut self) -> Result<bool, Fault> {
-        let (mut last, mut batches, mut entries, mut bytes) = (None, 0, 0, 0);
+        let began_us = self.clock.mono_us();
+        let since_us = self.waiting_since_us.take().unwrap_or(began_us);
+        let (mut last, mut batches, mut commands, mut entries, mut bytes) = (None, 0, 0, 0, 0);
+        let waiting = self.waiting.len() as u64;
         let mut others = VecDeque::new();
         while let Some(effect) = self.waiting.pop_front() {
-            let CoreEffect::Persist { number, batch, reserved } = effect else {
+            let CoreEffect::Persist { number, batch, reserved, commands: count } = effect else {
                 others.push_back(effect);
                 continue;
             };
             if !self.append(&batch, reserved)? {
-                others.push_front(CoreEffect::Persist { number, batch, reserved });
+                others.push_front(CoreEffect::Persist { number, batch, reserved, commands: count });
                 others.extend(self.waiting.drain(..));
                 break;
             }
             last = Some(number);
             batches += 1;
+            commands += count;
             entries += batch.entries.len() as u64;
             bytes += batch.entries.iter().map(|entry| entry.data.len() as u64).sum::<u64>();
         }
         self.waiting = others;
         let Some(number) = last else { return Ok(false) };
+        let appended_us = self.clock.mono_us();
         self.flush()?;
         self.answers.put(JournalEvent::Persisted { number });
         self.metrics.flushed(batches, entries, bytes);
+        self.metrics.requests(&RequestTimes {
+            requests: commands,
+            waiting,
+            queued_us: began_us.saturating_sub(since_us),
+            appended_us: appended_us - began_us,
+            done_us: self.clock.mono_us().saturating_sub(since_us),
+        });
         self.publish();
         // After the answer: under load the next segment would otherwise not be ready in time.
         self.journal.keep_ahead()?;
@@ -388,7 +404,7 @@ mod tests {
             let data = Bytes::from(vec![7; bytes]);
             let entries = vec![Entry { index, term: 1, kind: EntryKind::Normal, data }];
             let batch = Batch { entries, ..Batch::default() };
-            self.effect(CoreEffect::Persist { number: index, batch, reserved: false });
+            self.effect(CoreEffect::Persist { number: index, batch, reserved: false, commands: 1 });
         }
 
         fn effect(&self, effect: CoreEffect) {

@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use front::{ConnectionInfo, Front, FrontStats};
+use front::{ConnectionInfo, Front, FrontStats, NAMESPACES_MAX};
 use member::{Core, CoreStatus};
 use parking_lot::RwLock;
 use tree::Tree;
@@ -23,7 +23,9 @@ use crate::environment::environment;
 use crate::inspect::Inspect;
 use crate::mailbox::Mailbox;
 use crate::metrics::catalog::{self, Knowledge};
+use crate::metrics::network::NetworkMetrics;
 use crate::metrics::sample::Sample;
+use crate::metrics::zookeeper::QuotaSums;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
@@ -48,6 +50,7 @@ pub(crate) struct Overview {
     pub(crate) gate: Arc<Gate>,
     pub(crate) journal_metrics: Arc<JournalMetrics>,
     pub(crate) core_metrics: Arc<CoreMetrics>,
+    pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartMetrics>,
     /// The snapshot that the server started from: its zxid and time in seconds.
@@ -143,6 +146,18 @@ impl Overview {
         }
         connections
     }
+}
+
+/// What quotas say, by namespace.
+fn quotas(tree: &Tree) -> BTreeMap<String, QuotaSums> {
+    let mut sums: BTreeMap<String, QuotaSums> = BTreeMap::new();
+    for quota in tree.quotas() {
+        let Some(namespace) = front::namespace(quota.path) else { continue };
+        if sums.len() < NAMESPACES_MAX || sums.contains_key(namespace) {
+            sums.entry(String::from(namespace)).or_default().add(&quota);
+        }
+    }
+    sums
 }
 
 fn connection_view(info: &ConnectionInfo) -> ConnectionView {
@@ -330,15 +345,24 @@ impl Inspect for Overview {
     fn samples(&self) -> Vec<Sample> {
         let (front, answered_in_time) = self.front_stats();
         let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
-        let (node_count, ephemeral_count, acl_count, data_bytes) = {
+        let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
             let tree = self.tree.read();
-            (tree.node_count(), tree.ephemeral_count(), tree.acl_count(), tree.approximate_data_size())
+            (
+                tree.node_count(),
+                tree.ephemeral_count(),
+                tree.acl_count(),
+                tree.approximate_data_size(),
+                quotas(&tree),
+            )
         };
         catalog::samples(&Knowledge {
             front,
             core,
             journal: &self.journal_metrics,
             core_metrics: &self.core_metrics,
+            network: &self.network_metrics,
+            quotas,
+            snapshots_rate_limited: 0,
             start: self.start.get().copied().unwrap_or_default(),
             node_count: node_count as u64,
             ephemeral_count: ephemeral_count as u64,

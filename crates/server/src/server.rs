@@ -22,6 +22,7 @@ use crate::http::listener::HttpListener;
 use crate::http::router::Router;
 use crate::journal_loop::{JournalLoop, JournalMail, JournalSettings};
 use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
 use crate::net::listener::{self, Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
@@ -121,6 +122,7 @@ impl Server {
             gate: Arc::clone(&gate),
             journal_metrics: Arc::new(JournalMetrics::default()),
             core_metrics: Arc::new(CoreMetrics::default()),
+            network_metrics: Arc::new(NetworkMetrics::default()),
             clock,
             start: OnceLock::new(),
             first_snapshot: OnceLock::new(),
@@ -286,6 +288,7 @@ impl Server {
                 clerk: Arc::clone(&desk),
                 tls: tls.cloned(),
                 clock: self.overview.clock,
+                metrics: Arc::clone(&self.overview.network_metrics),
             };
             let front = Front::new(front_config.clone(), number);
             let shard = Shard::new(number, shard_config.clone(), links, poll, front);
@@ -305,6 +308,7 @@ impl Server {
             post.shards.clone(),
             gate,
             self.overview.clock,
+            Arc::clone(&self.overview.network_metrics),
         )
         .map_err(system("poll the client port"))?;
         let stopping = Arc::new(AtomicBool::new(false));

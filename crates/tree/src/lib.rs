@@ -58,6 +58,7 @@ pub use identity::{Identities, Identity, IdentityList};
 pub use loader::Loader;
 pub use outcome::{DropReason, Outcome, SubOutcome};
 pub use policy::Policy;
+pub use quota::QuotaFigures;
 pub use read::{Children, NodeRef};
 pub use session::Session;
 pub use snapshot::SnapshotProgress;

@@ -5,15 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use server::Server;
 
-use crate::fixture::{Client, Directory, read_all};
-
-fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
-    let text = String::from_utf8(read_all(&mut stream)).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from(body))
-}
+use crate::fixture::{Client, Directory, get, read_all};
 
 fn start(directory: &Directory, shared: bool) -> Server {
     let mut config = directory.config();
