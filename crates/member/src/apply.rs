@@ -90,6 +90,7 @@ impl Core {
         self.changes.clear();
         let outcome = tree.apply(stamp, command, &mut self.changes);
         self.status.refused(command, &outcome);
+        self.digests.applied(tree.last_zxid(), || tree.digest());
         if !self.changes.is_empty() {
             self.status.written(self.changes.as_slice());
             let changes: Arc<[Change]> = self.changes.drain().collect();

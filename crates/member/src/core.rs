@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use council::{Council, Ready, Recovered, Role};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{Batch, SnapshotMeta, Space};
-use jute::SessionId;
+use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Tree};
 
 use crate::attachment::{Attachments, WaitingRead};
 use crate::batch::BatchWriter;
 use crate::convert;
+use crate::digests::DigestLog;
 use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
 use crate::reaper::Reaper;
@@ -54,6 +55,7 @@ pub struct Core {
     pub(crate) effects: Vec<CoreEffect>,
     pub(crate) changes: tree::Changes,
     pub(crate) status: CoreStatus,
+    pub(crate) digests: DigestLog,
     pub(crate) membership: council::Membership,
     round: Option<TouchRound>,
     rounds: u64,
@@ -85,6 +87,7 @@ impl Core {
                 config.snapshot_after_bytes,
                 config.snapshot_after_commands,
                 config.snapshot_side_bytes_max,
+                recovered.snapshot_index,
             ),
             committed: VecDeque::new(),
             entry_offset: 0,
@@ -95,6 +98,7 @@ impl Core {
             effects: Vec::new(),
             changes: tree::Changes::default(),
             status: CoreStatus { last_zxid: tree.last_zxid(), writable: true, ..CoreStatus::default() },
+            digests: DigestLog::default(),
             membership: recovered.membership.clone(),
             round: None,
             rounds: 0,
@@ -349,9 +353,9 @@ impl Core {
         self.config.tick_ms.clamp(10, 200)
     }
 
-    /// Begins a snapshot at the next chance.
+    /// Begins a snapshot at the next chance, unless all that is applied is in one already.
     pub fn request_snapshot(&mut self) {
-        self.snapshotter.ask();
+        self.snapshotter.ask(self.applied_index);
     }
 
     /// Takes what the journal is to do, in order.
@@ -383,6 +387,11 @@ impl Core {
             last_snapshot: self.snapshotter.last(),
             ..self.status.clone()
         }
+    }
+
+    /// The tree's digest right behind every 128th of the latest transactions, oldest first.
+    pub fn digests(&self) -> impl Iterator<Item = (Zxid, u64)> {
+        self.digests.iter()
     }
 
     /// When each session would expire, milliseconds on the monotonic clock.

@@ -22,6 +22,7 @@ mod census;
 mod config;
 mod convert;
 mod core;
+mod digests;
 mod expiry;
 mod identity;
 mod message;

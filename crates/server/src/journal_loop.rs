@@ -14,6 +14,7 @@ use member::{CoreEffect, JournalEvent};
 use crate::clock::Clock;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::{JournalMetrics, RequestTimes};
+use crate::snapshots::{Saved, SnapshotDesk};
 
 /// How often a full disk is looked at again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -36,6 +37,15 @@ pub(crate) struct JournalSettings {
     pub(crate) flush_warning: Duration,
 }
 
+/// What the journal's thread shares with the others.
+pub(crate) struct JournalLinks {
+    pub(crate) mail: Arc<Mailbox<JournalMail>>,
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) answers: Arc<Mailbox<JournalEvent>>,
+    pub(crate) metrics: Arc<JournalMetrics>,
+    pub(crate) desk: Arc<SnapshotDesk>,
+}
+
 /// See the module.
 pub(crate) struct JournalLoop<D: Disk> {
     journal: Journal<D>,
@@ -44,6 +54,7 @@ pub(crate) struct JournalLoop<D: Disk> {
     bell: Arc<Doorbell>,
     answers: Arc<Mailbox<JournalEvent>>,
     metrics: Arc<JournalMetrics>,
+    desk: Arc<SnapshotDesk>,
     clock: Clock,
     waiting: VecDeque<CoreEffect>,
     /// Since when the oldest batch of them waits.
@@ -62,12 +73,10 @@ impl<D: Disk> JournalLoop<D> {
     pub(crate) fn new(
         journal: Journal<D>,
         settings: JournalSettings,
-        mail: Arc<Mailbox<JournalMail>>,
-        bell: Arc<Doorbell>,
-        answers: Arc<Mailbox<JournalEvent>>,
-        metrics: Arc<JournalMetrics>,
+        links: JournalLinks,
         clock: Clock,
     ) -> Self {
+        let JournalLinks { mail, bell, answers, metrics, desk } = links;
         Self {
             journal,
             settings,
@@ -75,6 +84,7 @@ impl<D: Disk> JournalLoop<D> {
             bell,
             answers,
             metrics,
+            desk,
             clock,
             waiting: VecDeque::new(),
             waiting_since_us: None,
@@ -149,12 +159,13 @@ impl<D: Disk> JournalLoop<D> {
                 Ok(true)
             }
             Some(CoreEffect::SnapshotFinish(meta)) => {
-                let index = meta.index;
+                let saved = Saved { index: meta.index, zxid: meta.zxid };
                 let finished = self.journal.snapshot_finish(meta);
                 if self.snapshot_step(finished)? {
                     self.journal.compact(self.settings.keep)?;
                     self.metrics.snapshot_us.record(self.clock.mono_us() - self.snapshot_began_us);
-                    self.answers.put(JournalEvent::SnapshotSaved { index });
+                    self.answers.put(JournalEvent::SnapshotSaved { index: saved.index });
+                    self.desk.saved(saved);
                 }
                 Ok(true)
             }
@@ -254,6 +265,7 @@ impl<D: Disk> JournalLoop<D> {
                 Err(SnapshotError::Fault(fault)) => return Err(fault),
             }
             self.metrics.snapshot_failed();
+            self.desk.failed();
             self.answers.put(JournalEvent::SnapshotFailed(problem.to_string()));
         }
         Ok(false)
@@ -385,15 +397,14 @@ mod tests {
                 keep: KeepPolicy::default(),
                 flush_warning: Duration::from_secs(60),
             };
-            let journal_loop = JournalLoop::new(
-                journal,
-                settings,
-                Arc::clone(&mail),
+            let links = JournalLinks {
+                mail: Arc::clone(&mail),
                 bell,
-                Arc::clone(&answers),
-                Arc::clone(&metrics),
-                Clock::start(),
-            );
+                answers: Arc::clone(&answers),
+                metrics: Arc::clone(&metrics),
+                desk: Arc::default(),
+            };
+            let journal_loop = JournalLoop::new(journal, settings, links, Clock::start());
             let thread = thread::spawn(move || journal_loop.run());
             Self { disk, mail, answers, bell: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
         }

@@ -11,6 +11,7 @@ use crate::config::StorageConfig;
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::metrics::StartMetrics;
+use crate::snapshots::Saved;
 
 /// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
 /// standalone ZooKeeper.
@@ -22,8 +23,8 @@ pub(crate) struct Opened {
     pub(crate) seat: council::Recovered,
     pub(crate) tree: Tree,
     pub(crate) figures: StartMetrics,
-    /// The snapshot's zxid and time in seconds, if there is one.
-    pub(crate) snapshot: Option<(i64, i64)>,
+    /// The snapshot that the tree began with, if there is one, and its time in seconds.
+    pub(crate) snapshot: Option<(Saved, i64)>,
 }
 
 /// Opens the data directory.
@@ -58,7 +59,10 @@ pub(crate) fn open(config: &StorageConfig, random: [u8; 32], clock: Clock) -> Re
         ..StartMetrics::default()
     };
     let seat = start::seat(&recovered, journal.membership());
-    let snapshot = recovered.snapshot.as_ref().map(|meta| (meta.zxid, meta.created_ms / 1000));
+    let snapshot = recovered
+        .snapshot
+        .as_ref()
+        .map(|meta| (Saved { index: meta.index, zxid: meta.zxid }, meta.created_ms / 1000));
     Ok(Opened { journal, seat, tree, figures, snapshot })
 }
 

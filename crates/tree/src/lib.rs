@@ -54,6 +54,7 @@ mod write;
 pub use acl::{AclRef, mask_digests, permits};
 pub use change::{Change, ChangeKind, Changes};
 pub use command::{Command, Operation, Origin, Stamp};
+pub use digest::DIGEST_VERSION;
 pub use identity::{Identities, Identity, IdentityList};
 pub use loader::Loader;
 pub use outcome::{DropReason, Outcome, SubOutcome};
