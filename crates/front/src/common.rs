@@ -147,19 +147,26 @@ impl Common {
             }
         }
         connection.stats.answer(name, answered.xid, answered.zxid, latency_us, self.now);
-        self.sent(connection);
+        let bytes = self.sent(connection);
+        // As in ZooKeeper, what opens a session, keeps it alive or shows who the client is does not count.
+        let uncounted = [OpCode::CreateSession, OpCode::Ping, OpCode::Auth, OpCode::Sasl];
+        if answered.operation.is_some_and(|operation| !uncounted.contains(&operation)) {
+            self.stats.reply_bytes += bytes as u64;
+        }
         if let Some(reason) = answered.close {
             self.close(connection, reason, true);
         }
     }
 
-    /// Counts one more frame in the output.
-    pub(crate) fn sent(&mut self, connection: &mut Connection) {
+    /// Counts one more frame in the output; gives its bytes.
+    pub(crate) fn sent(&mut self, connection: &mut Connection) -> usize {
         connection.stats.sent += 1;
         self.stats.packets_sent += 1;
         // Without its length field, as ZooKeeper counts.
-        self.stats.responses.record(connection.output.newly_written().saturating_sub(FRAME_HEADER));
+        let bytes = connection.output.newly_written().saturating_sub(FRAME_HEADER);
+        self.stats.responses.record(bytes);
         self.touch(connection);
+        bytes
     }
 
     /// Puts everything in the output that no longer waits for something before it.
@@ -174,7 +181,7 @@ impl Common {
                 }
                 Slot::Event { frame } => {
                     connection.output.buffer(&mut self.buffers).extend_from_slice(&frame);
-                    self.sent(connection);
+                    self.sent_event(connection);
                 }
                 Slot::Local { xid, operation, body, received_us } => {
                     self.stats.in_flight_bytes -= body.len();

@@ -26,8 +26,9 @@ impl Front {
             }
             FromCore::Outcome { conn, sequence, zxid, outcome } => {
                 self.common.advance(*zxid);
-                if let Some(connection) = self.connections.get_mut(*conn) {
-                    self.common.outcome(connection, *sequence, *zxid, outcome, tree);
+                match self.connections.get_mut(*conn) {
+                    Some(connection) => self.common.outcome(connection, *sequence, *zxid, outcome, tree),
+                    None => self.common.stats.outcomes_unclaimed += 1,
                 }
             }
             FromCore::ReadDone { conn, xid, reply } => {
@@ -89,7 +90,8 @@ impl Front {
         connection.heard_ms = common.now.mono_ms();
         if connection.generation > 1 {
             common.stats.sessions_resumed += 1;
-            return common.sent(connection);
+            common.sent(connection);
+            return;
         }
         let operation = Some(OpCode::CreateSession);
         common.answered(connection, Answered { xid: 0, zxid: zxid.0, operation, close: None }, asked_us);
@@ -200,6 +202,9 @@ impl Common {
         let Slot::Read { operation, received_us, .. } = slot else { return };
         for (path, kind) in &reply.watches {
             self.watches.add(connection.id.slot, path, kind.modes());
+        }
+        for (path, bytes) in &reply.reads {
+            self.stats.reads.record(path, *bytes);
         }
         let answered = Answered { xid, zxid: reply.zxid.0, operation: Some(operation), close: None };
         if at == 0 {

@@ -81,6 +81,26 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
+    /// All of them, in order.
+    pub const ALL: [Self; 16] = [
+        Self::ClientClosedSession,
+        Self::InfoProbe,
+        Self::ConnectionLimit,
+        Self::Malformed,
+        Self::TooLarge,
+        Self::HandshakeTimeout,
+        Self::ZxidAhead,
+        Self::SessionExpired,
+        Self::SessionClosed,
+        Self::SessionMoved,
+        Self::AuthFailed,
+        Self::UnknownOperation,
+        Self::SlowClient,
+        Self::TooManyWatches,
+        Self::NotServing,
+        Self::OutOfStep,
+    ];
+
     /// A word for logs and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -12,7 +12,8 @@ use crate::event::{CloseReason, FrontEvent};
 use crate::history::History;
 use crate::limits::Admission;
 use crate::message::ToCore;
-use crate::stats::{ConnectionStats, FrontStats, LatencyHistogram};
+use crate::stats::{ConnectionStats, FrontStats};
+use crate::tally::Tally;
 use crate::time::Now;
 
 /// All connections of one shard.
@@ -132,6 +133,7 @@ impl Front {
     /// The socket is gone, by whosever doing. The connection is forgotten.
     pub fn disconnected(&mut self, conn: ConnId) {
         let Some(mut connection) = self.connections.remove(conn) else { return };
+        self.common.stats.connections_lost += u64::from(connection.stage != Stage::Closing);
         self.common.detach(&mut connection);
         let rest = connection.output.len();
         connection.output.sent(rest, &mut self.common.buffers);
@@ -177,7 +179,7 @@ impl Front {
         stats.packets_received = 0;
         stats.packets_sent = 0;
         stats.responses = Default::default();
-        stats.latencies.fill(LatencyHistogram::default());
+        stats.latencies.fill(Tally::default());
     }
 
     /// Sets the counters of every connection to 0, as the word `crst` does.

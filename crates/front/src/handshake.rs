@@ -44,6 +44,7 @@ impl Common {
     }
 
     fn connect(&mut self, connection: &mut Connection, request: &ConnectRequest<'_>, tree: &Tree) {
+        self.stats.session_requests += 1;
         if request.last_zxid_seen > tree.last_zxid().0 {
             return self.close(connection, CloseReason::ZxidAhead, false);
         }

@@ -95,6 +95,7 @@ mod tests {
             acl: acl.clone(),
             parent_acl: acl.clone(),
             ephemeral_owner: jute::SessionId(0),
+            data_bytes: 0,
         };
         zxids.iter().map(change).collect()
     }

@@ -9,6 +9,7 @@ use jute::{
 };
 use tree::{Identities, NodeRef, Policy, Tree, mask_digests, permits};
 
+use crate::namespaces::STAT_BYTES;
 use crate::watch::Modes;
 
 /// Who reads.
@@ -50,6 +51,31 @@ impl WatchKind {
     }
 }
 
+/// What a read leaves behind besides its reply.
+pub(crate) trait Trail {
+    /// A watch was asked for, and is to be left.
+    fn watch(&mut self, path: &str, kind: WatchKind);
+    /// So many bytes of a node were read.
+    fn read(&mut self, path: &str, bytes: u64);
+}
+
+/// A trail that is kept for later.
+#[derive(Default)]
+struct Kept {
+    watches: Vec<(Box<str>, WatchKind)>,
+    reads: Vec<(Box<str>, u64)>,
+}
+
+impl Trail for Kept {
+    fn watch(&mut self, path: &str, kind: WatchKind) {
+        self.watches.push((path.into(), kind));
+    }
+
+    fn read(&mut self, path: &str, bytes: u64) {
+        self.reads.push((path.into(), bytes));
+    }
+}
+
 /// A read's reply, to be put in its place later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluated {
@@ -61,16 +87,17 @@ pub struct Evaluated {
     pub frame: Vec<u8>,
     /// Watches to leave when the reply is put in its place.
     pub watches: Vec<(Box<str>, WatchKind)>,
+    /// Nodes read, and how many bytes of each.
+    pub reads: Vec<(Box<str>, u64)>,
 }
 
 /// Reads `body`, a request of `opcode` that has been found to decode.
 #[must_use]
 pub fn evaluate(tree: &Tree, opcode: OpCode, xid: i32, body: &[u8], asker: Asker<'_>) -> Evaluated {
     let mut frame = Vec::new();
-    let mut watches = Vec::new();
-    let mut watch = |path: &str, kind| watches.push((Box::from(path), kind));
+    let mut kept = Kept::default();
     let error = match decode(opcode, body) {
-        Ok(request) => answer(tree, &request, xid, asker, &mut frame, &mut watch),
+        Ok(request) => answer(tree, &request, xid, asker, &mut frame, &mut kept),
         // ZooKeeper echoes a null path as it is.
         Err(_) if opcode == OpCode::Sync && is_null(body) => {
             let start = start_frame(&mut frame);
@@ -82,7 +109,8 @@ pub fn evaluate(tree: &Tree, opcode: OpCode, xid: i32, body: &[u8], asker: Asker
         }
         Err(_) => fail(tree, xid, ErrorCode::MarshallingError, &mut frame),
     };
-    Evaluated { zxid: tree.last_zxid(), error, frame, watches }
+    let Kept { watches, reads } = kept;
+    Evaluated { zxid: tree.last_zxid(), error, frame, watches, reads }
 }
 
 /// Whether the first field is a null string.
@@ -100,7 +128,7 @@ pub(crate) fn decode(opcode: OpCode, body: &[u8]) -> Result<Request<'_>, Malform
     }
 }
 
-/// Appends the reply's frame to `out` and tells `watch` of the watches to leave; gives the header's error.
+/// Appends the reply's frame to `out` and leaves its trail; gives the header's error.
 #[inline]
 pub(crate) fn answer(
     tree: &Tree,
@@ -108,11 +136,11 @@ pub(crate) fn answer(
     xid: i32,
     asker: Asker<'_>,
     out: &mut Vec<u8>,
-    watch: &mut impl FnMut(&str, WatchKind),
+    trail: &mut impl Trail,
 ) -> ErrorCode {
     let start = start_frame(out);
     ReplyHeader { xid, zxid: tree.last_zxid().0, err: 0 }.write(&mut Writer::new(out));
-    match body(tree, request, asker, out, watch) {
+    match body(tree, request, asker, out, trail) {
         Ok(()) => {
             end_frame(out, start);
             ErrorCode::Ok
@@ -136,31 +164,31 @@ fn body(
     request: &Request<'_>,
     asker: Asker<'_>,
     out: &mut Vec<u8>,
-    watch: &mut impl FnMut(&str, WatchKind),
+    trail: &mut impl Trail,
 ) -> Result<(), ErrorCode> {
     match request {
         Request::GetData { path, watch: wanted } => {
-            get_data(tree, path, asker, out)?;
-            leave(*wanted, path, WatchKind::Data, watch);
+            get_data(tree, path, asker, out, trail)?;
+            leave(*wanted, path, WatchKind::Data, trail);
         }
         Request::Exists { path, watch: wanted } => {
-            let found = exists(tree, path, asker, out);
+            let found = exists(tree, path, asker, out, trail);
             if matches!(found, Ok(()) | Err(ErrorCode::NoNode)) {
-                leave(*wanted, path, WatchKind::Data, watch);
+                leave(*wanted, path, WatchKind::Data, trail);
             }
             found?;
         }
         Request::GetChildren { path, watch: wanted } => {
-            get_children(tree, path, asker, out)?;
-            leave(*wanted, path, WatchKind::Child, watch);
+            get_children(tree, path, asker, out, trail)?;
+            leave(*wanted, path, WatchKind::Child, trail);
         }
         Request::GetChildren2 { path, watch: wanted } => {
-            let node = get_children(tree, path, asker, out)?;
+            let node = get_children(tree, path, asker, out, trail)?;
             node.stat().write(&mut Writer::new(out));
-            leave(*wanted, path, WatchKind::Child, watch);
+            leave(*wanted, path, WatchKind::Child, trail);
         }
         Request::GetAcl { path } => get_acl(tree, path, asker, out)?,
-        Request::MultiRead(multi) => multi_read(tree, multi, asker, out)?,
+        Request::MultiRead(multi) => multi_read(tree, multi, asker, out, trail)?,
         Request::GetEphemerals { prefix } => get_ephemerals(tree, prefix, asker, out),
         Request::GetAllChildrenNumber { path } => {
             readable(tree, path, asker)?;
@@ -176,9 +204,9 @@ fn body(
 }
 
 #[inline]
-fn leave(wanted: bool, path: &str, kind: WatchKind, watch: &mut impl FnMut(&str, WatchKind)) {
+fn leave(wanted: bool, path: &str, kind: WatchKind, trail: &mut impl Trail) {
     if wanted {
-        watch(path, kind);
+        trail.watch(path, kind);
     }
 }
 
@@ -190,8 +218,15 @@ fn readable<'t>(tree: &'t Tree, path: &str, asker: Asker<'_>) -> Result<NodeRef<
 }
 
 #[inline]
-fn get_data(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+fn get_data(
+    tree: &Tree,
+    path: &str,
+    asker: Asker<'_>,
+    out: &mut Vec<u8>,
+    trail: &mut impl Trail,
+) -> Result<(), ErrorCode> {
     let node = readable(tree, path, asker)?;
+    trail.read(path, node.data().map_or(0, <[u8]>::len) as u64 + STAT_BYTES);
     let mut writer = Writer::new(out);
     writer.buffer(node.data());
     node.stat().write(&mut writer);
@@ -199,11 +234,18 @@ fn get_data(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Res
 }
 
 /// A path with a NUL is refused here and nowhere else among the reads, as ZooKeeper does it.
-fn exists(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+fn exists(
+    tree: &Tree,
+    path: &str,
+    asker: Asker<'_>,
+    out: &mut Vec<u8>,
+    trail: &mut impl Trail,
+) -> Result<(), ErrorCode> {
     if path.contains('\0') {
         return Err(ErrorCode::BadArguments);
     }
     readable(tree, path, asker)?.stat().write(&mut Writer::new(out));
+    trail.read(path, STAT_BYTES);
     Ok(())
 }
 
@@ -212,9 +254,14 @@ fn get_children<'t>(
     path: &str,
     asker: Asker<'_>,
     out: &mut Vec<u8>,
+    trail: &mut impl Trail,
 ) -> Result<NodeRef<'t>, ErrorCode> {
     let node = readable(tree, path, asker)?;
+    let start = out.len();
     Writer::new(out).texts(node.children());
+    // Names without their length fields, nor that of the list.
+    let lengths = 4 * (1 + u64::from(node.stat().num_children.unsigned_abs()));
+    trail.read(path, (out.len() - start) as u64 - lengths + STAT_BYTES);
     Ok(node)
 }
 
@@ -236,6 +283,7 @@ fn multi_read(
     multi: &MultiRequest<'_>,
     asker: Asker<'_>,
     out: &mut Vec<u8>,
+    trail: &mut impl Trail,
 ) -> Result<(), ErrorCode> {
     if multi.kind == MultiKind::Transaction {
         return Err(ErrorCode::MarshallingError);
@@ -245,8 +293,10 @@ fn multi_read(
         MultiHeader { operation: operation.opcode().code(), done: false, err: 0 }
             .write(&mut Writer::new(out));
         let result = match operation {
-            MultiOperation::GetData { path, .. } => get_data(tree, path, asker, out),
-            MultiOperation::GetChildren { path, .. } => get_children(tree, path, asker, out).map(|_| ()),
+            MultiOperation::GetData { path, .. } => get_data(tree, path, asker, out, trail),
+            MultiOperation::GetChildren { path, .. } => {
+                get_children(tree, path, asker, out, trail).map(|_| ())
+            }
             _ => Err(ErrorCode::MarshallingError),
         };
         if let Err(error) = result {

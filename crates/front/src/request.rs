@@ -10,9 +10,10 @@ use crate::common::{Common, asker};
 use crate::connection::{Connection, Oversized, Stage};
 use crate::event::CloseReason;
 use crate::message::ToCore;
-use crate::read;
+use crate::namespaces::Namespaces;
+use crate::read::{self, Trail, WatchKind};
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::watch::{has_null_list, on_null_path};
+use crate::watch::{WatchTable, has_null_list, on_null_path};
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
 const OVERSIZED_HEAD: usize = 12;
@@ -191,9 +192,9 @@ impl Common {
         }
         let who = asker(&self.config, connection.session, connection.identities.identities());
         let out = connection.output.buffer(&mut self.buffers);
-        let (watches, slot) = (&mut self.watches, connection.id.slot);
-        let mut watch = |path: &str, kind: read::WatchKind| watches.add(slot, path, kind.modes());
-        read::answer(tree, &request, xid, who, out, &mut watch);
+        let mut trail =
+            Left { watches: &mut self.watches, slot: connection.id.slot, reads: &mut self.stats.reads };
+        read::answer(tree, &request, xid, who, out, &mut trail);
         let answered = Answered { xid, zxid: tree.last_zxid().0, operation: Some(opcode), close: None };
         self.answered(connection, answered, self.now.mono_us);
     }
@@ -268,6 +269,23 @@ impl Common {
         let zxid = self.applied.0;
         put(connection.output.buffer(&mut self.buffers), ReplyHeader { xid, zxid, err: error }, reply_body);
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
+    }
+}
+
+/// The trail of a read that is answered at once.
+struct Left<'a> {
+    watches: &'a mut WatchTable,
+    slot: u32,
+    reads: &'a mut Namespaces,
+}
+
+impl Trail for Left<'_> {
+    fn watch(&mut self, path: &str, kind: WatchKind) {
+        self.watches.add(self.slot, path, kind.modes());
+    }
+
+    fn read(&mut self, path: &str, bytes: u64) {
+        self.reads.record(path, bytes);
     }
 }
 

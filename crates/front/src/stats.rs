@@ -5,6 +5,8 @@
 use jute::OpCode;
 
 use crate::event::CloseReason;
+use crate::namespaces::Namespaces;
+use crate::tally::Tally;
 use crate::time::Now;
 
 /// What one connection has done.
@@ -65,48 +67,6 @@ impl ConnectionStats {
     }
 }
 
-/// How long something took: counts by powers of two of microseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LatencyHistogram {
-    /// `buckets[i]` counts what took less than `2^i` microseconds and not less than half of that.
-    pub buckets: [u64; 32],
-    /// How many there were.
-    pub count: u64,
-    /// Microseconds of all together.
-    pub sum_us: u64,
-    /// The shortest, in microseconds; 0 when there was none.
-    pub min_us: u64,
-    /// The longest, in microseconds.
-    pub max_us: u64,
-}
-
-impl LatencyHistogram {
-    /// Adds another one's counts.
-    pub fn add(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        self.min_us = if self.count == 0 { other.min_us } else { self.min_us.min(other.min_us) };
-        self.max_us = self.max_us.max(other.max_us);
-        self.count += other.count;
-        self.sum_us += other.sum_us;
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
-    }
-
-    pub(crate) fn record(&mut self, us: u64) {
-        let bucket = (u64::BITS - us.leading_zeros()).min(31) as usize;
-        if let Some(count) = self.buckets.get_mut(bucket) {
-            *count += 1;
-        }
-        self.min_us = if self.count == 0 { us } else { self.min_us.min(us) };
-        self.max_us = self.max_us.max(us);
-        self.count += 1;
-        self.sum_us += us;
-    }
-}
-
 /// How large replies and events are, in bytes; all 0 while there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseSizes {
@@ -139,17 +99,25 @@ pub struct FrontStats {
     pub bytes_received: u64,
     /// Bytes handed to sockets.
     pub bytes_sent: u64,
+    /// Bytes of replies to requests, without their length fields.
+    pub reply_bytes: u64,
+    /// Bytes of watch events, without their length fields.
+    pub event_bytes: u64,
     /// Requests answered, by [`operation_index`].
     pub operations: [u64; OPERATIONS],
-    /// From receiving a request to queueing its reply, by [`operation_index`]. A read that is answered at once takes
+    /// From receiving a request to queueing its reply, in microseconds, by [`operation_index`]. A read that is answered at once takes
     /// no time on this clock, which is read once a batch.
-    pub latencies: Vec<LatencyHistogram>,
+    pub latencies: Vec<Tally>,
     /// Connections accepted.
     pub connections_accepted: u64,
     /// Connections closed by us, by the order of [`CloseReason`]'s variants.
     pub connections_closed: [u64; CLOSE_REASONS],
     /// Connections refused for a limit.
     pub connections_refused: u64,
+    /// Connections whose client went away without closing its session.
+    pub connections_lost: u64,
+    /// Handshakes: requests for a session, new or taken up again.
+    pub session_requests: u64,
     /// Sessions taken up again.
     pub sessions_resumed: u64,
     /// Requests of an existing operation that did not decode.
@@ -162,6 +130,14 @@ pub struct FrontStats {
     pub auth_failed: u64,
     /// Requests refused because enforced authentication was missing.
     pub auth_missing: u64,
+    /// Clients that named this ensemble.
+    pub ensemble_named: u64,
+    /// Clients that named another ensemble.
+    pub ensemble_misnamed: u64,
+    /// Clients that named no ensemble.
+    pub ensemble_unnamed: u64,
+    /// Outcomes whose connection was gone.
+    pub outcomes_unclaimed: u64,
     /// Times that a connection was paused for one limit or other.
     pub pauses: u64,
     /// Requests for watches refused for a limit.
@@ -174,6 +150,16 @@ pub struct FrontStats {
     pub events_data_changed: u64,
     /// Events queued because a node's children changed.
     pub events_children_changed: u64,
+    /// How many watchers one creation had.
+    pub watchers_created: Tally,
+    /// How many watchers one deletion had.
+    pub watchers_deleted: Tally,
+    /// How many watchers one change of data had.
+    pub watchers_data_changed: Tally,
+    /// How many watchers one change of children had.
+    pub watchers_children_changed: Tally,
+    /// What was read, by the first name of its path.
+    pub reads: Namespaces,
     /// Events not queued because their receiver may not read the node.
     pub events_filtered: u64,
     /// Events queued by setWatches, catching up included.
@@ -203,8 +189,8 @@ pub struct FrontStats {
 impl FrontStats {
     /// The latencies of all writes together, or of everything else.
     #[must_use]
-    pub fn latency(&self, writes: bool) -> LatencyHistogram {
-        let mut all = LatencyHistogram::default();
+    pub fn latency(&self, writes: bool) -> Tally {
+        let mut all = Tally::default();
         for opcode in OpCode::ALL.iter().filter(|opcode| opcode.is_write() == writes) {
             if let Some(one) = self.latencies.get(operation_index(*opcode)) {
                 all.add(one);
@@ -217,7 +203,7 @@ impl FrontStats {
 /// Places in [`FrontStats::operations`] and [`FrontStats::latencies`].
 pub const OPERATIONS: usize = 128;
 /// Places in [`FrontStats::connections_closed`].
-pub const CLOSE_REASONS: usize = CloseReason::OutOfStep as usize + 1;
+pub const CLOSE_REASONS: usize = CloseReason::ALL.len();
 
 /// Where an operation is counted.
 #[must_use]
@@ -265,23 +251,36 @@ impl Default for FrontStats {
             responses: ResponseSizes::default(),
             bytes_received: 0,
             bytes_sent: 0,
+            reply_bytes: 0,
+            event_bytes: 0,
             operations: [0; OPERATIONS],
-            latencies: vec![LatencyHistogram::default(); OPERATIONS],
+            latencies: vec![Tally::default(); OPERATIONS],
             connections_accepted: 0,
             connections_closed: [0; CLOSE_REASONS],
             connections_refused: 0,
+            connections_lost: 0,
+            session_requests: 0,
             sessions_resumed: 0,
             malformed: 0,
             oversized: 0,
             refused_unwritable: 0,
             auth_failed: 0,
             auth_missing: 0,
+            ensemble_named: 0,
+            ensemble_misnamed: 0,
+            ensemble_unnamed: 0,
+            outcomes_unclaimed: 0,
             pauses: 0,
             watches_refused: 0,
             events_created: 0,
             events_deleted: 0,
             events_data_changed: 0,
             events_children_changed: 0,
+            watchers_created: Tally::default(),
+            watchers_deleted: Tally::default(),
+            watchers_data_changed: Tally::default(),
+            watchers_children_changed: Tally::default(),
+            reads: Namespaces::default(),
             events_filtered: 0,
             events_on_reconnect: 0,
             events_caught_up: 0,
@@ -312,6 +311,11 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_to_close_has_its_own_place() {
+        assert!(CloseReason::ALL.iter().enumerate().all(|(place, reason)| *reason as usize == place));
+    }
+
+    #[test]
     fn sizes_keep_their_extremes() {
         let mut sizes = ResponseSizes::default();
         [20, 16, 100, 36].into_iter().for_each(|bytes| sizes.record(bytes));
@@ -325,17 +329,7 @@ mod tests {
             stats.latencies[operation_index(opcode)].record(us);
         }
         let (writes, reads) = (stats.latency(true), stats.latency(false));
-        assert_eq!((writes.count, writes.min_us, writes.max_us, writes.sum_us), (2, 5, 7, 12));
-        assert_eq!((reads.count, reads.sum_us), (1, 1));
-    }
-
-    #[test]
-    fn latencies_fall_in_their_buckets() {
-        let mut histogram = LatencyHistogram::default();
-        for us in [0, 1, 1000, u64::MAX / 4] {
-            histogram.record(us);
-        }
-        assert_eq!((histogram.buckets[0], histogram.buckets[1], histogram.buckets[10]), (1, 1, 1));
-        assert_eq!((histogram.buckets[31], histogram.count, histogram.min_us), (1, 4, 0));
+        assert_eq!((writes.count, writes.min, writes.max, writes.sum), (2, 5, 7, 12));
+        assert_eq!((reads.count, reads.sum), (1, 1));
     }
 }

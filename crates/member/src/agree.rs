@@ -130,7 +130,9 @@ impl Core {
                 number: persist.number,
                 batch,
                 reserved: !self.writable,
+                commands: self.status.commands - self.commands_handed_over,
             });
+            self.commands_handed_over = self.status.commands;
         }
         self.committed.extend(ready.committed);
         for (question, index) in ready.barriers {

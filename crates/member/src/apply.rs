@@ -69,6 +69,9 @@ impl Core {
                 offset = commands.offset();
                 count += 1;
             }
+            if self.status.serving {
+                self.status.propagated(stamp.time_ms, now.wall_ms, count);
+            }
             if offset < entry.data.len() {
                 self.entry_offset = offset;
                 self.snapshotter.grown(0, count);
@@ -97,7 +100,10 @@ impl Core {
     fn apply_one(&mut self, tree: &mut Tree, stamp: Stamp, command: &Command<'_>, now: Now) {
         self.changes.clear();
         let outcome = tree.apply(stamp, command, &mut self.changes);
+        self.status.refused(command, &outcome);
+        self.digests.applied(tree.last_zxid(), || tree.digest());
         if !self.changes.is_empty() {
+            self.status.written(self.changes.as_slice());
             let changes: Arc<[Change]> = self.changes.drain().collect();
             self.tell_all(&changes);
         }

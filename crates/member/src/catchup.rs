@@ -60,7 +60,7 @@ impl Core {
     /// Somebody lags behind the log that is kept, and no snapshot is offered that would do: a new one is taken.
     pub(crate) fn offer_what_is_wanted(&mut self) {
         if self.council.wants_snapshot() && !self.snapshotter.is_busy() {
-            self.snapshotter.ask();
+            self.snapshotter.ask(self.applied_index);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{SnapshotMeta, Space};
-use jute::SessionId;
+use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Tree};
 
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
@@ -13,6 +13,7 @@ use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
 use crate::catchup::{Receiving, Sending};
 use crate::convert;
+use crate::digests::DigestLog;
 use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
@@ -80,9 +81,12 @@ pub struct Core {
     pub(crate) effects: Vec<CoreEffect>,
     pub(crate) changes: tree::Changes,
     pub(crate) status: CoreStatus,
+    pub(crate) digests: DigestLog,
     pub(crate) now: Now,
     pub(crate) ticked_ms: u64,
     pub(crate) writable: bool,
+    /// Of the commands proposed, those that the journal has been given.
+    pub(crate) commands_handed_over: u64,
     encoded: Vec<u8>,
 }
 
@@ -102,6 +106,7 @@ impl Core {
             config.snapshot_after_bytes,
             config.snapshot_after_commands,
             config.snapshot_side_bytes_max,
+            seat.snapshot.as_ref().map_or(0, |snapshot| snapshot.index),
         );
         snapshotter.grown(seat.log_bytes, seat.commands);
         let mut expiry = Expiry::new(config.tick_ms);
@@ -137,10 +142,12 @@ impl Core {
             effects: Vec::new(),
             changes: tree::Changes::default(),
             status: CoreStatus { last_zxid: tree.last_zxid(), writable: true, ..CoreStatus::default() },
+            digests: DigestLog::default(),
             membership: seat.recovered.membership,
             now,
             ticked_ms: now.mono_ms,
             writable: true,
+            commands_handed_over: 0,
             encoded: Vec::new(),
             config,
         }
@@ -351,9 +358,9 @@ impl Core {
         self.membership.voters == [self.config.member] && self.membership.learners.is_empty()
     }
 
-    /// Begins a snapshot at the next chance.
+    /// Begins a snapshot at the next chance, unless all that is applied is in one already.
     pub fn request_snapshot(&mut self) {
-        self.snapshotter.ask();
+        self.snapshotter.ask(self.applied_index);
     }
 
     /// Takes what the journal is to do, in order.
@@ -400,6 +407,11 @@ impl Core {
             last_snapshot: self.snapshotter.last(),
             ..self.status.clone()
         }
+    }
+
+    /// The tree's digest right behind every 128th of the latest transactions, oldest first.
+    pub fn digests(&self) -> impl Iterator<Item = (Zxid, u64)> {
+        self.digests.iter()
     }
 
     /// When each session would expire, milliseconds on the monotonic clock.

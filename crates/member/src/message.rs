@@ -24,6 +24,8 @@ pub enum CoreEffect {
         batch: Batch,
         /// Whether it may use the space kept for when the disk is full.
         reserved: bool,
+        /// How many commands its entries hold, for metrics.
+        commands: u64,
     },
     /// A snapshot begins.
     SnapshotBegin,

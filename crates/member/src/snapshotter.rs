@@ -48,14 +48,21 @@ pub(crate) struct Snapshotter {
     asked: bool,
     stage: Stage,
     began_mono_ms: u64,
+    /// The one that was begun last; the one that this life started from before that.
     scanned: LastSnapshot,
     last: Option<LastSnapshot>,
     /// What the snapshot on its way to the disk is called; after that the last one saved.
     named: Option<SnapshotMeta>,
+    recovered_index: u64,
 }
 
 impl Snapshotter {
-    pub(crate) fn new(after_bytes: u64, after_commands: u64, side_bytes_max: usize) -> Self {
+    pub(crate) fn new(
+        after_bytes: u64,
+        after_commands: u64,
+        side_bytes_max: usize,
+        recovered_index: u64,
+    ) -> Self {
         Self {
             after_bytes,
             after_commands,
@@ -65,9 +72,10 @@ impl Snapshotter {
             asked: false,
             stage: Stage::Idle,
             began_mono_ms: 0,
-            scanned: LastSnapshot::default(),
+            scanned: LastSnapshot { index: recovered_index, ..LastSnapshot::default() },
             last: None,
             named: None,
+            recovered_index,
         }
     }
 
@@ -77,9 +85,9 @@ impl Snapshotter {
         self.commands += commands;
     }
 
-    /// Somebody asks for a snapshot now.
-    pub(crate) const fn ask(&mut self) {
-        self.asked = true;
+    /// Somebody asks for a snapshot that covers this index. One that is there or under way may do.
+    pub(crate) const fn ask(&mut self, index: u64) {
+        self.asked |= self.scanned.index < index;
     }
 
     /// Whether one should begin.
@@ -158,6 +166,7 @@ impl Snapshotter {
     /// It could not be written. The next is due after as much log again.
     pub(crate) fn failed(&mut self) {
         self.stage = Stage::Idle;
+        self.scanned.index = self.last.map_or(self.recovered_index, |last| last.index);
     }
 
     pub(crate) const fn last(&self) -> Option<LastSnapshot> {

@@ -1,5 +1,6 @@
 //! What a core tells of itself when asked.
 
+use front::{Namespaces, Tally};
 use jute::Zxid;
 
 use crate::LastSnapshot;
@@ -43,6 +44,12 @@ pub struct CoreStatus {
     pub expired: u64,
     /// Milliseconds by which sessions were forgiven because this process stood still.
     pub forgiven_ms: u64,
+    /// Bytes written, by the first name of the path.
+    pub writes: Namespaces,
+    /// Writes refused for a hard quota, by the first name of the path: only how many there were counts.
+    pub quota_refusals: Namespaces,
+    /// From a command's stamp by the leader until it is applied here, milliseconds of the wall clock.
+    pub propagation_ms: Tally,
     /// Whether a snapshot is being scanned.
     pub snapshotting: bool,
     /// The last snapshot made durable in this life.

@@ -116,6 +116,7 @@ mod tests {
             acl: acl.clone(),
             parent_acl: acl.clone(),
             ephemeral_owner: SessionId(owner),
+            data_bytes: 0,
         };
         let changes = [
             change("/mine", 7, ChangeKind::Deleted),

@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub audit: AuditConfig,
     /// What the server does beyond ZooKeeper and may be told not to.
     pub beyond: BeyondConfig,
+    /// Names and values as they were given, secrets left out: only to be shown.
+    pub settings: Vec<(String, String)>,
 }
 
 /// Where clients connect. At least one of the two addresses is there.

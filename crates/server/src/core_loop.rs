@@ -93,10 +93,11 @@ impl CoreLoop {
     pub(crate) fn run(mut self) -> Result<(), Fault> {
         while !self.stopping {
             let now = self.clock.now();
-            self.take_mail();
+            // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
+            let mail = self.take_mail();
             self.listen(now)?;
-            self.core.advance(now.for_core());
-            self.pass_on();
+            self.read_mail(mail);
+            self.propose(now);
             self.apply(now)?;
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()
@@ -113,9 +114,13 @@ impl CoreLoop {
         Ok(())
     }
 
-    fn take_mail(&mut self) {
+    fn take_mail(&self) -> Vec<CoreMail> {
         let mut mail = Vec::new();
         self.links.mail.take_all(&mut mail);
+        mail
+    }
+
+    fn read_mail(&mut self, mail: Vec<CoreMail>) {
         for letter in mail {
             match letter {
                 CoreMail::Ask(question) => question(&mut self.core),
@@ -132,7 +137,11 @@ impl CoreLoop {
         }
         let tree = self.links.tree.read();
         for (number, mailbox) in self.links.from_shards.iter().enumerate() {
-            mailbox.take_all(&mut self.messages);
+            let since_us = mailbox.take_all_since(&mut self.messages);
+            if !self.messages.is_empty() {
+                let waited_us = now.mono_us.saturating_sub(since_us.unwrap_or(now.mono_us));
+                self.metrics.received(self.messages.len() as u64, waited_us);
+            }
             let shard = u16::try_from(number).expect("shards are counted in 16 bits");
             for message in self.messages.drain(..) {
                 self.core.receive(shard, message, &tree);
@@ -163,26 +172,39 @@ impl CoreLoop {
             // Freed without the guard: it may be large.
             drop(replaced);
             self.metrics.apply_us.record(self.clock.mono_us() - began);
-            self.core.advance(now.for_core());
-            self.pass_on();
+            self.propose(now);
         }
         Ok(())
     }
 
-    /// Wakes shards and hands the journal its work.
-    fn pass_on(&mut self) {
+    /// Proposes what waits and hands on what comes of it.
+    fn propose(&mut self, now: Moment) {
+        let began_us = self.clock.mono_us();
+        self.core.advance(now.for_core());
+        let proposed_us = self.clock.mono_us();
+        let commands = self.pass_on(proposed_us);
+        if commands > 0 {
+            self.metrics.handed_over(commands, proposed_us - began_us, self.clock.mono_us() - proposed_us);
+        }
+    }
+
+    /// Wakes shards and hands the journal its work; gives the number of commands in it.
+    fn pass_on(&mut self, now_us: u64) -> u64 {
+        let mut handed_over = 0;
         for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
             if std::mem::take(unwoken) {
                 shard.ring();
             }
         }
         for effect in self.core.take_effects() {
-            if let CoreEffect::Persist { batch, .. } = &effect {
+            if let CoreEffect::Persist { batch, commands, .. } = &effect {
                 self.metrics.proposed(batch);
+                handed_over += commands;
             }
             self.effects.push(JournalMail::Effect(effect));
         }
-        self.links.to_journal.put_all(&mut self.effects);
+        self.links.to_journal.put_all_at(&mut self.effects, now_us);
+        handed_over
     }
 
     /// Until this member serves there are no shards that could take what lies in their streams: holding back for them

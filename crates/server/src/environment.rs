@@ -1,7 +1,8 @@
 //! The process's surroundings, under the names that ZooKeeper shows them by. What only a Java machine has is there
 //! as `<NA>`, the way ZooKeeper itself shows what is missing.
 
-use std::{env, fs};
+use std::collections::BTreeMap;
+use std::{env, fs, path};
 
 use crate::metrics::process;
 use crate::version::version;
@@ -35,4 +36,33 @@ pub(crate) fn environment() -> Vec<(&'static str, String)> {
         ("os.memory.max", megabytes(total)),
         ("os.memory.total", megabytes(used)),
     ]
+}
+
+/// What is around the process under the names of Java's system properties, and the settings that were given: those with
+/// ZooKeeper's names as ZooKeeper makes properties of them, by name.
+pub(crate) fn properties(settings: &[(String, String)]) -> Vec<(String, String)> {
+    let around = environment().into_iter().filter(|(name, value)| {
+        let shown = ["os.name", "os.arch", "os.version", "java.io.tmpdir"].contains(name);
+        (shown || name.starts_with("user.")) && value != "<NA>"
+    });
+    let own =
+        [("file.separator", path::MAIN_SEPARATOR_STR), ("line.separator", "\n"), ("path.separator", ":")];
+    let mut all: BTreeMap<String, String> = around.map(|(name, value)| (String::from(name), value)).collect();
+    all.extend(own.map(|(name, value)| (String::from(name), String::from(value))));
+    all.extend(settings.iter().cloned());
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_in_order_and_settings_among_them() {
+        let given = [(String::from("zookeeper.skipACL"), String::from("no"))];
+        let shown = properties(&given);
+        assert!(shown.is_sorted() && shown.contains(&given[0]));
+        assert!(shown.iter().any(|(name, value)| name == "user.dir" && value.starts_with('/')));
+        assert!(shown.iter().all(|(_, value)| value != "<NA>"));
+    }
 }

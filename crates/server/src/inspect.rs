@@ -1,6 +1,9 @@
 //! What the words, the AdminServer and the metrics may ask of a running server.
 
+use std::net::IpAddr;
+
 use crate::metrics::sample::Sample;
+use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
 
 /// Asked from threads that serve no clients: an answer may take until the slowest shard has spoken, or a deadline
@@ -32,10 +35,40 @@ pub(crate) trait Inspect: Send + Sync {
     fn reset_connection_statistics(&self);
     /// The last snapshot's zxid and time in seconds, if there is one.
     fn last_snapshot(&self) -> Option<(i64, i64)>;
+    /// Zxids, and the tree's digest right behind each.
+    fn digests(&self) -> Vec<(i64, u64)>;
+    /// Names and values of the settings and of what is around the process, secrets left out.
+    fn properties(&self) -> Vec<(String, String)>;
+    /// Whether whoever sends this `Authorization` from there may do everything with the root.
+    fn access(&self, authorization: &str, peer: IpAddr) -> Access;
+    /// Whether the command `snapshot` is answered, and, if so, may be now.
+    fn snapshot_gate(&self) -> SnapshotGate;
+    /// Takes a snapshot, waits until it is durable and opens it.
+    fn snapshot(&self) -> Result<SnapshotFile, String>;
     /// Milliseconds since the start.
     fn uptime_ms(&self) -> u64;
     /// The mask that nobody but `gtmk` reads.
     fn trace_mask(&self) -> i64;
     /// Sets it.
     fn set_trace_mask(&self, mask: i64);
+}
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Granted,
+    /// What was shown is no identity.
+    NotAuthenticated,
+    /// The identity has not every permission.
+    NotAuthorized,
+}
+
+/// Whether a snapshot may be taken now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SnapshotGate {
+    Open,
+    /// The command is switched off.
+    Disabled,
+    /// Another one is too recent.
+    TooSoon,
 }

@@ -13,7 +13,8 @@ use member::{CoreEffect, JournalEvent, PieceReader};
 
 use crate::clock::Clock;
 use crate::mailbox::{Doorbell, Mailbox};
-use crate::metrics::JournalMetrics;
+use crate::metrics::{JournalMetrics, RequestTimes};
+use crate::snapshots::{Saved, SnapshotDesk};
 
 /// How often a full disk is looked at again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -36,6 +37,15 @@ pub(crate) struct JournalSettings {
     pub(crate) flush_warning: Duration,
 }
 
+/// What the journal's thread shares with the others.
+pub(crate) struct JournalLinks {
+    pub(crate) mail: Arc<Mailbox<JournalMail>>,
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) answers: Arc<Mailbox<JournalEvent>>,
+    pub(crate) metrics: Arc<JournalMetrics>,
+    pub(crate) desk: Arc<SnapshotDesk>,
+}
+
 /// See the module.
 pub(crate) struct JournalLoop<D: Disk> {
     journal: Journal<D>,
@@ -45,8 +55,11 @@ pub(crate) struct JournalLoop<D: Disk> {
     bell: Arc<Doorbell>,
     answers: Arc<Mailbox<JournalEvent>>,
     metrics: Arc<JournalMetrics>,
+    desk: Arc<SnapshotDesk>,
     clock: Clock,
     waiting: VecDeque<CoreEffect>,
+    /// Since when the oldest batch of them waits.
+    waiting_since_us: Option<u64>,
     space: Space,
     /// Answers to pieces of a snapshot, each with the time before which it must not be given.
     paced: VecDeque<(u64, u64)>,
@@ -61,12 +74,10 @@ impl<D: Disk> JournalLoop<D> {
     pub(crate) fn new(
         journal: Journal<D>,
         settings: JournalSettings,
-        mail: Arc<Mailbox<JournalMail>>,
-        bell: Arc<Doorbell>,
-        answers: Arc<Mailbox<JournalEvent>>,
-        metrics: Arc<JournalMetrics>,
+        links: JournalLinks,
         clock: Clock,
     ) -> Self {
+        let JournalLinks { mail, bell, answers, metrics, desk } = links;
         Self {
             journal,
             pieces: PieceReader::default(),
@@ -75,8 +86,10 @@ impl<D: Disk> JournalLoop<D> {
             bell,
             answers,
             metrics,
+            desk,
             clock,
             waiting: VecDeque::new(),
+            waiting_since_us: None,
             space: Space::Plenty,
             paced: VecDeque::new(),
             snapshot_due_us: 0,
@@ -108,7 +121,8 @@ impl<D: Disk> JournalLoop<D> {
 
     fn take_mail(&mut self) {
         let mut mail = Vec::new();
-        self.mail.take_all(&mut mail);
+        let since_us = self.mail.take_all_since(&mut mail);
+        self.waiting_since_us = self.waiting_since_us.or(since_us);
         for letter in mail {
             match letter {
                 JournalMail::Effect(effect) => self.waiting.push_back(effect),
@@ -127,9 +141,9 @@ impl<D: Disk> JournalLoop<D> {
     fn step(&mut self) -> Result<bool, Fault> {
         match self.waiting.pop_front() {
             None => Ok(false),
-            Some(CoreEffect::Persist { number, batch, reserved }) => {
+            Some(persist @ CoreEffect::Persist { .. }) => {
                 // There is no room for it: what is committed cannot be taken back, so it waits for room.
-                self.waiting.push_front(CoreEffect::Persist { number, batch, reserved });
+                self.waiting.push_front(persist);
                 self.wait_for_room()?;
                 Ok(true)
             }
@@ -155,12 +169,13 @@ impl<D: Disk> JournalLoop<D> {
                 Ok(true)
             }
             Some(CoreEffect::SnapshotFinish { meta, .. }) => {
-                let index = meta.index;
+                let saved = Saved { index: meta.index, zxid: meta.zxid };
                 let finished = self.journal.snapshot_finish(meta);
                 if self.snapshot_step(finished)? {
                     self.journal.compact(self.settings.keep)?;
                     self.metrics.snapshot_us.record(self.clock.mono_us() - self.snapshot_began_us);
-                    self.answers.put(JournalEvent::SnapshotSaved { index });
+                    self.answers.put(JournalEvent::SnapshotSaved { index: saved.index });
+                    self.desk.saved(saved);
                 }
                 Ok(true)
             }
@@ -170,10 +185,13 @@ impl<D: Disk> JournalLoop<D> {
     /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing, up to a
     /// snapshot that takes the log's place; flushes once; answers once.
     fn persist(&mut self) -> Result<bool, Fault> {
-        let (mut last, mut batches, mut entries, mut bytes) = (None, 0, 0, 0);
+        let began_us = self.clock.mono_us();
+        let since_us = self.waiting_since_us.take().unwrap_or(began_us);
+        let (mut last, mut batches, mut commands, mut entries, mut bytes) = (None, 0, 0, 0, 0);
+        let waiting = self.waiting.len() as u64;
         let mut others = VecDeque::new();
         while let Some(effect) = self.waiting.pop_front() {
-            let CoreEffect::Persist { number, batch, reserved } = effect else {
+            let CoreEffect::Persist { number, batch, reserved, commands: count } = effect else {
                 let barrier = matches!(effect, CoreEffect::SnapshotFinish { replaces: true, .. });
                 others.push_back(effect);
                 if barrier {
@@ -183,20 +201,29 @@ impl<D: Disk> JournalLoop<D> {
                 continue;
             };
             if !self.append(&batch, reserved)? {
-                others.push_front(CoreEffect::Persist { number, batch, reserved });
+                others.push_front(CoreEffect::Persist { number, batch, reserved, commands: count });
                 others.extend(self.waiting.drain(..));
                 break;
             }
             last = Some(number);
             batches += 1;
+            commands += count;
             entries += batch.entries.len() as u64;
             bytes += batch.entries.iter().map(|entry| entry.data.len() as u64).sum::<u64>();
         }
         self.waiting = others;
         let Some(number) = last else { return Ok(false) };
+        let appended_us = self.clock.mono_us();
         self.flush()?;
         self.answers.put(JournalEvent::Persisted { number });
         self.metrics.flushed(batches, entries, bytes);
+        self.metrics.requests(&RequestTimes {
+            requests: commands,
+            waiting,
+            queued_us: began_us.saturating_sub(since_us),
+            appended_us: appended_us - began_us,
+            done_us: self.clock.mono_us().saturating_sub(since_us),
+        });
         self.publish();
         // After the answer: under load the next segment would otherwise not be ready in time.
         self.journal.keep_ahead()?;
@@ -257,6 +284,7 @@ impl<D: Disk> JournalLoop<D> {
                 Err(SnapshotError::Fault(fault)) => return Err(fault),
             }
             self.metrics.snapshot_failed();
+            self.desk.failed();
             self.answers.put(JournalEvent::SnapshotFailed(problem.to_string()));
         }
         Ok(false)
@@ -388,15 +416,14 @@ mod tests {
                 keep: KeepPolicy::default(),
                 flush_warning: Duration::from_secs(60),
             };
-            let journal_loop = JournalLoop::new(
-                journal,
-                settings,
-                Arc::clone(&mail),
+            let links = JournalLinks {
+                mail: Arc::clone(&mail),
                 bell,
-                Arc::clone(&answers),
-                Arc::clone(&metrics),
-                Clock::start(),
-            );
+                answers: Arc::clone(&answers),
+                metrics: Arc::clone(&metrics),
+                desk: Arc::default(),
+            };
+            let journal_loop = JournalLoop::new(journal, settings, links, Clock::start());
             let thread = thread::spawn(move || journal_loop.run());
             Self { disk, mail, answers, bell: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
         }
@@ -407,7 +434,7 @@ mod tests {
             let data = Bytes::from(vec![7; bytes]);
             let entries = vec![Entry { index, term: 1, kind: EntryKind::Normal, data }];
             let batch = Batch { entries, ..Batch::default() };
-            self.effect(CoreEffect::Persist { number: index, batch, reserved: false });
+            self.effect(CoreEffect::Persist { number: index, batch, reserved: false, commands: 1 });
         }
 
         fn effect(&self, effect: CoreEffect) {

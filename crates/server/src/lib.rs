@@ -9,9 +9,10 @@
 //! HTTP. They share the tree behind a lock, and otherwise mail.
 //!
 //! # Not done, and what that costs
-//! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. The AdminServer's `snapshot` and `restore` answer
-//! that they are not supported. `hash` lists no digests.
+//! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. The AdminServer's
+//! `restore` answers that it is not supported.
 
+mod access;
 mod audit;
 mod board;
 mod calendar;
@@ -32,6 +33,7 @@ mod overview;
 mod recovery;
 mod server;
 mod settings;
+mod snapshots;
 #[cfg(test)]
 mod testing;
 mod version;

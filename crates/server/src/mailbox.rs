@@ -85,19 +85,25 @@ impl Doorbell {
 
 /// A box that many threads put mail into and one empties.
 pub(crate) struct Mailbox<T> {
-    mail: Mutex<Vec<T>>,
+    mail: Mutex<Lying<T>>,
     bell: Arc<Doorbell>,
+}
+
+/// What lies in a box, and since when, where whoever puts mail in says so.
+struct Lying<T> {
+    items: Vec<T>,
+    since_us: Option<u64>,
 }
 
 impl<T> Mailbox<T> {
     /// An empty box of the owner of `bell`.
     pub(crate) fn new(bell: Arc<Doorbell>) -> Self {
-        Self { mail: Mutex::new(Vec::new()), bell }
+        Self { mail: Mutex::new(Lying { items: Vec::new(), since_us: None }), bell }
     }
 
     /// Puts one item in and wakes the owner.
     pub(crate) fn put(&self, item: T) {
-        self.mail.lock().push(item);
+        self.mail.lock().items.push(item);
         self.bell.ring();
     }
 
@@ -110,14 +116,22 @@ impl<T> Mailbox<T> {
         self.bell.ring();
     }
 
+    /// Like [`Self::put_all`], and notes the time for [`Self::take_all_since`].
+    pub(crate) fn put_all_at(&self, batch: &mut Vec<T>, now_us: u64) {
+        if batch.is_empty() {
+            return;
+        }
+        {
+            let mut mail = self.mail.lock();
+            mail.since_us.get_or_insert(now_us);
+            mail.put(batch);
+        }
+        self.bell.ring();
+    }
+
     /// Puts a batch in without waking anybody: for one who holds a lock and rings when it is released.
     pub(crate) fn put_all_quietly(&self, batch: &mut Vec<T>) {
-        let mut mail = self.mail.lock();
-        if mail.is_empty() {
-            std::mem::swap(&mut *mail, batch);
-        } else {
-            mail.append(batch);
-        }
+        self.mail.lock().put(batch);
     }
 
     /// Wakes the owner.
@@ -127,21 +141,37 @@ impl<T> Mailbox<T> {
 
     /// Takes all that lies there, in the order it was put in; `into` must be empty and gives its room in exchange.
     pub(crate) fn take_all(&self, into: &mut Vec<T>) {
+        self.take_all_since(into);
+    }
+
+    /// Like [`Self::take_all`]; gives the time at which the oldest was put in, if it was noted.
+    pub(crate) fn take_all_since(&self, into: &mut Vec<T>) -> Option<u64> {
         debug_assert!(into.is_empty());
         let mut mail = self.mail.lock();
-        if !mail.is_empty() {
-            std::mem::swap(&mut *mail, into);
+        if !mail.items.is_empty() {
+            std::mem::swap(&mut mail.items, into);
         }
+        mail.since_us.take()
     }
 
     /// How much lies there.
     pub(crate) fn len(&self) -> usize {
-        self.mail.lock().len()
+        self.mail.lock().items.len()
     }
 
     /// Whether nothing lies there.
     pub(crate) fn is_empty(&self) -> bool {
-        self.mail.lock().is_empty()
+        self.mail.lock().items.is_empty()
+    }
+}
+
+impl<T> Lying<T> {
+    fn put(&mut self, batch: &mut Vec<T>) {
+        if self.items.is_empty() {
+            std::mem::swap(&mut self.items, batch);
+        } else {
+            self.items.append(batch);
+        }
     }
 }
 
@@ -173,6 +203,20 @@ mod tests {
         }
         sender.join().expect("the sender ends");
         assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_mail_tells_since_when_it_lies() {
+        let letters = Mailbox::new(Doorbell::of_parking());
+        letters.put_all_at(&mut vec![1], 5);
+        letters.put_all_at(&mut vec![2], 9);
+        letters.put_all_at(&mut Vec::new(), 11);
+        let mut taken = Vec::new();
+        assert_eq!(letters.take_all_since(&mut taken), Some(5));
+        assert_eq!(taken, [1, 2]);
+        taken.clear();
+        letters.put(3);
+        assert_eq!(letters.take_all_since(&mut taken), None);
     }
 
     #[test]

@@ -4,29 +4,33 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{Hash, Hasher};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use front::{ConnectionInfo, Front, FrontStats};
+use front::{ConnectionInfo, Front, FrontStats, NAMESPACES_MAX};
 use member::{Core, CoreStatus};
 use parking_lot::RwLock;
 use tree::Tree;
 
+use crate::access;
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::core_loop::CoreMail;
-use crate::environment::environment;
-use crate::inspect::Inspect;
+use crate::environment::{environment, properties};
+use crate::inspect::{Access, Inspect, SnapshotGate};
 use crate::mailbox::Mailbox;
 use crate::metrics::catalog::{self, Knowledge};
+use crate::metrics::network::NetworkMetrics;
 use crate::metrics::sample::Sample;
+use crate::metrics::zookeeper::QuotaSums;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
+use crate::snapshots::{self, SnapshotDesk, SnapshotFile};
 use crate::words::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
@@ -48,6 +52,8 @@ pub(crate) struct Overview {
     pub(crate) gate: Arc<Gate>,
     pub(crate) journal_metrics: Arc<JournalMetrics>,
     pub(crate) core_metrics: Arc<CoreMetrics>,
+    pub(crate) network_metrics: Arc<NetworkMetrics>,
+    pub(crate) snapshots: Arc<SnapshotDesk>,
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartMetrics>,
     /// The snapshot that the server started from: its zxid and time in seconds.
@@ -143,6 +149,18 @@ impl Overview {
         }
         connections
     }
+}
+
+/// What quotas say, by namespace.
+fn quotas(tree: &Tree) -> BTreeMap<String, QuotaSums> {
+    let mut sums: BTreeMap<String, QuotaSums> = BTreeMap::new();
+    for quota in tree.quotas() {
+        let Some(namespace) = front::namespace(quota.path) else { continue };
+        if sums.len() < NAMESPACES_MAX || sums.contains_key(namespace) {
+            sums.entry(String::from(namespace)).or_default().add(&quota);
+        }
+    }
+    sums
 }
 
 fn connection_view(info: &ConnectionInfo) -> ConnectionView {
@@ -310,6 +328,14 @@ impl Inspect for Overview {
     }
 
     fn initial_configuration(&self) -> String {
+        let given = self.config.settings.iter().map(|(name, value)| {
+            let bare = name.strip_prefix("zookeeper.").or_else(|| name.strip_prefix("diwan."));
+            format!("{}={value}\n", bare.unwrap_or(name))
+        });
+        let given: String = given.collect();
+        if !given.is_empty() {
+            return given;
+        }
         let c = self.configuration();
         format!(
             "tickTime={}\ndataDir={}\nclientPort={}\nmaxClientCnxns={}\nminSessionTimeout={}\n\
@@ -330,15 +356,24 @@ impl Inspect for Overview {
     fn samples(&self) -> Vec<Sample> {
         let (front, answered_in_time) = self.front_stats();
         let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
-        let (node_count, ephemeral_count, acl_count, data_bytes) = {
+        let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
             let tree = self.tree.read();
-            (tree.node_count(), tree.ephemeral_count(), tree.acl_count(), tree.approximate_data_size())
+            (
+                tree.node_count(),
+                tree.ephemeral_count(),
+                tree.acl_count(),
+                tree.approximate_data_size(),
+                quotas(&tree),
+            )
         };
         catalog::samples(&Knowledge {
             front,
             core,
             journal: &self.journal_metrics,
             core_metrics: &self.core_metrics,
+            network: &self.network_metrics,
+            quotas,
+            snapshots_rate_limited: self.snapshots.limited(),
             start: self.start.get().copied().unwrap_or_default(),
             node_count: node_count as u64,
             ephemeral_count: ephemeral_count as u64,
@@ -362,6 +397,39 @@ impl Inspect for Overview {
     fn last_snapshot(&self) -> Option<(i64, i64)> {
         let last = self.core_status().last_snapshot.map(|last| (last.zxid, last.began_ms / 1000));
         last.or_else(|| self.first_snapshot.get().copied())
+    }
+
+    fn digests(&self) -> Vec<(i64, u64)> {
+        let digests = |core: &mut Core| core.digests().map(|(zxid, digest)| (zxid.0, digest)).collect();
+        self.ask_core(digests).unwrap_or_default()
+    }
+
+    fn properties(&self) -> Vec<(String, String)> {
+        properties(&self.config.settings)
+    }
+
+    fn access(&self, authorization: &str, peer: IpAddr) -> Access {
+        access::judge(&self.config, &self.tree.read(), authorization, peer)
+    }
+
+    fn snapshot_gate(&self) -> SnapshotGate {
+        let admin = &self.config.admin;
+        let interval = Duration::from_millis(u64::from(admin.rate_limit_interval_ms));
+        match admin.snapshot_enabled {
+            false => SnapshotGate::Disabled,
+            true if self.snapshots.allow(Instant::now(), interval) => SnapshotGate::Open,
+            true => SnapshotGate::TooSoon,
+        }
+    }
+
+    fn snapshot(&self) -> Result<SnapshotFile, String> {
+        // What is applied may be in a snapshot already: then none is begun, and none need be waited for.
+        let ask = |core: &mut Core| {
+            core.request_snapshot();
+            core.status().applied_index
+        };
+        let saved = self.snapshots.take(|| self.ask_core(ask))?;
+        snapshots::open(&self.config.storage.data_dir, saved)
     }
 
     fn uptime_ms(&self) -> u64 {

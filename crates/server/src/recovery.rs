@@ -13,6 +13,7 @@ use crate::config::StorageConfig;
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::metrics::StartMetrics;
+use crate::snapshots::Saved;
 
 /// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
 /// standalone ZooKeeper.
@@ -29,8 +30,8 @@ pub(crate) struct Opened {
     /// What lately changed in the tree.
     pub(crate) history: History,
     pub(crate) figures: StartMetrics,
-    /// The snapshot's zxid and time in seconds, if there is one.
-    pub(crate) snapshot: Option<(i64, i64)>,
+    /// The snapshot that the tree began with, if there is one, and its time in seconds.
+    pub(crate) snapshot: Option<(Saved, i64)>,
 }
 
 /// Opens the data directory.
@@ -80,7 +81,10 @@ pub(crate) fn open(
         entries_loaded: recovered.last_index - snapshot_index,
         ..StartMetrics::default()
     };
-    let snapshot = recovered.snapshot.as_ref().map(|meta| (meta.zxid, meta.created_ms / 1000));
+    let snapshot = recovered
+        .snapshot
+        .as_ref()
+        .map(|meta| (Saved { index: meta.index, zxid: meta.zxid }, meta.created_ms / 1000));
     Ok(Opened { journal, seat, tree, history, figures, snapshot })
 }
 

@@ -20,13 +20,15 @@ use crate::core_loop::{CoreLinks, CoreLoop, CoreMail};
 use crate::error::{ServerFault, StartError};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
-use crate::journal_loop::{JournalLoop, JournalMail, JournalSettings};
+use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSettings};
 use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
 use crate::net::listener::{self, Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::net::tls::context::TlsContext;
 use crate::overview::Overview;
+use crate::snapshots::SnapshotDesk;
 use crate::{audit, recovery, settings};
 
 /// A running server. Dropping it stops it.
@@ -121,6 +123,8 @@ impl Server {
             gate: Arc::clone(&gate),
             journal_metrics: Arc::new(JournalMetrics::default()),
             core_metrics: Arc::new(CoreMetrics::default()),
+            network_metrics: Arc::new(NetworkMetrics::default()),
+            snapshots: Arc::new(SnapshotDesk::default()),
             clock,
             start: OnceLock::new(),
             first_snapshot: OnceLock::new(),
@@ -201,7 +205,10 @@ impl Server {
         let core_config = settings::core(config, shards);
         let core = Core::new(core_config, opened.seat, &opened.tree, entropy()?, clock.now().for_core());
         *overview.tree.write() = opened.tree;
-        let _ = opened.snapshot.map(|snapshot| overview.first_snapshot.set(snapshot));
+        if let Some((saved, seconds)) = opened.snapshot {
+            let _ = overview.first_snapshot.set((saved.zxid, seconds));
+            overview.snapshots.saved(saved);
+        }
         self.start_journal(post, opened.journal)?;
         let links = CoreLinks {
             bell: Arc::clone(&post.core_bell),
@@ -244,15 +251,14 @@ impl Server {
             keep: recovery::keep(storage),
             flush_warning: Duration::from_millis(u64::from(storage.flush_warning_ms)),
         };
-        let journal_loop = JournalLoop::new(
-            journal,
-            settings,
-            Arc::clone(&post.journal),
-            Arc::clone(&post.journal_bell),
-            Arc::clone(&post.from_journal),
-            Arc::clone(&self.overview.journal_metrics),
-            self.overview.clock,
-        );
+        let links = JournalLinks {
+            mail: Arc::clone(&post.journal),
+            bell: Arc::clone(&post.journal_bell),
+            answers: Arc::clone(&post.from_journal),
+            metrics: Arc::clone(&self.overview.journal_metrics),
+            desk: Arc::clone(&self.overview.snapshots),
+        };
+        let journal_loop = JournalLoop::new(journal, settings, links, self.overview.clock);
         let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
         let thread = spawn("journal", &self.board, run).map_err(system("start a thread"))?;
         self.running().journal = Some((Arc::clone(&post.journal), thread));
@@ -291,6 +297,7 @@ impl Server {
                 clerk: Arc::clone(&desk),
                 tls: tls.cloned(),
                 clock: self.overview.clock,
+                metrics: Arc::clone(&self.overview.network_metrics),
             };
             let mut front = Front::new(front_config.clone(), number);
             front.remember(history.clone());
@@ -311,6 +318,7 @@ impl Server {
             post.shards.clone(),
             gate,
             self.overview.clock,
+            Arc::clone(&self.overview.network_metrics),
         )
         .map_err(system("poll the client port"))?;
         let stopping = Arc::new(AtomicBool::new(false));

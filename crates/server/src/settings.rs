@@ -50,7 +50,8 @@ pub(crate) fn front(
     })
 }
 
-fn policy(config: &ServerConfig) -> Policy {
+/// The switches of this server that travel with its commands.
+pub(crate) fn policy(config: &ServerConfig) -> Policy {
     Policy::default()
         .with(Policy::EXTENDED_TYPES, config.nodes.extended_types)
         .with(Policy::ENFORCE_QUOTA, config.quota.enforce)
@@ -62,20 +63,24 @@ fn policy(config: &ServerConfig) -> Policy {
 
 fn auth(config: &ServerConfig) -> Result<front::AuthConfig, StartError> {
     let auth = &config.auth;
-    let digest_algorithm = match auth.digest_algorithm {
-        DigestAlgorithm::Sha1 => front::auth::DigestAlgorithm::Sha1,
-        DigestAlgorithm::Sha256 => front::auth::DigestAlgorithm::Sha256,
-        DigestAlgorithm::Sha512 => front::auth::DigestAlgorithm::Sha512,
-        DigestAlgorithm::Sha3_256 => front::auth::DigestAlgorithm::Sha3_256,
-    };
     Ok(front::AuthConfig {
-        digest_algorithm,
+        digest_algorithm: digest_algorithm(config),
         super_digest: auth.super_digest.as_ref().map(|secret| secret.0.clone()),
         x509_super_user: auth.x509_super_user.clone(),
         sasl: auth.sasl.as_ref().map(sasl),
         ensemble_names: auth.ensemble_names.clone(),
         enforced_schemes: auth.enforced_schemes.clone().unwrap_or_default(),
     })
+}
+
+/// How the scheme `digest` hashes.
+pub(crate) fn digest_algorithm(config: &ServerConfig) -> front::auth::DigestAlgorithm {
+    match config.auth.digest_algorithm {
+        DigestAlgorithm::Sha1 => front::auth::DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha256 => front::auth::DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512 => front::auth::DigestAlgorithm::Sha512,
+        DigestAlgorithm::Sha3_256 => front::auth::DigestAlgorithm::Sha3_256,
+    }
 }
 
 fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {

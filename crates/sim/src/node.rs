@@ -285,7 +285,7 @@ impl<D: Disk> Node<D> {
         let mut persisted = None;
         for effect in std::mem::take(&mut self.effects) {
             match effect {
-                CoreEffect::Persist { number, batch, reserved } => {
+                CoreEffect::Persist { number, batch, reserved, .. } => {
                     append(&mut self.journal, &batch, reserved)?;
                     persisted = Some(number);
                 }

@@ -36,6 +36,12 @@ impl Random {
     }
 }
 
+/// The seeds that a test plays: from 0 on so many as it asks for, or as many as `SIM_SEEDS` says.
+pub fn seeds(few: u64) -> std::ops::Range<u64> {
+    let asked = std::env::var("SIM_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    0..asked.unwrap_or(few)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,6 +34,8 @@ pub struct Change {
     pub parent_acl: AclRef,
     /// The session that owns the node, if it is ephemeral, else 0.
     pub ephemeral_owner: SessionId,
+    /// The length of the node's data now; of a deleted node 0.
+    pub data_bytes: usize,
 }
 
 impl Change {

@@ -11,6 +11,9 @@ use crate::Session;
 use crate::node::Node;
 use crate::path::PathHash;
 
+/// The version of this digest: two of different versions say nothing about each other. ZooKeeper counts its own from 1.
+pub const DIGEST_VERSION: i32 = 101;
+
 /// A fixed room that numbers are laid into.
 struct Fields<const N: usize> {
     bytes: [u8; N],

@@ -91,7 +91,44 @@ impl fmt::Display for Track {
     }
 }
 
+/// What one quota allows and what there is, as its two nodes say it; -1 is no limit, or not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotaFigures<'t> {
+    /// What is limited.
+    pub path: &'t str,
+    /// Nodes allowed: the hard limit, else the soft one.
+    pub count_limit: i64,
+    /// Bytes allowed: the hard limit, else the soft one.
+    pub bytes_limit: i64,
+    /// Nodes there are.
+    pub count: i64,
+    /// Bytes there are.
+    pub bytes: i64,
+}
+
 impl Tree {
+    /// All quotas.
+    pub fn quotas(&self) -> impl Iterator<Item = QuotaFigures<'_>> {
+        self.quotas.iter().map(|path| {
+            let track = |kind| {
+                let (slot, ..) = self.quota_node(path, kind)?;
+                Track::parse(self.arena.node(slot).value.as_bytes())
+            };
+            let (limits, usage) = (track(LIMITS).unwrap_or_default(), track(STATS).unwrap_or_default());
+            let limit = |hard, soft| match limits.value(hard) {
+                none if none <= -1 => limits.value(soft),
+                limit => limit,
+            };
+            QuotaFigures {
+                path,
+                count_limit: limit(Track::COUNT_HARD, Track::COUNT),
+                bytes_limit: limit(Track::BYTES_HARD, Track::BYTES),
+                count: usage.value(Track::COUNT),
+                bytes: usage.value(Track::BYTES),
+            }
+        })
+    }
+
     /// The deepest path under quota that is this path or above it.
     fn quota_above<'p>(&self, path: &'p str) -> Option<&'p str> {
         if self.quotas.is_empty() {

@@ -308,6 +308,7 @@ impl Tree {
                 Owner::Session(id) => SessionId(id),
                 _ => SessionId::NONE,
             },
+            data_bytes: if kind == ChangeKind::Deleted { 0 } else { node.value.len() },
         });
     }
 }

@@ -3,7 +3,10 @@
 //! A developer tool: no part of the product may depend on it, and it knows the product only by its
 //! commands, its files and the workspace's manifest.
 
+mod counting;
 mod differential;
+mod forward;
+mod fuzz;
 mod gates;
 mod interop;
 mod ports;
@@ -11,6 +14,7 @@ mod process;
 mod rust_tests;
 mod tally;
 mod test;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;
@@ -42,6 +46,12 @@ enum Command {
     Test(test::Args),
     /// Run real clients' programs against Diwan, or against a real ZooKeeper to prove the programs
     Interop(interop::Args),
+    /// Feed decoders, recovery and a whole member hostile bytes
+    Fuzz(fuzz::Args),
+    /// Torture members on simulated disks and clocks, for longer than the tests do
+    Sim(forward::SimArgs),
+    /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
+    Bench(forward::BenchArgs),
     /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
     #[command(hide = true)]
     Control(interop::control::Args),
@@ -74,6 +84,9 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Fix => gates::fix::run(&workspace),
         Command::Test(args) => test::run(&workspace, &args),
         Command::Interop(args) => interop::run(&workspace, &args),
+        Command::Fuzz(args) => fuzz::run(&workspace, &args),
+        Command::Sim(args) => forward::sim(&workspace, &args),
+        Command::Bench(args) => forward::bench(&workspace, &args),
         Command::Control(_) => unreachable!("answered above"),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::bail;
 
 use crate::differential;
+use crate::fuzz;
 use crate::interop::{self, Flavor};
 use crate::rust_tests;
 use crate::tally::Tally;
@@ -15,7 +16,7 @@ const RUST: &str = "rust";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these: `rust`, `differential`, or names of interop suites
+    /// Only these: `rust`, `fuzz`, `differential`, or names of interop suites
     #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the suites that need other languages' runtimes
@@ -33,7 +34,7 @@ impl Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
-    known.push(RUST.into());
+    known.extend([RUST.into(), fuzz::NAME.into()]);
     if differential::exists(workspace) {
         known.push(differential::NAME.into());
     }
@@ -44,6 +45,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut tally = missing(&known, args);
     if args.chosen(RUST) {
         tally.add(part("the Rust tests", || rust_tests::run(workspace)));
+    }
+    if args.chosen(fuzz::NAME) {
+        tally.add(part("the fuzz targets, briefly", || fuzz::run_briefly(workspace)));
     }
     let suites = interop::names(workspace)?;
     if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
@@ -71,7 +75,7 @@ fn missing(known: &[String], args: &Args) -> Tally {
     for required in args.interop.required() {
         if !known.contains(required) {
             tally.fail(format!("{required}: required, but there is no such suite"));
-        } else if !args.chosen(required) || (args.no_interop && required != RUST) {
+        } else if !args.chosen(required) || (args.no_interop && required != RUST && required != fuzz::NAME) {
             tally.fail(format!("{required}: required, but left out"));
         }
     }

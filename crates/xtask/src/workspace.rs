@@ -71,3 +71,11 @@ impl Workspace {
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
+
+/// A program of the workspace, built in this profile and run at the root; its arguments follow.
+pub(crate) fn program(workspace: &Workspace, profile: &str, package: &str, binary: &str) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--profile", profile, "--package", package, "--bin", binary, "--"]);
+    command.current_dir(&workspace.root);
+    command
+}

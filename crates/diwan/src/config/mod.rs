@@ -186,6 +186,8 @@ impl Loading {
         if let Verdict::Refused(problem) = &verdict {
             self.problems.push(problem.clone());
         }
+        self.draft.config.settings.retain(|(known, _)| *known != shown_key(names, key));
+        self.draft.config.settings.push((shown_key(names, key), shown_value(key, value)));
         self.notices.push(Notice { line, key: String::from(key), verdict });
     }
 
@@ -198,6 +200,23 @@ impl Loading {
         self.problems.push(problem.clone());
         self.notices.push(Notice { line, key: String::from(key), verdict: Verdict::Refused(problem) });
     }
+}
+
+/// A setting's name among the system properties.
+fn shown_key(names: Names, key: &str) -> String {
+    match names {
+        Names::Zoo => format!("zookeeper.{key}"),
+        Names::Own => format!("diwan.{key}"),
+    }
+}
+
+/// A setting's value, if it is no secret.
+fn shown_value(key: &str, value: &str) -> String {
+    let key = key.to_ascii_lowercase();
+    let secret = (key.contains("password") && !key.ends_with("path") && !key.ends_with("file"))
+        || key.contains("superdigest")
+        || key.contains("super-digest");
+    String::from(if secret { "(hidden)" } else { value })
 }
 
 fn read(file: &Path) -> Checked<Vec<u8>> {

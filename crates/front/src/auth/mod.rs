@@ -86,7 +86,7 @@ impl Common {
         self.reply(connection, Reply { zxid: Some(0), error, close, ..reply });
     }
 
-    fn accepts(&self, connection: &mut Connection, scheme: &str, auth: Option<&[u8]>) -> bool {
+    fn accepts(&mut self, connection: &mut Connection, scheme: &str, auth: Option<&[u8]>) -> bool {
         let config = &self.config.auth;
         match (scheme, auth) {
             ("digest", Some(auth)) if self.config.policy.contains(Policy::DIGEST_KNOWN) => {
@@ -99,9 +99,22 @@ impl Common {
             }
             ("ip", _) => true,
             ("x509", _) => connection.certify(&self.config),
-            ("ensemble", Some(auth)) => {
+            ("ensemble", auth) if config.ensemble_names.is_some() => {
                 let names = config.ensemble_names.as_deref().unwrap_or_default();
-                names.iter().any(|name| name.as_bytes() == auth)
+                let stats = &mut self.stats;
+                match auth {
+                    // Who names none is let in, as by ZooKeeper, and so is everybody where no name is known.
+                    None | Some([]) => stats.ensemble_unnamed += 1,
+                    Some(_) if names.is_empty() => stats.ensemble_unnamed += 1,
+                    Some(auth) if names.iter().any(|name| name.as_bytes() == auth) => {
+                        stats.ensemble_named += 1
+                    }
+                    Some(_) => {
+                        stats.ensemble_misnamed += 1;
+                        return false;
+                    }
+                }
+                true
             }
             _ => false,
         }

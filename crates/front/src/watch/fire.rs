@@ -29,12 +29,14 @@ impl Common {
         self.told.clear();
         self.watches.fire(&change.path, kinds, &mut self.told);
         self.watches.fire_ancestors(&change.path, &mut self.told);
+        self.count_watchers(event);
         self.tell(connections, event, &change.path, change.zxid, &change.acl);
         if change.kind != ChangeKind::DataChanged {
             self.told.clear();
             let parent = change.parent_path();
             self.watches.fire(parent, Modes::CHILD_TABLE, &mut self.told);
             let event = EventType::NodeChildrenChanged;
+            self.count_watchers(event);
             self.tell(connections, event, parent, change.zxid, &change.parent_acl);
         }
     }
@@ -84,7 +86,27 @@ impl Common {
             return;
         }
         connection.output.buffer(&mut self.buffers).extend_from_slice(frame);
-        self.sent(connection);
+        self.sent_event(connection);
+    }
+
+    /// Counts an event in the output.
+    pub(crate) fn sent_event(&mut self, connection: &mut Connection) {
+        self.stats.event_bytes += self.sent(connection) as u64;
+    }
+
+    /// Counts those who are about to be told, before ACLs are looked at; an event that nobody waits for is none.
+    fn count_watchers(&mut self, event: EventType) {
+        let stats = &mut self.stats;
+        let tally = match event {
+            EventType::NodeCreated => &mut stats.watchers_created,
+            EventType::NodeDeleted => &mut stats.watchers_deleted,
+            EventType::NodeDataChanged => &mut stats.watchers_data_changed,
+            EventType::NodeChildrenChanged => &mut stats.watchers_children_changed,
+            EventType::None => return,
+        };
+        if !self.told.is_empty() {
+            tally.record(self.told.len() as u64);
+        }
     }
 
     fn count(&mut self, event: EventType) {

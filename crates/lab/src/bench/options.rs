@@ -9,7 +9,7 @@ use super::{ROWS, Row};
 pub const USAGE: &str = "\
 bench: Diwan beside a real Apache ZooKeeper 3.9 and a bare floor, in one run, in turn
 
-  --only ROW,...       only these rows (see --rows)
+  --only ROW,...       only these rows (see --rows); given again, these too
   --rows               list the rows and measure nothing
   --repeats N          how often each contestant takes its turn (default 3)
   --short              each row small, once: whether it works, not how fast it is
@@ -21,6 +21,7 @@ bench: Diwan beside a real Apache ZooKeeper 3.9 and a bare floor, in one run, in
   --cache PATH         where the real ZooKeeper is kept (default: `peers` in the build folder)
   --json PATH          also write the figures as lines of JSON
   --markdown PATH      also write the report to a file
+  --help               this text
 
 Exit status 0: all rows were measured, whatever the figures; 1: one could not be; 2: wrong usage; 77: something is missing here.";
 
@@ -51,6 +52,8 @@ pub struct Options {
     pub markdown: Option<PathBuf>,
     /// Whether only to list the rows.
     pub list: bool,
+    /// Whether only to tell how to use it.
+    pub help: bool,
     /// The arguments as they were given.
     pub arguments: String,
 }
@@ -119,13 +122,14 @@ impl Options {
     pub fn read(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let arguments: Vec<String> = arguments.collect();
         let mut options = Self { arguments: arguments.join(" "), ..Self::default() };
-        let (mut only, mut large, mut repeats) = (None, false, None);
+        let (mut only, mut large, mut repeats) = (Vec::new(), false, None);
         let mut rest = arguments.into_iter();
         while let Some(flag) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{flag}` wants a value"));
             match flag.as_str() {
-                "--only" => only = Some(value()?),
+                "--only" => add_rows(&mut only, &value()?)?,
                 "--rows" => options.list = true,
+                "--help" | "-h" => options.help = true,
                 "--repeats" => repeats = Some(number(&value()?)?),
                 "--short" => options.scale = Scale::SHORT,
                 "--large" => large = true,
@@ -143,10 +147,8 @@ impl Options {
             }
         }
         options.repeats = repeats.unwrap_or(if options.scale.short { 1 } else { 3 }).max(1);
-        options.rows = match only {
-            Some(names) => names.split(',').map(row).collect::<Result<_, _>>()?,
-            None => ROWS.iter().filter(|row| large || !row.large).collect(),
-        };
+        options.rows =
+            if only.is_empty() { ROWS.iter().filter(|row| large || !row.large).collect() } else { only };
         Ok(options)
     }
 }
@@ -166,9 +168,21 @@ impl Default for Options {
             json: None,
             markdown: None,
             list: false,
+            help: false,
             arguments: String::new(),
         }
     }
+}
+
+/// Adds rows by their names, those that are not there yet.
+fn add_rows(rows: &mut Vec<&'static Row>, names: &str) -> Result<(), String> {
+    for name in names.split(',') {
+        let row = row(name)?;
+        if rows.iter().all(|there| there.name != row.name) {
+            rows.push(row);
+        }
+    }
+    Ok(())
 }
 
 fn row(name: &str) -> Result<&'static Row, String> {
@@ -204,6 +218,9 @@ mod tests {
         assert_eq!(chosen.repeats, 1);
         let all = read("--large").unwrap().rows.len();
         assert!(read("").unwrap().rows.len() < all && all == ROWS.len());
+        let both = read("--only disk --only disk,memory").unwrap();
+        assert_eq!(both.rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["disk", "memory"]);
+        assert!(read("--help").unwrap().help);
         assert!(read("--only nothing").is_err_and(|text| text.contains("`nothing`")));
         assert!(read("--zookeeper maybe").is_err());
     }

@@ -22,6 +22,10 @@ fn main() -> ExitCode {
             eprintln!("{text}\n\n{USAGE}");
             ExitCode::from(2)
         }
+        Ok(options) if options.help => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
         Ok(options) if options.list => {
             ROWS.iter().for_each(|row| println!("{:14} {}", row.name, row.about));
             ExitCode::SUCCESS

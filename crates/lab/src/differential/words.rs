@@ -3,28 +3,9 @@
 use super::normalise::Side;
 use super::script::{Action, Step};
 
-/// What every monitor of a single server reads; the hundreds of further names are each server's own affair.
-const MONITORED: [&str; 19] = [
-    "zk_version",
-    "zk_server_state",
-    "zk_avg_latency",
-    "zk_max_latency",
-    "zk_min_latency",
-    "zk_packets_received",
-    "zk_packets_sent",
-    "zk_num_alive_connections",
-    "zk_outstanding_requests",
-    "zk_uptime",
-    "zk_znode_count",
-    "zk_watch_count",
-    "zk_ephemerals_count",
-    "zk_approximate_data_size",
-    "zk_global_sessions",
-    "zk_local_sessions",
-    "zk_open_file_descriptor_count",
-    "zk_max_file_descriptor_count",
-    "zk_auth_failed_count",
-];
+/// Names in `mntr` that ZooKeeper does not know, by a part of them, and those that its namespaces make: what was read or
+/// written below each name is remembered since a server's start, and neither server starts anew for a script.
+const OWN_NAMES: [&str; 4] = ["diwan_", "zk_process_", "zk_fsync_threshold_exceed_count", "_per_namespace"];
 
 /// How a session of the script is called.
 const SESSION: &str = "<session ";
@@ -42,7 +23,8 @@ pub(crate) fn normal(step: &Step, text: &str, side: Side<'_>) -> String {
         "conf" => kept(&text, |line| !line.starts_with("data") && !line.starts_with("clientPort")),
         "mntr" => {
             let name = |line: &str| line.split('\t').next().unwrap_or_default().to_owned();
-            sorted(text.lines().map(name).filter(|name| MONITORED.contains(&name.as_str())))
+            let shared = |name: &String| !OWN_NAMES.iter().any(|own| name.contains(own));
+            sorted(text.lines().map(name).filter(shared))
         }
         "dump" => {
             // Sessions whose ephemeral nodes are all gone are listed, or not.

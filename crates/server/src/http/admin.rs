@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::response::{Request, Response};
-use crate::inspect::Inspect;
+use tree::DIGEST_VERSION;
+
+use super::response::{Body, Request, Response};
+use crate::inspect::{Access, Inspect, SnapshotGate};
 use crate::metrics::sample::{self, rounded};
 use crate::version::version;
 use crate::words::render::java_address;
@@ -41,20 +43,26 @@ const NAMES: [&str; 28] = [
     "zabstate",
 ];
 
+const NO_RESTORE: &str = "not supported: a server restores itself from its log and snapshots; to go back to an older \
+    state, start one on a copy of its data directory";
+
 /// The answer to a command, or the page of links to all of them.
 pub(crate) fn route(server: &dyn Inspect, url: &str, name: &str, request: &Request) -> Response {
     if name.is_empty() {
         let link = |name: &&str| format!("<a href=\"{url}/{name}\">{name}</a>\n<br/>\n");
         return Response::html(NAMES.iter().map(link).collect());
     }
-    if let "snapshot" | "snap" | "restore" | "rest" = name {
-        let error = "not supported: snapshots are taken and kept by the server itself";
-        return Response::json(501, &json!({"command": first_name(name), "error": error}));
-    }
     let first = first_name(name);
     if needs_tree(first) && !server.is_serving() {
         let error = "This ZooKeeper instance is not currently serving requests";
-        return Response::json(200, &json!({"command": first, "error": error}));
+        return answer(200, name, Some(error));
+    }
+    if let "snapshot" | "restore" = first {
+        return match refusal(server, request) {
+            Some((status, error)) => answer(status, name, Some(error)),
+            None if first == "snapshot" => snapshot(server, request),
+            None => answer(501, first, Some(NO_RESTORE)),
+        };
     }
     match run(server, first, request) {
         Ok(mut fields) => {
@@ -62,8 +70,50 @@ pub(crate) fn route(server: &dyn Inspect, url: &str, name: &str, request: &Reque
             fields.insert(String::from("error"), Value::Null);
             Response::json(200, &Value::Object(fields))
         }
-        Err(error) => Response::json(200, &json!({"command": first, "error": error})),
+        Err(error) => answer(200, first, Some(&error)),
     }
+}
+
+fn answer(status: u16, command: &str, error: Option<&str>) -> Response {
+    Response::json(status, &json!({"command": command, "error": error}))
+}
+
+/// Why the request may not run a command that wants every permission on the root.
+fn refusal(server: &dyn Inspect, request: &Request) -> Option<(u16, &'static str)> {
+    let Some(authorization) = &request.authorization else {
+        return Some((401, "Auth info is missing for the command"));
+    };
+    match server.access(authorization, request.peer) {
+        Access::Granted => None,
+        Access::NotAuthenticated => Some((401, "Not authenticated")),
+        Access::NotAuthorized => Some((403, "Not authorized")),
+    }
+}
+
+/// Takes a snapshot and, unless told otherwise, sends it.
+fn snapshot(server: &dyn Inspect, request: &Request) -> Response {
+    match server.snapshot_gate() {
+        SnapshotGate::Open => {}
+        SnapshotGate::Disabled => return answer(503, "snapshot", None),
+        SnapshotGate::TooSoon => return answer(429, "snapshot", None),
+    }
+    let file = match server.snapshot() {
+        Ok(file) => file,
+        Err(error) => {
+            tracing::error!(%error, "the command `snapshot` failed");
+            return answer(500, "snapshot", Some(&error));
+        }
+    };
+    let streaming = request.value("streaming").is_none_or(|value| value.eq_ignore_ascii_case("true"));
+    let mut response = answer(200, "snapshot", None);
+    response.headers =
+        vec![("last_zxid", format!("{:#x}", file.zxid)), ("snapshot_size", file.bytes.to_string())];
+    if streaming {
+        response.headers.push(("Content-Disposition", format!("attachment; filename=\"{}\"", file.name)));
+        response.content_type = "application/octet-stream";
+        response.body = Body::File(file.file, file.bytes);
+    }
+    response
 }
 
 /// The four-letter words are names of the commands too.
@@ -121,7 +171,7 @@ fn run(server: &dyn Inspect, name: &str, request: &Request) -> Result<Fields, St
         "environment" => pairs(server.environment()),
         "get_trace_mask" => json!({"tracemask": server.trace_mask()}),
         "set_trace_mask" => set_trace_mask(server, request)?,
-        "hash" => json!({"digests": []}),
+        "hash" => hash(server),
         "initial_configuration" => json!({"initial_configuration": server.initial_configuration()}),
         "is_read_only" => json!({"read_only": false}),
         "last_snapshot" => {
@@ -134,7 +184,7 @@ fn run(server: &dyn Inspect, name: &str, request: &Request) -> Result<Fields, St
         "observer_connection_stat_reset" | "ruok" => json!({}),
         "server_stats" => server_stats(server),
         "stats" => stats(server),
-        "system_properties" => json!({}),
+        "system_properties" => pairs(server.properties()),
         "voting_view" => json!({"current_config": {}}),
         "watches" => watches(server),
         "watches_by_path" => json!({"path_to_session_ids": server.watches().by_path()}),
@@ -243,8 +293,13 @@ fn named<T: Into<Value>>(map: impl IntoIterator<Item = (i64, Vec<T>)>) -> Value 
     map.into_iter().map(|(key, values)| (key.to_string(), Value::from(values))).collect()
 }
 
-fn pairs(pairs: Vec<(&'static str, String)>) -> Value {
-    pairs.into_iter().map(|(name, value)| (String::from(name), Value::from(value))).collect()
+fn pairs<N: Into<String>>(pairs: Vec<(N, String)>) -> Value {
+    pairs.into_iter().map(|(name, value)| (name.into(), Value::from(value))).collect()
+}
+
+fn hash(server: &dyn Inspect) -> Value {
+    let digest = |(zxid, digest): (i64, u64)| json!({"zxid": zxid, "digest": digest.cast_signed(), "digestVersion": DIGEST_VERSION});
+    json!({"digests": server.digests().into_iter().map(digest).collect::<Vec<_>>()})
 }
 
 fn monitor(server: &dyn Inspect) -> Value {

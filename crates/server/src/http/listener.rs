@@ -3,8 +3,8 @@
 //! A connection has a thread of its own for the few milliseconds that it lives. Beyond [`CONNECTIONS_MAX`] at a time,
 //! further ones are closed at once; a client that says nothing is closed at the deadline.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -20,6 +20,9 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
 /// From accepting a connection to its request being there, and for its answer to be taken.
 const DEADLINE: Duration = Duration::from_secs(5);
+/// Bytes of a body that are read and thrown away, and how long the next of them is waited for.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+const LINGER: Duration = Duration::from_secs(1);
 /// How long accepting pauses when the system has no descriptor to give.
 const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -116,24 +119,19 @@ impl Drop for Place {
 
 fn serve(mut stream: TcpStream, router: &Router) -> io::Result<()> {
     stream.set_write_timeout(Some(DEADLINE))?;
-    let response = match read_request(&mut stream)? {
-        Ok(request) => {
-            let mut response = router.route(&request).to_bytes();
-            if request.method == "HEAD" {
-                let head = response.windows(4).position(|window| window == b"\r\n\r\n");
-                response.truncate(head.map_or(0, |head| head + 4));
-            }
-            response
-        }
-        Err(refusal) => refusal.to_bytes(),
-    };
-    stream.write_all(&response)?;
-    stream.shutdown(Shutdown::Write)
+    match read_request(&mut stream)? {
+        Ok(request) => router.route(&request).send(&mut stream, request.method != "HEAD")?,
+        Err(refusal) => refusal.send(&mut stream, true)?,
+    }
+    stream.shutdown(Shutdown::Write)?;
+    // To close over unread input (a POST's body) would reset the connection, and the answer might be lost with it.
+    stream.set_read_timeout(Some(LINGER))?;
+    io::copy(&mut stream.take(BODY_BYTES_MAX), &mut io::sink()).map(|_| ())
 }
 
 /// Reads up to the end of the request's head: the outer error is the socket's, the inner one the client's.
 fn read_request(stream: &mut TcpStream) -> io::Result<Result<Request, Response>> {
-    let deadline = Instant::now() + DEADLINE;
+    let (peer, deadline) = (stream.peer_addr()?.ip().to_canonical(), Instant::now() + DEADLINE);
     let (mut head, mut chunk) = (Vec::new(), [0; 2048]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -148,20 +146,23 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Result<Request, Response>>
             Err(error) => return Err(error),
         };
         head.extend_from_slice(chunk.get(..length).unwrap_or_default());
-        if let Some(parsed) = parse(&head) {
+        if let Some(parsed) = parse(&head, peer) {
             return Ok(parsed);
         }
     }
 }
 
 /// The request, or its refusal, or `None` while it is incomplete.
-fn parse(head: &[u8]) -> Option<Result<Request, Response>> {
+fn parse(head: &[u8], peer: IpAddr) -> Option<Result<Request, Response>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(head) {
         Ok(httparse::Status::Complete(_)) => {
             let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-            Some(Ok(Request::new(method, target)))
+            let header =
+                request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("authorization"));
+            let authorization = header.map(|header| String::from_utf8_lossy(header.value).into_owned());
+            Some(Ok(Request::new(method, target, authorization, peer)))
         }
         Ok(httparse::Status::Partial) if head.len() < HEAD_BYTES_MAX => None,
         Ok(httparse::Status::Partial) => Some(Err(Response::text(431, "the request's head is too long\n"))),
@@ -175,12 +176,14 @@ mod tests {
 
     #[test]
     fn heads_are_told_from_nonsense_at_every_cut() {
-        let head = b"GET /commands/ruok?x=1 HTTP/1.1\r\nHost: a\r\n\r\n";
+        let parse = |head: &[u8]| super::parse(head, IpAddr::from([127, 0, 0, 1]));
+        let head = b"GET /commands/ruok?x=1 HTTP/1.1\r\nHost: a\r\nauthorization: digest a:b\r\n\r\n";
         for cut in 0..head.len() {
             assert!(parse(&head[..cut]).is_none(), "{cut}");
         }
         let request = parse(head).expect("whole").expect("a request");
         assert_eq!((request.path.as_str(), request.value("x")), ("/commands/ruok", Some("1")));
+        assert_eq!(request.authorization.as_deref(), Some("digest a:b"));
         assert_eq!(parse(b"\x00\x00\x00\x2c\x00").expect("an answer").expect_err("refused").status, 400);
         let long = [b"GET / HTTP/1.1\r\nA: ".as_slice(), &[b'x'; HEAD_BYTES_MAX]].concat();
         assert_eq!(parse(&long).expect("an answer").expect_err("refused").status, 431);

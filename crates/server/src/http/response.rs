@@ -1,25 +1,33 @@
 //! What is asked and what is answered, without a socket.
 
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+
 use serde_json::Value;
 
-/// A request's line: all that the pages here look at.
+/// All that the pages here look at: a request's line, one header, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
     /// Decoded names and values behind the question mark.
     pub(crate) query: Vec<(String, String)>,
+    /// The header of this name.
+    pub(crate) authorization: Option<String>,
+    pub(crate) peer: IpAddr,
 }
 
 impl Request {
     /// A request's parts.
-    pub(crate) fn new(method: &str, target: &str) -> Self {
+    pub(crate) fn new(method: &str, target: &str, authorization: Option<String>, peer: IpAddr) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decode(name), decode(value))
         });
-        Self { method: String::from(method), path: decode(path), query: pairs.collect() }
+        let (method, query) = (String::from(method), pairs.collect());
+        Self { method, path: decode(path), query, authorization, peer }
     }
 
     /// The first value of this name.
@@ -53,22 +61,32 @@ fn decode(text: &str) -> String {
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
-    pub(crate) body: String,
+    /// Headers besides those that every answer has.
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Body,
+}
+
+/// What an answer says.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Text(String),
+    /// So many bytes of a file.
+    File(File, u64),
 }
 
 impl Response {
     /// Plain text.
     pub(crate) fn text(status: u16, body: impl Into<String>) -> Self {
-        Self { status, content_type: "text/plain; charset=utf-8", body: body.into() }
+        Self::of_text(status, "text/plain; charset=utf-8", body.into())
     }
 
     /// A page.
     pub(crate) fn html(body: String) -> Self {
-        Self { status: 200, content_type: "text/html; charset=utf-8", body }
+        Self::of_text(200, "text/html; charset=utf-8", body)
     }
 
     /// JSON as Jackson prints it for the real AdminServer.
@@ -76,30 +94,51 @@ impl Response {
         let mut body = String::new();
         pretty(value, 0, &mut body);
         body.push('\n');
-        Self { status, content_type: "application/json", body }
+        Self::of_text(status, "application/json", body)
     }
 
-    /// The bytes that go out.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// Text of some type.
+    pub(crate) const fn of_text(status: u16, content_type: &'static str, body: String) -> Self {
+        Self { status, content_type, headers: Vec::new(), body: Body::Text(body) }
+    }
+
+    /// Sends it, without its body if that was not asked for.
+    pub(crate) fn send(self, out: &mut impl Write, with_body: bool) -> io::Result<()> {
+        out.write_all(self.head().as_bytes())?;
+        match self.body {
+            _ if !with_body => Ok(()),
+            Body::Text(text) => out.write_all(text.as_bytes()),
+            Body::File(file, bytes) => io::copy(&mut file.take(bytes), out).map(|_| ()),
+        }
+    }
+
+    fn head(&self) -> String {
         let reason = match self.status {
             200 => "OK",
             400 => "Bad Request",
             404 => "Not Found",
             405 => "Method Not Allowed",
+            401 => "Unauthorized",
+            403 => "Forbidden",
             408 => "Request Timeout",
+            429 => "Too Many Requests",
             431 => "Request Header Fields Too Large",
+            500 => "Server Error",
             501 => "Not Implemented",
             503 => "Service Unavailable",
             _ => "",
         };
-        let head = format!(
-            "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\
-             X-Content-Type-Options: nosniff\r\n\r\n",
-            self.status,
-            self.content_type,
-            self.body.len()
-        );
-        [head.as_bytes(), self.body.as_bytes()].concat()
+        let length = match &self.body {
+            Body::Text(text) => text.len() as u64,
+            Body::File(_, bytes) => *bytes,
+        };
+        let headers: String =
+            self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        format!(
+            "HTTP/1.1 {} {reason}\r\n{headers}Content-Type: {}\r\nContent-Length: {length}\r\n\
+             Connection: close\r\nX-Content-Type-Options: nosniff\r\n\r\n",
+            self.status, self.content_type,
+        )
     }
 }
 
@@ -144,8 +183,9 @@ mod tests {
     #[test]
     fn json_looks_as_jacksons() {
         let value = json!({"a": [{"b": 1.0, "c": "x\"y"}, {}], "empty": [], "none": null});
+        let Body::Text(text) = Response::json(200, &value).body else { panic!("no text") };
         assert_eq!(
-            Response::json(200, &value).body,
+            text,
             "{\n  \"a\" : [ {\n    \"b\" : 1.0,\n    \"c\" : \"x\\\"y\"\n  }, { } ],\n  \"empty\" : [ ],\n  \
              \"none\" : null\n}\n"
         );
@@ -153,19 +193,24 @@ mod tests {
 
     #[test]
     fn a_query_is_taken_apart_and_decoded() {
-        let request = Request::new("GET", "/commands/x%2Fy?traceMask=12&b=a+b%20c&d");
+        let request = |target| Request::new("GET", target, None, IpAddr::from([127, 0, 0, 1]));
+        assert_eq!(request("/%zz%4").path, "/%zz%4");
+        let request = request("/commands/x%2Fy?traceMask=12&b=a+b%20c&d");
         assert_eq!(request.path, "/commands/x/y");
         assert_eq!(request.value("traceMask"), Some("12"));
         assert_eq!(request.value("b"), Some("a b c"));
         assert_eq!(request.value("d"), Some(""));
-        assert_eq!(Request::new("GET", "/%zz%4").path, "/%zz%4");
     }
 
     #[test]
     fn bytes_carry_their_length() {
-        let bytes = Response::text(200, "hello").to_bytes();
-        let text = String::from_utf8(bytes).expect("text");
-        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
-        assert!(text.contains("Content-Length: 5\r\n") && text.ends_with("\r\n\r\nhello"), "{text}");
+        let sent = |with_body| {
+            let mut bytes = Vec::new();
+            Response::text(200, "hello").send(&mut bytes, with_body).expect("sent");
+            String::from_utf8(bytes).expect("text")
+        };
+        assert!(sent(true).starts_with("HTTP/1.1 200 OK\r\n"), "{}", sent(true));
+        assert!(sent(true).contains("Content-Length: 5\r\n") && sent(true).ends_with("\r\n\r\nhello"));
+        assert_eq!(sent(false) + "hello", sent(true));
     }
 }

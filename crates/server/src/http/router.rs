@@ -24,17 +24,19 @@ impl Router {
             && let Some(rest) = request.path.strip_prefix(url.as_str())
             && (rest.is_empty() || rest.starts_with('/'))
         {
+            if !["GET", "HEAD", "POST"].contains(&request.method.as_str()) {
+                return Response::text(405, "only GET and POST are answered here\n");
+            }
             return admin::route(self.server.as_ref(), url, rest.trim_matches('/'), request);
         }
         if request.method != "GET" && request.method != "HEAD" {
             return Response::text(405, "only GET is answered here\n");
         }
         match request.path.as_str() {
-            "/metrics" if self.metrics => Response {
-                status: 200,
-                content_type: "text/plain; version=0.0.4; charset=utf-8",
-                body: sample::prometheus(&self.server.samples()),
-            },
+            "/metrics" if self.metrics => {
+                let page = sample::prometheus(&self.server.samples());
+                Response::of_text(200, "text/plain; version=0.0.4; charset=utf-8", page)
+            }
             "/livez" if self.metrics => Response::text(200, "ok\n"),
             "/readyz" if self.metrics && self.server.is_serving() => Response::text(200, "ok\n"),
             "/readyz" if self.metrics => Response::text(503, "not serving\n"),

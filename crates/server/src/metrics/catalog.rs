@@ -1,15 +1,17 @@
-//! The list of metrics: ZooKeeper's names first, so that dashboards and alerts made for it go on working, then ours.
-//!
-//! Names that stand for something that does not exist here (its processors' queues, its caches, its JVM) are left
-//! out rather than shown as 0.
+//! The list of metrics: all of ZooKeeper's names first, so that dashboards and alerts made for it go on working, then
+//! ours.
 
-use front::{CLOSE_REASONS, FrontStats, LatencyHistogram, operation_index};
+use std::collections::BTreeMap;
+
+use front::{CloseReason, FrontStats, Tally, operation_index};
 use jute::OpCode;
 use member::CoreStatus;
 
 use super::histogram::Distribution;
+use super::network::NetworkMetrics;
 use super::sample::Sample;
-use super::{CoreMetrics, JournalMetrics, StartMetrics, process};
+use super::zookeeper::QuotaSums;
+use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, process, zookeeper};
 
 /// Everything that is known at one moment.
 pub(crate) struct Knowledge<'a> {
@@ -18,7 +20,11 @@ pub(crate) struct Knowledge<'a> {
     pub(crate) core: CoreStatus,
     pub(crate) journal: &'a JournalMetrics,
     pub(crate) core_metrics: &'a CoreMetrics,
+    pub(crate) network: &'a NetworkMetrics,
     pub(crate) start: StartMetrics,
+    /// By the first name of the path.
+    pub(crate) quotas: BTreeMap<String, QuotaSums>,
+    pub(crate) snapshots_rate_limited: u64,
     pub(crate) node_count: u64,
     pub(crate) ephemeral_count: u64,
     pub(crate) acl_count: u64,
@@ -31,10 +37,11 @@ pub(crate) struct Knowledge<'a> {
 
 /// All metrics.
 pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
-    let mut all = zookeepers(known);
-    all.extend(zookeepers_distributions(known));
+    let mut all = zookeeper::samples(known);
+    all.extend(absent::samples());
     all.extend(operations(&known.front));
-    all.extend(shards(&known.front));
+    all.extend(shards(known));
+    all.extend(closed(&known.front));
     all.extend(core(known));
     all.extend(disk(known));
     all.extend(of_process());
@@ -46,120 +53,6 @@ pub(crate) fn all_latencies(front: &FrontStats) -> Distribution {
     let mut all = distribution(&front.latency(false), 1);
     all.add(&distribution(&front.latency(true), 1));
     all
-}
-
-fn zookeepers(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { front, core, .. } = known;
-    let latency = all_latencies(front);
-    let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    let big = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let mut list = vec![
-        Sample::gauge("znode_count", "Nodes of the tree", big(known.node_count)),
-        Sample::gauge("ephemerals_count", "Ephemeral nodes", big(known.ephemeral_count)),
-        Sample::gauge("approximate_data_size", "Bytes of all paths and data", known.data_bytes),
-        Sample::gauge("watch_count", "Watches, data and child together", whole(front.watch_count)),
-        Sample::gauge("watch_bytes", "Estimated memory of all watches, bytes", whole(front.watch_bytes)),
-        Sample::gauge("num_alive_connections", "Connections", whole(front.connections)),
-        Sample::gauge("global_sessions", "Sessions of the ensemble", whole(core.sessions)),
-        Sample::gauge("local_sessions", "Local sessions", 0),
-        Sample::gauge("outstanding_requests", "Requests that wait for an answer", whole(front.outstanding)),
-        Sample::fraction("avg_latency", "Mean latency of requests, ms", latency.mean() / 1e3),
-        Sample::gauge("min_latency", "Shortest latency of a request, ms", big(latency.min / 1000)),
-        Sample::gauge("max_latency", "Longest latency of a request, ms", big(latency.max / 1000)),
-        Sample::gauge("packets_received", "Frames received", big(front.packets_received)),
-        Sample::gauge("packets_sent", "Frames sent", big(front.packets_sent)),
-        Sample::gauge(
-            "last_client_response_size",
-            "Bytes of the last reply",
-            size(front, front.responses.last),
-        ),
-        Sample::gauge(
-            "min_client_response_size",
-            "Bytes of the smallest reply",
-            size(front, front.responses.min),
-        ),
-        Sample::gauge(
-            "max_client_response_size",
-            "Bytes of the largest reply",
-            size(front, front.responses.max),
-        ),
-        Sample::gauge("uptime", "Milliseconds since the start", big(known.uptime_ms)),
-        Sample::counter("bytes_received_count", "Bytes of requests received", front.bytes_received),
-        Sample::counter("response_bytes", "Bytes of replies sent", front.bytes_sent),
-        Sample::counter("connection_request_count", "Connections accepted", front.connections_accepted),
-        Sample::counter(
-            "connection_rejected",
-            "Connections refused because there were too many",
-            known.rejected + front.connections_refused,
-        ),
-        Sample::counter("connection_drop_count", "Connections closed by the server", closed(front)),
-        Sample::counter(
-            "connection_throttled",
-            "Connections refused because too many came at once",
-            known.throttled,
-        ),
-        Sample::counter("connection_revalidate_count", "Sessions taken up again", front.sessions_resumed),
-        Sample::counter("auth_failed_count", "Authentications that failed", front.auth_failed),
-        Sample::counter("large_requests_rejected", "Requests refused for their size", front.oversized),
-        Sample::counter(
-            "sessionless_connections_expired",
-            "Connections closed because they opened no session in time",
-            front.connections_closed.get(front::CloseReason::HandshakeTimeout as usize).copied().unwrap_or(0),
-        ),
-        Sample::counter("stale_sessions_expired", "Sessions expired", core.expired),
-        Sample::counter("snap_count", "Snapshots taken", known.journal.snapshot_us.snapshot().count),
-        Sample::counter("snapshot_error_count", "Snapshots that failed", known.journal.snapshots_failed()),
-        Sample::counter(
-            "fsync_threshold_exceed_count",
-            "Flushes that took longer than fsync.warningthresholdms",
-            known.journal.slow_flushes(),
-        ),
-    ];
-    if let (Some(open), Some(max)) = (process::open_descriptors(), process::descriptors_max()) {
-        list.push(Sample::gauge("open_file_descriptor_count", "Descriptors open", big(open)));
-        list.push(Sample::gauge("max_file_descriptor_count", "Descriptors that may be open", big(max)));
-    }
-    list
-}
-
-fn zookeepers_distributions(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { front, journal, start, .. } = known;
-    let one = |value: u64| {
-        let histogram = super::histogram::Histogram::default();
-        histogram.record(value);
-        histogram.snapshot()
-    };
-    vec![
-        Sample::detailed("readlatency", "Latency of reads, ms", distribution(&front.latency(false), 1000)),
-        Sample::detailed("updatelatency", "Latency of writes, ms", distribution(&front.latency(true), 1000)),
-        Sample::summary(
-            "fsynctime",
-            "Time of a flush of the log, ms",
-            journal.flush_us.snapshot().scaled(1000),
-        ),
-        Sample::summary(
-            "snapshottime",
-            "Time of a snapshot, ms",
-            journal.snapshot_us.snapshot().scaled(1000),
-        ),
-        Sample::summary(
-            "sync_processor_batch_size",
-            "Entries per flush",
-            journal.entries_per_flush.snapshot(),
-        ),
-        Sample::summary(
-            "startup_snap_load_time",
-            "Loading the snapshot at the start, ms",
-            one(start.snapshot_load_ms),
-        ),
-        Sample::summary("startup_txns_loaded", "Entries of the log at the start", one(start.entries_loaded)),
-        Sample::summary(
-            "startup_txns_load_time",
-            "Applying the log at the start, ms",
-            one(start.log_load_ms),
-        ),
-        Sample::summary("dbinittime", "The whole start, ms", one(start.total_ms)),
-    ]
 }
 
 fn operations(front: &FrontStats) -> Vec<Sample> {
@@ -195,9 +88,21 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
     list
 }
 
-fn shards(front: &FrontStats) -> Vec<Sample> {
-    let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
+    let front = &known.front;
     vec![
+        Sample::counter("diwan_connections", "Connections accepted", front.connections_accepted),
+        Sample::counter(
+            "diwan_connections_throttled",
+            "Connections refused because too many came at once",
+            known.throttled,
+        ),
+        Sample::counter("diwan_sent_bytes", "Bytes handed to sockets", front.bytes_sent),
+        Sample::gauge(
+            "diwan_watch_memory_bytes",
+            "Estimated memory of all watches",
+            whole(front.watch_bytes),
+        ),
         Sample::gauge("diwan_connected_sessions", "Sessions with a connection here", whole(front.sessions)),
         Sample::gauge("diwan_watched_paths", "Paths with a watch", whole(front.watched_paths)),
         Sample::gauge(
@@ -246,9 +151,16 @@ fn shards(front: &FrontStats) -> Vec<Sample> {
     ]
 }
 
+fn closed(front: &FrontStats) -> impl Iterator<Item = Sample> {
+    let counts = CloseReason::ALL.iter().zip(&front.connections_closed);
+    counts.map(|(reason, count)| {
+        let help = "Connections closed by the server, by reason";
+        Sample::counter("diwan_connections_closed", help, *count).labelled("reason", reason.name())
+    })
+}
+
 fn core(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { core, core_metrics, .. } = known;
-    let big = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let mut list = vec![
         Sample::gauge("diwan_serving", "Whether requests are served", i64::from(core.serving)),
         Sample::gauge("diwan_last_zxid", "The last transaction applied", core.last_zxid.0),
@@ -290,8 +202,12 @@ fn core(known: &Knowledge<'_>) -> Vec<Sample> {
 
 fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
     let (journal, stats) = (known.journal, known.journal.stats());
-    let big = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     vec![
+        Sample::counter(
+            "fsync_threshold_exceed_count",
+            "Flushes that took longer than fsync.warningthresholdms",
+            known.journal.slow_flushes(),
+        ),
         Sample::seconds(
             "diwan_fsync_seconds",
             "Time of a flush of the log, seconds",
@@ -325,10 +241,16 @@ fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
 }
 
 fn of_process() -> Vec<Sample> {
-    let big = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let mut list = Vec::new();
     if let Some(seconds) = process::cpu_seconds() {
         list.push(Sample::fraction("process_cpu_seconds_total", "Processor time, seconds", seconds));
+    }
+    if let Some(seconds) = process::start_seconds() {
+        list.push(Sample::fraction(
+            "process_start_time_seconds",
+            "When it began, seconds since 1970",
+            seconds,
+        ));
     }
     if let Some((resident, all)) = process::memory() {
         list.push(Sample::gauge("process_resident_memory_bytes", "Resident memory", big(resident)));
@@ -341,32 +263,21 @@ fn of_process() -> Vec<Sample> {
     list
 }
 
-/// ZooKeeper shows -1 as long as there was no reply.
-fn size(front: &FrontStats, bytes: usize) -> i64 {
-    if front.responses.max == 0 { -1 } else { i64::try_from(bytes).unwrap_or(i64::MAX) }
+pub(super) fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn closed(front: &FrontStats) -> u64 {
-    let by_peers = front::CloseReason::ClientClosedSession as usize;
-    let probes = front::CloseReason::InfoProbe as usize;
-    (0..CLOSE_REASONS)
-        .filter(|reason| *reason != by_peers && *reason != probes)
-        .filter_map(|reason| front.connections_closed.get(reason))
-        .sum()
+pub(super) fn big(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A shard's latencies, in units of `unit_us` microseconds.
-fn distribution(latency: &LatencyHistogram, unit_us: u64) -> Distribution {
-    let counts = latency.buckets.iter().enumerate().map(|(power, count)| {
+/// What was counted by powers of two, in units of `unit`.
+pub(super) fn distribution(tally: &Tally, unit: u64) -> Distribution {
+    let counts = tally.buckets.iter().enumerate().map(|(power, count)| {
         let below = 1u64 << power;
-        (below.saturating_sub(1) / unit_us, *count)
+        (below.saturating_sub(1) / unit, *count)
     });
-    Distribution::of_counts(
-        counts,
-        latency.sum_us / unit_us,
-        latency.min_us / unit_us,
-        latency.max_us / unit_us,
-    )
+    Distribution::of_counts(counts, tally.sum / unit, tally.min / unit, tally.max / unit)
 }
 
 /// Adds one shard's figures to another's.
@@ -379,14 +290,22 @@ pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
         packets_sent,
         bytes_received,
         bytes_sent,
+        reply_bytes,
+        event_bytes,
         connections_accepted,
         connections_refused,
+        connections_lost,
+        session_requests,
         sessions_resumed,
         malformed,
         oversized,
         refused_unwritable,
         auth_failed,
         auth_missing,
+        ensemble_named,
+        ensemble_misnamed,
+        ensemble_unnamed,
+        outcomes_unclaimed,
         pauses,
         watches_refused,
         events_created,
@@ -422,4 +341,9 @@ pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
     for (mine, theirs) in all.latencies.iter_mut().zip(&one.latencies) {
         mine.add(theirs);
     }
+    all.watchers_created.add(&one.watchers_created);
+    all.watchers_deleted.add(&one.watchers_deleted);
+    all.watchers_data_changed.add(&one.watchers_data_changed);
+    all.watchers_children_changed.add(&one.watchers_children_changed);
+    all.reads.add(&one.reads);
 }

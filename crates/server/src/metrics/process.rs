@@ -24,13 +24,24 @@ pub(crate) fn memory() -> Option<(u64, u64)> {
     Some((field("VmRSS:")? * 1024, field("VmSize:")? * 1024))
 }
 
-/// Seconds of processor time, user and system together. The kernel counts in hundredths.
+/// Seconds of processor time, user and system together.
 pub(crate) fn cpu_seconds() -> Option<f64> {
+    Some(stat_seconds(11)? + stat_seconds(12)?)
+}
+
+/// When this process began, seconds since 1970.
+pub(crate) fn start_seconds() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let boot: f64 = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    Some(boot + stat_seconds(19)?)
+}
+
+/// A time among this process's figures. The kernel counts in hundredths.
+fn stat_seconds(place: usize) -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The name, in brackets, may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place)?.parse::<f64>().ok();
-    Some((ticks(11)? + ticks(12)?) / 100.0)
+    let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(place)?.parse().ok()?;
+    Some(ticks / 100.0)
 }
 
 /// The machine's memory in bytes: free for use, and all of it.
@@ -53,6 +64,8 @@ mod tests {
         assert!(descriptors_max().is_some_and(|max| max >= 3));
         assert!(memory().is_some_and(|(resident, all)| 0 < resident && resident <= all));
         assert!(cpu_seconds().is_some_and(|seconds| seconds >= 0.0));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        assert!(start_seconds().is_some_and(|start| 0.0 < start && start <= now.as_secs_f64() + 1.0));
         assert!(machine_memory().is_some_and(|(free, all)| free <= all));
     }
 }

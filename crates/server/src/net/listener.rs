@@ -19,6 +19,7 @@ use super::shard::ShardMail;
 use crate::clock::Clock;
 use crate::config::{ConnectionThrottle, ListenConfig};
 use crate::mailbox::Mailbox;
+use crate::metrics::network::NetworkMetrics;
 
 const PLAIN: Token = Token(0);
 const SECURE: Token = Token(1);
@@ -98,6 +99,7 @@ pub(crate) struct Listener {
     bucket: Option<TokenBucket>,
     keep_alive: bool,
     clock: Clock,
+    metrics: Arc<NetworkMetrics>,
 }
 
 impl Listener {
@@ -109,6 +111,7 @@ impl Listener {
         shards: Vec<Arc<Mailbox<ShardMail>>>,
         gate: Arc<Gate>,
         clock: Clock,
+        metrics: Arc<NetworkMetrics>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let (mut plain, mut secure) = sockets;
@@ -121,7 +124,7 @@ impl Listener {
         let waker = Waker::new(poll.registry(), STOP)?;
         let keep_alive = config.keep_alive;
         let bucket = throttle.map(|throttle| TokenBucket::new(throttle, clock.now().mono_ms()));
-        Ok((Self { poll, plain, secure, shards, next: 0, gate, bucket, keep_alive, clock }, waker))
+        Ok((Self { poll, plain, secure, shards, next: 0, gate, bucket, keep_alive, clock, metrics }, waker))
     }
 
     /// Runs until the waker wakes it with `stopping` set.
@@ -179,6 +182,7 @@ impl Listener {
             tracing::debug!(%peer, "too many connections");
             return;
         };
+        self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
         // Both fail only for a socket that is already gone, which its first read will tell.
         let _ = stream.set_nodelay(true);
         if self.keep_alive {
@@ -222,6 +226,11 @@ impl TokenBucket {
         self.tokens = self.tokens.saturating_sub(1);
         has_one
     }
+
+    /// How many tokens the bucket has room for.
+    fn deficit(&self) -> u64 {
+        u64::from(self.config.tokens.saturating_sub(self.tokens))
+    }
 }
 
 #[cfg(test)]
@@ -244,6 +253,7 @@ mod tests {
         let config = ConnectionThrottle { tokens: 2, fill_interval_ms: 10, fill_count: 1 };
         let mut bucket = TokenBucket::new(config, 0);
         assert!(bucket.take(0) && bucket.take(0) && !bucket.take(9));
+        assert_eq!(bucket.deficit(), 2);
         assert!(bucket.take(10) && !bucket.take(19));
         assert!(bucket.take(1000) && bucket.take(1000) && !bucket.take(1000));
     }

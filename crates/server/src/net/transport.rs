@@ -56,6 +56,11 @@ impl Transport {
         }
     }
 
+    /// Whether it is known that it is an encrypted connection.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self.speech, Speech::Tls(_))
+    }
+
     /// The encrypted connection, if it is one.
     pub(crate) fn session(&self) -> Option<&TlsSession> {
         match &self.speech {

@@ -46,8 +46,7 @@ pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) ->
         Word::Wchc => render::wchc(&server.watches()),
         Word::Wchp => render::wchp(&server.watches()),
         Word::Wchs => render::wchs(server.watch_summary()),
-        // ZooKeeper shows the digests it has logged so far; the tree keeps only the present one.
-        Word::Hash => String::new(),
+        Word::Hash => render::hash(&server.digests()),
         Word::Ruok | Word::Envi | Word::Gtmk | Word::Stmk => String::new(),
     }
 }

@@ -184,6 +184,15 @@ pub(crate) fn conf(configuration: &ConfigurationView) -> String {
     )
 }
 
+/// `hash`: the digest as the signed number that it is in Java.
+pub(crate) fn hash(digests: &[(i64, u64)]) -> String {
+    let mut out = String::new();
+    for (zxid, digest) in digests {
+        let _ = writeln!(out, "{zxid:x}: {}", digest.cast_signed());
+    }
+    out
+}
+
 /// `dirs`.
 pub(crate) fn dirs(configuration: &ConfigurationView) -> String {
     format!("datadir_size: {}\nlogdir_size: {}\n", configuration.data_dir_bytes, configuration.log_dir_bytes)
@@ -274,6 +283,11 @@ mod tests {
                 "Zookeeper version: v\nClients:\n /[0:0:0:0:0:0:0:1]:47440[0](queued=0,recved=1,sent=0)\n\n{rest}"
             )
         );
+    }
+
+    #[test]
+    fn digests_are_signed() {
+        assert_eq!(hash(&[(0x1_0000_0080, 5), (256, u64::MAX)]), "100000080: 5\n100: -1\n");
     }
 
     #[test]

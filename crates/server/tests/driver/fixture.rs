@@ -12,7 +12,7 @@ use server::config::WordConfig;
 use server::{Server, ServerConfig};
 
 /// Long enough for a busy machine; nothing waits for it to pass.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A directory of one test, removed behind it.
 pub(crate) struct Directory(pub(crate) PathBuf);
@@ -208,4 +208,13 @@ pub(crate) fn word(server: &Server, word: &[u8]) -> String {
     stream.write_all(word).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     String::from_utf8(read_all(&mut stream)).unwrap()
+}
+
+/// A page: its status and body.
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let text = String::from_utf8(read_all(&mut stream)).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from(body))
 }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod clients;
 mod fixture;
+mod metrics;
 mod pages;
 mod storage;
 mod tls;

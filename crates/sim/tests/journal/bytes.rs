@@ -1,11 +1,10 @@
 //! Recovery from any bytes: it may refuse, it never panics, and what it accepts it accepts again.
 
-use crate::crash::seeds;
 use crate::model::behind_snapshot;
 use crate::world::{World, config};
 use journal::{Journal, KeepPolicy};
 use sim::disk::{Loss, SimDisk};
-use sim::random::Random;
+use sim::random::{Random, seeds};
 
 /// Changes a file in one of the ways that files go wrong, or that somebody makes them go wrong.
 fn garble(disk: &SimDisk, path: &str, random: &mut Random) {

@@ -2,13 +2,9 @@
 
 use crate::world::World;
 use sim::disk::Loss;
+use sim::random::seeds;
 
 const STEPS: usize = 60;
-
-pub(crate) fn seeds(few: u64) -> std::ops::Range<u64> {
-    let asked = std::env::var("SIM_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
-    0..asked.unwrap_or(few)
-}
 
 /// Plays a seed until it is through or the disk stops at an operation.
 fn play(seed: u64, crash_at: Option<u64>) -> World {

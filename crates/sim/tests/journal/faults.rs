@@ -1,10 +1,10 @@
 //! Flushes that fail: the journal never tries again, and a restart finds what is really there.
 
-use crate::crash::seeds;
 use crate::model::behind_snapshot;
 use crate::world::World;
 use journal::{DiskError, JournalConfig};
 use sim::disk::Loss;
+use sim::random::seeds;
 
 #[test]
 fn a_failed_flush_poisons_for_good_and_a_restart_finds_what_is_there() {

@@ -3,7 +3,7 @@
 use jute::xid;
 use sim::disk::SimDisk;
 use sim::node::{STEPS, Step};
-use sim::random::Random;
+use sim::random::{Random, seeds};
 
 use crate::{answers, client, data, start};
 
@@ -38,7 +38,7 @@ fn a_watch_left_by_a_waiting_read_fires_for_the_next_write_and_before_its_reply(
 
 #[test]
 fn nothing_overtakes_whatever_the_order_of_steps() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let mut random = Random::new(seed);
         let mut node = start(&SimDisk::new(seed));
         let mut client = client(&mut node);

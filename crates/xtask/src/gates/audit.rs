@@ -4,15 +4,15 @@
 //! sources need nothing but the lock file. Advisories need their database, which lies on a git host that
 //! not every machine reaches: they are checked only when asked for.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
 use super::Verdict;
-use crate::workspace::{Workspace, cargo};
+use crate::tools::Tool;
+use crate::workspace::Workspace;
 
-const VERSION: &str = "0.20.2";
+const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Verdict {
-    let deny = installed(workspace)?;
+    let deny = DENY.installed(workspace)?;
     let mut command = Command::new(deny);
     command.current_dir(&workspace.root).args([
         "--workspace",
@@ -54,35 +54,4 @@ fn note(said: &str, advisories: bool) -> String {
             .push("advisories not checked: `cargo xtask audit --advisories` fetches their database and does");
     }
     lines.join("\n")
-}
-
-/// Builds cargo-deny if this checkout does not have it yet. Unoptimised: it builds three times faster
-/// and still answers within a second.
-fn installed(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    let root = workspace.target.join("tools");
-    let binary = root.join("bin/cargo-deny");
-    if version(&binary).is_some_and(|version| version == VERSION) {
-        return Ok(binary);
-    }
-    eprintln!("building cargo-deny {VERSION} into `{}` (once)", root.display());
-    let output = cargo()
-        .args(["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--force", "--root"])
-        .arg(&root)
-        // Beside, not inside, the workspace's own artifacts: other profiles, other features.
-        .arg("--target-dir")
-        .arg(root.join("build"))
-        .output()
-        .context("cannot run `cargo install`")?;
-    if !output.status.success() {
-        bail!("cannot build cargo-deny {VERSION}:\n{}", String::from_utf8_lossy(&output.stderr));
-    }
-    // Some 500 MB of no further use; if they stay, only room is lost.
-    let _ = std::fs::remove_dir_all(root.join("build"));
-    Ok(binary)
-}
-
-fn version(binary: &PathBuf) -> Option<String> {
-    let output = Command::new(binary).arg("--version").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    text.split_whitespace().last().map(str::to_owned)
 }

@@ -26,6 +26,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("client", 4),
     ("sim", 4),
     ("diwan", 5),
+    ("fuzz", 5),
     ("lab", 5),
 ];
 

@@ -35,6 +35,9 @@ impl Shard {
             && let Some(context) = &self.links.tls
         {
             match socket.transport.decide(context) {
+                Ok(true) if socket.transport.is_encrypted() => {
+                    socket.handshake.get_or_insert_with(|| self.links.metrics.handshake());
+                }
                 Ok(true) => {}
                 Ok(false) => return 0,
                 Err(_) => {

@@ -29,6 +29,7 @@ use crate::clerk::{Clerk, WordRequest};
 use crate::clock::{Clock, Moment};
 use crate::config::WordConfig;
 use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::network::NetworkMetrics;
 use crate::words;
 
 /// The token of the bell; sockets count up from 0.
@@ -65,6 +66,7 @@ pub(crate) struct ShardLinks {
     pub(crate) clerk: Arc<Clerk>,
     pub(crate) tls: Option<Arc<TlsContext>>,
     pub(crate) clock: Clock,
+    pub(crate) metrics: Arc<NetworkMetrics>,
 }
 
 /// How a shard treats its connections.
@@ -161,7 +163,7 @@ impl Shard {
             self.read_mail(now);
             self.gather(now);
             self.evaluate(now);
-            self.links.to_core.put_all(self.front.to_core());
+            self.links.to_core.put_all_at(self.front.to_core(), now.mono_us);
             self.write_all(now);
             self.close_ended();
             self.obey(now);
@@ -246,6 +248,9 @@ impl Shard {
         let opens = matches!(speech, Speech::Plain);
         let token = self.sockets.insert(Socket::new(Transport::new(stream, speech), peer, place));
         let Some(socket) = self.sockets.get(token) else { return };
+        if socket.transport.is_encrypted() {
+            socket.handshake = Some(self.links.metrics.handshake());
+        }
         let interest = Interest::READABLE | Interest::WRITABLE;
         let registered =
             self.poll.registry().register(socket.transport.stream(), Token(token as usize), interest);
@@ -267,6 +272,10 @@ impl Shard {
     fn open(&mut self, token: u32, now: Moment) {
         let Some(socket) = self.sockets.get(token) else { return };
         socket.stage = Stage::Open;
+        match socket.handshake.take() {
+            Some(handshake) => handshake.done(),
+            None => self.links.metrics.plain(socket.peer.ip()),
+        }
         let session = socket.transport.session();
         let peer = front::Peer {
             ip: socket.peer.ip(),
@@ -316,7 +325,7 @@ impl Shard {
             self.write_all(now);
         }
         self.events = events;
-        self.links.to_core.put_all(self.front.to_core());
+        self.links.to_core.put_all_at(self.front.to_core(), now.mono_us);
     }
 
     fn obey_one(&mut self, event: FrontEvent, now: Moment) {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use front::ConnId;
 
+use crate::metrics::network::Handshake;
 use crate::net::listener::Place;
 use crate::net::transport::Transport;
 
@@ -49,6 +50,8 @@ pub(super) struct Socket {
     pub(super) argument: Option<i64>,
     /// Bytes of a frame that is not whole yet. An idle connection has none and no room for any.
     pub(super) partial: Vec<u8>,
+    /// While its encryption is being agreed on.
+    pub(super) handshake: Option<Handshake>,
     /// Given back with the socket.
     _place: Place,
 }
@@ -71,6 +74,7 @@ impl Socket {
             fresh: true,
             argument: None,
             partial: Vec::new(),
+            handshake: None,
             _place: place,
         }
     }

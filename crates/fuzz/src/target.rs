@@ -1,0 +1,91 @@
+//! What can be fuzzed, by name. Knows no driver.
+
+use crate::targets::{canary, command, connection, entries, recovery, reply, request, snapshot};
+
+/// Something that takes any bytes.
+pub struct Target {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What holds for any bytes, in a line.
+    pub about: &'static str,
+    /// Takes one input; panics when what must hold does not.
+    pub run: fn(&[u8]),
+    /// Inputs to begin with: whole, and of every kind.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Whether a bug was planted in it, which a driver must find.
+    pub planted: bool,
+}
+
+/// All of them; the planted bug comes last.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "request",
+        about: "requests of any operation, whole or not: decoding ends, and reads nothing that is not there",
+        run: request::run,
+        seeds: request::seeds,
+        planted: false,
+    },
+    Target {
+        name: "reply",
+        about: "what a server may send to a client: frames, headers, handshakes, events, results",
+        run: reply::run,
+        seeds: reply::seeds,
+        planted: false,
+    },
+    Target {
+        name: "command",
+        about: "commands of the log: applied twice they make the same tree, and a snapshot taken meanwhile loads",
+        run: command::run,
+        seeds: command::seeds,
+        planted: false,
+    },
+    Target {
+        name: "snapshot",
+        about: "snapshots of the tree: loaded or refused, wherever they are cut",
+        run: snapshot::run,
+        seeds: snapshot::seeds,
+        planted: false,
+    },
+    Target {
+        name: "recovery",
+        about: "a damaged data directory: the journal opens or says why not, and what opened opens again",
+        run: recovery::run,
+        seeds: recovery::seeds,
+        planted: false,
+    },
+    Target {
+        name: "entries",
+        about: "log entries of any content: a member starts from them or says why not",
+        run: entries::run,
+        seeds: entries::seeds,
+        planted: false,
+    },
+    Target {
+        name: "connection",
+        about: "a client's bytes to a whole member: others are served, and a restart finds the same tree",
+        run: connection::run,
+        seeds: connection::seeds,
+        planted: false,
+    },
+    Target {
+        name: "canary",
+        about: "a planted bug, which must be found: shows that the driver bites",
+        run: canary::run,
+        seeds: canary::seeds,
+        planted: true,
+    },
+];
+
+/// The target of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Feeds the target of this name.
+///
+/// # Panics
+/// When what must hold does not, or there is no such target.
+pub fn feed(name: &str, bytes: &[u8]) {
+    (find(name).expect("a target of that name").run)(bytes);
+}

@@ -1,0 +1,11 @@
+//! One file a target.
+
+pub(crate) mod canary;
+pub(crate) mod command;
+pub(crate) mod connection;
+pub(crate) mod entries;
+pub(crate) mod recovery;
+pub(crate) mod reply;
+pub(crate) mod request;
+mod restart;
+pub(crate) mod snapshot;

@@ -1,0 +1,60 @@
+//! Programs of the workspace that test something and end with a counting line of their own.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::process::{Ended, run_lines};
+use crate::tally::Tally;
+
+/// A program's status when something it needs, Java say, is not on this machine.
+const CANNOT_RUN_HERE: i32 = 77;
+
+/// Runs a program, showing what it prints, and takes over its counts.
+pub(crate) fn run(name: &str, command: &mut Command, deadline: Duration) -> anyhow::Result<Tally> {
+    let mut last = String::new();
+    let ended = run_lines(command.stderr(Stdio::inherit()), deadline, |line| {
+        println!("{line}");
+        if !line.is_empty() {
+            line.clone_into(&mut last);
+        }
+    })?;
+    Ok(judge(name, &last, &ended))
+}
+
+fn judge(name: &str, last: &str, ended: &Ended) -> Tally {
+    let missing = matches!(ended, Ended::With(status) if status.code() == Some(CANNOT_RUN_HERE));
+    let mut tally = Tally::default();
+    match Tally::parse(last) {
+        _ if missing => tally.skip(format!("{name}: something it needs is not on this machine")),
+        Some((passed, failed, _)) if ended.success() && failed == 0 => tally.passed = passed,
+        Some((passed, failed, _)) => {
+            tally.passed = passed;
+            tally.fail(format!("{name}: see its report above"));
+            tally.failed = failed.max(1);
+        }
+        None => tally.fail(format!("{name}: ended with {ended} without counting")),
+    }
+    tally
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::judge;
+    use crate::process::Ended;
+
+    fn verdict(last: &str, code: i32) -> String {
+        judge("a program", last, &Ended::With(ExitStatus::from_raw(code << 8))).to_string()
+    }
+
+    #[test]
+    fn counts_are_taken_over_and_a_status_is_not_overlooked() {
+        assert_eq!(verdict("12 passed, 0 failed, 0 skipped", 0), "12 passed, 0 failed, 0 skipped");
+        assert_eq!(verdict("11 passed, 1 failed, 0 skipped", 1), "11 passed, 1 failed, 0 skipped");
+        assert_eq!(verdict("12 passed, 0 failed, 0 skipped", 1), "12 passed, 1 failed, 0 skipped");
+        assert_eq!(verdict("0 passed, 0 failed, 3 skipped", 77), "0 passed, 0 failed, 1 skipped");
+        assert_eq!(verdict("thread panicked", 101), "0 passed, 1 failed, 0 skipped");
+    }
+}
