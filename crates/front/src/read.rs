@@ -4,8 +4,8 @@
 //! calls it for a read that waits behind a write, right after that write. Knows no connection and no queue.
 
 use jute::{
-    Acl, ErrorCode, Malformed, MultiHeader, MultiKind, MultiOperation, MultiRequest, OpCode, ReplyHeader,
-    Request, SessionId, Writer, Zxid, end_frame, permission, start_frame,
+    Acl, ErrorCode, FRAME_HEADER, Malformed, MultiHeader, MultiKind, MultiOperation, MultiRequest, OpCode,
+    ReplyHeader, Request, SessionId, Writer, Zxid, end_frame, permission, start_frame,
 };
 use tree::{Identities, NodeRef, Policy, Tree, mask_digests, permits};
 
@@ -32,6 +32,9 @@ impl Asker<'_> {
         }
     }
 }
+
+/// Bytes of a reply's header; the last four are the error.
+const REPLY_HEADER: usize = 16;
 
 /// Which one-shot watch a read leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,15 +143,31 @@ pub(crate) fn answer(
 ) -> ErrorCode {
     let start = start_frame(out);
     ReplyHeader { xid, zxid: tree.last_zxid().0, err: 0 }.write(&mut Writer::new(out));
-    match body(tree, request, asker, out, trail) {
-        Ok(()) => {
+    let result = match request {
+        Request::MultiRead(multi) => multi_read(tree, multi, asker, out, trail),
+        _ => body(tree, request, asker, out, trail).map(|()| ErrorCode::Ok),
+    };
+    match result {
+        Ok(error) => {
+            if error != ErrorCode::Ok {
+                set_error(out, start, error);
+            }
             end_frame(out, start);
-            ErrorCode::Ok
+            error
         }
         Err(error) => {
             out.truncate(start);
             fail(tree, xid, error, out)
         }
+    }
+}
+
+/// Puts an error into the header of the frame that begins at `start`, whatever its body says.
+#[cold]
+fn set_error(out: &mut [u8], start: usize, error: ErrorCode) {
+    let end = start + FRAME_HEADER + REPLY_HEADER;
+    if let Some(place) = out.get_mut(end - 4..end) {
+        place.copy_from_slice(&error.code().to_be_bytes());
     }
 }
 
@@ -188,7 +207,6 @@ fn body(
             leave(*wanted, path, WatchKind::Child, trail);
         }
         Request::GetAcl { path } => get_acl(tree, path, asker, out)?,
-        Request::MultiRead(multi) => multi_read(tree, multi, asker, out, trail)?,
         Request::GetEphemerals { prefix } => get_ephemerals(tree, prefix, asker, out),
         Request::GetAllChildrenNumber { path } => {
             readable(tree, path, asker)?;
@@ -277,27 +295,34 @@ fn get_acl(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Leaves no watches: ZooKeeper forgets that they were asked for when it decodes a multiRead.
+/// Leaves no watches: ZooKeeper forgets that they were asked for when it decodes a multiRead. At a null path it stops,
+/// and what it has read by then goes with the error that is given here.
 fn multi_read(
     tree: &Tree,
     multi: &MultiRequest<'_>,
     asker: Asker<'_>,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> Result<(), ErrorCode> {
+) -> Result<ErrorCode, ErrorCode> {
     if multi.kind == MultiKind::Transaction {
         return Err(ErrorCode::MarshallingError);
     }
+    let mut broken_off = ErrorCode::Ok;
     for operation in &multi.operations {
+        let (MultiOperation::GetData { path, .. } | MultiOperation::GetChildren { path, .. }) = operation
+        else {
+            return Err(ErrorCode::MarshallingError);
+        };
+        let Some(path) = path else {
+            broken_off = ErrorCode::MarshallingError;
+            break;
+        };
         let start = out.len();
         MultiHeader { operation: operation.opcode().code(), done: false, err: 0 }
             .write(&mut Writer::new(out));
         let result = match operation {
-            MultiOperation::GetData { path, .. } => get_data(tree, path, asker, out, trail),
-            MultiOperation::GetChildren { path, .. } => {
-                get_children(tree, path, asker, out, trail).map(|_| ())
-            }
-            _ => Err(ErrorCode::MarshallingError),
+            MultiOperation::GetData { .. } => get_data(tree, path, asker, out, trail),
+            _ => get_children(tree, path, asker, out, trail).map(|_| ()),
         };
         if let Err(error) = result {
             out.truncate(start);
@@ -307,7 +332,7 @@ fn multi_read(
         }
     }
     MultiHeader::END.write(&mut Writer::new(out));
-    Ok(())
+    Ok(broken_off)
 }
 
 fn get_ephemerals(tree: &Tree, prefix: &str, asker: Asker<'_>, out: &mut Vec<u8>) {

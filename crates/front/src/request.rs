@@ -13,7 +13,7 @@ use crate::message::ToCore;
 use crate::namespaces::Namespaces;
 use crate::read::{self, Trail, WatchKind};
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::watch::{WatchTable, has_null_list, on_null_path};
+use crate::watch::{WatchTable, with_null_path};
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
 const OVERSIZED_HEAD: usize = 12;
@@ -251,10 +251,12 @@ impl Common {
         tree: &Tree,
         received_us: u64,
     ) {
+        let named =
+            (!matches!(opcode, OpCode::SetWatches | OpCode::SetWatches2)).then(|| with_null_path(body));
+        let body = named.as_ref().and_then(Option::as_deref).unwrap_or(body);
         let result = match Request::decode(opcode, body) {
-            Ok(request) if !has_null_list(opcode, body) => self.on_watches(connection, &request, tree),
-            Ok(_) => Err(ErrorCode::MarshallingError),
-            Err(_) => on_null_path(opcode, body),
+            Ok(request) => self.on_watches(connection, &request, tree),
+            Err(_) => Err(ErrorCode::MarshallingError),
         };
         self.stats.malformed += u64::from(result == Err(ErrorCode::MarshallingError));
         if connection.stage == Stage::Closing {

@@ -63,15 +63,15 @@ pub enum MultiOperation<'a> {
     },
     /// getData, in a multiRead.
     GetData {
-        /// The node.
-        path: &'a str,
+        /// The node; a null path ends the reading there.
+        path: Option<&'a str>,
         /// Whether to leave a watch.
         watch: bool,
     },
     /// getChildren, in a multiRead.
     GetChildren {
-        /// The node.
-        path: &'a str,
+        /// The node; a null path ends the reading there.
+        path: Option<&'a str>,
         /// Whether to leave a watch.
         watch: bool,
     },
@@ -120,6 +120,17 @@ impl<'a> MultiRequest<'a> {
     }
 }
 
+impl<'a> MultiRequest<'a> {
+    /// The operations of a body up to its end or to what is no operation, whether they go together or not.
+    pub fn readable(body: &'a [u8]) -> impl Iterator<Item = MultiOperation<'a>> {
+        let mut reader = Reader::new(body);
+        core::iter::from_fn(move || {
+            let header = MultiHeader::read(&mut reader).ok().filter(|header| !header.done)?;
+            MultiOperation::read(header.operation, &mut reader).ok()
+        })
+    }
+}
+
 impl<'a> MultiOperation<'a> {
     fn read(operation: i32, reader: &mut Reader<'a>) -> Result<Self, Malformed> {
         match OpCode::from_code(operation) {
@@ -135,9 +146,9 @@ impl<'a> MultiOperation<'a> {
                 Ok(Self::SetData { path: reader.text()?, data: reader.buffer()?, version: reader.i32()? })
             }
             Some(OpCode::Check) => Ok(Self::Check { path: reader.text()?, version: reader.i32()? }),
-            Some(OpCode::GetData) => Ok(Self::GetData { path: reader.text()?, watch: reader.bool()? }),
+            Some(OpCode::GetData) => Ok(Self::GetData { path: reader.string()?, watch: reader.bool()? }),
             Some(OpCode::GetChildren) => {
-                Ok(Self::GetChildren { path: reader.text()?, watch: reader.bool()? })
+                Ok(Self::GetChildren { path: reader.string()?, watch: reader.bool()? })
             }
             _ => Err(Malformed("multi: an operation that has no place in it")),
         }

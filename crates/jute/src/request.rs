@@ -26,23 +26,24 @@ impl<'a> Create<'a> {
     }
 }
 
-/// A vector of paths, checked for shape once and then read without a copy.
+/// A vector of paths, checked for shape once and then read without a copy. The vector and each path may be null.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathList<'a> {
     raw: &'a [u8],
     count: usize,
+    null: bool,
 }
 
 impl<'a> PathList<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
-        // Unlike an ACL, a list of paths that is null does not pass for an empty one.
-        let count = usize::try_from(reader.i32()?).map_err(|_| Malformed("paths: a negative count"))?;
+        let length = reader.i32()?;
+        let count = usize::try_from(length).unwrap_or(0);
         let start = reader.rest();
         for _ in 0..count {
-            reader.text()?;
+            reader.string()?;
         }
         let used = start.len() - reader.rest().len();
-        Ok(Self { raw: start.get(..used).unwrap_or_default(), count })
+        Ok(Self { raw: start.get(..used).unwrap_or_default(), count, null: length == -1 })
     }
 
     /// How many paths there are.
@@ -57,10 +58,16 @@ impl<'a> PathList<'a> {
         self.count == 0
     }
 
+    /// Whether the vector is null (-1), which is not an empty one to whoever reads it.
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        self.null
+    }
+
     /// The paths, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = Option<&'a str>> + use<'a> {
         let mut reader = Reader::new(self.raw);
-        (0..self.count).map_while(move |_| reader.text().ok())
+        (0..self.count).map_while(move |_| reader.string().ok())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     ChangeKind, Changes, Command, DropReason, Operation, Origin, Outcome, Policy, Session, Stamp, Tree,
     digest, path,
 };
+use crate::{multi, null_path};
 
 impl Tree {
     /// Applies a command. The same commands with the same stamps give the same results on every member.
@@ -80,12 +81,14 @@ impl Tree {
         changes: &mut Changes,
     ) -> Outcome {
         let Ok(request) = Request::decode(opcode, body) else {
-            // ZooKeeper has taken the zxid already when it finds that a multi makes no sense.
-            if opcode == OpCode::Multi {
-                self.zxid = context.zxid;
-                return Outcome::Refused(ErrorCode::MarshallingError);
-            }
-            return Outcome::Rejected(ErrorCode::MarshallingError);
+            // ZooKeeper has taken the zxid already when it finds that a multi makes no sense, or a path is null.
+            let refusal = match opcode {
+                OpCode::Multi => multi::takes_zxid(body).then_some(ErrorCode::MarshallingError),
+                _ => null_path::refusal(opcode, body, context),
+            };
+            let Some(error) = refusal else { return Outcome::Rejected(ErrorCode::MarshallingError) };
+            self.zxid = context.zxid;
+            return Outcome::Refused(error);
         };
         if !opcode.is_write()
             || matches!(opcode, OpCode::Check | OpCode::CreateSession | OpCode::CloseSession)
@@ -93,6 +96,10 @@ impl Tree {
             return Outcome::Rejected(ErrorCode::Unimplemented);
         }
         let outcome = self.write(opcode, &request, context, changes);
+        let is_malformed = opcode == OpCode::Multi && outcome == Err(ErrorCode::MarshallingError);
+        if is_malformed && !multi::takes_zxid(body) {
+            return Outcome::Rejected(ErrorCode::MarshallingError);
+        }
         self.zxid = context.zxid;
         outcome.unwrap_or_else(Outcome::Refused)
     }

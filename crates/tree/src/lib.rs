@@ -37,6 +37,7 @@ mod java;
 mod loader;
 mod multi;
 mod node;
+mod null_path;
 mod outcome;
 mod path;
 mod policy;

@@ -84,6 +84,22 @@ fn is_malformed(operation: &MultiOperation<'_>) -> bool {
     }
 }
 
+/// Whether a multi that is malformed takes a zxid. It does, but where ZooKeeper stumbles over a null ACL before it has
+/// found anything else wrong.
+pub(crate) fn takes_zxid(body: &[u8]) -> bool {
+    for operation in MultiRequest::readable(body) {
+        let MultiOperation::Create(opcode, create, _) = operation else { continue };
+        match CreateMode::from_flags(create.flags) {
+            _ if opcode == OpCode::CreateTtl => {}
+            None => return true,
+            Some(_) if create.acl.is_null() => return false,
+            Some(mode) if mode.ttl => return true,
+            Some(_) => {}
+        }
+    }
+    true
+}
+
 /// What a create within a multi becomes in ZooKeeper: the container flag makes a container of every opcode, and a
 /// createTTL without a TTL flag is a plain create.
 fn effective(opcode: OpCode, create: &Create<'_>, ttl_ms: i64) -> (OpCode, i64) {

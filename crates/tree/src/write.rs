@@ -60,7 +60,7 @@ impl CreateMode {
 
 /// What a create makes: opcode 19 a container whatever its flags, opcode 21 a TTL node, the others what is left of
 /// the flags (4 among them is nothing).
-fn owner_of(
+pub(crate) fn owner_of(
     opcode: OpCode,
     mode: CreateMode,
     ttl_ms: i64,

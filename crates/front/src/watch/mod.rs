@@ -6,6 +6,10 @@ mod reconnect;
 mod request;
 mod table;
 
+/// What a null path is called where watches are kept and listed. To ZooKeeper it is a path like any other, on which
+/// nothing ever happens, and it is listed by this name.
+pub(crate) const NULL_PATH: &str = "null";
+
 pub(crate) use modes::Modes;
-pub(crate) use request::{has_null_list, on_null_path};
+pub(crate) use request::with_null_path;
 pub(crate) use table::WatchTable;

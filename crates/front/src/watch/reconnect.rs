@@ -9,44 +9,54 @@
 
 use std::collections::BTreeMap;
 
-use jute::{EventType, PathList, SetWatches, Zxid, permission};
+use jute::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
 use tree::{AclRef, ChangeKind, Tree, permits};
 
-use super::Modes;
 use super::fire::encode;
 use super::table::parent;
+use super::{Modes, NULL_PATH};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::FrontEvent;
 
 impl Common {
-    pub(crate) fn set_watches(&mut self, connection: &mut Connection, set: &SetWatches<'_>, tree: &Tree) {
+    /// At a null path, or a null list, ZooKeeper stops where it is, with what it has done so far; only persistent
+    /// watches may be on null.
+    pub(crate) fn set_watches(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        tree: &Tree,
+    ) -> Result<(), ErrorCode> {
         let slot = connection.id.slot;
         let seen = set.relative_zxid;
-        for path in set.data.iter() {
+        for path in present(set.data)? {
+            let path = path.ok_or(ErrorCode::MarshallingError)?;
             match tree.node(path).map(|node| node.stat().mzxid > seen) {
                 None => self.tell_back(connection, EventType::NodeDeleted, path),
                 Some(true) => self.tell_back(connection, EventType::NodeDataChanged, path),
                 Some(false) => self.watches.add(slot, path, Modes::DATA),
             }
         }
-        self.set_exist_watches(connection, set, tree);
-        for path in set.child.iter() {
+        self.set_exist_watches(connection, set, tree)?;
+        for path in present(set.child)? {
+            let path = path.ok_or(ErrorCode::MarshallingError)?;
             match tree.node(path).map(|node| node.stat().pzxid > seen) {
                 None => self.tell_back(connection, EventType::NodeDeleted, path),
                 Some(true) => self.tell_back(connection, EventType::NodeChildrenChanged, path),
                 Some(false) => self.watches.add(slot, path, Modes::CHILD),
             }
         }
-        for path in set.persistent.iter() {
-            self.watches.add(slot, path, Modes::PERSISTENT);
+        for path in present(set.persistent)? {
+            self.watches.add(slot, path.unwrap_or(NULL_PATH), Modes::PERSISTENT);
         }
-        for path in set.persistent_recursive.iter() {
-            self.watches.add(slot, path, Modes::RECURSIVE);
+        for path in present(set.persistent_recursive)? {
+            self.watches.add(slot, path.unwrap_or(NULL_PATH), Modes::RECURSIVE);
         }
         if self.config.catch_up && !(set.persistent.is_empty() && set.persistent_recursive.is_empty()) {
             self.catch_up(connection, set, tree);
         }
+        Ok(())
     }
 
     fn tell_back(&mut self, connection: &mut Connection, event: EventType, path: &str) {
@@ -57,9 +67,19 @@ impl Common {
         self.event_frame = frame;
     }
 
-    fn set_exist_watches(&mut self, connection: &mut Connection, set: &SetWatches<'_>, tree: &Tree) {
+    fn set_exist_watches(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        tree: &Tree,
+    ) -> Result<(), ErrorCode> {
         let mut missing = Vec::new();
-        for path in set.exist.iter() {
+        let mut result = Ok(());
+        for path in present(set.exist)? {
+            let Some(path) = path else {
+                result = Err(ErrorCode::MarshallingError);
+                break;
+            };
             match tree.node(path) {
                 Some(_) => self.tell_back(connection, EventType::NodeCreated, path),
                 None => missing.push(path),
@@ -74,6 +94,7 @@ impl Common {
             // Also when told: a client takes the event for its watch and asks anew or not; ZooKeeper watches on.
             self.watches.add(connection.id.slot, path, Modes::DATA);
         }
+        result
     }
 
     /// Those of the missing paths whose nodes were there for a while behind `seen`.
@@ -156,6 +177,11 @@ impl Common {
     }
 }
 
+/// The paths of a list, unless it is null.
+fn present<'a>(list: PathList<'a>) -> Result<impl Iterator<Item = Option<&'a str>> + use<'a>, ErrorCode> {
+    if list.is_null() { Err(ErrorCode::MarshallingError) } else { Ok(list.iter()) }
+}
+
 /// The paths of persistent watches, for looking them up.
 struct Watched<'a> {
     persistent: Vec<&'a str>,
@@ -165,7 +191,7 @@ struct Watched<'a> {
 impl<'a> Watched<'a> {
     fn new(set: &SetWatches<'a>) -> Self {
         let sorted = |list: PathList<'a>| {
-            let mut paths: Vec<_> = list.iter().collect();
+            let mut paths: Vec<_> = list.iter().flatten().collect();
             paths.sort_unstable();
             paths
         };

@@ -1,9 +1,9 @@
 //! What a client asks of its own watches: addWatch, checkWatches, removeWatches, and the limits on all of them.
 
-use jute::{ErrorCode, Malformed, OpCode, Reader, Request, WatchMode, WatcherType};
+use jute::{ErrorCode, Request, WatchMode, WatcherType};
 use tree::Tree;
 
-use super::Modes;
+use super::{Modes, NULL_PATH};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::CloseReason;
@@ -44,8 +44,7 @@ impl Common {
                     self.close(connection, CloseReason::TooManyWatches, false);
                     return Err(ErrorCode::ThrottledOp);
                 }
-                self.set_watches(connection, set, tree);
-                Ok(())
+                self.set_watches(connection, set, tree)
             }
             _ => Err(ErrorCode::Unimplemented),
         }
@@ -61,39 +60,11 @@ impl Common {
     }
 }
 
-/// Whether one of the lists of a setWatches is null, which is not the empty list: ZooKeeper stumbles over it.
-pub(crate) fn has_null_list(opcode: OpCode, body: &[u8]) -> bool {
-    let lists = match opcode {
-        OpCode::SetWatches => 3,
-        OpCode::SetWatches2 => 5,
-        _ => 0,
-    };
-    let mut reader = Reader::new(body);
-    let mut walk = || -> Result<bool, Malformed> {
-        reader.i64()?;
-        for _ in 0..lists {
-            let count = reader.i32()?;
-            if count == -1 {
-                return Ok(true);
-            }
-            for _ in 0..count {
-                reader.buffer()?;
-            }
-        }
-        Ok(false)
-    };
-    walk().unwrap_or(false)
-}
-
-/// A null path is to ZooKeeper one that nobody watches and that never changes; the number behind it must be valid.
-pub(crate) fn on_null_path(opcode: OpCode, body: &[u8]) -> Result<(), ErrorCode> {
-    let mut reader = Reader::new(body);
-    let (Ok(-1), Ok(number)) = (reader.i32(), reader.i32()) else { return Err(ErrorCode::MarshallingError) };
-    match opcode {
-        OpCode::AddWatch => WatchMode::from_code(number).map(|_| ()).ok_or(ErrorCode::MarshallingError),
-        OpCode::CheckWatches | OpCode::RemoveWatches => modes_of(number).and(Err(ErrorCode::NoWatcher)),
-        _ => Err(ErrorCode::MarshallingError),
-    }
+/// The same body with [`NULL_PATH`] in place of a null path in front.
+pub(crate) fn with_null_path(body: &[u8]) -> Option<Vec<u8>> {
+    let rest = body.strip_prefix(&[255; 4])?;
+    let length = u32::try_from(NULL_PATH.len()).ok()?;
+    Some([&length.to_be_bytes(), NULL_PATH.as_bytes(), rest].concat())
 }
 
 fn modes_of(watcher: i32) -> Result<Modes, ErrorCode> {

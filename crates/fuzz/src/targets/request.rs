@@ -25,7 +25,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 .iter()
                 .map(|list| {
                     assert_eq!(list.iter().count(), list.len(), "a list is shorter than it says");
-                    list.iter().map(|path| 4 + path.len()).sum::<usize>()
+                    list.iter().map(|path| 4 + path.map_or(0, str::len)).sum::<usize>()
                 })
                 .sum()
         }

@@ -163,7 +163,7 @@ fn write_operation(operation: &MultiOperation<'_>, out: &mut Writer<'_>) {
             out.text(path).buffer(*data).i32(*version);
         }
         MultiOperation::GetData { path, watch } | MultiOperation::GetChildren { path, watch } => {
-            out.text(path).bool(*watch);
+            out.string(*path).bool(*watch);
         }
     }
 }
@@ -173,7 +173,7 @@ fn write_watches(watches: &SetWatches<'_>, further: &[PathList<'_>], out: &mut W
     for list in [watches.data, watches.exist, watches.child].iter().chain(further) {
         out.length(list.len());
         list.iter().for_each(|path| {
-            out.text(path);
+            out.string(path);
         });
     }
 }

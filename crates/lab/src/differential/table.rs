@@ -52,17 +52,6 @@ pub const TABLE: &[Entry] = &[
         shows: Shows::InItsBlocks(|zookeeper, _| zookeeper.iter().any(|line| line.normal.text == GONE)),
     },
     Entry {
-        name: "malformed requests",
-        reason: "what is not its operation's record is refused with MarshallingError, takes no zxid and has no body; \
-                 ZooKeeper 3.9.5 logs some of it, lets some nulls pass, and answers some with half a body",
-        shows: Shows::InItsBlocks(|zookeeper, diwan| {
-            let refused =
-                |line: &Line| line.code() == Some(ErrorCode::MarshallingError as i32) && line.raw.len() == 16;
-            zookeeper.len() == diwan.len()
-                && zookeeper.iter().zip(diwan).all(|(z, d)| z.same(d) || z.same_but_for_zxid(d) || refused(d))
-        }),
-    },
-    Entry {
         name: "reconfig of a single server",
         reason: "a single server cannot be reconfigured, whatever `reconfigEnabled` says: ReconfigDisabled",
         shows: Shows::Anywhere(|zookeeper, diwan| {
@@ -115,6 +104,11 @@ pub const TABLE: &[Entry] = &[
     Entry {
         name: "characters beyond the basic plane",
         reason: "ZooKeeper 3.9.5 sends such text back as two surrogates of three bytes, which is not UTF-8",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "pages about a watch on null",
+        reason: "ZooKeeper 3.9.5 breaks off the page `watches_by_path` in the middle of its JSON",
         shows: Shows::LeftOut,
     },
     Entry {

@@ -38,20 +38,17 @@ pub(crate) fn normal(step: &Step, text: &str, side: Side<'_>) -> String {
                     .map(|line| line.split_once(": ").map_or_else(|| without_numbers(line), without_value)),
             )
         }
-        "wchc" | "wchp" => sorted(without_null_watches(&text).into_iter().map(without_numbers)),
+        "wchc" | "wchp" => sorted(without_empty_groups(&text).into_iter().map(without_numbers)),
         _ => sorted(text.lines().map(|line| without_numbers(&without_connection(line)))),
     }
 }
 
-/// A watch on the path that is null is listed by one server and not by the other; nothing can fire it. The lists are
-/// headings (sessions or paths) with indented lines below (paths or sessions).
-fn without_null_watches(text: &str) -> Vec<&str> {
+/// A session or path that has no watches any more is listed by the one server for as long as it remembers it. The
+/// lists are headings (sessions or paths) with indented lines below (paths or sessions).
+fn without_empty_groups(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
-    let groups =
-        lines.chunk_by(|_, next| next.starts_with('\t')).filter(|group| group.first() != Some(&"null"));
-    let groups =
-        groups.map(|group| group.iter().copied().filter(|line| *line != "\tnull").collect::<Vec<_>>());
-    groups.filter(|group| group.len() > 1).flatten().collect()
+    let groups = lines.chunk_by(|_, next| next.starts_with('\t')).filter(|group| group.len() > 1);
+    groups.flatten().copied().collect()
 }
 
 /// Closed connections linger in the lists for a moment: that there is a list, and how a line looks, is all that is fixed.
@@ -129,16 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_on_null_is_as_if_it_were_not_there() {
-        assert_eq!(of("wchc", "0x7\n\tnull\n0x8\n\t/a\n\tnull"), of("wchc", "0x8\n\t/a"));
-        assert_eq!(of("wchp", "null\n\t0x7\n/a\n\t0x8"), of("wchp", "/a\n\t0x8"));
-        assert_ne!(of("wchc", "0x7\n\t/b\n0x8\n\t/a"), of("wchc", "0x8\n\t/a"));
-    }
-
-    #[test]
     fn sessions_go_by_name() {
         assert_eq!(of("wchc", "0x100000ab\n\t/a"), "\t/a\n#x<session A>");
         let two = "a(sid=0x100000ab,lzxid=0xfe)\na(sid=0x9,lzxid=0x2)";
         assert_eq!(of("cons", two), "a(sid=#x,lzxid=#x#)");
+    }
+
+    #[test]
+    fn a_session_without_watches_is_as_if_it_were_not_there() {
+        assert_eq!(of("wchc", "0x7\n0x8\n\t/a\n\tnull"), of("wchc", "0x8\n\t/a\n\tnull\n0x9"));
+        assert_ne!(of("wchc", "0x8\n\t/a\n\tnull"), of("wchc", "0x8\n\t/a"));
     }
 }

@@ -37,10 +37,8 @@ pub(super) fn multi(plot: &mut Plot) {
             ops.push(part(&mut plot.dice, plot.profile));
         }
         if ops.iter().any(|op| matches!(op, Op::Create { acl: None, .. } | Op::CreateTtl { acl: None, .. })) {
-            plot.on_purpose("malformed requests");
         }
         if plot.dice.once_in(12) {
-            plot.on_purpose("malformed requests");
             let odd = match plot.dice.below(5) {
                 0 => Op::SetAcl { path: "/a".into(), acl: pool::open(), version: -1 },
                 1 => pool::of(OpCode::DeleteContainer, "/a"),
@@ -89,7 +87,6 @@ pub(super) fn multi_read(plot: &mut Plot) {
         ops.push(pool::read(opcode, &pool::path(&mut plot.dice), watch));
     }
     if plot.dice.once_in(8) {
-        plot.on_purpose("malformed requests");
         let odd = match plot.dice.below(3) {
             0 => pool::create("/a", 0),
             1 => pool::read(OpCode::Exists, "/a", false),
