@@ -9,8 +9,8 @@ use raft::{INVALID_ID, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, S
 use crate::seed::Seed;
 use crate::window::Window;
 use crate::{
-    Change, Config, Entry, Envelope, HardState, MemberId, Membership, Message, Persist, Progress, Ready,
-    Recovered, Role, SnapshotOffer,
+    Change, Config, Entry, Envelope, HardState, Malformed, MemberId, Membership, Message, Persist, Progress,
+    Ready, Recovered, Role, SnapshotOffer,
 };
 
 /// The proposal was not taken: this member does not lead, or too much is under way. Nothing was appended.
@@ -165,10 +165,10 @@ impl Council {
 
     /// A committed membership entry takes effect; says who the members are from now on.
     ///
-    /// # Panics
-    /// When the entry is no membership change: every member checks it before it is proposed.
-    pub fn apply_change(&mut self, entry: &Entry) -> Membership {
-        let change = Change::decode(&entry.data).expect("the log holds a membership change that none made");
+    /// # Errors
+    /// [`Malformed`] when the entry is no membership change that this build can read.
+    pub fn apply_change(&mut self, entry: &Entry) -> Result<Membership, Malformed> {
+        let change = Change::decode(&entry.data)?;
         // What the engine refuses here it refuses on every member alike: nothing changes.
         let _ = self.node.apply_conf_change(&change.to_engine());
         let membership = self.membership();
@@ -179,7 +179,7 @@ impl Council {
         }
         self.node.mut_store().set_membership(membership.clone());
         self.hold_timeout();
-        membership
+        Ok(membership)
     }
 
     /// Asks whether this member's leader still leads: the answer, a [`Ready::barriers`] of that number, names the

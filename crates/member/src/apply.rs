@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use council::{Entry, EntryKind, Role};
+use council::{Entry, EntryKind, Malformed, Role};
 use front::{ConnectRefusal, FromCore};
 use jute::{SessionId, Zxid};
 use tree::{Change, Command, DropReason, Operation, Origin, Outcome, SnapshotProgress, Stamp, Tree};
@@ -54,7 +54,8 @@ impl Core {
             }
             self.applying_term = entry.term;
             if entry.kind == EntryKind::Membership {
-                self.membership = self.council.apply_change(&entry);
+                let unreadable = |Malformed(what)| Fault(format!("log entry {} holds {what}", entry.index));
+                self.membership = self.council.apply_change(&entry).map_err(unreadable)?;
                 self.applied_one(&entry);
                 continue;
             }

@@ -11,6 +11,9 @@ use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, 
 use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start};
 use tree::Tree;
 
+/// Turns after which a member that is alone serves, however long its log.
+const ROUNDS_TO_SERVE: u64 = 100_000;
+
 /// Why a node did not start, or stopped.
 #[derive(Debug)]
 pub enum NodeError {
@@ -116,7 +119,12 @@ impl<D: Disk> Node<D> {
             closed: Vec::new(),
             now,
         };
+        let mut rounds = 0;
         while config.founders.len() == 1 && !node.core.is_serving() {
+            rounds += 1;
+            if rounds > ROUNDS_TO_SERVE {
+                return Err(NodeError::Fault(String::from("it does not serve: others have a say")));
+            }
             for step in [Step::Advance, Step::Journal, Step::Apply] {
                 node.step(step)?;
             }

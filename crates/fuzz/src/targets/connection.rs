@@ -87,6 +87,8 @@ pub(crate) fn config() -> NodeConfig {
         allow_failed_clients: true,
     };
     NodeConfig {
+        founders: vec![1],
+        piece_bytes: 4 << 10,
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
         front: FrontConfig {
             policy,

@@ -26,7 +26,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let disk = SimDisk::new(1);
     let config = connection::config();
     let (mut journal, _) = Journal::open(disk.clone(), config.journal.clone()).expect("the disk is empty");
-    let mut founding = member::start::founding(config.core.member);
+    let mut founding = member::start::founding(config.founders.clone(), Vec::new());
     founding.hard_state = Some(HardState { term: 1, vote: 1, commit: entries.len() as u64 });
     journal.append(&founding).expect("the disk is well");
     if journal.append(&Batch { entries, ..Batch::default() }).is_err() {

@@ -351,7 +351,7 @@ impl World {
                 match entry.kind {
                     EntryKind::Normal => member.state.push(entry.data.clone()),
                     EntryKind::Membership => {
-                        member.council.apply_change(&entry);
+                        member.council.apply_change(&entry).expect("a change of ours");
                         self.changed += 1;
                     }
                 }
