@@ -1,7 +1,7 @@
 //! Log entries of any content, in a log that is whole otherwise: what a later build may have written, or a bug.
 
 use bytes::Bytes;
-use journal::{Batch, Entry, EntryKind, HardState, Journal};
+use journal::{Entry, EntryKind, HardState, Journal};
 use sim::disk::SimDisk;
 use sim::node::Node;
 
@@ -28,8 +28,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let (mut journal, _) = Journal::open(disk.clone(), config.journal.clone()).expect("the disk is empty");
     let mut founding = member::start::founding(config.founders.clone(), Vec::new());
     founding.hard_state = Some(HardState { term: 1, vote: 1, commit: entries.len() as u64 });
-    journal.append(&founding).expect("the disk is well");
-    if journal.append(&Batch { entries, ..Batch::default() }).is_err() {
+    founding.entries = entries;
+    if journal.append(&founding).is_err() {
         return;
     }
     drop(journal.close().expect("the disk is well"));
