@@ -86,7 +86,6 @@ pub(super) fn forms(plot: &mut Plot) {
             }
             1 => Op::CreateTtl { path: top.clone(), data: None, acl, flags: 5, ttl: 600_000 },
             2 => {
-                if acl.is_none() {}
                 let create =
                     Op::Create { opcode: OpCode::Create, path: top.clone(), data: None, acl, flags: 0 };
                 Op::Multi { opcode: OpCode::Multi, ops: vec![create] }

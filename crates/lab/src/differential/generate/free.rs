@@ -36,8 +36,6 @@ pub(super) fn multi(plot: &mut Plot) {
         for _ in 0..plot.dice.below(6) {
             ops.push(part(&mut plot.dice, plot.profile));
         }
-        if ops.iter().any(|op| matches!(op, Op::Create { acl: None, .. } | Op::CreateTtl { acl: None, .. })) {
-        }
         if plot.dice.once_in(12) {
             let odd = match plot.dice.below(5) {
                 0 => Op::SetAcl { path: "/a".into(), acl: pool::open(), version: -1 },
