@@ -52,7 +52,7 @@ const SCENES: &[(&str, u32, Scene)] = &[
     ("session end", 3, session::close),
     ("handshakes", 3, session::handshakes),
     ("bad paths", 5, odd::paths),
-    ("malformed bodies", 6, odd::malformed),
+    ("malformed bodies", 9, odd::malformed),
     ("null fields", 3, odd::null_fields),
     ("unknown operations", 2, odd::unknown),
     ("bad frames", 1, odd::frames),
