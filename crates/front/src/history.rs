@@ -76,8 +76,14 @@ impl History {
     }
 }
 
+/// What an allocator adds to a small piece of memory.
+const ALLOCATION_BYTES: usize = 16;
+/// A shared list beside its changes: its counts, its place in the ring.
+const LIST_BYTES: usize = 2 * size_of::<usize>() + size_of::<Arc<[Change]>>() + ALLOCATION_BYTES;
+
 fn weight(changes: &[Change]) -> usize {
-    changes.iter().map(|change| size_of::<Change>() + change.path.len() + 32).sum()
+    let of_one = |change: &Change| size_of::<Change>() + change.path.len() + ALLOCATION_BYTES;
+    LIST_BYTES + changes.iter().map(of_one).sum::<usize>()
 }
 
 #[cfg(test)]

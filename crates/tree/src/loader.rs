@@ -3,6 +3,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use jute::{Acl, Malformed, SessionId, Zxid};
@@ -35,21 +36,19 @@ pub struct Loader {
     acls: BTreeMap<u32, AclId>,
 }
 
-/// What is known of a node whose way to the root has been followed.
-#[derive(Clone, Copy)]
-struct Resolved {
-    hash: PathHash,
-    /// Of the path, in UTF-16 units.
-    length: u32,
+/// What following each node's way to the root tells, by slot.
+struct Ways {
+    hashes: Vec<PathHash>,
+    /// Of the paths, in UTF-16 units; or one of the two below.
+    lengths: Vec<u32>,
 }
 
-/// How far the way to the root has been followed.
-#[derive(Clone, Copy)]
-enum Way {
-    Unknown,
-    Climbing,
-    Known(Resolved),
-}
+/// The way was not followed yet.
+const UNKNOWN: u32 = u32::MAX;
+/// It is being followed.
+const CLIMBING: u32 = UNKNOWN - 1;
+/// A longer path counts as one of this length.
+const LENGTH_MAX: u32 = CLIMBING - 1;
 
 impl core::fmt::Debug for Loader {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -252,64 +251,55 @@ impl Loader {
         }
         self.slots = Vec::new();
         let ways = self.resolve_all(count)?;
-        let known = |way: &Way| match way {
-            Way::Known(resolved) => resolved.hash,
-            Way::Unknown | Way::Climbing => PathHash::ROOT,
+        let (table, arena) = (&mut self.tree.table, &self.tree.arena);
+        let is_same = |one: Slot, other: Slot| {
+            let (one, other) = (arena.node(one), arena.node(other));
+            one.parent == other.parent && one.name.as_bytes() == other.name.as_bytes()
         };
-        self.tree.table.reserve_for(ways.iter().map(known));
-        for (slot, way) in (0..count).zip(&ways) {
-            if let Way::Known(resolved) = way {
-                self.join(slot, *resolved)?;
-            }
+        if !table.fill(ROOT + 1, ways.hashes.get(1..).unwrap_or_default(), is_same) {
+            return Err(Malformed("snapshot: a node is there twice"));
+        }
+        for ((slot, hash), length) in (0..count).zip(ways.hashes).zip(ways.lengths) {
+            self.join(slot, hash, length)?;
         }
         Ok(())
     }
 
-    fn resolve_all(&self, count: Slot) -> Result<Vec<Way>, Malformed> {
-        let mut ways = Vec::with_capacity(count as usize);
-        ways.push(Way::Known(Resolved { hash: PathHash::ROOT, length: 0 }));
-        ways.resize(count as usize, Way::Unknown);
+    fn resolve_all(&self, count: Slot) -> Result<Ways, Malformed> {
+        let mut hashes = vec![PathHash::ROOT; count as usize];
+        let mut lengths = vec![UNKNOWN; count as usize];
+        lengths[ROOT as usize] = 0;
         let mut climb = Vec::new();
         for slot in 0..count {
             let mut here = slot;
             // Up to a node that is known, then down again.
-            let mut above = loop {
-                match ways[here as usize] {
-                    Way::Known(resolved) => break resolved,
-                    Way::Climbing => return Err(Malformed("snapshot: a node is its own ancestor")),
-                    Way::Unknown => {}
+            let mut length = loop {
+                match lengths[here as usize] {
+                    UNKNOWN => {}
+                    CLIMBING => return Err(Malformed("snapshot: a node is its own ancestor")),
+                    known => break known,
                 }
-                ways[here as usize] = Way::Climbing;
+                lengths[here as usize] = CLIMBING;
                 climb.push(here);
                 here = self.tree.arena.node(here).parent;
             };
+            let mut hash = hashes[here as usize];
             while let Some(below) = climb.pop() {
                 let name = self.tree.arena.node(below).name.as_str();
-                above = Resolved {
-                    hash: above.hash.child(name),
-                    length: above.length.saturating_add(1 + path::java_length(name) as u32),
-                };
-                ways[below as usize] = Way::Known(above);
+                hash = hash.child(name);
+                length = length.saturating_add(1 + path::java_length(name) as u32).min(LENGTH_MAX);
+                (hashes[below as usize], lengths[below as usize]) = (hash, length);
             }
         }
-        Ok(ways)
+        Ok(Ways { hashes, lengths })
     }
 
-    fn join(&mut self, slot: Slot, resolved: Resolved) -> Result<(), Malformed> {
+    fn join(&mut self, slot: Slot, hash: PathHash, length: u32) -> Result<(), Malformed> {
         let tree = &mut self.tree;
         let node = tree.arena.node(slot);
-        let (parent, size) = (node.parent, node.value.len() as i64 + i64::from(resolved.length));
-        if slot != ROOT {
-            let name = node.name.as_bytes();
-            let is_sibling = |other: Slot| {
-                tree.arena.node(other).parent == parent && tree.arena.node(other).name.as_bytes() == name
-            };
-            if tree.table.find(resolved.hash, is_sibling).is_some() {
-                return Err(Malformed("snapshot: a node is there twice"));
-            }
-            if matches!(tree.arena.node(parent).owner(), Owner::Session(_)) {
-                return Err(Malformed("snapshot: an ephemeral node has children"));
-            }
+        let size = node.value.len() as i64 + i64::from(length);
+        if slot != ROOT && matches!(tree.arena.node(node.parent).owner(), Owner::Session(_)) {
+            return Err(Malformed("snapshot: an ephemeral node has children"));
         }
         if let Owner::Session(id) = node.owner()
             && !tree.sessions.contains_key(&SessionId(id))
@@ -317,8 +307,8 @@ impl Loader {
             return Err(Malformed("snapshot: an ephemeral node's session is missing"));
         }
         tree.data_size += size + i64::from(slot == ROOT);
-        tree.enter(slot, resolved.hash);
-        tree.terms = tree.terms.wrapping_add(tree.term(slot, resolved.hash));
+        tree.place(slot);
+        tree.terms = tree.terms.wrapping_add(tree.term(slot, hash));
         if tree.arena.node(slot).name.as_bytes() == b"zookeeper_limits" {
             let path = tree.path_of(slot);
             if let Some(limited) = quota::limited_path(&path) {

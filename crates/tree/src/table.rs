@@ -80,6 +80,20 @@ impl Shard {
         self.len += 1;
     }
 
+    fn fill(&mut self, entries: &[Entry], is_same: impl Fn(Slot, Slot) -> bool) -> bool {
+        if !entries.is_empty() {
+            self.grow(self.len + entries.len());
+        }
+        for entry in entries {
+            if self.find(entry.hash(), |other| is_same(entry.slot(), other)).is_some() {
+                return false;
+            }
+            self.place(*entry);
+            self.len += 1;
+        }
+        true
+    }
+
     fn place(&mut self, entry: Entry) {
         let mut place = self.home(entry.hash());
         while !self.places[place].is_free() {
@@ -161,17 +175,34 @@ impl Table {
         shard.remove_at(place);
     }
 
-    /// Makes room once for all of these, so that loading does not grow shard by shard.
-    pub(crate) fn reserve_for(&mut self, hashes: impl Iterator<Item = PathHash>) {
-        let mut counts = vec![0_usize; self.shards.len()];
+    /// Enters many at once: slots from `first` on, with these hashes. Shard by shard, because a shard fits into the
+    /// processor's cache and the table does not. False, with the table of no more use, when two of them are the same
+    /// to `is_same`.
+    pub(crate) fn fill(
+        &mut self,
+        first: Slot,
+        hashes: &[PathHash],
+        is_same: impl Fn(Slot, Slot) -> bool,
+    ) -> bool {
+        let mut ends = vec![0_usize; self.shards.len()];
         for hash in hashes {
-            counts[Self::split(hash).0] += 1;
+            ends[Self::split(*hash).0] += 1;
         }
-        for (shard, count) in self.shards.iter_mut().zip(counts) {
-            if count > 0 {
-                shard.grow(shard.len + count);
-            }
+        let mut begin = 0;
+        for end in &mut ends {
+            begin += core::mem::replace(end, begin);
         }
+        let mut entries = vec![Entry::FREE; hashes.len()];
+        for (slot, hash) in (first..).zip(hashes) {
+            let (shard, hash) = Self::split(*hash);
+            entries[ends[shard]] = Entry::new(hash, slot);
+            ends[shard] += 1;
+        }
+        let mut begin = 0;
+        self.shards.iter_mut().zip(ends).all(|(shard, end)| {
+            let entries = &entries[core::mem::replace(&mut begin, end)..end];
+            shard.fill(entries, &is_same)
+        })
     }
 }
 
@@ -204,5 +235,20 @@ mod tests {
         let left = (0..3000).filter(|&slot| table.find(hash(slot), |found| found == slot).is_some()).count();
         assert_eq!(left, table.shards[0].len);
         assert_eq!(left, table.shards[0].places.iter().filter(|entry| !entry.is_free()).count());
+    }
+
+    #[test]
+    fn what_was_filled_in_at_once_is_found_and_a_double_is_noticed() {
+        let hashes: Vec<_> = (0..5000).map(|number| PathHash(scramble(number))).collect();
+        let mut table = Table::new();
+        assert!(table.fill(3, &hashes, |_, _| false));
+        table.insert(PathHash(scramble(5000)), 2);
+        for (slot, hash) in (3..).zip(&hashes) {
+            assert_eq!(table.find(*hash, |found| found == slot), Some(slot));
+        }
+        assert_eq!(table.find(PathHash(scramble(5000)), |_| true), Some(2));
+        let doubled = [hashes[0], hashes[1], hashes[0]];
+        assert!(!Table::new().fill(0, &doubled, |one, other| (one, other) == (2, 0)));
+        assert!(Table::new().fill(0, &doubled, |_, _| false), "two paths may have one hash");
     }
 }

@@ -160,18 +160,20 @@ impl Tree {
 
     /// Makes a record that lies in the arena a node of that path.
     pub(crate) fn join(&mut self, slot: Slot, hash: PathHash, path: &str) {
-        self.enter(slot, hash);
+        self.place(slot);
+        if slot != ROOT {
+            self.table.insert(hash, slot);
+        }
         if let Some(limited) = quota::limited_path(path) {
             self.quotas.insert(Box::from(limited));
         }
         self.data_size += self.size_of(slot, path);
     }
 
-    /// Links a record to its siblings and enters it in the table and where its owner says.
-    pub(crate) fn enter(&mut self, slot: Slot, hash: PathHash) {
+    /// Links a record to its siblings and enters it where its owner says.
+    pub(crate) fn place(&mut self, slot: Slot) {
         if slot != ROOT {
             self.link(slot);
-            self.table.insert(hash, slot);
         }
         self.index(slot);
     }
