@@ -17,7 +17,7 @@ pub(crate) fn run(sources: &Sources) -> ExitCode {
     let loaded = config::load(sources);
     let (config, log) = match loaded.result {
         Ok(config) => config,
-        Err(problems) => return refuse(&problems),
+        Err(problems) => return refuse(&loaded.notices, &problems),
     };
     start_log(log);
     tell_notices(&loaded.notices);
@@ -31,7 +31,15 @@ pub(crate) fn run(sources: &Sources) -> ExitCode {
     }
 }
 
-fn refuse(problems: &[Problem]) -> ExitCode {
+fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
+    // A key that nobody knows may be why another is missing.
+    for Notice { line, key, verdict } in notices {
+        if let Verdict::Unknown(near) = verdict {
+            let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+            eprintln!("warning: {place}nobody knows `{key}`");
+            eprintln!("hint: {}", near.as_deref().unwrap_or("see `diwan config keys`"));
+        }
+    }
     for problem in problems {
         eprintln!("error: {}", problem.what);
         if let Some(hint) = &problem.hint {

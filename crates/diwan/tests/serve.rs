@@ -96,11 +96,17 @@ fn a_data_directory_that_cannot_be_is_named() {
 fn a_wrong_configuration_is_refused_with_every_reason() {
     let folder = Folder::new();
     let file = folder.path().join("zoo.cfg");
-    fs::write(&file, "clientPort=x\nsessionRequireClientSASLAuth=true\n").unwrap();
+    fs::write(&file, "clientPort=x\nsessionRequireClientSASLAuth=true\ndatadir=/d\n").unwrap();
     let mut command = diwan();
     command.arg("serve").arg("--config").arg(&file);
     let errors = refused(command);
-    for expected in ["`clientPort` is `x`", "`dataDir` is not set", "`sasl`", "hint: "] {
+    for expected in [
+        "warning: line 3: nobody knows `datadir`\nhint: did you mean `dataDir`?\n",
+        "error: line 1: `clientPort` is `x`",
+        "error: `dataDir` is not set",
+        "`sasl`",
+        "hint: ",
+    ] {
         assert!(errors.contains(expected), "{errors}");
     }
 }

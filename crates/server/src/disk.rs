@@ -31,7 +31,7 @@ pub enum DirectoryError {
         "the data directory `{path}` cannot be used: {source}\nhint: choose a directory that this user may write to"
     )]
     Unusable {
-        /// The directory, or what could not be opened in it.
+        /// The directory.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -207,22 +207,19 @@ fn open_directly(file: &File) -> Option<File> {
 }
 
 fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
-    let unusable = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| DirectoryError::Unusable { path, source }
-    };
+    let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
     if !root.is_dir() {
-        std::fs::create_dir_all(root).map_err(unusable(root))?;
+        std::fs::create_dir_all(root).map_err(unusable)?;
         let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
-        sync_directory(parent.unwrap_or(Path::new("."))).map_err(unusable(root))?;
+        sync_directory(parent.unwrap_or(Path::new("."))).map_err(unusable)?;
     }
-    let path = root.join(LOCK_NAME);
     let mut options = OpenOptions::new();
-    let lock = options.create(true).truncate(false).write(true).open(&path).map_err(unusable(&path))?;
+    let lock =
+        options.create(true).truncate(false).write(true).open(root.join(LOCK_NAME)).map_err(unusable)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(DirectoryError::Locked(root.to_path_buf())),
-        Err(TryLockError::Error(source)) => Err(DirectoryError::Unusable { path, source }),
+        Err(TryLockError::Error(source)) => Err(unusable(source)),
     }
 }
 

@@ -187,7 +187,7 @@ impl Server {
                     self.addresses.admin = at.filter(|_| has_commands).or(self.addresses.admin);
                 }
                 Err(source) if optional => {
-                    tracing::warn!(%address, %source, "no HTTP for {purpose}: the address cannot be listened at");
+                    tracing::warn!(%address, %source, "{purpose}: not served over HTTP, for this address cannot be had");
                 }
                 Err(source) => return Err(StartError::Listen { address, purpose, source }),
             }
@@ -435,7 +435,7 @@ impl Sockets {
         }
         if (config.listen.secure.is_some() || config.listen.client_takes_tls) && config.tls.is_none() {
             return Err(StartError::Unsupported(String::from(
-                "encrypted connections are asked for without a key; hint: set `ssl.keyStore.location`",
+                "encrypted connections are asked for without a key\nhint: set `ssl.keyStore.location`",
             )));
         }
         let bind = |address: Option<SocketAddr>, purpose| {

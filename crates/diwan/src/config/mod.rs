@@ -184,7 +184,7 @@ impl Loading {
             None => Verdict::Unknown(keys::suggestion(names, key)),
         };
         if let Verdict::Refused(problem) = &verdict {
-            self.problems.push(problem.clone());
+            self.problems.push(Problem { what: at(line, &problem.what), hint: problem.hint.clone() });
         }
         self.draft.config.settings.retain(|(known, _)| *known != shown_key(names, key));
         self.draft.config.settings.push((shown_key(names, key), shown_value(key, value)));
@@ -192,12 +192,11 @@ impl Loading {
     }
 
     fn unknown_own(&mut self, line: Option<usize>, key: &str) {
-        let place = line.map_or_else(String::new, |line| format!("line {line}: "));
         let problem = Problem {
-            what: format!("{place}there is no key `{key}`"),
+            what: format!("there is no key `{key}`"),
             hint: keys::suggestion(Names::Own, key).or_else(|| Some("see `diwan config keys`".into())),
         };
-        self.problems.push(problem.clone());
+        self.problems.push(Problem { what: at(line, &problem.what), hint: problem.hint.clone() });
         self.notices.push(Notice { line, key: String::from(key), verdict: Verdict::Refused(problem) });
     }
 }
@@ -217,6 +216,10 @@ fn shown_value(key: &str, value: &str) -> String {
         || key.contains("superdigest")
         || key.contains("super-digest");
     String::from(if secret { "(hidden)" } else { value })
+}
+
+fn at(line: Option<usize>, what: &str) -> String {
+    line.map_or_else(|| String::from(what), |line| format!("line {line}: {what}"))
 }
 
 fn read(file: &Path) -> Checked<Vec<u8>> {

@@ -268,6 +268,15 @@ fn an_unknown_key_of_a_diwan_toml_is_an_error() {
         load_text("tomlkey", "diwan.toml", "[limits]\nconnections-per-ipp = 7\n").result.unwrap_err();
     assert_eq!(problems[0].what, "line 2: there is no key `limits.connections-per-ipp`");
     assert_eq!(problems[0].hint.as_deref(), Some("did you mean `limits.connections-per-ip`?"));
+    for (key, hint) in [
+        ("clientPort", "it is called `listen.client` here"),
+        ("clientport", "did you mean `clientPort`? it is called `listen.client` here"),
+        ("tickTimes", "did you mean `tickTime`? it is called `session.tick-ms` here"),
+        ("xyz", "see `diwan config keys`"),
+    ] {
+        let problems = load_text("tomlzoo", "diwan.toml", &format!("{key} = 1\n")).result.unwrap_err();
+        assert_eq!(problems[0].hint.as_deref(), Some(hint), "{key}");
+    }
     for text in ["clientPort = 1\n", "[limits", "[log]\nlevel = 1.5\n", "[log]\nlevel = \"loud\"\n"] {
         assert!(load_text("tomlbad", "diwan.toml", text).result.is_err(), "{text}");
     }
@@ -321,6 +330,13 @@ fn a_flag_wins_over_the_ports_of_a_zoo_cfg() {
     let (config, _) = load(&sources).result.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 0))));
     assert_eq!(config.admin.address, None);
+}
+
+#[test]
+fn a_request_may_not_be_longer_than_what_can_be_stored() {
+    assert_eq!(zoo("largest", "jute.maxbuffer=536870912\n").limits.request_bytes_max, 512 << 20);
+    let problem = zoo_problem("too-large", "jute.maxbuffer=536870913\n");
+    assert!(problem.contains("line 3: `jute.maxbuffer` is `536870913`: more than 536870912"), "{problem}");
 }
 
 #[test]

@@ -119,10 +119,11 @@ pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
     }
     let bare = key.strip_prefix("zookeeper.").unwrap_or(key);
     if let Some(row) = find(Names::Zoo, bare) {
-        match names {
-            Names::Zoo => return Some(format!("leave out `zookeeper.`: `{bare}`")),
-            Names::Own if !row.own.is_empty() => return Some(format!("it is called `{}` here", row.own)),
-            Names::Own => {}
+        if names == Names::Zoo {
+            return Some(format!("leave out `zookeeper.`: `{bare}`"));
+        }
+        if let Some(own) = own_name(row) {
+            return Some(format!("it is called `{own}` here"));
         }
     }
     if let (Names::Zoo, Some(row)) = (names, find(Names::Own, key)) {
@@ -133,19 +134,47 @@ pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
             format!("here it is `{}`", row.zoo)
         });
     }
-    nearest(names, key).map(|near| format!("did you mean `{near}`?"))
+    if let Some(row) = nearest(names, key) {
+        return Some(format!("did you mean `{}`?", names.of(row)));
+    }
+    // A name of ZooKeeper's, nearly, where only ours are known.
+    let row = nearest(Names::Zoo, bare)?;
+    Some(format!("did you mean `{}`? it is called `{}` here", row.zoo, own_name(row)?))
 }
 
-fn nearest(names: Names, key: &str) -> Option<&'static str> {
+fn nearest(names: Names, key: &str) -> Option<&'static Row> {
     let lower = key.to_ascii_lowercase();
     rows()
-        .map(|row| names.of(row))
-        .filter(|name| !name.is_empty() && !name.ends_with('*'))
-        .map(|name| (strsim::jaro_winkler(&lower, &name.to_ascii_lowercase()), name))
+        .filter(|row| !names.of(row).is_empty() && !names.of(row).ends_with('*'))
+        .map(|row| (strsim::jaro_winkler(&lower, &names.of(row).to_ascii_lowercase()), row))
         .filter(|(likeness, _)| *likeness > 0.86)
         .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| name)
+        .map(|(_, row)| row)
 }
+
+/// What a `diwan.toml` has for a row, under a key of its own if need be.
+fn own_name(row: &Row) -> Option<&'static str> {
+    if !row.own.is_empty() {
+        return Some(row.own);
+    }
+    INSTEAD.iter().find(|(zoo, _)| *zoo == row.zoo).map(|(_, own)| *own)
+}
+
+/// Where a `diwan.toml` has one key for several of a `zoo.cfg`.
+const INSTEAD: &[(&str, &str)] = &[
+    ("clientPort", "listen.client"),
+    ("clientPortAddress", "listen.client"),
+    ("clientPortListenBacklog", "listen.backlog"),
+    ("secureClientPort", "listen.secure"),
+    ("secureClientPortAddress", "listen.secure"),
+    ("snapSizeLimitInKb", "storage.snapshot-after-bytes"),
+    ("preAllocSize", "storage.segment-bytes"),
+    ("metricsProvider.httpHost", "metrics.listen"),
+    ("metricsProvider.httpPort", "metrics.listen"),
+    ("admin.enableServer", "admin.listen"),
+    ("admin.serverAddress", "admin.listen"),
+    ("admin.serverPort", "admin.listen"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -172,6 +201,14 @@ mod tests {
             for name in rows().map(|row| names.of(row)).filter(|name| !name.is_empty()) {
                 assert!(seen.insert(name), "`{name}` has two rows");
             }
+        }
+    }
+
+    #[test]
+    fn what_stands_instead_is_there() {
+        for (zoo, own) in INSTEAD {
+            let row = find(Names::Zoo, zoo).unwrap_or_else(|| panic!("there is no `{zoo}`"));
+            assert!(row.own.is_empty() && find(Names::Own, own).is_some(), "`{zoo}`, `{own}`");
         }
     }
 

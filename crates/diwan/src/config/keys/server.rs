@@ -6,6 +6,9 @@ use super::super::draft::Draft;
 use super::super::value::{Checked, Setting};
 use super::Row;
 
+/// A value of this size still fits a record of a snapshot, of which 1 GiB is the end.
+const REQUEST_BYTES_MAX: usize = 512 << 20;
+
 pub(super) const ROWS: &[Row] = &[
     Row::zoo("clientPort", "the plain client port", |draft, setting| {
         draft.client.port = Some(setting.port()?);
@@ -69,7 +72,12 @@ pub(super) const ROWS: &[Row] = &[
         |draft, setting| put(&mut draft.config.limits.connections_per_ip_max, setting.count()),
     ),
     Row::both("jute.maxbuffer", "limits.request-bytes", "bytes of one request", |draft, setting| {
-        put(&mut draft.config.limits.request_bytes_max, setting.positive())
+        let bytes = setting.positive()?;
+        if bytes > REQUEST_BYTES_MAX {
+            return Err(setting.problem(&format!("more than {REQUEST_BYTES_MAX}")));
+        }
+        draft.config.limits.request_bytes_max = bytes;
+        Ok(())
     }),
     Row::both(
         "globalOutstandingLimit",
