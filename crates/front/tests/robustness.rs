@@ -238,6 +238,38 @@ fn damaged_requests_harm_nobody() {
     }
 }
 
+/// Numbers of paths that were given back are given out again in another order: what was once quadratic in a
+/// connection's watches, and held up everybody.
+#[test]
+fn a_connections_many_watches_come_and_go_as_fast_as_few() {
+    let mut house = House::new(&FrontConfig::default(), 1);
+    let paths: Vec<String> = (0..800_000).map(|number| format!("/{number:x}")).collect();
+    // Somebody else's watch keeps the table from being thrown away whole.
+    house.connect("b");
+    house.ask("b", OpCode::Exists, &wire::read("/b", true));
+    let mut round = || {
+        let began = std::time::Instant::now();
+        house.connect("a");
+        for some in paths.chunks(50_000) {
+            let body = wire::body(|writer| {
+                writer
+                    .i64(0)
+                    .texts([].into_iter())
+                    .texts(some.iter().map(String::as_str))
+                    .texts([].into_iter());
+            });
+            house.ask("a", OpCode::SetWatches, &body);
+        }
+        assert_eq!(house.fronts[0].stats().watch_count, 1 + paths.len());
+        house.disconnect("a");
+        assert_eq!(house.fronts[0].stats().watch_count, 1);
+        began.elapsed()
+    };
+    // It was thirty times as long, and with ten times the watches three hundred.
+    let (first, second) = (round(), round());
+    assert!(second < 8 * first + std::time::Duration::from_secs(2), "{first:?}, then {second:?}");
+}
+
 /// An event of a change that came while replies waited is behind the reply that left its watch, whatever the order
 /// in which the core answers.
 #[test]

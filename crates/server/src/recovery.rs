@@ -48,6 +48,7 @@ pub(crate) fn open(
         )));
     }
     refuse_zookeepers(&config.data_dir)?;
+    refuse_a_missing_log(&config.data_dir, config.log_dir.as_deref().unwrap_or(&config.data_dir))?;
     let disk = match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
         Some(log_dir) => {
             refuse_zookeepers(log_dir)?;
@@ -111,6 +112,19 @@ fn refuse_a_log_left_behind(directory: &Path) -> Result<(), StartError> {
         return Err(StartError::Unsupported(format!(
             "`{}` holds a log, although the log is said to lie elsewhere; hint: move its directory `log` there",
             directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// `meta` is written when everything else is in place, so a log belongs to it.
+fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), StartError> {
+    if directory.join("meta").exists() && !log_directory.join("log").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds data, but its log is not in `{}`; hint: say where it lies with `dataLogDir` \
+             (`storage.log-dir`)",
+            directory.display(),
+            log_directory.display()
         )));
     }
     Ok(())

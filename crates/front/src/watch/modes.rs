@@ -23,6 +23,15 @@ impl Modes {
     /// Those that ZooKeeper keeps in its table of child watches.
     pub(crate) const CHILD_TABLE: Self = Self(2 | 4);
 
+    /// Four bits.
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::ANY.0)
+    }
+
     pub(crate) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

@@ -4,6 +4,7 @@ use jute::{ErrorCode, Request, WatchMode, WatcherType};
 use tree::Tree;
 
 use super::{Modes, NULL_PATH};
+use super::table::PATHS_PER_CONNECTION_MAX;
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::CloseReason;
@@ -53,8 +54,9 @@ impl Common {
     /// Whether the connection may watch so many paths more.
     pub(crate) fn may_watch(&mut self, connection: &Connection, paths: usize) -> bool {
         let watched = self.watches.paths_watched_by(connection.id.slot);
-        let allowed = watched.saturating_add(paths) <= self.config.watches_per_connection_max
-            && self.watches.bytes() <= self.config.watch_bytes_max;
+        let most = self.config.watches_per_connection_max.min(PATHS_PER_CONNECTION_MAX);
+        let allowed =
+            watched.saturating_add(paths) <= most && self.watches.bytes() <= self.config.watch_bytes_max;
         self.stats.watches_refused += u64::from(!allowed);
         allowed
     }

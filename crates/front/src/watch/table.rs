@@ -1,8 +1,9 @@
 //! The table of all watches of a shard: by path for firing, by connection for removal and limits.
 //!
-//! A path is stored once, with its watchers sorted by connection; a connection holds the sorted numbers of its
-//! paths. So a watch costs 12 bytes beyond its path, ten thousand watchers of one node are one run through memory,
-//! and nothing is ever searched linearly. Knows no event, no zxid and no ACL: it says which connections to tell.
+//! A path is stored once, with its watchers sorted by connection; a connection holds the numbers of its paths, and each
+//! watcher the place of its path among those. So a watch costs 12 bytes beyond its path, ten thousand watchers of one
+//! node are one run through memory, and a connection's millionth watch comes and goes as fast as its first. Knows no
+//! event, no zxid and no ACL: it says which connections to tell.
 
 use hashbrown::HashTable;
 use smallvec::SmallVec;
@@ -10,16 +11,56 @@ use smallvec::SmallVec;
 use super::Modes;
 use crate::hash::PathHasher;
 
+/// How many paths a connection may watch here at all. Half of what [`Watcher`] has bits for: reads that wait for a
+/// write were within the limit when they came, and may leave their watches beyond it.
+pub(crate) const PATHS_PER_CONNECTION_MAX: usize = PLACES / 2;
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 28;
+
+/// One connection's watches of one path, in eight bytes.
 #[derive(Clone, Copy, Debug)]
 struct Watcher {
     slot: u32,
-    modes: Modes,
+    /// The modes above [`PLACE_BITS`] of the place of the path in the connection's list.
+    modes_and_place: u32,
+}
+
+impl Watcher {
+    fn new(slot: u32, modes: Modes, place: usize) -> Self {
+        assert!(place < PLACES, "limits keep a connection's watches below this");
+        Self { slot, modes_and_place: u32::from(modes.bits()) << PLACE_BITS | place as u32 }
+    }
+
+    const fn modes(self) -> Modes {
+        Modes::from_bits((self.modes_and_place >> PLACE_BITS) as u8)
+    }
+
+    const fn place(self) -> usize {
+        self.modes_and_place as usize % PLACES
+    }
+
+    fn set_modes(&mut self, modes: Modes) {
+        *self = Self::new(self.slot, modes, self.place());
+    }
 }
 
 #[derive(Debug, Default)]
 struct Entry {
     path: Box<str>,
+    /// Sorted by slot.
     watchers: SmallVec<[Watcher; 2]>,
+}
+
+impl Entry {
+    fn watcher(&self, slot: u32) -> Option<Watcher> {
+        let at = self.watchers.binary_search_by_key(&slot, |watcher| watcher.slot).ok()?;
+        self.watchers.get(at).copied()
+    }
+
+    fn watcher_mut(&mut self, slot: u32) -> Option<&mut Watcher> {
+        let at = self.watchers.binary_search_by_key(&slot, |watcher| watcher.slot).ok()?;
+        self.watchers.get_mut(at)
+    }
 }
 
 /// How much is watched, in ZooKeeper's way of counting.
@@ -40,7 +81,7 @@ pub(crate) struct WatchTable {
     index: HashTable<u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// By connection slot: the sorted numbers of its paths.
+    /// By connection slot: the numbers of its paths, in any order.
     paths_of: Vec<Vec<u32>>,
     counts: WatchCounts,
     path_bytes: usize,
@@ -69,15 +110,19 @@ impl WatchTable {
         match entry.watchers.binary_search_by_key(&slot, |watcher| watcher.slot) {
             Ok(at) => {
                 if let Some(watcher) = entry.watchers.get_mut(at) {
-                    let before = watcher.modes;
-                    watcher.modes = before.with(modes);
-                    self.counts.replace(before, watcher.modes);
+                    let before = watcher.modes();
+                    watcher.set_modes(before.with(modes));
+                    self.counts.replace(before, watcher.modes());
                 }
             }
             Err(at) => {
-                entry.watchers.insert(at, Watcher { slot, modes });
+                if self.paths_of.len() <= slot as usize {
+                    self.paths_of.resize_with(slot as usize + 1, Vec::new);
+                }
+                let Some(numbers) = self.paths_of.get_mut(slot as usize) else { return };
+                entry.watchers.insert(at, Watcher::new(slot, modes, numbers.len()));
+                numbers.push(number);
                 self.counts.replace(Modes::NONE, modes);
-                self.remember(slot, number);
             }
         }
     }
@@ -85,16 +130,18 @@ impl WatchTable {
     /// Removes those kinds of watches on a path; whether there was one.
     pub(crate) fn remove(&mut self, slot: u32, path: &str, modes: Modes) -> bool {
         let Some(number) = self.find(path) else { return false };
-        let Some(entry) = self.entries.get_mut(number as usize) else { return false };
-        let Ok(at) = entry.watchers.binary_search_by_key(&slot, |watcher| watcher.slot) else { return false };
-        let Some(watcher) = entry.watchers.get_mut(at) else { return false };
-        let before = watcher.modes;
-        watcher.modes = before.without(modes);
-        let after = watcher.modes;
+        let watcher = self.entries.get_mut(number as usize).and_then(|entry| entry.watcher_mut(slot));
+        let Some(watcher) = watcher else { return false };
+        let before = watcher.modes();
+        let after = before.without(modes);
+        watcher.set_modes(after);
+        let place = watcher.place();
         self.counts.replace(before, after);
         if after.is_empty() {
-            entry.watchers.remove(at);
-            self.forget(slot, number);
+            if let Some(entry) = self.entries.get_mut(number as usize) {
+                entry.watchers.retain(|watcher| watcher.slot != slot);
+            }
+            self.forget(slot, place);
             self.release_if_unwatched(number);
         }
         before != after
@@ -107,7 +154,7 @@ impl WatchTable {
             let Some(entry) = self.entries.get_mut(number as usize) else { continue };
             if let Ok(at) = entry.watchers.binary_search_by_key(&slot, |watcher| watcher.slot) {
                 let watcher = entry.watchers.remove(at);
-                self.counts.replace(watcher.modes, Modes::NONE);
+                self.counts.replace(watcher.modes(), Modes::NONE);
             }
             self.release_if_unwatched(number);
         }
@@ -119,20 +166,25 @@ impl WatchTable {
         let Some(number) = self.find(path) else { return };
         let Some(entry) = self.entries.get_mut(number as usize) else { return };
         let used_up = kinds.without(Modes::PERSISTENT.with(Modes::RECURSIVE));
-        let (counts, paths_of) = (&mut self.counts, &mut self.paths_of);
+        let counts = &mut self.counts;
+        let mut gone: SmallVec<[Watcher; 4]> = SmallVec::new();
         entry.watchers.retain(|watcher| {
-            if !watcher.modes.intersects(kinds) {
+            let before = watcher.modes();
+            if !before.intersects(kinds) {
                 return true;
             }
             told.push(watcher.slot);
-            let before = watcher.modes;
-            watcher.modes = before.without(used_up);
-            counts.replace(before, watcher.modes);
-            if watcher.modes.is_empty() {
-                forget(paths_of, watcher.slot, number);
+            let after = before.without(used_up);
+            watcher.set_modes(after);
+            counts.replace(before, after);
+            if after.is_empty() {
+                gone.push(*watcher);
             }
-            !watcher.modes.is_empty()
+            !after.is_empty()
         });
+        for watcher in gone {
+            self.forget(watcher.slot, watcher.place());
+        }
         self.release_if_unwatched(number);
     }
 
@@ -149,7 +201,7 @@ impl WatchTable {
                 continue;
             };
             let recursive =
-                entry.watchers.iter().filter(|watcher| watcher.modes.intersects(Modes::RECURSIVE));
+                entry.watchers.iter().filter(|watcher| watcher.modes().intersects(Modes::RECURSIVE));
             told.extend(recursive.map(|watcher| watcher.slot));
         }
         if told.len() > before {
@@ -160,11 +212,8 @@ impl WatchTable {
 
     /// Whether the connection has a watch of one of these kinds on a path.
     pub(crate) fn contains(&self, slot: u32, path: &str, modes: Modes) -> bool {
-        let Some(entry) = self.find(path).and_then(|number| self.entries.get(number as usize)) else {
-            return false;
-        };
-        let at = entry.watchers.binary_search_by_key(&slot, |watcher| watcher.slot);
-        at.ok().and_then(|at| entry.watchers.get(at)).is_some_and(|watcher| watcher.modes.intersects(modes))
+        let entry = self.find(path).and_then(|number| self.entries.get(number as usize));
+        entry.and_then(|entry| entry.watcher(slot)).is_some_and(|watcher| watcher.modes().intersects(modes))
     }
 
     /// How many paths a connection watches.
@@ -196,8 +245,7 @@ impl WatchTable {
         let numbers = self.paths_of.get(slot as usize).map(Vec::as_slice).unwrap_or_default();
         numbers.iter().filter_map(move |number| {
             let entry = self.entries.get(*number as usize)?;
-            let at = entry.watchers.binary_search_by_key(&slot, |watcher| watcher.slot).ok()?;
-            entry.watchers.get(at)?.modes.intersects(Modes::DATA_TABLE).then_some(&*entry.path)
+            entry.watcher(slot)?.modes().intersects(Modes::DATA_TABLE).then_some(&*entry.path)
         })
     }
 
@@ -205,7 +253,7 @@ impl WatchTable {
     pub(crate) fn data_watchers(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
         self.entries.iter().filter_map(|entry| {
             let slots =
-                || entry.watchers.iter().filter(|watcher| watcher.modes.intersects(Modes::DATA_TABLE));
+                || entry.watchers.iter().filter(|watcher| watcher.modes().intersects(Modes::DATA_TABLE));
             slots().next()?;
             Some((&*entry.path, slots().map(|watcher| watcher.slot)))
         })
@@ -264,19 +312,21 @@ impl WatchTable {
         }
     }
 
-    fn remember(&mut self, slot: u32, number: u32) {
-        if self.paths_of.len() <= slot as usize {
-            self.paths_of.resize_with(slot as usize + 1, Vec::new);
+    /// Takes the path at this place out of a connection's list: the last one moves there.
+    fn forget(&mut self, slot: u32, place: usize) {
+        let Some(numbers) = self.paths_of.get_mut(slot as usize) else { return };
+        if place >= numbers.len() {
+            return;
         }
-        if let Some(numbers) = self.paths_of.get_mut(slot as usize)
-            && let Err(at) = numbers.binary_search(&number)
-        {
-            numbers.insert(at, number);
+        numbers.swap_remove(place);
+        let moved = numbers.get(place).copied();
+        if numbers.is_empty() {
+            *numbers = Vec::new();
         }
-    }
-
-    fn forget(&mut self, slot: u32, number: u32) {
-        forget(&mut self.paths_of, slot, number);
+        let entry = moved.and_then(|number| self.entries.get_mut(number as usize));
+        if let Some(watcher) = entry.and_then(|entry| entry.watcher_mut(slot)) {
+            *watcher = Watcher::new(slot, watcher.modes(), place);
+        }
     }
 }
 
@@ -288,16 +338,6 @@ impl WatchCounts {
             - usize::from(before.intersects(Modes::CHILD_TABLE));
         self.recursive = self.recursive + usize::from(after.intersects(Modes::RECURSIVE))
             - usize::from(before.intersects(Modes::RECURSIVE));
-    }
-}
-
-fn forget(paths_of: &mut [Vec<u32>], slot: u32, number: u32) {
-    let Some(numbers) = paths_of.get_mut(slot as usize) else { return };
-    if let Ok(at) = numbers.binary_search(&number) {
-        numbers.remove(at);
-        if numbers.is_empty() {
-            *numbers = Vec::new();
-        }
     }
 }
 
@@ -356,6 +396,60 @@ mod tests {
         assert!(table.remove(0, "/a", Modes::ANY));
         assert!(table.is_empty());
         assert_eq!((table.path_count(), table.path_bytes), (0, 0));
+    }
+
+    /// The table beside one that is searched linearly, under whatever connections do.
+    #[test]
+    fn it_says_what_a_plain_list_would() {
+        let mut state = 1_u64;
+        let mut dice = |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % sides
+        };
+        let (mut table, mut plain) = (WatchTable::new(5), Vec::<(u32, String, Modes)>::new());
+        for _ in 0..20_000 {
+            let (slot, path) = (dice(5) as u32, format!("/{}", dice(30)));
+            let modes = Modes::from_bits(1 << dice(4));
+            let there = plain.iter().position(|watch| (watch.0, &watch.1) == (slot, &path));
+            match dice(20) {
+                0..10 => {
+                    table.add(slot, &path, modes);
+                    match there {
+                        Some(at) => plain[at].2 = plain[at].2.with(modes),
+                        None => plain.push((slot, path.clone(), modes)),
+                    }
+                }
+                10..14 => {
+                    let had = there.is_some_and(|at| plain[at].2.intersects(modes));
+                    assert_eq!(table.remove(slot, &path, modes), had);
+                    there.into_iter().for_each(|at| plain[at].2 = plain[at].2.without(modes));
+                }
+                14..19 => {
+                    let mut told = Vec::new();
+                    table.fire(&path, Modes::DATA_TABLE, &mut told);
+                    let mut expected = Vec::new();
+                    for watch in plain.iter_mut().filter(|watch| watch.1 == path) {
+                        if watch.2.intersects(Modes::DATA_TABLE) {
+                            expected.push(watch.0);
+                            watch.2 = watch.2.without(Modes::DATA);
+                        }
+                    }
+                    expected.sort_unstable();
+                    assert_eq!(told, expected);
+                }
+                _ => {
+                    table.remove_connection(slot);
+                    plain.retain(|watch| watch.0 != slot);
+                }
+            }
+            plain.retain(|watch| !watch.2.is_empty());
+            let of_slot = plain.iter().filter(|watch| watch.0 == slot);
+            assert_eq!(table.paths_watched_by(slot), of_slot.clone().count());
+            assert!(of_slot.clone().all(|watch| table.contains(slot, &watch.1, watch.2)));
+            let in_table = |modes| plain.iter().filter(|watch| watch.2.intersects(modes)).count();
+            let (data, child) = (in_table(Modes::DATA_TABLE), in_table(Modes::CHILD_TABLE));
+            assert_eq!(table.counts(), WatchCounts { data, child, recursive: in_table(Modes::RECURSIVE) });
+        }
     }
 
     #[test]

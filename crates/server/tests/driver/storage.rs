@@ -107,6 +107,12 @@ fn a_log_on_a_disk_of_its_own() {
     drop(server);
     assert!(!directory.0.join("data/log").exists());
     assert!(fs::read_dir(directory.0.join("log-disk/log")).unwrap().count() > 0);
+    for elsewhere in [None, Some(directory.0.join("other-disk"))] {
+        let mut config = config.clone();
+        config.storage.log_dir = elsewhere;
+        let refusal = Server::start(config).err().unwrap().to_string();
+        assert!(refusal.contains("its log is not in") && refusal.contains("hint: "), "{refusal}");
+    }
     let server = Server::start(config).unwrap();
     assert_eq!(Client::connect(&server).get("/kept"), Ok(b"value".to_vec()));
 }
