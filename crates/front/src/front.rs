@@ -16,6 +16,9 @@ use crate::stats::{ConnectionStats, FrontStats};
 use crate::tally::Tally;
 use crate::time::Now;
 
+/// Watches that one piece of sweeping removes: a few milliseconds, for which others wait.
+const SWEPT_AT_ONCE: usize = 4096;
+
 /// All connections of one shard.
 ///
 /// The driver holds a read guard on the tree, passes the core's stream to [`Front::deliver`] as far as it has come,
@@ -156,6 +159,12 @@ impl Front {
                 self.common.close(connection, CloseReason::HandshakeTimeout, false);
             }
         }
+    }
+
+    /// Works off a bounded piece of what connections that are gone have left behind; whether there is more of it. To
+    /// be called in every round, and again when there is nothing else to do.
+    pub fn sweep(&mut self) -> bool {
+        self.common.watches.sweep(SWEPT_AT_ONCE)
     }
 
     /// Counters and sizes as of now.

@@ -287,6 +287,7 @@ impl<D: Disk> Node<D> {
             }
         }
         self.to_core.extend(self.front.to_core().drain(..));
+        self.front.sweep();
     }
 
     fn journal(&mut self) -> Result<(), NodeError> {

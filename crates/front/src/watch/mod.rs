@@ -1,6 +1,7 @@
 //! Watches: who waits for what, what fires when, and how a client takes them up again after a reconnection.
 
 mod fire;
+mod index;
 mod modes;
 mod reconnect;
 mod request;

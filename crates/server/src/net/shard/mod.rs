@@ -104,6 +104,8 @@ pub(crate) struct Shard {
     timers: BTreeSet<(u64, u32, u32)>,
     session_ends: Option<SessionEnds>,
     ticked_ms: u64,
+    /// Whether the front has leftovers to work off.
+    sweeping: bool,
     stopping: bool,
     mail: Vec<ShardMail>,
     stream: Vec<FromCore>,
@@ -141,6 +143,7 @@ impl Shard {
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             timers: BTreeSet::new(),
             ticked_ms: 0,
+            sweeping: false,
             stopping: false,
             mail: Vec::new(),
             stream: Vec::new(),
@@ -167,6 +170,7 @@ impl Shard {
             self.write_all(now);
             self.close_ended();
             self.obey(now);
+            self.sweeping = self.front.sweep();
             if now.mono_ms() >= self.ticked_ms + TICK_MS {
                 self.tick(now);
             }
@@ -177,7 +181,7 @@ impl Shard {
 
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         self.bell.fall_asleep();
-        let timeout = if !self.ready.is_empty() || self.has_mail() {
+        let timeout = if !self.ready.is_empty() || self.sweeping || self.has_mail() {
             Duration::ZERO
         } else {
             Duration::from_millis(TICK_MS)
