@@ -19,6 +19,13 @@ use crate::stats::{FrontStats, operation_index, short_name};
 use crate::time::Now;
 use crate::watch::WatchTable;
 
+/// However many connections there are, each may have so many unsent bytes.
+const OUTPUT_SHARE_MIN: usize = 64 << 10;
+/// Bytes of replies after which a connection waits for its next turn: a few small requests may ask for megabytes.
+const TURN_BYTES: usize = 256 << 10;
+/// Bytes of all replies after which the driver gets to send them before more are made.
+const ROUND_BYTES: usize = 4 << 20;
+
 /// What the connections of a shard share.
 #[derive(Debug)]
 pub(crate) struct Common {
@@ -36,6 +43,9 @@ pub(crate) struct Common {
     pub(crate) events: Vec<FrontEvent>,
     pub(crate) dirty: Vec<ConnId>,
     pub(crate) paused: Vec<ConnId>,
+    /// Bytes of replies since this connection was handed its input, and since the driver could send any.
+    pub(crate) turn_bytes: usize,
+    pub(crate) round_bytes: usize,
     pub(crate) buffers: BufferPool,
     pub(crate) queues: QueuePool,
     pub(crate) stats: FrontStats,
@@ -61,6 +71,8 @@ impl Common {
             events: Vec::new(),
             dirty: Vec::new(),
             paused: Vec::new(),
+            turn_bytes: 0,
+            round_bytes: 0,
             buffers: BufferPool::default(),
             queues: QueuePool::default(),
             stats: FrontStats::default(),
@@ -163,10 +175,21 @@ impl Common {
         connection.stats.sent += 1;
         self.stats.packets_sent += 1;
         // Without its length field, as ZooKeeper counts.
-        let bytes = connection.output.newly_written().saturating_sub(FRAME_HEADER);
+        let written = connection.output.newly_written();
+        self.stats.unsent_bytes += written;
+        self.turn_bytes += written;
+        self.round_bytes += written;
+        let bytes = written.saturating_sub(FRAME_HEADER);
         self.stats.responses.record(bytes);
         self.touch(connection);
         bytes
+    }
+
+    /// The first `count` bytes of the output are gone.
+    pub(crate) fn take_off(&mut self, connection: &mut Connection, count: usize) {
+        let before = connection.output.told();
+        connection.output.sent(count, &mut self.buffers);
+        self.stats.unsent_bytes -= before - connection.output.told();
     }
 
     /// Puts everything in the output that no longer waits for something before it.
@@ -201,7 +224,9 @@ impl Common {
     /// ZooKeeper pauses whoever already waits once too many requests wait in all. Besides that, who does not read
     /// must not ask for more.
     pub(crate) fn must_pause(&self, connection: &Connection) -> bool {
-        if connection.output.len() >= self.config.output_bytes_max {
+        if connection.output.len() >= self.config.output_bytes_max
+            || self.has_more_than_its_share(connection, self.config.output_bytes_all_max)
+        {
             return true;
         }
         !connection.slots.is_empty()
@@ -209,6 +234,26 @@ impl Common {
                 || connection.waiting_reads >= self.config.waiting_reads_max
                 || self.stats.outstanding > self.config.outstanding_max
                 || self.stats.in_flight_bytes > self.config.in_flight_bytes_max)
+    }
+
+    /// Whether so much is unsent in all, and more than its share of that to this connection.
+    pub(crate) fn has_more_than_its_share(&self, connection: &Connection, unsent_bytes: usize) -> bool {
+        let share = |connections: usize| (unsent_bytes / connections.max(1)).max(OUTPUT_SHARE_MIN);
+        self.stats.unsent_bytes >= unsent_bytes && connection.output.len() >= share(self.sessions.len())
+    }
+
+    /// Whether the connection has had its turn: others come first before it is answered more.
+    pub(crate) const fn had_its_turn(&self) -> bool {
+        self.turn_bytes >= TURN_BYTES || self.round_bytes >= ROUND_BYTES
+    }
+
+    /// Lets others go first; [`crate::Front::events`] lets it go on.
+    pub(crate) fn yield_turn(&mut self, connection: &mut Connection) {
+        if !connection.paused {
+            connection.paused = true;
+            self.paused.push(connection.id);
+            self.events.push(FrontEvent::PauseReading(connection.id));
+        }
     }
 
     pub(crate) fn pause(&mut self, connection: &mut Connection) {

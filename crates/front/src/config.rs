@@ -48,6 +48,9 @@ pub struct FrontConfig {
     pub output_bytes_max: usize,
     /// Unsent bytes of one connection at which it is closed: events pile up for a client that does not read.
     pub output_bytes_close_max: usize,
+    /// Unsent bytes of all connections of this shard at which those with more than their share of it are read from no
+    /// more; at twice as many they are closed when an event comes for them. A share is never less than 64 KiB.
+    pub output_bytes_all_max: usize,
     /// Bytes of all identities that one connection may collect; beyond it, authentication fails.
     pub identity_bytes_max: usize,
     /// Bytes of changes remembered for clients that come back, shared between shards; 0 remembers none.
@@ -97,6 +100,7 @@ impl Default for FrontConfig {
             watch_bytes_max: 2 << 30,
             output_bytes_max: 16 << 20,
             output_bytes_close_max: 64 << 20,
+            output_bytes_all_max: 512 << 20,
             identity_bytes_max: 16 << 10,
             history_bytes_max: 16 << 20,
             catch_up: true,

@@ -82,6 +82,7 @@ impl Front {
     pub fn receive(&mut self, conn: ConnId, input: &[u8], tree: &Tree, now: Now) -> usize {
         self.common.observe(tree, now);
         let Some(connection) = self.connections.get_mut(conn) else { return input.len() };
+        self.common.turn_bytes = 0;
         let consumed = self.common.receive(connection, input, tree);
         self.common.stats.bytes_received += consumed as u64;
         consumed
@@ -91,6 +92,7 @@ impl Front {
     pub fn word_reply(&mut self, conn: ConnId, text: &[u8], last: bool) {
         let Some(connection) = self.connections.get_mut(conn) else { return };
         connection.output.buffer(&mut self.common.buffers).extend_from_slice(text);
+        self.common.stats.unsent_bytes += connection.output.newly_written();
         self.common.touch(connection);
         if last {
             self.common.stats.packets_sent += 1;
@@ -107,7 +109,7 @@ impl Front {
     /// The first `count` of those bytes have been handed to the socket.
     pub fn sent(&mut self, conn: ConnId, count: usize) {
         let Some(connection) = self.connections.get_mut(conn) else { return };
-        connection.output.sent(count, &mut self.common.buffers);
+        self.common.take_off(connection, count);
         self.common.stats.bytes_sent += count as u64;
     }
 
@@ -129,6 +131,7 @@ impl Front {
 
     /// What the driver is to do, in this order. Call it after sending too: a client that has read may go on.
     pub fn events(&mut self) -> impl Iterator<Item = FrontEvent> + '_ {
+        self.common.round_bytes = 0;
         self.resume();
         self.common.events.drain(..)
     }
@@ -139,7 +142,7 @@ impl Front {
         self.common.stats.connections_lost += u64::from(connection.stage != Stage::Closing);
         self.common.detach(&mut connection);
         let rest = connection.output.len();
-        connection.output.sent(rest, &mut self.common.buffers);
+        self.common.take_off(&mut connection, rest);
         if connection.counted {
             self.admission.release(connection.peer.ip);
         }

@@ -36,6 +36,11 @@ impl Output {
         new
     }
 
+    /// How many of the pending bytes [`Self::newly_written`] has told of.
+    pub(crate) const fn told(&self) -> usize {
+        self.counted.saturating_sub(self.start)
+    }
+
     /// Forgets the first `count` pending bytes.
     pub(crate) fn sent(&mut self, count: usize, pool: &mut BufferPool) {
         self.start = (self.start + count).min(self.bytes.len());

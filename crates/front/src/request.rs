@@ -53,6 +53,10 @@ impl Common {
             self.pause(connection);
             return 0;
         }
+        if self.had_its_turn() {
+            self.yield_turn(connection);
+            return 0;
+        }
         match next_frame(input, self.config.request_bytes_max) {
             Frame::Partial(_) => 0,
             Frame::Whole(frame) => {

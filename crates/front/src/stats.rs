@@ -172,6 +172,8 @@ pub struct FrontStats {
     pub outstanding: usize,
     /// Bytes of requests now under way.
     pub in_flight_bytes: usize,
+    /// Bytes of replies and events now that no socket has taken yet.
+    pub unsent_bytes: usize,
     /// Connections now.
     pub connections: usize,
     /// Connections with a session now.
@@ -287,6 +289,7 @@ impl Default for FrontStats {
             history_too_short: 0,
             outstanding: 0,
             in_flight_bytes: 0,
+            unsent_bytes: 0,
             connections: 0,
             sessions: 0,
             watch_count: 0,

@@ -3,7 +3,7 @@
 
 mod support;
 
-use front::FrontConfig;
+use front::{FrontConfig, FrontEvent};
 use jute::{Acl, ConnectRequest, OpCode};
 use support::{House, peer, wire};
 
@@ -235,7 +235,101 @@ fn damaged_requests_harm_nobody() {
             (stats.connections, stats.watch_count, stats.outstanding, stats.in_flight_bytes),
             (1, 0, 0, 0)
         );
+        assert_eq!(stats.unsent_bytes, 0, "seed {seed}");
     }
+}
+
+/// None of them has too much for one, all together have too much for the shard.
+#[test]
+fn clients_that_do_not_read_are_held_off_together_and_others_are_served() {
+    let config = FrontConfig { output_bytes_all_max: 300_000, ..FrontConfig::default() };
+    let mut house = House::new(&config, 1);
+    for name in ["a", "b", "good"] {
+        house.connect(name);
+    }
+    house.ask("good", OpCode::Create, &wire::create("/big", Some(&[1; 90_000]), &[Acl::open()], 0));
+    house.ask(
+        "a",
+        OpCode::AddWatch,
+        &wire::body(|writer| {
+            writer.text("/big").i32(0);
+        }),
+    );
+    for name in ["a", "b"] {
+        house.clients.get_mut(name).unwrap().stalled = true;
+        for _ in 0..10 {
+            house.ask(name, OpCode::GetData, &wire::read("/big", false));
+        }
+    }
+    house.take_log();
+    let unsent = house.fronts[0].stats().unsent_bytes;
+    assert!((300_000..700_000).contains(&unsent), "{unsent}");
+    house.ask("good", OpCode::GetData, &wire::read("/big", false));
+    assert!(house.take_log().starts_with("good <- xid=2 getData"), "others are served");
+    // Who reads may go on.
+    house.clients.get_mut("b").unwrap().stalled = false;
+    house.pump();
+    assert_eq!(house.take_log().lines().filter(|line| line.starts_with("b <- xid=")).count(), 10);
+    // Events come unasked: with twice as much unsent, who has the most of it is given up.
+    house.clients.get_mut("b").unwrap().stalled = true;
+    house.ask(
+        "b",
+        OpCode::AddWatch,
+        &wire::body(|writer| {
+            writer.text("/").i32(1);
+        }),
+    );
+    let change = |house: &mut House| {
+        house.ask(
+            "good",
+            OpCode::SetData,
+            &wire::body(|writer| {
+                writer.text("/big").buffer(None).i32(-1);
+            }),
+        );
+        house.take_log()
+    };
+    let mut changes = 0;
+    while !change(&mut house).contains("a closed: slow_client") {
+        changes += 1;
+        assert!(changes < 20_000, "{}", house.fronts[0].stats().unsent_bytes);
+    }
+    assert!(house.fronts[0].stats().unsent_bytes < 600_000);
+    for name in ["a", "b", "good"] {
+        house.disconnect(name);
+    }
+    assert_eq!(house.fronts[0].stats().unsent_bytes, 0);
+}
+
+/// A few bytes may ask for megabytes: who asks for little does not wait until they are all made.
+#[test]
+fn large_replies_are_made_in_turns() {
+    let mut house = House::new(&FrontConfig::default(), 1);
+    house.connect("greedy");
+    house.connect("modest");
+    house.ask("greedy", OpCode::Create, &wire::create("/big", Some(&[1; 100_000]), &[Acl::open()], 0));
+    house.take_log();
+    let one = |xid| wire::request(xid, OpCode::GetData.code(), &wire::read("/big", false));
+    let all: Vec<u8> = (1..=100).flat_map(one).collect();
+    let conn = |house: &House, name| house.clients[name].conn.unwrap();
+    let (greedy, modest) = (conn(&house, "greedy"), conn(&house, "modest"));
+    let (front, tree, now) = (&mut house.fronts[0], &house.core.tree, house.now);
+    let (mut used, mut turns) = (0, 0);
+    while used < all.len() {
+        let taken = front.receive(greedy, &all[used..], tree, now);
+        assert!(front.output(greedy).len() < 400_000, "one turn made {}", front.output(greedy).len());
+        let ping = wire::request(-2, OpCode::Ping.code(), &[]);
+        assert_eq!(front.receive(modest, &ping, tree, now), ping.len());
+        assert!(!front.output(modest).is_empty());
+        for conn in [greedy, modest] {
+            front.sent(conn, front.output(conn).len());
+        }
+        let events: Vec<_> = front.events().collect();
+        let goes_on = events.iter().any(|event| matches!(event, FrontEvent::ResumeReading(_)));
+        assert!(goes_on || used + taken == all.len(), "{events:?}");
+        (used, turns) = (used + taken, turns + 1);
+    }
+    assert!(turns > 25, "{turns}");
 }
 
 /// Numbers of paths that were given back are given out again in another order: what was once quadratic in a

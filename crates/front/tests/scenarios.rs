@@ -69,6 +69,7 @@ impl Play {
         config.watches_per_connection_max =
             parse(args, "watches")?.unwrap_or(config.watches_per_connection_max);
         config.output_bytes_max = parse(args, "output")?.unwrap_or(config.output_bytes_max);
+        config.output_bytes_all_max = parse(args, "output_all")?.unwrap_or(config.output_bytes_all_max);
         config.output_bytes_close_max = parse(args, "output_close")?.unwrap_or(config.output_bytes_close_max);
         config.history_bytes_max = parse(args, "history")?.unwrap_or(config.history_bytes_max);
         config.catch_up = parse(args, "catch_up")?.unwrap_or(config.catch_up);

@@ -123,6 +123,10 @@ pub struct LimitConfig {
     pub handshake_timeout_ms: u32,
     /// Watches of one connection.
     pub watches_per_connection_max: usize,
+    /// Memory of all watches.
+    pub watch_bytes_max: usize,
+    /// Unsent bytes of all connections together before the server stops reading from those with the most.
+    pub output_bytes_max: usize,
     /// Unsent bytes of one connection before the server stops reading from it.
     pub output_bytes_per_connection_max: usize,
     /// New connections admitted at once and refilled over time; `None` admits all.
@@ -141,6 +145,8 @@ impl Default for LimitConfig {
             large_request_threshold: None,
             handshake_timeout_ms: 10_000,
             watches_per_connection_max: 10_000_000,
+            watch_bytes_max: 2 << 30,
+            output_bytes_max: 512 << 20,
             output_bytes_per_connection_max: 16 << 20,
             connection_throttle: None,
         }

@@ -43,6 +43,8 @@ pub(crate) fn front(
         watches_per_connection_max: limits.watches_per_connection_max,
         output_bytes_max: limits.output_bytes_per_connection_max,
         output_bytes_close_max: limits.output_bytes_per_connection_max.saturating_mul(OUTPUT_CLOSE_FACTOR),
+        watch_bytes_max: share(limits.watch_bytes_max),
+        output_bytes_all_max: share(limits.output_bytes_max),
         history_bytes_max: config.beyond.history_bytes_max,
         catch_up: config.beyond.persistent_watch_catch_up,
         audit: config.audit.enabled,

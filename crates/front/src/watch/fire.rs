@@ -73,7 +73,9 @@ impl Common {
             Some(at) => connection.slots.insert(at + 1, Slot::Event { frame: frame.into() }),
             None => self.notify_now(connection, frame),
         }
+        let twice_of_all = self.config.output_bytes_all_max.saturating_mul(2);
         if connection.output.len() > self.config.output_bytes_close_max
+            || self.has_more_than_its_share(connection, twice_of_all)
             || connection.slots.len() > self.config.outstanding_max.saturating_mul(16)
         {
             self.close(connection, CloseReason::SlowClient, false);

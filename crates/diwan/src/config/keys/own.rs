@@ -27,6 +27,12 @@ pub(super) const ROWS: &[Row] = &[
     Row::own("limits.watches-per-connection", "watches of one connection", |draft, setting| {
         put(&mut draft.config.limits.watches_per_connection_max, setting.positive())
     }),
+    Row::own("limits.watch-bytes", "memory of all watches", |draft, setting| {
+        put(&mut draft.config.limits.watch_bytes_max, setting.positive())
+    }),
+    Row::own("limits.output-bytes", "unsent bytes of all connections together", |draft, setting| {
+        put(&mut draft.config.limits.output_bytes_max, setting.positive())
+    }),
     Row::own("limits.output-bytes-per-connection", "unsent bytes of one connection", |draft, setting| {
         put(&mut draft.config.limits.output_bytes_per_connection_max, setting.positive())
     }),

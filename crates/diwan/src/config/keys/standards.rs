@@ -19,6 +19,8 @@ pub(super) const STANDARDS: &[(&str, &str)] = &[
     ("limits.large-request-threshold", "-1"),
     ("limits.handshake-timeout-ms", "10000"),
     ("limits.watches-per-connection", "10000000"),
+    ("limits.watch-bytes", "2147483648"),
+    ("limits.output-bytes", "536870912"),
     ("limits.output-bytes-per-connection", "16777216"),
     ("limits.throttle-tokens", "0"),
     ("limits.throttle-fill-ms", "1"),

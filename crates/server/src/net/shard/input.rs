@@ -48,7 +48,8 @@ impl Shard {
         }
         let whole = self.arena.get_mut(used..used + READ_BYTES_MAX);
         let Some(buffer) = whole else { return 0 };
-        let arrival = match socket.readable {
+        let backlog = std::mem::take(&mut socket.backlog);
+        let arrival = match socket.readable && !backlog {
             true => socket.transport.read(buffer),
             // Only what it kept is to be looked at again.
             false => Ok(Arrival::Nothing),
@@ -59,7 +60,8 @@ impl Shard {
                 length
             }
             Ok(Arrival::Nothing) => {
-                socket.readable = false;
+                // The poll tells of what was not read only once.
+                socket.readable &= backlog;
                 0
             }
             Ok(Arrival::End) => {

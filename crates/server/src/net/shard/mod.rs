@@ -354,6 +354,7 @@ impl Shard {
                     && let Some(socket) = self.sockets.get(token)
                 {
                     socket.paused = false;
+                    socket.backlog = !socket.partial.is_empty();
                     enqueue(&mut self.ready, token, socket);
                 }
             }

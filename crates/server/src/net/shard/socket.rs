@@ -37,6 +37,8 @@ pub(super) struct Socket {
     /// It stands in the queue of those to be read.
     pub(super) queued: bool,
     pub(super) paused: bool,
+    /// What it kept while paused is to be looked at before more is read, or it would keep ever more.
+    pub(super) backlog: bool,
     /// The poll has said that the peer closed its side: the end is behind what is still to be read, and will not be
     /// announced again.
     pub(super) hung_up: bool,
@@ -68,6 +70,7 @@ impl Socket {
             blocked: false,
             queued: false,
             paused: false,
+            backlog: false,
             hung_up: false,
             ended: false,
             asked: false,
