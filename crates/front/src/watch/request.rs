@@ -3,8 +3,8 @@
 use jute::{ErrorCode, Request, WatchMode, WatcherType};
 use tree::Tree;
 
-use super::{Modes, NULL_PATH};
 use super::table::PATHS_PER_CONNECTION_MAX;
+use super::{Modes, NULL_PATH};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::CloseReason;
