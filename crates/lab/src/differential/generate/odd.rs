@@ -140,8 +140,12 @@ fn any_operation(plot: &mut Plot) -> Op {
         1 => Op::Multi { opcode: OpCode::MultiRead, ops: vec![pool::read(OpCode::GetData, "/a", true)] },
         2 => {
             let opcode = plot.dice.pick(&[OpCode::SetWatches, OpCode::SetWatches2]);
-            let count = if opcode == OpCode::SetWatches { 3 } else { 5 };
-            Op::SetWatches { opcode, relative: ZxidRef::Zero, lists: vec![vec!["/b".into()]; count] }
+            // Exists-watches and persistent ones would be caught up from the beginning, which only Diwan does.
+            let mut lists = vec![vec!["/b".into()], Vec::new(), vec!["/b".into()]];
+            if opcode == OpCode::SetWatches2 {
+                lists.extend([Vec::new(), Vec::new()]);
+            }
+            Op::SetWatches { opcode, relative: ZxidRef::Zero, lists }
         }
         3 => Op::SetAcl { path: "/a".into(), acl: pool::open(), version: -1 },
         4 => free::create_ttl(&mut plot.dice, plot.profile, "/a/t".into()),
