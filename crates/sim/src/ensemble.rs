@@ -75,6 +75,8 @@ pub struct Ensemble {
     paused: BTreeMap<u64, u64>,
     now_ms: u64,
     lives: u64,
+    /// The number of each member's life.
+    born: BTreeMap<u64, u64>,
     /// How often each thing happened.
     pub happened: BTreeMap<&'static str, u64>,
 }
@@ -95,6 +97,7 @@ impl Ensemble {
             paused: BTreeMap::new(),
             now_ms: 1_000,
             lives: 0,
+            born: BTreeMap::new(),
             happened: BTreeMap::new(),
         };
         (1..=members).for_each(|id| ensemble.start(id));
@@ -117,15 +120,22 @@ impl Ensemble {
         self.nodes.keys().copied().collect()
     }
 
+    /// Which of all lives a member has now; a connection does not outlast it.
+    #[must_use]
+    pub fn life(&self, id: u64) -> Option<u64> {
+        self.nodes.contains_key(&id).then(|| self.born.get(&id).copied().unwrap_or(0))
+    }
+
     /// A member, if it runs.
     pub fn node(&mut self, id: u64) -> Option<&mut Node<SimDisk>> {
         self.nodes.get_mut(&id)
     }
 
-    /// Which life of a member this is is told by its clock's start; a member that is gone has none.
+    /// A member that is down comes back.
     pub fn start(&mut self, id: u64) {
         let Some(disk) = self.disks.get(&id).cloned() else { return };
         self.lives += 1;
+        self.born.insert(id, self.lives);
         let mut config = self.config.clone();
         config.core.member = id;
         config.seed = [(self.lives % 251) as u8; 32];

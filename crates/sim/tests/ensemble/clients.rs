@@ -42,6 +42,8 @@ struct Writer {
     /// When the latest request was sent that was answered.
     heard_ms: u64,
     asked_ms: BTreeMap<i32, u64>,
+    /// Its server's life, which its connection does not outlast.
+    life: Option<u64>,
     /// When the pings were sent that were not answered yet.
     pings: VecDeque<u64>,
     pinged_ms: u64,
@@ -70,6 +72,7 @@ impl Crowd {
             last_zxid: 0,
             heard_ms: 0,
             asked_ms: BTreeMap::new(),
+            life: None,
             pings: VecDeque::new(),
             pinged_ms: 0,
             idle_moments: 0,
@@ -212,6 +215,7 @@ impl Crowd {
 
 impl Writer {
     fn connect(&mut self, ensemble: &mut Ensemble, id: u64) {
+        self.life = ensemble.life(id);
         let Some(node) = ensemble.node(id) else { return };
         let client = match self.parted.take() {
             Some(mut client) => {
@@ -228,7 +232,8 @@ impl Writer {
     /// Leaves its server; what was not answered never will be.
     fn part(&mut self, ensemble: &mut Ensemble) {
         if let Some((id, client)) = self.client.take() {
-            if let Some(node) = ensemble.node(id) {
+            let lives = ensemble.life(id) == self.life;
+            if let Some(node) = ensemble.node(id).filter(|_| lives) {
                 node.disconnect(client.conn());
             }
             self.parted = Some(client);
@@ -252,6 +257,9 @@ impl Writer {
     fn hear(&mut self, ensemble: &mut Ensemble, seed: u64) {
         let now_ms = ensemble.now_ms();
         let Some((id, client)) = &mut self.client else { return };
+        if ensemble.life(*id) != self.life {
+            return self.part(ensemble);
+        }
         let Some(node) = ensemble.node(*id) else { return self.part(ensemble) };
         let was_connected = client.is_connected();
         let replies = client.replies(node);
