@@ -30,10 +30,12 @@ differential: the same script to a real Apache ZooKeeper 3.9 and to Diwan, compa
   --keep-going           do not stop at the first failure
   --capture FOLDER       write the bytes of every operation of the left server to small text files, and play nothing
   --show SEED            print the script of a seed and play nothing
+  --help                 print this
 
 Exit status 0: all equal; 1: a difference or an empty cell of the coverage table; 2: wrong usage; 77: something is missing here.";
 
 struct Options {
+    help: bool,
     seeds: Vec<u64>,
     /// Only the full default run must fill the coverage table.
     gate: bool,
@@ -55,6 +57,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if options.help {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     if let Some(seed) = options.show {
         // Who closes the pipe has read enough.
         let _ = show(seed);
@@ -170,6 +176,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
     let mut seeds = Vec::new();
     let mut operations = 12_000;
     let mut options = Options {
+        help: false,
         seeds: Vec::new(),
         gate: false,
         blocks: None,
@@ -197,6 +204,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--deadline" => options.deadline = Duration::from_secs(number(&value()?)? as u64),
             "--keep-going" => options.keep_going = true,
             "--capture" => options.capture = Some(value()?.into()),
+            "--help" | "-h" => return Ok(Options { help: true, ..options }),
             "--show" => options.show = Some(number(&value()?)? as u64),
             _ => return Err(format!("unknown argument `{flag}`")),
         }
