@@ -73,6 +73,16 @@ fn data_of_a_real_zookeeper_is_refused_and_left_alone() {
 }
 
 #[test]
+fn somebody_elses_files_are_left_alone() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("photo.jpg"), "precious").unwrap();
+    let errors = refused(serve(folder.path()));
+    assert!(errors.contains("`photo.jpg`, which is not ours") && errors.contains("hint: "), "{errors}");
+    assert_eq!(fs::read(folder.path().join("photo.jpg")).unwrap(), b"precious");
+    assert!(!folder.path().join("meta").exists() && !folder.path().join("log").exists());
+}
+
+#[test]
 fn two_servers_do_not_share_their_data() {
     let folder = Folder::new();
     let data = folder.path().join("data");
@@ -88,8 +98,12 @@ fn a_data_directory_that_cannot_be_is_named() {
     let folder = Folder::new();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let errors = refused(serve(&file.join("data")));
-    assert!(errors.contains("file/data"), "{errors}");
+    // The second can be written to by nobody, the system's own user included.
+    for data in [file.join("data"), "/proc/diwan".into()] {
+        let errors = refused(serve(&data));
+        let named = format!("the data directory `{}` cannot be used", data.display());
+        assert!(errors.contains(&named) && errors.contains("hint: "), "{errors}");
+    }
 }
 
 #[test]

@@ -61,7 +61,14 @@ impl Server {
 
     /// Diwan on this data.
     pub(crate) fn start_in(data: &Path, more: &[&str]) -> Self {
-        let mut child = serve(data).args(more).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = serve(data);
+        command.args(more);
+        Self::started_by(command)
+    }
+
+    /// What a command like [`serve`]'s starts.
+    pub(crate) fn started_by(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let ready = lines.by_ref().find_map(|line| {
             let (_, rest) = line.split_once("client=\"")?;
@@ -75,6 +82,11 @@ impl Server {
 
     pub(crate) fn address(&self) -> String {
         self.address.clone()
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.own.as_ref().unwrap().0.id()
     }
 
     /// Sends a signal and waits for the end; whether it was a success.

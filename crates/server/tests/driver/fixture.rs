@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
 use jute::{Acl, ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, RequestHeader, Writer};
@@ -188,6 +188,14 @@ impl<S: Read + Write> Client<S> {
             return Err(error);
         }
         Ok(Reader::new(&body).buffer().unwrap().unwrap_or_default().to_vec())
+    }
+}
+
+/// Waits for what the server comes to in its own time.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "it never came to this: {what}");
     }
 }
 
