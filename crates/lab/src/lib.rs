@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod differential;
+pub mod keys;
 pub mod load;
 pub mod peer;
 pub mod wire;

@@ -2,12 +2,12 @@
 
 import sys
 
-from suite import acl, held, nodes, outage, pipeline, recipes, sessions, transactions, watchers, watches
+from suite import acl, held, nodes, outage, pipeline, recipes, sasl, sessions, tls, transactions, watchers, watches
 from suite.harness import run
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["held"]:
         held.main()
     else:
-        modules = [nodes, transactions, acl, watches, watchers, pipeline, recipes, sessions, outage]
+        modules = [nodes, transactions, acl, watches, watchers, pipeline, recipes, sessions, sasl, tls, outage]
         sys.exit(run(modules, sys.argv[1:]))

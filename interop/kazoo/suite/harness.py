@@ -32,10 +32,10 @@ class Test:
         self.path = "/kazoo/" + name.replace(".", "/")
         self.zk.ensure_path(self.path)
 
-    def client(self, start=True, chroot="", timeout=10.0, **options):
+    def client(self, start=True, chroot="", timeout=10.0, address=CONNECT, **options):
         """A client of its own session; stopped when the test ends."""
         options.setdefault("connection_retry", {"max_tries": -1, "delay": 0.05, "max_delay": 0.2})
-        client = KazooClient(CONNECT + chroot, timeout=timeout, **options)
+        client = KazooClient(address + chroot, timeout=timeout, **options)
         self._clients.append(client)
         if start:
             client.start(timeout=WAIT_SECONDS)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::Environment;
-use super::diwan::Diwan;
+use super::diwan::{Diwan, ServerPorts};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -40,7 +40,8 @@ pub(super) struct Served {
     socket: PathBuf,
     control: PathBuf,
     log: PathBuf,
-    port: u16,
+    keys: PathBuf,
+    ports: ServerPorts,
     keeper: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -48,18 +49,21 @@ impl Served {
     pub(super) fn start(mut server: Diwan) -> anyhow::Result<Self> {
         server.start()?;
         // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
-        let socket = std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), server.port()));
+        let socket =
+            std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), server.ports().plain));
         let listener =
             UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
         let control = write_script(&server, &socket)?;
-        let (log, port) = (server.log(), server.port());
+        let (log, keys, ports) = (server.log(), server.keys(), server.ports());
         let keeper = std::thread::spawn(move || keep(server, &listener));
-        Ok(Self { socket, control, log, port, keeper: Some(keeper) })
+        Ok(Self { socket, control, log, keys, ports, keeper: Some(keeper) })
     }
 
     pub(super) fn environment(&self) -> Environment {
         vec![
-            ("ZK_CONNECT", format!("127.0.0.1:{}", self.port).into()),
+            ("ZK_CONNECT", format!("127.0.0.1:{}", self.ports.plain).into()),
+            ("ZK_SECURE", format!("127.0.0.1:{}", self.ports.secure).into()),
+            ("ZK_KEYS", self.keys.clone().into()),
             ("ZK_CONTROL", self.control.clone().into()),
             ("ZK_FLAVOR", "diwan".into()),
             ("ZK_EXTRAS", "enforceQuota containerCheck".into()),

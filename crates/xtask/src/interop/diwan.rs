@@ -21,22 +21,40 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Diwan {
     binary: PathBuf,
     folder: PathBuf,
-    port: u16,
+    ports: ServerPorts,
     running: Option<Group>,
 }
 
+/// Where a server listens.
+#[derive(Clone, Copy)]
+pub(super) struct ServerPorts {
+    pub(super) plain: u16,
+    pub(super) secure: u16,
+}
+
 impl Diwan {
-    /// Writes the configuration, in ZooKeeper's own format; nothing is started yet.
-    pub(super) fn new(binary: &Path, folder: &Path, port: u16) -> anyhow::Result<Self> {
+    /// Makes the keys and writes the configuration, in ZooKeeper's own format; nothing is started yet.
+    pub(super) fn new(keys: &Path, binary: &Path, folder: &Path, ports: ServerPorts) -> anyhow::Result<Self> {
         let folder = folder.join("server");
         super::fresh(&folder)?;
-        std::fs::write(folder.join("zoo.cfg"), configuration(&folder, port))
+        std::fs::write(folder.join("zoo.cfg"), configuration(&folder, ports))
             .context("cannot write `zoo.cfg`")?;
-        Ok(Self { binary: binary.to_owned(), folder, port, running: None })
+        std::fs::write(folder.join("jaas.conf"), JAAS).context("cannot write `jaas.conf`")?;
+        let server = Self { binary: binary.to_owned(), folder, ports, running: None };
+        let made = Command::new(keys).arg(server.keys()).status().context("cannot make keys")?;
+        if !made.success() {
+            bail!("there are no keys: `{}` ended with {made}", keys.display());
+        }
+        Ok(server)
     }
 
-    pub(super) fn port(&self) -> u16 {
-        self.port
+    pub(super) fn ports(&self) -> ServerPorts {
+        self.ports
+    }
+
+    /// The folder with keys and certificates.
+    pub(super) fn keys(&self) -> PathBuf {
+        self.folder.join("keys")
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -57,11 +75,12 @@ impl Diwan {
         let log =
             OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--config", "zoo.cfg"]).current_dir(&self.folder).stdin(Stdio::null());
+        command.args(["serve", "--config", "zoo.cfg", "-D", "java.security.auth.login.config=jaas.conf"]);
+        command.current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(share(&log)?).stderr(share(&log)?);
         let mut group = Group::spawn(&mut command)?;
         let until = Instant::now() + PATIENCE;
-        while !serves(self.port) {
+        while !serves(self.ports.plain) {
             if let Some(status) = group.ended()? {
                 bail!("the server ended with {status} before it served:\n{}", tail(&self.log(), 20));
             }
@@ -130,12 +149,19 @@ fn process_state(id: u32) -> anyhow::Result<Option<char>> {
 }
 
 /// The same for every server under test; suites rely on it. (The digest is that of `super:secret`.)
-fn configuration(folder: &Path, port: u16) -> String {
+fn configuration(folder: &Path, ports: ServerPorts) -> String {
+    let ServerPorts { plain, secure } = ports;
     format!(
         "tickTime=500\n\
-         dataDir={}/data\n\
-         clientPort={port}\n\
+         dataDir={folder}/data\n\
+         clientPort={plain}\n\
          clientPortAddress=127.0.0.1\n\
+         secureClientPort={secure}\n\
+         secureClientPortAddress=127.0.0.1\n\
+         ssl.keyStore.location={folder}/keys/server.pem\n\
+         ssl.trustStore.location={folder}/keys/ca.pem\n\
+         X509AuthenticationProvider.superUser=CN=super,OU=interop,O=Diwan\n\
+         authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n\
          maxClientCnxns=0\n\
          4lw.commands.whitelist=*\n\
          extendedTypesEnabled=true\n\
@@ -143,9 +169,18 @@ fn configuration(folder: &Path, port: u16) -> String {
          znode.container.checkIntervalMs=1000\n\
          admin.enableServer=false\n\
          DigestAuthenticationProvider.superDigest=super:{SUPER_DIGEST}\n",
-        folder.display()
+        folder = folder.display()
     )
 }
+
+/// SASL's users, in the file that ZooKeeper has them in.
+const JAAS: &str = "\
+Server {
+    org.apache.zookeeper.server.auth.DigestLoginModule required
+        user_alice=\"wonder\"
+        user_bob=\"builder\";
+};
+";
 
 /// base64(sha1("super:secret"))
 const SUPER_DIGEST: &str = "lK75jTNcA+U9vtVEw5vB51mj/w4=";

@@ -17,6 +17,7 @@ use anyhow::{Context, bail};
 use crate::ports::Ports;
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
+use diwan::ServerPorts;
 use suite::{Availability, Suite};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -97,7 +98,10 @@ pub(crate) fn run_suites(
         return Ok(tally);
     }
     let server = match against {
-        Flavor::Diwan => Server::Diwan(diwan_binary(workspace, options)?),
+        Flavor::Diwan => Server::Diwan {
+            binary: diwan_binary(workspace, options)?,
+            keys: built(workspace, "lab", "keys")?,
+        },
         Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
     };
     let mut ports = Ports::from(options.ports);
@@ -105,7 +109,10 @@ pub(crate) fn run_suites(
         let started = Instant::now();
         println!("== {} against {}", suite.name, server.name());
         let part = match suite.check()? {
-            Availability::Ready => run_one(&suite, &server, options, ports.free()?),
+            Availability::Ready => {
+                let ports = ServerPorts { plain: ports.free()?, secure: ports.free()? };
+                run_one(&suite, &server, options, ports)
+            }
             Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
         };
         println!("== {}: {part} in {:.0} s", suite.name, started.elapsed().as_secs_f64());
@@ -124,14 +131,17 @@ fn unavailable(name: &str, reason: &str, options: &Options) -> Tally {
 }
 
 /// A suite that cannot be run is a failure of that suite, not the end of the run.
-fn run_one(suite: &Suite, server: &Server, options: &Options, port: u16) -> Tally {
+fn run_one(suite: &Suite, server: &Server, options: &Options, ports: ServerPorts) -> Tally {
     let deadline = Duration::from_secs(options.deadline);
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper(with_zookeeper) => {
-            suite.run(Command::new(with_zookeeper).arg(port.to_string()).arg(&suite.program), deadline, None)
+            let mut command = Command::new(with_zookeeper);
+            command.env("SECURE_PORT", ports.secure.to_string());
+            suite.run(command.arg(ports.plain.to_string()).arg(&suite.program), deadline, None)
         }
-        Server::Diwan(binary) => {
-            let served = control::Served::start(diwan::Diwan::new(binary, &suite.work, port)?)?;
+        Server::Diwan { binary, keys } => {
+            let server = diwan::Diwan::new(keys, binary, &suite.work, ports)?;
+            let served = control::Served::start(server)?;
             let mut command = Command::new(&suite.program);
             command.envs(served.environment());
             suite.run(&mut command, deadline, Some(served.log()))
@@ -146,8 +156,8 @@ fn run_one(suite: &Suite, server: &Server, options: &Options, port: u16) -> Tall
 
 /// What a suite is run against.
 enum Server {
-    /// The built binary.
-    Diwan(PathBuf),
+    /// The built binary, and the program that makes keys.
+    Diwan { binary: PathBuf, keys: PathBuf },
     /// The script that runs a command beside a real ZooKeeper.
     Zookeeper(PathBuf),
 }
@@ -155,7 +165,7 @@ enum Server {
 impl Server {
     fn name(&self) -> &'static str {
         match self {
-            Server::Diwan(_) => "diwan",
+            Server::Diwan { .. } => "diwan",
             Server::Zookeeper(_) => "zookeeper",
         }
     }
@@ -167,15 +177,20 @@ pub(crate) fn diwan_binary(workspace: &Workspace, options: &Options) -> anyhow::
     if let Some(binary) = &options.binary {
         return std::path::absolute(binary).context("cannot find the binary");
     }
-    let built = cargo()
-        .args(["build", "--quiet", "--package", "diwan", "--profile", "test"])
+    built(workspace, "diwan", "diwan")
+}
+
+/// A binary of ours, built.
+fn built(workspace: &Workspace, package: &str, binary: &str) -> anyhow::Result<PathBuf> {
+    let status = cargo()
+        .args(["build", "--quiet", "--package", package, "--bin", binary, "--profile", "test"])
         .current_dir(&workspace.root)
         .status()
         .context("cannot run `cargo build`")?;
-    if !built.success() {
-        bail!("diwan does not build");
+    if !status.success() {
+        bail!("{binary} does not build");
     }
-    Ok(workspace.target.join("debug/diwan"))
+    Ok(workspace.target.join("debug").join(binary))
 }
 
 /// A fresh, empty folder.
