@@ -1,18 +1,18 @@
 //! Encrypted clients, with certificates made on the spot.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jute::{Acl, OpCode};
+use jute::{Acl, OpCode, Reader, ReplyHeader, RequestHeader};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use server::Server;
 use server::config::{ClientAuth, KeyStore, KeyStoreKind, Secret, TlsConfig, TlsProtocol};
 
-use crate::fixture::{Client, Directory, dial, read_all};
+use crate::fixture::{Client, Directory, dial, frame, read_all};
 
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
@@ -131,6 +131,61 @@ fn large_values_and_many_requests_cross_the_encryption() {
     }
 }
 
+/// The plain bytes of the next record of TLS.
+fn next_record(encrypted: &mut Encrypted) -> Vec<u8> {
+    let mut record = vec![0; 5];
+    encrypted.sock.read_exact(&mut record).unwrap();
+    let length = u16::from_be_bytes([record[3], record[4]]) as usize;
+    record.resize(5 + length, 0);
+    encrypted.sock.read_exact(&mut record[5..]).unwrap();
+    let mut rest = record.as_slice();
+    while !rest.is_empty() {
+        encrypted.conn.read_tls(&mut rest).unwrap();
+    }
+    let state = encrypted.conn.process_new_packets().unwrap();
+    let mut plain = vec![0; state.plaintext_bytes_to_read()];
+    encrypted.conn.reader().read_exact(&mut plain).unwrap();
+    plain
+}
+
+/// Reads records up to the end of a frame, which must be the end of a record.
+fn next_frame(encrypted: &mut Encrypted) -> Vec<u8> {
+    let mut plain = Vec::new();
+    loop {
+        plain.extend(next_record(encrypted));
+        let Some((prefix, frame)) = plain.split_first_chunk() else { continue };
+        let length = u32::from_be_bytes(*prefix) as usize;
+        assert!(frame.len() <= length, "a record goes on behind a frame's end");
+        if frame.len() == length {
+            return frame.to_vec();
+        }
+    }
+}
+
+/// Clients over OpenSSL may not look for a second reply in a record before the socket is readable again.
+#[test]
+fn each_reply_has_a_record_of_its_own() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::None)).unwrap();
+    let mut client = Client::greet(encrypt(dial_secure(&server), &authority, None), None).unwrap();
+    assert_eq!(client.create("/v", &[5; 1000], 0), 0);
+    // All at once, so that the server has many replies at a time.
+    let requests: Vec<u8> = (0..200)
+        .flat_map(|xid| {
+            frame(|writer| {
+                RequestHeader { xid, operation: OpCode::GetData.code() }.write(writer);
+                writer.text("/v").bool(false);
+            })
+        })
+        .collect();
+    client.stream.write_all(&requests).unwrap();
+    for expected in 0..200 {
+        let frame = next_frame(&mut client.stream);
+        assert_eq!(ReplyHeader::read(&mut Reader::new(&frame)).unwrap().xid, expected);
+    }
+}
+
 #[test]
 fn a_client_without_a_certificate_is_refused_when_one_is_needed() {
     let directory = Directory::new();
@@ -139,14 +194,14 @@ fn a_client_without_a_certificate_is_refused_when_one_is_needed() {
     let mut nobody = encrypt(dial_secure(&server), &authority, None);
     let refused = nobody.write_all(&crate::fixture::handshake(None)).and_then(|()| {
         let mut answer = [0; 4];
-        std::io::Read::read_exact(&mut nobody, &mut answer)
+        nobody.read_exact(&mut answer)
     });
     assert!(refused.is_err());
     let stranger = Authority::new().issue("mallory");
     let mut forged = encrypt(dial_secure(&server), &authority, Some(&stranger));
     let refused = forged.write_all(&crate::fixture::handshake(None)).and_then(|()| {
         let mut answer = [0; 4];
-        std::io::Read::read_exact(&mut forged, &mut answer)
+        forged.read_exact(&mut answer)
     });
     assert!(refused.is_err());
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ServerConfig, ServerConnection};
 
+use super::frames::Frames;
 use super::subject;
 
 /// Plain bytes taken in before the socket has taken the ciphertext of earlier ones.
@@ -15,6 +16,7 @@ const PLAIN_BYTES_MAX: usize = 64 * 1024;
 /// See the module.
 pub(crate) struct TlsSession {
     connection: ServerConnection,
+    written: Frames,
 }
 
 impl TlsSession {
@@ -22,7 +24,7 @@ impl TlsSession {
     pub(crate) fn new(config: Arc<ServerConfig>) -> io::Result<Self> {
         let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
         connection.set_buffer_limit(Some(PLAIN_BYTES_MAX));
-        Ok(Self { connection })
+        Ok(Self { connection, written: Frames::default() })
     }
 
     /// Whether the handshake is still under way.
@@ -60,14 +62,25 @@ impl TlsSession {
 
     /// Takes plain bytes in and sends what the socket takes; returns how many were taken in.
     pub(crate) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
-        let mut taken = 0;
-        loop {
-            if !self.flush(socket)? {
-                return Ok(taken);
-            }
-            let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) else { return Ok(taken) };
-            taken += self.connection.writer().write(rest)?;
+        let mut rest = bytes;
+        while self.flush(socket)? && !rest.is_empty() {
+            rest = self.encrypt(rest)?;
         }
+        Ok(bytes.len() - rest.len())
+    }
+
+    /// Encrypts frames, each into records of its own, until they or the room for ciphertext end; gives what is left.
+    fn encrypt<'a>(&mut self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
+        let mut rest = bytes;
+        while let Some(frame) = rest.get(..self.written.until_end(rest)).filter(|frame| !frame.is_empty()) {
+            let taken = self.connection.writer().write(frame)?;
+            self.written.pass(frame.get(..taken).unwrap_or_default());
+            rest = rest.get(taken..).unwrap_or_default();
+            if taken < frame.len() {
+                break;
+            }
+        }
+        Ok(rest)
     }
 
     /// Sends ciphertext; says whether all of it is gone.
