@@ -9,8 +9,8 @@ use raft::{INVALID_ID, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, S
 use crate::seed::Seed;
 use crate::window::Window;
 use crate::{
-    Change, Config, Entry, Envelope, HardState, Malformed, MemberId, Membership, Message, Persist, Progress,
-    Ready, Recovered, Role, SnapshotOffer,
+    Change, Config, Entry, EntryKind, Envelope, HardState, Malformed, MemberId, Membership, Message, Persist,
+    Progress, Ready, Recovered, Role, SnapshotOffer,
 };
 
 /// The proposal was not taken: this member does not lead, or too much is under way. Nothing was appended.
@@ -36,6 +36,11 @@ pub struct Council {
     persisting: VecDeque<u64>,
     /// Messages that wait for the disk, each with the turn that must be durable first.
     withheld: VecDeque<(u64, Envelope)>,
+    /// Committed entries from a change of members on, with the turn that makes their commit durable: a start under the
+    /// members before it must not take the lead among them.
+    committed: VecDeque<(u64, Vec<Entry>)>,
+    /// Of those, what is durable.
+    released: Vec<Entry>,
     outbox: Vec<Envelope>,
     /// The hard state that the journal was last told of, but for its commit index.
     told: HardState,
@@ -77,6 +82,8 @@ impl Council {
             role: Role::Follower,
             persisting: VecDeque::new(),
             withheld: VecDeque::new(),
+            committed: VecDeque::new(),
+            released: Vec::new(),
             outbox: Vec::new(),
             told: recovered.hard_state,
             applied,
@@ -250,6 +257,9 @@ impl Council {
         while let Some((_, envelope)) = self.withheld.pop_front_if(|(after, _)| *after < durable) {
             self.outbox.push(envelope);
         }
+        while let Some((_, entries)) = self.committed.pop_front_if(|(after, _)| *after < durable) {
+            self.released.extend(entries);
+        }
         self.tell_applied();
         self.hold_timeout();
     }
@@ -282,24 +292,33 @@ impl Council {
     /// Takes one turn, if there is anything to do.
     pub fn ready(&mut self) -> Option<Ready> {
         if !self.node.has_ready() {
-            return None;
+            let committed = core::mem::take(&mut self.released);
+            return (!committed.is_empty()).then(|| Ready { committed, ..Ready::default() });
         }
         let mut turn = self.node.ready();
         let role = turn.ss().map(|state| role_of(state.raft_state)).filter(|role| *role != self.role);
         self.role = role.unwrap_or(self.role);
-        let committed = turn.take_committed_entries().iter().map(Entry::from_engine).collect();
+        let mut committed = core::mem::take(&mut self.released);
+        let fresh: Vec<_> = turn.take_committed_entries().iter().map(Entry::from_engine).collect();
         let number = turn.number();
         let entries = turn.take_entries();
         let hard_state = turn.hs().map(HardState::from_engine);
         let snapshot = offer_of(turn.snapshot());
         if let Some(snapshot) = &snapshot {
             self.node.mut_store().restart_behind(snapshot);
+            committed.clear();
+            self.committed.clear();
         }
         self.node.mut_store().append(&entries);
         let barriers = turn.take_read_states().iter().filter_map(barrier_of).collect();
         let at_once = turn.take_messages();
         let after_disk = turn.take_persisted_messages();
-        let persist = self.persist(number, hard_state, &entries, snapshot.is_some());
+        let changes = fresh.iter().any(|entry| entry.kind == EntryKind::Membership);
+        let persist = self.persist(number, hard_state, &entries, snapshot.is_some() || changes);
+        match self.committed.back().map(|(last, _)| *last).or(changes.then_some(number)) {
+            Some(last) => self.committed.push_back((if changes { number } else { last }, fresh)),
+            None => committed.extend(fresh),
+        }
         self.node.advance_append_async(turn);
         if persist.is_none() && self.persisting.is_empty() {
             self.node.on_persist_ready(number);
@@ -321,12 +340,12 @@ impl Council {
         number: u64,
         hard_state: Option<HardState>,
         entries: &[eraftpb::Entry],
-        replaced: bool,
+        must: bool,
     ) -> Option<Persist> {
         let voted =
             hard_state.is_some_and(|state| (state.term, state.vote) != (self.told.term, self.told.vote));
         self.told = hard_state.unwrap_or(self.told);
-        if entries.is_empty() && !voted && !replaced {
+        if entries.is_empty() && !voted && !must {
             return None;
         }
         self.persisting.push_back(number);

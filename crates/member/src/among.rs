@@ -4,6 +4,7 @@ use council::Role;
 
 use crate::Now;
 use crate::core::{Core, Fault};
+use crate::founding::{BLANK, NUMBERS};
 use crate::peer::PeerMessage;
 use crate::succession::Reign;
 
@@ -14,6 +15,12 @@ impl Core {
     /// [`Fault`] when the message shows that this member's disk has lost what it had promised to keep.
     pub fn peer(&mut self, from: u64, message: PeerMessage, now: Now) -> Result<(), Fault> {
         self.now = now;
+        match (&message, from & BLANK != 0) {
+            (PeerMessage::Founding(said), _) => self.founding(from % NUMBERS, said),
+            // Whoever has no seat has nothing else to say.
+            (_, true) => return Ok(()),
+            _ => {}
+        }
         self.hear(from);
         match message {
             PeerMessage::Engine(message) => {
@@ -43,6 +50,7 @@ impl Core {
                 self.take_pieces(from, index, first, &pieces, end);
             }
             PeerMessage::Taken { index, whole } => self.taken(from, index, whole),
+            PeerMessage::Founding(_) => {}
         }
         Ok(())
     }
@@ -53,6 +61,12 @@ impl Core {
             Some((_, heard_ms)) => *heard_ms = now_ms,
             None => self.heard_peers.push((peer, now_ms)),
         }
+    }
+
+    /// Messages to another member were dropped on the way.
+    pub fn lost(&mut self, peer: u64, now: Now) {
+        self.now = now;
+        self.council.unreachable(council::MemberId(peer));
     }
 
     /// The connection to another member stands, or broke. What was sent on one that broke may be lost.

@@ -1,10 +1,18 @@
 //! What a core is told before it starts.
 
+use crate::founding::Cluster;
+
 /// Settings of a [`crate::Core`].
 #[derive(Clone, Debug)]
 pub struct CoreConfig {
     /// This member's id in the ensemble; its low byte is the high byte of the session ids that it hands out.
     pub member: u64,
+    /// The ensemble.
+    pub cluster: Cluster,
+    /// The numbers (ids without what tells one life of a disk from another) of the members who are to vote, ...
+    pub participants: Vec<u64>,
+    /// ... and of those who are only to learn.
+    pub observers: Vec<u64>,
     /// How many shards it serves.
     pub shards: u16,
     /// `tickTime`: the grain of session expiry, milliseconds.
@@ -43,6 +51,9 @@ impl CoreConfig {
     pub const fn new(member: u64, shards: u16) -> Self {
         Self {
             member,
+            cluster: [0; 16],
+            participants: Vec::new(),
+            observers: Vec::new(),
             shards,
             tick_ms: 2_000,
             reap_interval_ms: 60_000,

@@ -8,6 +8,7 @@ use journal::{SnapshotMeta, Space};
 use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Tree};
 
+use crate::admission::Admission;
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
@@ -58,6 +59,8 @@ pub struct Core {
     /// When each other member was last heard of.
     pub(crate) heard_peers: Vec<(u64, u64)>,
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
+    /// Seats given to blank disks under this lead.
+    pub(crate) admissions: Vec<Admission>,
     pub(crate) sending: Vec<Sending>,
     pub(crate) receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
@@ -122,6 +125,7 @@ impl Core {
             lease: Lease::default(),
             heard_peers: Vec::new(),
             outgoing: Vec::new(),
+            admissions: Vec::new(),
             sending: Vec::new(),
             receiving: None,
             saving: None,
@@ -382,6 +386,24 @@ impl Core {
     #[must_use]
     pub const fn is_serving(&self) -> bool {
         self.status.serving
+    }
+
+    /// This member's id.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.config.member
+    }
+
+    /// Who leads, as far as is known here.
+    #[must_use]
+    pub fn leader(&self) -> Option<u64> {
+        self.council.leader().map(|leader| leader.0)
+    }
+
+    /// The engine's term.
+    #[must_use]
+    pub fn term(&self) -> u64 {
+        self.council.term()
     }
 
     /// The other members.

@@ -14,6 +14,7 @@
 //!   the limits in [`CoreConfig`].
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod admission;
 mod agree;
 mod among;
 mod apply;
@@ -28,6 +29,7 @@ mod convert;
 mod core;
 mod digests;
 mod expiry;
+pub mod founding;
 mod identity;
 mod lease;
 mod message;

@@ -6,6 +6,8 @@ use bytes::{Buf, Bytes};
 use council::{Malformed, Message};
 use jute::SessionId;
 
+use crate::founding::FoundingMessage;
+
 /// A message from one member's core to another's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PeerMessage {
@@ -78,6 +80,8 @@ pub enum PeerMessage {
         /// Whether it has it now.
         whole: bool,
     },
+    /// One of the two has no seat yet.
+    Founding(FoundingMessage),
 }
 
 /// What a snapshot says of itself beside what the engine knows of it.
@@ -147,6 +151,7 @@ impl PeerMessage {
             }
             Self::LeaseAsk { term, at_ms } => put(out, 9, &[*term, *at_ms]),
             Self::LeaseGrant { term, at_ms } => put(out, 10, &[*term, *at_ms]),
+            Self::Founding(message) => put_founding(out, message),
         }
     }
 
@@ -177,6 +182,21 @@ impl PeerMessage {
             8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
             9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
             10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
+            11 => Self::Founding(FoundingMessage::Blank { incarnation: name(&mut bytes)? }),
+            12 => Self::Founding(FoundingMessage::Seated { cluster: name(&mut bytes)?, untouched: None }),
+            13 => {
+                let (cluster, untouched) = (name(&mut bytes)?, Some(numbers(&mut bytes)?));
+                Self::Founding(FoundingMessage::Seated { cluster, untouched })
+            }
+            14 => {
+                let (cluster, voters) = (name(&mut bytes)?, numbers(&mut bytes)?);
+                Self::Founding(FoundingMessage::Propose { cluster, voters })
+            }
+            15 => {
+                let (cluster, id) = (name(&mut bytes)?, number(&mut bytes)?);
+                let incarnation = name(&mut bytes)?;
+                Self::Founding(FoundingMessage::Admitted { cluster, id, incarnation })
+            }
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -188,6 +208,47 @@ const CUT_SHORT: Malformed = Malformed("a message that is cut short");
 fn put(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
     out.push(kind);
     numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
+    let kind = match message {
+        FoundingMessage::Blank { .. } => 11,
+        FoundingMessage::Seated { untouched: None, .. } => 12,
+        FoundingMessage::Seated { untouched: Some(_), .. } => 13,
+        FoundingMessage::Propose { .. } => 14,
+        FoundingMessage::Admitted { .. } => 15,
+    };
+    out.push(kind);
+    match message {
+        FoundingMessage::Blank { incarnation } => out.extend_from_slice(incarnation),
+        FoundingMessage::Seated { cluster, untouched: voters } => {
+            out.extend_from_slice(cluster);
+            voters.iter().flatten().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+        }
+        FoundingMessage::Propose { cluster, voters } => {
+            out.extend_from_slice(cluster);
+            voters.iter().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+        }
+        FoundingMessage::Admitted { cluster, id, incarnation } => {
+            out.extend_from_slice(cluster);
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(incarnation);
+        }
+    }
+}
+
+fn name(bytes: &mut Bytes) -> Result<[u8; 16], Malformed> {
+    let mut name = [0; 16];
+    bytes.try_copy_to_slice(&mut name).map_err(|_| CUT_SHORT)?;
+    Ok(name)
+}
+
+fn numbers(bytes: &mut Bytes) -> Result<Vec<u64>, Malformed> {
+    let mut numbers = Vec::with_capacity(bytes.len() / 8);
+    while !bytes.is_empty() {
+        numbers.push(number(bytes)?);
+    }
+    Ok(numbers)
 }
 
 fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
@@ -244,6 +305,15 @@ mod tests {
             PeerMessage::Taken { index: 8, whole: true },
             PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
             PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
+            PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16] }),
+            PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
+            PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),
+            PeerMessage::Founding(FoundingMessage::Propose { cluster: [3; 16], voters: vec![1, 7] }),
+            PeerMessage::Founding(FoundingMessage::Admitted {
+                cluster: [4; 16],
+                id: 258,
+                incarnation: [5; 16],
+            }),
         ]
     }
 

@@ -34,6 +34,7 @@ impl Core {
         if !self.status.leading {
             return;
         }
+        self.promote();
         match &self.round {
             None if self.expiry.is_due(now.mono_ms) => self.begin_round(Asker::Us),
             Some(round) if round.asker == Asker::Us => self.ask_again(),

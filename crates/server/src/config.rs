@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub audit: AuditConfig,
     /// What the server does beyond ZooKeeper and may be told not to.
     pub beyond: BeyondConfig,
+    /// The other members and how they are reached; without it the server runs alone.
+    pub ensemble: Option<EnsembleConfig>,
     /// Names and values as they were given, secrets left out: only to be shown.
     pub settings: Vec<(String, String)>,
 }
@@ -461,6 +463,73 @@ impl Default for BeyondConfig {
     fn default() -> Self {
         Self { persistent_watch_catch_up: true, history_bytes_max: 16 << 20 }
     }
+}
+
+/// The members of an ensemble, and how this one speaks with the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnsembleConfig {
+    /// This member's number: `myid`.
+    pub number: u64,
+    /// All members, this one included: `server.N`.
+    pub members: Vec<MemberConfig>,
+    /// Whether members are answered at every address of this machine. `quorumListenOnAllIPs`.
+    pub listen_on_all_addresses: bool,
+    /// How often a port for members that is taken is tried again, a second apart. `electionPortBindRetry`.
+    pub bind_retries: u32,
+    /// Keys and certificates between members; without them they speak in plain text. `sslQuorum`, `ssl.quorum.*`.
+    pub tls: Option<PeerTlsConfig>,
+    /// The engine's tick, milliseconds: a leader is missed after ten to twenty of them.
+    pub election_tick_ms: u32,
+    /// For how long a member goes on serving without having heard of a leader, milliseconds.
+    pub lease_ms: u32,
+}
+
+impl EnsembleConfig {
+    /// The numbers of those who vote.
+    #[must_use]
+    pub fn participants(&self) -> Vec<u64> {
+        self.members.iter().filter(|member| member.votes).map(|member| member.number).collect()
+    }
+
+    /// The numbers of those who only learn.
+    #[must_use]
+    pub fn observers(&self) -> Vec<u64> {
+        self.members.iter().filter(|member| !member.votes).map(|member| member.number).collect()
+    }
+
+    /// This member.
+    #[must_use]
+    pub fn own(&self) -> Option<&MemberConfig> {
+        self.members.iter().find(|member| member.number == self.number)
+    }
+}
+
+/// One member: `server.N=host:quorumPort:electionPort[:role][;[clientHost:]clientPort]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberConfig {
+    /// Its number, 1 to 255.
+    pub number: u64,
+    /// Where it is: resolved anew at each attempt.
+    pub host: String,
+    /// The port at which it answers other members.
+    pub peer_port: u16,
+    /// ZooKeeper's port for elections: only to be shown.
+    pub election_port: u16,
+    /// Whether it votes: a `participant`, and no `observer`.
+    pub votes: bool,
+    /// Where its clients connect, as it was written.
+    pub client: Option<String>,
+}
+
+/// Keys and certificates between members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerTlsConfig {
+    /// This member's key and certificate chain. `ssl.quorum.keyStore.*`.
+    pub key_store: KeyStore,
+    /// Whom members' certificates must come from. `ssl.quorum.trustStore.*`.
+    pub trust_store: KeyStore,
+    /// Whether a certificate must name the host that was dialled. `ssl.quorum.hostnameVerification`.
+    pub verify_hostname: bool,
 }
 
 /// Text that must not show up in logs.

@@ -2,18 +2,22 @@
 //! something is applied.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use front::{FromCore, ToCore};
+use member::founding::{BLANK, NUMBERS};
 use member::{Core, CoreEffect, Fault, JournalEvent};
 use parking_lot::RwLock;
 use tree::Tree;
 
+use crate::boot::Started;
 use crate::clock::{Clock, Moment};
 use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::CoreMetrics;
+use crate::peers::Established;
+use crate::peers::switchboard::{News, Switchboard};
+use crate::standing::Standing;
 
 /// How often the tree is written to before mail is looked at again.
 const APPLIES_IN_A_ROW: usize = 16;
@@ -28,6 +32,8 @@ const STREAM_PAUSE: Duration = Duration::from_millis(2);
 pub(crate) enum CoreMail {
     /// A question of another thread.
     Ask(Box<dyn FnOnce(&mut Core) + Send>),
+    /// A connection to another member.
+    Peer(Box<Established>),
     /// End.
     Stop,
 }
@@ -45,6 +51,13 @@ pub(crate) struct CoreLinks {
     pub(crate) tree: Arc<RwLock<Tree>>,
 }
 
+/// What a member is among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Part {
+    leader: Option<u64>,
+    serving: bool,
+}
+
 /// See the module.
 pub(crate) struct CoreLoop {
     core: Core,
@@ -57,8 +70,13 @@ pub(crate) struct CoreLoop {
     /// Shards whose stream has grown and who have not been woken yet.
     unwoken: Vec<bool>,
     side_bytes: usize,
+    standing: Arc<Standing>,
+    /// The other members, in an ensemble.
+    peers: Option<Switchboard>,
+    /// What the log has said of this member's part last.
+    part: Part,
     /// Told once, when requests can be served.
-    serves: Option<Sender<()>>,
+    serves: Option<Started>,
     stopping: bool,
 }
 
@@ -67,8 +85,10 @@ impl CoreLoop {
         core: Core,
         links: CoreLinks,
         metrics: Arc<CoreMetrics>,
+        standing: Arc<Standing>,
         clock: Clock,
-        serves: Sender<()>,
+        peers: Option<Switchboard>,
+        serves: Started,
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
         Self {
@@ -81,6 +101,9 @@ impl CoreLoop {
             effects: Vec::new(),
             unwoken,
             side_bytes: 0,
+            standing,
+            peers,
+            part: Part::default(),
             serves: Some(serves),
             stopping: false,
         }
@@ -96,22 +119,69 @@ impl CoreLoop {
             // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
             let mail = self.take_mail();
             self.listen(now)?;
-            self.read_mail(mail);
+            self.hear_peers(now)?;
+            self.read_mail(mail, now);
             self.propose(now);
             self.apply(now)?;
+            self.standing.set(self.core.is_serving(), self.core.lease_until_ms());
+            self.tell_part();
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()
             {
-                // Whoever started us may have given up.
-                let _ = serves.send(());
+                // Whoever started us may not wait for it.
+                let _ = serves.send(Ok(()));
             }
             if self.is_held_up() {
-                self.sleep(STREAM_PAUSE);
+                self.sleep(STREAM_PAUSE)?;
             } else if !self.core.has_work(self.side_bytes) {
-                self.sleep(Duration::MAX);
+                self.sleep(Duration::MAX)?;
             }
         }
+        self.standing.set(false, 0);
         Ok(())
+    }
+
+    /// Takes in what other members say.
+    fn hear_peers(&mut self, now: Moment) -> Result<(), Fault> {
+        let Some(peers) = &mut self.peers else { return Ok(()) };
+        for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
+            match news {
+                News::Message(from, message) => self.core.peer(from, message, now.for_core())?,
+                News::Up(id) if id & BLANK == 0 => self.core.link(id, true, now.for_core()),
+                News::Down(id) if id & BLANK == 0 => self.core.link(id, false, now.for_core()),
+                News::Lost(id) => self.core.lost(id, now.for_core()),
+                News::Up(_) | News::Down(_) => {}
+            }
+        }
+        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        Ok(())
+    }
+
+    /// Says when this member's part among the others has changed.
+    fn tell_part(&mut self) {
+        if self.peers.is_none() {
+            return;
+        }
+        let part = Part { leader: self.core.leader(), serving: self.core.is_serving() };
+        if part == self.part {
+            return;
+        }
+        match (part.leader, part.serving) {
+            (None, true) => tracing::warn!("the leader is lost; clients are served while the lease lasts"),
+            (None, false) => tracing::warn!("there is no leader: clients are not served"),
+            (Some(leader), serving) if leader == self.core.id() => {
+                tracing::info!(serving, term = self.core.term(), "this member leads");
+            }
+            (Some(leader), serving) => {
+                tracing::info!(
+                    leader = leader % NUMBERS,
+                    serving,
+                    term = self.core.term(),
+                    "this member follows"
+                );
+            }
+        }
+        self.part = part;
     }
 
     fn take_mail(&self) -> Vec<CoreMail> {
@@ -120,10 +190,15 @@ impl CoreLoop {
         mail
     }
 
-    fn read_mail(&mut self, mail: Vec<CoreMail>) {
+    fn read_mail(&mut self, mail: Vec<CoreMail>, now: Moment) {
         for letter in mail {
             match letter {
                 CoreMail::Ask(question) => question(&mut self.core),
+                CoreMail::Peer(established) => {
+                    if let Some(peers) = &mut self.peers {
+                        peers.take(*established, now.mono_ms());
+                    }
+                }
                 CoreMail::Stop => self.stopping = true,
             }
         }
@@ -204,26 +279,40 @@ impl CoreLoop {
             self.effects.push(JournalMail::Effect(effect));
         }
         self.links.to_journal.put_all_at(&mut self.effects, now_us);
+        let outgoing = self.core.take_outgoing();
+        if let Some(peers) = &mut self.peers {
+            outgoing.iter().for_each(|(to, message)| peers.send(*to, message));
+            peers.flush();
+        }
         handed_over
     }
 
-    /// Until this member serves there are no shards that could take what lies in their streams: holding back for them
-    /// would last for ever.
     fn is_held_up(&self) -> bool {
-        self.serves.is_none() && self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
+        self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
     }
 
-    fn sleep(&mut self, longest: Duration) {
+    fn sleep(&mut self, longest: Duration) -> Result<(), Fault> {
         let now_ms = self.clock.mono_us() / 1000;
         let deadline = Duration::from_millis(self.core.next_deadline_ms().saturating_sub(now_ms).max(1));
         let timeout = deadline.min(longest);
         let links = &self.links;
-        links.bell.park(Some(timeout), || {
+        let mail = || {
             !links.mail.is_empty()
                 || !links.from_journal.is_empty()
                 || links.from_shards.iter().any(|mailbox| !mailbox.is_empty())
-        });
+        };
+        match &mut self.peers {
+            Some(peers) => peers.sleep(timeout, mail).map_err(poll_fault),
+            None => {
+                links.bell.park(Some(timeout), mail);
+                Ok(())
+            }
+        }
     }
+}
+
+fn poll_fault(error: std::io::Error) -> Fault {
+    Fault(format!("the members' connections cannot be polled: {error}"))
 }
 
 fn append_streams(core: &mut Core, shards: &[Arc<Mailbox<FromCore>>], unwoken: &mut [bool]) {

@@ -15,6 +15,7 @@
 mod access;
 mod audit;
 mod board;
+mod boot;
 mod calendar;
 mod clerk;
 mod clock;
@@ -30,10 +31,13 @@ mod mailbox;
 mod metrics;
 mod net;
 mod overview;
+mod peers;
+mod random;
 mod recovery;
 mod server;
 mod settings;
 mod snapshots;
+mod standing;
 #[cfg(test)]
 mod testing;
 mod version;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -31,6 +31,7 @@ use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
 use crate::snapshots::{self, SnapshotDesk, SnapshotFile};
+use crate::standing::Standing;
 use crate::words::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
@@ -60,7 +61,7 @@ pub(crate) struct Overview {
     pub(crate) first_snapshot: OnceLock<(i64, i64)>,
     /// The plain and the secure port, once known.
     pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
-    pub(crate) serving: AtomicBool,
+    pub(crate) standing: Arc<Standing>,
     pub(crate) trace_mask: AtomicI64,
     /// Requests that a shard or the core did not answer in time.
     pub(crate) unanswered: AtomicU64,
@@ -211,7 +212,7 @@ fn path_hash(path: &str) -> u64 {
 
 impl Inspect for Overview {
     fn is_serving(&self) -> bool {
-        self.serving.load(Ordering::SeqCst)
+        self.standing.is_serving()
     }
 
     fn server(&self) -> ServerView {

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use front::History;
 use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy};
+use member::founding::NUMBERS;
 use member::start::{self, Seat};
 use member::{Fault, Replay};
 use tree::Tree;
 
 use crate::clock::Clock;
-use crate::config::StorageConfig;
+use crate::config::{EnsembleConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::metrics::StartMetrics;
@@ -34,13 +35,38 @@ pub(crate) struct Opened {
     pub(crate) snapshot: Option<(Saved, i64)>,
 }
 
-/// Opens the data directory.
+/// What a blank directory becomes.
+pub(crate) struct NewSeat {
+    pub(crate) identity: Identity,
+    /// Who founds the ensemble; nobody when it is there already.
+    pub(crate) founders: Option<Vec<u64>>,
+}
+
+impl NewSeat {
+    /// An ensemble of one.
+    pub(crate) fn alone(random: [u8; 32]) -> Self {
+        let (cluster, incarnation) = random.split_at(16);
+        let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
+        let identity = Identity { cluster: bytes(cluster), incarnation: bytes(incarnation), member: MEMBER };
+        Self { identity, founders: Some(vec![MEMBER]) }
+    }
+}
+
+/// What there is in a data directory.
+pub(crate) enum Found {
+    Data(Box<Opened>),
+    /// Nothing that anybody was promised, and nobody says what to make of it.
+    Nothing,
+}
+
+/// Opens the data directory, as a member of `ensemble` if there is one. `new` says what a blank one becomes.
 pub(crate) fn open(
     config: &StorageConfig,
+    ensemble: Option<&EnsembleConfig>,
     history_bytes_max: usize,
-    random: [u8; 32],
+    new: Option<&NewSeat>,
     clock: Clock,
-) -> Result<Opened, StartError> {
+) -> Result<Found, StartError> {
     if !config.create_dir && !config.data_dir.is_dir() {
         return Err(StartError::Unsupported(format!(
             "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
@@ -49,6 +75,9 @@ pub(crate) fn open(
     }
     refuse_zookeepers(&config.data_dir)?;
     refuse_a_missing_log(&config.data_dir, config.log_dir.as_deref().unwrap_or(&config.data_dir))?;
+    if new.is_none() && !config.data_dir.join("meta").exists() {
+        return Ok(Found::Nothing);
+    }
     let disk = match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
         Some(log_dir) => {
             refuse_zookeepers(log_dir)?;
@@ -57,19 +86,42 @@ pub(crate) fn open(
         }
         None => DirDisk::open(&config.data_dir)?,
     };
-    let (mut journal, recovered) = Journal::open(disk, journal_config(config, random))?;
+    let identity = new.map(|new| new.identity).unwrap_or_default();
+    let (mut journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
     report(&recovered);
+    refuse_another_members(ensemble, &journal, &recovered)?;
     if start::is_unfounded(&recovered) {
         let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
-        journal
-            .append(&start::founding(vec![MEMBER], Vec::new()))
-            .map_err(|error| fault(error.to_string()))?;
-        journal.flush().map_err(|error| fault(error.to_string()))?;
+        let Some(new) = new else {
+            if recovered.hard_state.term == 0 {
+                // A seat that was never taken: a crash came between its name and its first word.
+                journal.close().map_err(|error| fault(error.to_string()))?;
+                forget(config)?;
+                return Ok(Found::Nothing);
+            }
+            return Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, clock)?)));
+        };
+        if let Some(founders) = &new.founders {
+            journal
+                .append(&start::founding(founders.clone(), Vec::new()))
+                .map_err(|error| fault(error.to_string()))?;
+            journal.flush().map_err(|error| fault(error.to_string()))?;
+        }
     }
+    Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, clock)?)))
+}
+
+/// Loads snapshot and log.
+fn finish(
+    mut journal: Journal<DirDisk>,
+    recovered: &journal::Recovered,
+    history_bytes_max: usize,
+    clock: Clock,
+) -> Result<Opened, StartError> {
     let began_us = clock.mono_us();
     let tree = load(&mut journal)?;
     let loaded_us = clock.mono_us();
-    let mut replay = Replay::new(&recovered, journal.membership(), tree, history_bytes_max);
+    let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
         replay.take(entries).map_err(|Fault(reason)| ServerFault { part: String::from("core"), reason })?;
@@ -130,13 +182,50 @@ fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), St
     Ok(())
 }
 
-fn journal_config(config: &StorageConfig, random: [u8; 32]) -> JournalConfig {
-    let (cluster, incarnation) = random.split_at(16);
-    let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
+/// Data of one member is not another's, and what several have agreed upon is not for one to go on with.
+fn refuse_another_members(
+    ensemble: Option<&EnsembleConfig>,
+    journal: &Journal<DirDisk>,
+    recovered: &journal::Recovered,
+) -> Result<(), StartError> {
+    let (member, voters) = (journal.identity().member, &recovered.membership.voters);
+    match ensemble {
+        Some(ensemble) if member % NUMBERS != ensemble.number => Err(StartError::Unsupported(format!(
+            "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
+            member % NUMBERS,
+            ensemble.number
+        ))),
+        None if !voters.is_empty() && *voters != [member] => Err(StartError::Unsupported(format!(
+            "the data directory belongs to an ensemble of {} voters; hint: name them all by `server.` lines, or \
+             choose an empty directory",
+            voters.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a seat that was never taken.
+fn forget(config: &StorageConfig) -> Result<(), StartError> {
+    let remove = || {
+        std::fs::remove_file(config.data_dir.join("meta"))?;
+        for directory in [Some(&config.data_dir), config.log_dir.as_ref()].into_iter().flatten() {
+            for part in ["log", "snapshot"] {
+                match std::fs::remove_dir_all(directory.join(part)) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    };
+    remove().map_err(|source| StartError::System { action: "clear the data directory", source })
+}
+
+fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
     let default = JournalConfig::default();
     let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
     JournalConfig {
-        identity: Identity { cluster: bytes(cluster), incarnation: bytes(incarnation), member: MEMBER },
+        identity,
         segment_bytes,
         first_segment_bytes: default.first_segment_bytes.min(segment_bytes),
         ..default

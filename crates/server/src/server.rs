@@ -1,26 +1,28 @@
 //! The server: its threads, put together, started and stopped.
 
-use std::io::{self, Read as _};
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use front::{Front, History};
-use member::Core;
-use parking_lot::{Mutex, RwLock};
-use tree::Tree;
+use front::Front;
+use parking_lot::Mutex;
 
 use crate::board::{Board, spawn};
+use crate::boot::{self, Boot};
 use crate::clerk::{self, Clerk};
 use crate::clock::Clock;
-use crate::config::ServerConfig;
-use crate::core_loop::{CoreLinks, CoreLoop, CoreMail};
+use crate::config::{EnsembleConfig, ListenConfig, ServerConfig};
+use crate::core_loop::{CoreLinks, CoreMail};
 use crate::error::{ServerFault, StartError};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
-use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSettings};
+use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
@@ -28,8 +30,15 @@ use crate::net::listener::{self, Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::net::tls::context::TlsContext;
 use crate::overview::Overview;
+use crate::peers::dial::{Badge, Call, Dialler};
+use crate::peers::door::Door;
+use crate::peers::switchboard::Switchboard;
+use crate::peers::tls::PeerTls;
 use crate::snapshots::SnapshotDesk;
-use crate::{audit, recovery, settings};
+use crate::{audit, random, settings};
+
+/// The highest feature level of the log that this build understands.
+const FEATURE_LEVEL: u16 = 1;
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -45,6 +54,7 @@ struct Addresses {
     secure: Option<SocketAddr>,
     http: Option<SocketAddr>,
     admin: Option<SocketAddr>,
+    peers: Option<SocketAddr>,
 }
 
 /// What is there to be stopped, in the order of stopping.
@@ -54,8 +64,8 @@ struct Running {
     http: Vec<HttpListener>,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     clerk: Option<(Arc<Clerk>, JoinHandle<()>)>,
+    door: Option<(mio::Waker, JoinHandle<()>)>,
     core: Option<(Arc<Mailbox<CoreMail>>, JoinHandle<()>)>,
-    journal: Option<(Arc<Mailbox<JournalMail>>, JoinHandle<()>)>,
 }
 
 /// The mailboxes of all threads, made before any of them.
@@ -65,6 +75,8 @@ struct Post {
     streams: Vec<Arc<Mailbox<front::FromCore>>>,
     to_core: Vec<Arc<Mailbox<front::ToCore>>>,
     core_bell: Arc<Doorbell>,
+    /// In an ensemble the core sleeps where its peers' connections are polled.
+    core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
     from_journal: Arc<Mailbox<member::JournalEvent>>,
     journal_bell: Arc<Doorbell>,
@@ -72,9 +84,12 @@ struct Post {
 }
 
 impl Post {
-    fn new(shards: u16) -> io::Result<Self> {
+    fn new(shards: u16, among_others: bool) -> io::Result<Self> {
         let polls = (0..shards).map(|_| Shard::poll()).collect::<io::Result<Vec<_>>>()?;
-        let core_bell = Doorbell::of_parking();
+        let (core_poll, core_bell) = match among_others {
+            true => Switchboard::poll().map(|(poll, bell)| (Some(poll), bell))?,
+            false => (None, Doorbell::of_parking()),
+        };
         let journal_bell = Doorbell::of_parking();
         Ok(Self {
             shards: polls.iter().map(|(_, bell)| Arc::new(Mailbox::new(Arc::clone(bell)))).collect(),
@@ -85,6 +100,7 @@ impl Post {
             journal: Arc::new(Mailbox::new(Arc::clone(&journal_bell))),
             polls,
             core_bell,
+            core_poll,
             journal_bell,
         })
     }
@@ -94,32 +110,24 @@ fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
     move |source| StartError::System { action, source }
 }
 
-/// Bytes that nobody can guess.
-fn entropy() -> Result<[u8; 32], StartError> {
-    let mut bytes = [0; 32];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(system("read randomness"))?;
-    Ok(bytes)
-}
-
 impl Server {
-    /// Starts a server and returns once it serves clients: its data is loaded, its addresses are listened at.
+    /// Starts a server and returns once it serves clients: its data is loaded, its addresses are listened at. A member
+    /// of an ensemble returns at once: it serves as soon as a majority is there ([`Self::is_serving`]).
     ///
     /// # Errors
     /// [`StartError`], with everything undone that had begun.
     pub fn start(config: ServerConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
         let tls = config.tls.clone().map(TlsContext::new).transpose()?.map(Arc::new);
-        let sockets = Sockets::bind(&config)?;
+        let mut sockets = Sockets::bind(&config)?;
         let shards = settings::shard_count(config.listen.shards);
-        let mut post = Post::new(shards).map_err(system("make a poll"))?;
+        let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
         let limits = &config.limits;
         let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max);
         let overview = Arc::new(Overview {
             shards: post.shards.clone(),
             core: Arc::clone(&post.core),
-            tree: Arc::new(RwLock::new(Tree::new())),
+            tree: boot::empty_tree(),
             gate: Arc::clone(&gate),
             journal_metrics: Arc::new(JournalMetrics::default()),
             core_metrics: Arc::new(CoreMetrics::default()),
@@ -129,7 +137,7 @@ impl Server {
             start: OnceLock::new(),
             first_snapshot: OnceLock::new(),
             ports: OnceLock::new(),
-            serving: AtomicBool::new(false),
+            standing: Arc::default(),
             trace_mask: Overview::initial_trace_mask(),
             unanswered: Default::default(),
             config,
@@ -142,12 +150,16 @@ impl Server {
         };
         // From here on, dropping the server on an error stops what has begun.
         server.start_http()?;
-        let history = server.start_core(&post)?;
-        server.start_shards(&mut post, tls.as_ref(), &history)?;
-        server.start_accepting(sockets, &post, gate)?;
         let ports = (server.addresses.client, server.addresses.secure);
         let _ = server.overview.ports.set((ports.0.map(|at| at.port()), ports.1.map(|at| at.port())));
-        server.overview.serving.store(true, Ordering::SeqCst);
+        server.start_shards(&mut post, tls.as_ref())?;
+        let peers = server.start_peers(&mut post, sockets.peers.take())?;
+        let alone = peers.is_none();
+        let news = server.start_core(&post, peers)?;
+        if alone {
+            server.board.wait_until(&news)??;
+        }
+        server.start_accepting(sockets, &post, gate)?;
         if server.overview.config.audit.enabled {
             audit::server("serverStart", "success");
         }
@@ -195,21 +207,12 @@ impl Server {
         Ok(())
     }
 
-    /// Loads the data and runs the core until it serves. Gives what lately changed.
-    fn start_core(&mut self, post: &Post) -> Result<History, StartError> {
-        let overview = Arc::clone(&self.overview);
-        let (clock, config) = (overview.clock, &overview.config);
-        let opened = recovery::open(&config.storage, config.beyond.history_bytes_max, entropy()?, clock)?;
-        let opened_us = clock.mono_us();
-        let shards = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
-        let core_config = settings::core(config, shards);
-        let core = Core::new(core_config, opened.seat, &opened.tree, entropy()?, clock.now().for_core());
-        *overview.tree.write() = opened.tree;
-        if let Some((saved, seconds)) = opened.snapshot {
-            let _ = overview.first_snapshot.set((saved.zxid, seconds));
-            overview.snapshots.saved(saved);
-        }
-        self.start_journal(post, opened.journal)?;
+    /// Has the core's thread take its seat and load the data. Gives what is told once it serves.
+    fn start_core(
+        &mut self,
+        post: &Post,
+        peers: Option<(Switchboard, Arc<Badge>)>,
+    ) -> Result<Receiver<Result<(), StartError>>, StartError> {
         let links = CoreLinks {
             bell: Arc::clone(&post.core_bell),
             mail: Arc::clone(&post.core),
@@ -217,60 +220,66 @@ impl Server {
             to_shards: post.streams.clone(),
             from_journal: Arc::clone(&post.from_journal),
             to_journal: Arc::clone(&post.journal),
-            tree: Arc::clone(&overview.tree),
+            tree: Arc::clone(&self.overview.tree),
         };
-        let (serves, serving) = mpsc::channel();
-        let core_loop = CoreLoop::new(core, links, Arc::clone(&overview.core_metrics), clock, serves);
-        let thread = spawn("core", &self.board, move || core_loop.run().map_err(|fault| fault.0))
-            .map_err(system("start a thread"))?;
+        let boot = Boot {
+            overview: Arc::clone(&self.overview),
+            board: Arc::clone(&self.board),
+            links,
+            journal: Arc::clone(&post.journal),
+            journal_bell: Arc::clone(&post.journal_bell),
+            peers,
+        };
+        let (started, news) = mpsc::channel();
+        let thread =
+            spawn("core", &self.board, move || boot.run(started)).map_err(system("start a thread"))?;
         self.running().core = Some((Arc::clone(&post.core), thread));
-        self.board.wait_until(&serving)?;
-        let figures = crate::metrics::StartMetrics {
-            log_load_ms: opened.figures.log_load_ms + (clock.mono_us() - opened_us) / 1000,
-            total_ms: clock.mono_us() / 1000,
-            ..opened.figures
-        };
-        let _ = overview.start.set(figures);
-        tracing::info!(
-            snapshot_ms = figures.snapshot_load_ms,
-            log_ms = figures.log_load_ms,
-            entries = figures.entries_loaded,
-            "the data is loaded"
-        );
-        Ok(opened.history)
+        Ok(news)
     }
 
-    fn start_journal(
-        &mut self,
-        post: &Post,
-        journal: journal::Journal<crate::disk::DirDisk>,
-    ) -> Result<(), StartError> {
-        let storage = &self.overview.config.storage;
-        let settings = JournalSettings {
-            snapshot_bytes_per_second: storage.snapshot_bytes_per_second,
-            keep: recovery::keep(storage),
-            flush_warning: Duration::from_millis(u64::from(storage.flush_warning_ms)),
-        };
-        let links = JournalLinks {
-            mail: Arc::clone(&post.journal),
-            bell: Arc::clone(&post.journal_bell),
-            answers: Arc::clone(&post.from_journal),
-            metrics: Arc::clone(&self.overview.journal_metrics),
-            desk: Arc::clone(&self.overview.snapshots),
-        };
-        let journal_loop = JournalLoop::new(journal, settings, links, self.overview.clock);
-        let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
-        let thread = spawn("journal", &self.board, run).map_err(system("start a thread"))?;
-        self.running().journal = Some((Arc::clone(&post.journal), thread));
-        Ok(())
-    }
-
-    fn start_shards(
+    /// Answers other members and dials them.
+    fn start_peers(
         &mut self,
         post: &mut Post,
-        tls: Option<&Arc<TlsContext>>,
-        history: &History,
-    ) -> Result<(), StartError> {
+        listener: Option<TcpListener>,
+    ) -> Result<Option<(Switchboard, Arc<Badge>)>, StartError> {
+        let overview = Arc::clone(&self.overview);
+        let (Some(ensemble), Some(listener), Some(poll)) =
+            (&overview.config.ensemble, listener, post.core_poll.take())
+        else {
+            return Ok(None);
+        };
+        let tls = ensemble.tls.as_ref().map(PeerTls::new).transpose()?;
+        let life = self.overview.clock.now().wall_ms.unsigned_abs();
+        let badge = Arc::new(Badge::new(ensemble.number, life, FEATURE_LEVEL));
+        let (door, waker) = Door::new(listener, Arc::clone(&badge), tls.clone(), Arc::clone(&post.core))
+            .map_err(system("poll the members' port"))?;
+        let run = move || door.run().map_err(|error| error.to_string());
+        let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
+        self.running().door = Some((waker, thread));
+        let mut calls = BTreeMap::new();
+        for member in ensemble.members.iter().filter(|member| member.number != ensemble.number) {
+            let call = Call::new();
+            calls.insert(member.number, Arc::clone(&call));
+            let dialler = Dialler {
+                member: member.clone(),
+                badge: Arc::clone(&badge),
+                tls: tls.clone(),
+                core: Arc::clone(&post.core),
+                call,
+            };
+            let run = move || {
+                dialler.run();
+                Ok(())
+            };
+            // It ends by itself once it is told to: it may be in the middle of an attempt.
+            drop(spawn("dial", &self.board, run).map_err(system("start a thread"))?);
+        }
+        let bell = Arc::clone(&post.core_bell);
+        Ok(Some((Switchboard::new(ensemble.number, (poll, bell), calls), badge)))
+    }
+
+    fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
         let (desk, requests) = Clerk::new();
         let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
         let answer = move || {
@@ -281,7 +290,7 @@ impl Server {
         self.running().clerk = Some((Arc::clone(&desk), thread));
         let config = &self.overview.config;
         let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
-        let front_config = settings::front(config, count, entropy()?)?;
+        let front_config = settings::front(config, count, random::bytes()?)?;
         let shard_config = ShardConfig {
             words: config.words.clone(),
             plain_takes_tls: config.listen.client_takes_tls,
@@ -294,13 +303,13 @@ impl Server {
                 stream: Arc::clone(&post.streams[place]),
                 to_core: Arc::clone(&post.to_core[place]),
                 tree: Arc::clone(&self.overview.tree),
+                standing: Arc::clone(&self.overview.standing),
                 clerk: Arc::clone(&desk),
                 tls: tls.cloned(),
                 clock: self.overview.clock,
                 metrics: Arc::clone(&self.overview.network_metrics),
             };
-            let mut front = Front::new(front_config.clone(), number);
-            front.remember(history.clone());
+            let front = Front::new(front_config.clone(), number);
             let shard = Shard::new(number, shard_config.clone(), links, poll, front);
             let run = move || shard.run().map_err(|error| error.to_string());
             let thread = spawn("shard", &self.board, run).map_err(system("start a thread"))?;
@@ -356,12 +365,23 @@ impl Server {
         self.addresses.admin
     }
 
+    /// Whether clients are served.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.overview.standing.is_serving()
+    }
+
+    /// Where other members connect.
+    #[must_use]
+    pub const fn peer_addr(&self) -> Option<SocketAddr> {
+        self.addresses.peers
+    }
+
     /// Stops: no new connections, output flushed, connections closed, the journal closed cleanly. Returns when all
     /// of that is done; sessions live on until their clients come back or they expire.
     pub fn stop(&self) {
         let running = self.running.lock().take();
         if let Some(running) = running {
-            self.overview.serving.store(false, Ordering::SeqCst);
             if self.overview.config.audit.enabled {
                 audit::server("serverStop", "invoked");
             }
@@ -409,12 +429,12 @@ impl Running {
             drop(desk);
             let _ = thread.join();
         }
-        if let Some((mail, thread)) = self.core {
-            mail.put(CoreMail::Stop);
+        if let Some((waker, thread)) = self.door {
+            let _ = waker.wake();
             let _ = thread.join();
         }
-        if let Some((mail, thread)) = self.journal {
-            mail.put(JournalMail::Stop);
+        if let Some((mail, thread)) = self.core {
+            mail.put(CoreMail::Stop);
             let _ = thread.join();
         }
     }
@@ -424,6 +444,7 @@ impl Running {
 struct Sockets {
     client: Option<mio::net::TcpListener>,
     secure: Option<mio::net::TcpListener>,
+    peers: Option<TcpListener>,
 }
 
 impl Sockets {
@@ -451,11 +472,54 @@ impl Sockets {
         Ok(Self {
             client: bind(config.listen.client, "clients")?,
             secure: bind(config.listen.secure, "encrypted clients")?,
+            peers: config.ensemble.as_ref().map(bind_peers).transpose()?,
         })
     }
 
     fn addresses(&self) -> Addresses {
         let address = |listener: &Option<mio::net::TcpListener>| listener.as_ref()?.local_addr().ok();
-        Addresses { client: address(&self.client), secure: address(&self.secure), ..Addresses::default() }
+        let peers = self.peers.as_ref().and_then(|listener| listener.local_addr().ok());
+        Addresses {
+            client: address(&self.client),
+            secure: address(&self.secure),
+            peers,
+            ..Addresses::default()
+        }
+    }
+}
+
+/// Where other members connect.
+fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
+    let own = ensemble.own().ok_or_else(|| {
+        StartError::Unsupported(format!(
+            "no `server.` line names this member, which is number {}\nhint: see `myid`",
+            ensemble.number
+        ))
+    })?;
+    let address = match ensemble.listen_on_all_addresses {
+        true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, own.peer_port)),
+        false => (own.host.as_str(), own.peer_port)
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut addresses| addresses.next())
+            .ok_or_else(|| {
+                StartError::Unsupported(format!(
+                    "`{}`, the host of this member, has no address\nhint: see `server.{}`, or set \
+                     `quorumListenOnAllIPs=true`",
+                    own.host, own.number
+                ))
+            })?,
+    };
+    let mut tries = 0;
+    loop {
+        match listener::bind(address, &ListenConfig::default()) {
+            Ok(listener) => return Ok(TcpListener::from(OwnedFd::from(listener))),
+            Err(source) if tries < ensemble.bind_retries && source.kind() == io::ErrorKind::AddrInUse => {
+                tries += 1;
+                tracing::warn!(%address, %source, "the port for other members is taken: trying again");
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            Err(source) => return Err(StartError::Listen { address, purpose: "other members", source }),
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! From what a user says to what each machine is told.
 
+use journal::Identity;
 use member::CoreConfig;
 use tree::Policy;
 
-use crate::config::{DigestAlgorithm, SaslConfig, ServerConfig};
+use crate::config::{DigestAlgorithm, EnsembleConfig, SaslConfig, ServerConfig};
 use crate::error::StartError;
-use crate::recovery::MEMBER;
 
 /// Bytes of unsent output at which a connection is closed, as a multiple of those at which it is paused.
 const OUTPUT_CLOSE_FACTOR: usize = 4;
@@ -96,15 +96,23 @@ fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {
 }
 
 /// What the core is told.
-pub(crate) fn core(config: &ServerConfig, shards: u16) -> CoreConfig {
+pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> CoreConfig {
     let (nodes, storage) = (&config.nodes, &config.storage);
+    let standard = CoreConfig::new(identity.member, shards);
+    let ensemble = config.ensemble.as_ref();
     CoreConfig {
+        cluster: identity.cluster,
+        participants: ensemble.map(EnsembleConfig::participants).unwrap_or_default(),
+        observers: ensemble.map(EnsembleConfig::observers).unwrap_or_default(),
+        election_tick_ms: ensemble
+            .map_or(standard.election_tick_ms, |ensemble| u64::from(ensemble.election_tick_ms)),
+        lease_ms: ensemble.map_or(standard.lease_ms, |ensemble| u64::from(ensemble.lease_ms)),
         tick_ms: u64::from(config.session.tick_ms),
         reap_interval_ms: u64::from(nodes.reap_interval_ms),
         reaps_per_minute: nodes.reaped_per_minute_max,
         never_used_ms: i64::try_from(nodes.never_used_max_ms).unwrap_or(i64::MAX),
         snapshot_after_bytes: storage.snapshot_after_bytes,
         snapshot_after_commands: storage.snapshot_after_transactions,
-        ..CoreConfig::new(MEMBER, shards)
+        ..standard
     }
 }

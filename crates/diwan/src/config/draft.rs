@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use server::ServerConfig;
 use server::config::{
-    ClientAuth, ConnectionThrottle, KeyStore, KeyStoreKind, SaslConfig, Secret, SessionConfig, TlsConfig,
-    TlsProtocol,
+    ClientAuth, ConnectionThrottle, EnsembleConfig, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
+    SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
 };
 use tracing_subscriber::filter::LevelFilter;
 
-use super::jaas;
 use super::value::{Checked, Problem, Setting};
+use super::{jaas, members};
 
 /// The AdminServer's port, where a `zoo.cfg` does not say it.
 const ADMIN_PORT: u16 = 8080;
@@ -39,7 +39,7 @@ pub(crate) struct Draft {
     pub(crate) tls: TlsDraft,
     pub(crate) ensemble_provider: bool,
     pub(crate) ensemble_names: Vec<String>,
-    pub(crate) servers: Vec<(String, String)>,
+    pub(crate) ensemble: EnsembleDraft,
     pub(crate) dynamic_file: Option<PathBuf>,
     pub(crate) read_only_mode: bool,
     pub(crate) log: LogConfig,
@@ -54,6 +54,46 @@ pub(crate) struct Endpoint {
     pub(crate) host: Option<String>,
     /// Its address stands in the configuration already.
     pub(crate) said: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct EnsembleDraft {
+    pub(crate) number: Option<u64>,
+    pub(crate) members: Vec<MemberConfig>,
+    pub(crate) listen_on_all_addresses: bool,
+    pub(crate) bind_retries: u32,
+    pub(crate) tls: bool,
+    pub(crate) key_store: StoreDraft,
+    pub(crate) trust_store: StoreDraft,
+    pub(crate) verify_hostname: bool,
+    pub(crate) election_tick_ms: u32,
+    pub(crate) lease_ms: u32,
+}
+
+impl EnsembleDraft {
+    /// Takes a member; a later line for the same number takes the place of an earlier one.
+    pub(crate) fn take(&mut self, member: MemberConfig) {
+        self.members.retain(|known| known.number != member.number);
+        self.members.push(member);
+        self.members.sort_by_key(|member| member.number);
+    }
+}
+
+impl Default for EnsembleDraft {
+    fn default() -> Self {
+        Self {
+            number: None,
+            members: Vec::new(),
+            listen_on_all_addresses: false,
+            bind_retries: 3,
+            tls: false,
+            key_store: StoreDraft::default(),
+            trust_store: StoreDraft::default(),
+            verify_hostname: true,
+            election_tick_ms: 50,
+            lease_ms: 2_000,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -205,21 +245,64 @@ impl Draft {
     }
 
     fn finish_servers(&mut self) -> Checked<()> {
-        if self.servers.len() > 1 {
-            let names: Vec<String> = self.servers.iter().map(|(key, _)| format!("`{key}`")).collect();
-            let what = format!("{} make an ensemble of {} servers", names.join(", "), names.len());
-            return Err(Problem::new(what)
-                .hint("this release runs one server; leave out the `server.` lines to run it alone"));
+        if self.ensemble.members.len() > 1 {
+            return self.finish_ensemble();
         }
-        let Some((key, value)) = self.servers.first() else { return Ok(()) };
-        // `host:port:port[:role];[address:]port`: the client port of a server may stand there.
-        let Some((_, client)) = value.split_once(';') else { return Ok(()) };
-        let client = client.split(';').next().unwrap_or_default().trim();
-        let (host, port) = client.rsplit_once(':').map_or((None, client), |(host, port)| (Some(host), port));
-        if self.client.port.is_none() {
-            self.client.port = Some(Setting { key, value: port }.port()?);
+        let Some(alone) = self.ensemble.members.first().cloned() else { return Ok(()) };
+        self.take_client_port(&alone)
+    }
+
+    /// The client port of a server may stand in its line.
+    fn take_client_port(&mut self, member: &MemberConfig) -> Checked<()> {
+        let Some(client) = &member.client else { return Ok(()) };
+        let (host, port) =
+            client.rsplit_once(':').map_or((None, client.as_str()), |(host, port)| (Some(host), port));
+        if self.client.port.is_none() && !self.client.said {
+            let key = format!("server.{}", member.number);
+            self.client.port = Some(Setting { key: &key, value: port }.port()?);
             self.client.host = host.map(String::from);
         }
+        Ok(())
+    }
+
+    fn finish_ensemble(&mut self) -> Checked<()> {
+        let draft = std::mem::take(&mut self.ensemble);
+        let number = match draft.number {
+            Some(number) => number,
+            None => members::own_number(&self.config.storage.data_dir)?,
+        };
+        let Some(own) = draft.members.iter().find(|member| member.number == number).cloned() else {
+            let known: Vec<_> = draft.members.iter().map(|member| member.number.to_string()).collect();
+            return Err(Problem::new(format!(
+                "this server is number {number}, but the servers named are {}",
+                known.join(", ")
+            ))
+            .hint("see `myid` in the data directory (`ensemble.number`), and the `server.` lines"));
+        };
+        self.take_client_port(&own)?;
+        let tls = match draft.tls {
+            false => None,
+            true => {
+                let missing = |what: &str| {
+                    Problem::new(format!("members are to speak encrypted, but there is no {what}"))
+                        .hint("set `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`")
+                };
+                Some(PeerTlsConfig {
+                    key_store: draft.key_store.finish()?.ok_or_else(|| missing("key"))?,
+                    trust_store: draft.trust_store.finish()?.ok_or_else(|| missing("trust store"))?,
+                    verify_hostname: draft.verify_hostname,
+                })
+            }
+        };
+        self.config.ensemble = Some(EnsembleConfig {
+            number,
+            members: draft.members,
+            listen_on_all_addresses: draft.listen_on_all_addresses,
+            bind_retries: draft.bind_retries,
+            tls,
+            election_tick_ms: draft.election_tick_ms,
+            lease_ms: draft.lease_ms,
+        });
         Ok(())
     }
 

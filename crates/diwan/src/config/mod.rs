@@ -5,6 +5,7 @@ mod check;
 mod draft;
 mod jaas;
 mod keys;
+mod members;
 mod properties;
 mod value;
 

@@ -142,10 +142,33 @@ fn the_port_may_stand_in_the_server_line() {
 }
 
 #[test]
-fn an_ensemble_is_refused() {
-    let problem = zoo_problem("ensemble", "server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n");
-    assert!(problem.contains("an ensemble of 3 servers"), "{problem}");
-    assert!(problem.contains("runs one server"), "{problem}");
+fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
+    let scratch = Scratch::new("ensemble");
+    let servers = "server.1=a:1:2\nserver.2=b:3:4;127.0.0.1:2182\nserver.3=c:5:6:observer\n";
+    let text = format!("dataDir={}\n{servers}", scratch.0.display());
+    let file = scratch.file("zoo.cfg", &text);
+    let load = || load(&Sources { file: Some(file.clone()), ..Sources::default() }).result;
+    assert!(load().unwrap_err().iter().any(|problem| problem.what.contains("myid")));
+    scratch.file("myid", "2\n");
+    let config = load().unwrap().0;
+    let ensemble = config.ensemble.unwrap();
+    assert_eq!((ensemble.number, ensemble.participants(), ensemble.observers()), (2, vec![1, 2], vec![3]));
+    assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2182))));
+    assert_eq!(ensemble.tls, None);
+    scratch.file("myid", "9\n");
+    assert!(load().unwrap_err().iter().any(|problem| problem.what.contains("number 9")));
+    scratch.file("myid", "two\n");
+    assert!(load().unwrap_err().iter().any(|problem| problem.what.contains("`two`")));
+}
+
+#[test]
+fn members_may_be_named_in_a_diwan_toml() {
+    let text = "[ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2;2181\"]\nlease-ms = 500\n";
+    let ensemble = own("ensemble-own", text).ensemble.unwrap();
+    assert_eq!((ensemble.number, ensemble.members.len(), ensemble.lease_ms), (1, 2, 500));
+    let text = "[ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2\"]\ntls = true\n";
+    let problems = load_text("ensemble-tls", "diwan.toml", text).result.unwrap_err();
+    assert!(problems.iter().any(|problem| problem.what.contains("no key")), "{problems:?}");
 }
 
 #[test]

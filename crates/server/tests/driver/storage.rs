@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use journal::{Batch, Entry, EntryKind, HardState, Journal, JournalConfig};
+use journal::{Batch, Entry, EntryKind, HardState, Identity, Journal, JournalConfig};
 use jute::{OpCode, Writer};
 use server::disk::DirDisk;
 use server::{Server, StartError};
@@ -136,7 +136,9 @@ fn many_writes(count: usize) -> Vec<u8> {
 fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let directory = Directory::new();
     let disk = DirDisk::open(&directory.0.join("data")).unwrap();
-    let (mut journal, _) = Journal::open(disk, JournalConfig::default()).unwrap();
+    let identity = Identity { member: 1, ..Identity::default() };
+    let config = JournalConfig { identity, ..JournalConfig::default() };
+    let (mut journal, _) = Journal::open(disk, config).unwrap();
     journal.append(&member::start::founding(vec![1], Vec::new())).unwrap();
     let data = bytes::Bytes::from(many_writes(5_000));
     let entry = |index| Entry { index, term: 1, kind: EntryKind::Normal, data: data.clone() };

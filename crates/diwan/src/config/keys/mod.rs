@@ -98,7 +98,7 @@ impl Names {
 
 /// All rows. Where two fit a key, the first does.
 pub(crate) fn rows() -> impl Iterator<Item = &'static Row> {
-    [server::ROWS, access::ROWS, tls::ROWS, ensemble::ROWS, without_meaning::ROWS, own::ROWS]
+    [server::ROWS, access::ROWS, ensemble::ROWS, tls::ROWS, without_meaning::ROWS, own::ROWS]
         .into_iter()
         .flatten()
 }

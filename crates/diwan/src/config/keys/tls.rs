@@ -150,7 +150,6 @@ pub(super) const ROWS: &[Row] = &[
         "metrics are served in plain text only",
         "use `metricsProvider.httpPort` on loopback and put a proxy before it",
     ),
-    Row::nothing("ssl.quorum.*", super::ensemble::ALONE),
     Row::refuses(
         "ssl.*",
         "no such TLS setting is known, and what it protects is not known either",
@@ -158,22 +157,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-fn location(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+pub(super) fn location(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
     store.path = Some(setting.value.into());
     Ok(())
 }
 
-fn password(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+pub(super) fn password(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
     store.password = Some(Secret(String::from(setting.value)));
     Ok(())
 }
 
-fn password_path(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
+pub(super) fn password_path(store: &mut StoreDraft, setting: Setting<'_>) -> Checked<()> {
     store.password_path = Some(setting.value.into());
     Ok(())
 }
 
-fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
+pub(super) fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
     match setting.value.to_ascii_uppercase().as_str() {
         "" => Ok(None),
         "PEM" => Ok(Some(KeyStoreKind::Pem)),
@@ -188,7 +187,7 @@ fn old_tls(setting: Setting<'_>) -> Problem {
 }
 
 /// A protection that is not here: saying `false` is fine, anything else must not go unnoticed.
-fn unless_false(setting: Setting<'_>, hint: &str) -> Checked<()> {
+pub(super) fn unless_false(setting: Setting<'_>, hint: &str) -> Checked<()> {
     if setting.value.eq_ignore_ascii_case("false") {
         return Ok(());
     }

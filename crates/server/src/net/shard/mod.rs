@@ -30,6 +30,7 @@ use crate::clock::{Clock, Moment};
 use crate::config::WordConfig;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
+use crate::standing::Standing;
 use crate::words;
 
 /// The token of the bell; sockets count up from 0.
@@ -63,6 +64,7 @@ pub(crate) struct ShardLinks {
     pub(crate) stream: Arc<Mailbox<FromCore>>,
     pub(crate) to_core: Arc<Mailbox<ToCore>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
+    pub(crate) standing: Arc<Standing>,
     pub(crate) clerk: Arc<Clerk>,
     pub(crate) tls: Option<Arc<TlsContext>>,
     pub(crate) clock: Clock,
@@ -303,6 +305,10 @@ impl Shard {
         self.links.stream.take_all(&mut stream);
         for item in &stream {
             self.front.deliver(item, &tree, now.for_front());
+        }
+        if !self.links.standing.may_answer(self.links.clock.mono_us() / 1000) {
+            // The core may not have noticed yet: this whole process may have stood still.
+            self.front.deliver(&FromCore::Serving(false), &tree, now.for_front());
         }
         self.receive_inputs(&tree, now);
         drop(tree);

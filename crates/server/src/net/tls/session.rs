@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::{Connection, ServerConfig, ServerConnection};
 
 use super::frames::Frames;
 use super::subject;
@@ -15,16 +15,22 @@ const PLAIN_BYTES_MAX: usize = 64 * 1024;
 
 /// See the module.
 pub(crate) struct TlsSession {
-    connection: ServerConnection,
-    written: Frames,
+    connection: Connection,
+    /// Where the frames end that a client is sent; between members records may hold any number of them.
+    written: Option<Frames>,
 }
 
 impl TlsSession {
     /// A connection before its handshake.
     pub(crate) fn new(config: Arc<ServerConfig>) -> io::Result<Self> {
-        let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        Ok(Self { written: Some(Frames::default()), ..Self::of(Connection::Server(connection)) })
+    }
+
+    /// A connection of which either side may be this one.
+    pub(crate) fn of(mut connection: Connection) -> Self {
         connection.set_buffer_limit(Some(PLAIN_BYTES_MAX));
-        Ok(Self { connection, written: Frames::default() })
+        Self { connection, written: None }
     }
 
     /// Whether the handshake is still under way.
@@ -69,12 +75,16 @@ impl TlsSession {
         Ok(bytes.len() - rest.len())
     }
 
-    /// Encrypts frames, each into records of its own, until they or the room for ciphertext end; gives what is left.
+    /// Encrypts frames, to a client each into records of its own, until they or the room for ciphertext end; gives what is left.
     fn encrypt<'a>(&mut self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
+        let Some(written) = &mut self.written else {
+            let taken = self.connection.writer().write(bytes)?;
+            return Ok(bytes.get(taken..).unwrap_or_default());
+        };
         let mut rest = bytes;
-        while let Some(frame) = rest.get(..self.written.until_end(rest)).filter(|frame| !frame.is_empty()) {
+        while let Some(frame) = rest.get(..written.until_end(rest)).filter(|frame| !frame.is_empty()) {
             let taken = self.connection.writer().write(frame)?;
-            self.written.pass(frame.get(..taken).unwrap_or_default());
+            written.pass(frame.get(..taken).unwrap_or_default());
             rest = rest.get(taken..).unwrap_or_default();
             if taken < frame.len() {
                 break;

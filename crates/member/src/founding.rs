@@ -1,0 +1,410 @@
+//! How an ensemble begins, and how a member with a blank disk comes into one that is there.
+//!
+//! A blank disk has forgotten its votes, if it ever cast any. So it founds an ensemble only if it hears of nobody who
+//! has a seat in one, and if enough blank members hear each other for a majority; else it asks for a seat under a new
+//! id. One member, the lowest that is heard, proposes the ensemble with all who will have a seat; each writes it down
+//! before it says so, and at most one ensemble is ever written down by a majority.
+//!
+//! If the proposer dies in the middle, some have a seat in an ensemble that nobody may ever complete. Once every member
+//! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs.
+
+use std::collections::BTreeMap;
+
+/// How long a majority waits for the others, milliseconds: who comes later is admitted.
+const GRACE_MS: u64 = 1_500;
+/// How often a blank member says so, milliseconds.
+const REPEAT_MS: u64 = 200;
+/// After how long without enough answers a proposal is given up, milliseconds.
+const ROUND_MS: u64 = 5_000;
+
+/// An ensemble's id.
+pub type Cluster = [u8; 16];
+
+/// Members are told apart by their number until they have an id: the number is the id's low byte.
+pub const NUMBERS: u64 = 256;
+
+/// Marks the sender of a message that has no id yet; the rest is its number.
+pub const BLANK: u64 = 1 << 63;
+
+/// What members say while one of them has no seat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundingMessage {
+    /// The sender's disk is blank: what is there to be had?
+    Blank {
+        /// Of this life of this disk.
+        incarnation: [u8; 16],
+    },
+    /// The sender has a seat.
+    Seated {
+        /// In which ensemble.
+        cluster: Cluster,
+        /// Nothing has happened in it as far as the sender's disk knows: those who were to found it.
+        untouched: Option<Vec<u64>>,
+    },
+    /// Found this ensemble together.
+    Propose {
+        /// Its id.
+        cluster: Cluster,
+        /// The founders.
+        voters: Vec<u64>,
+    },
+    /// The receiver has a seat: it catches up with the others.
+    Admitted {
+        /// In which ensemble.
+        cluster: Cluster,
+        /// Under which id.
+        id: u64,
+        /// For which disk.
+        incarnation: [u8; 16],
+    },
+}
+
+/// What a blank member is to write down before it does anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It founds an ensemble with others.
+    Founded {
+        /// Its id.
+        cluster: Cluster,
+        /// The founders.
+        voters: Vec<u64>,
+    },
+    /// It was admitted.
+    Admitted {
+        /// Where.
+        cluster: Cluster,
+        /// Under which id.
+        id: u64,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Heard {
+    Blank,
+    Seated(Cluster, Option<Vec<u64>>),
+}
+
+struct Round {
+    cluster: Cluster,
+    voters: Vec<u64>,
+    accepted: Vec<u64>,
+    began_ms: u64,
+}
+
+/// A blank member. See the module.
+pub struct Founding {
+    number: u64,
+    /// Everybody who is to vote, by the configuration.
+    participants: Vec<u64>,
+    incarnation: [u8; 16],
+    /// What an ensemble proposed by this member is called.
+    cluster: Cluster,
+    heard: BTreeMap<u64, Heard>,
+    majority_since_ms: Option<u64>,
+    said_ms: Option<u64>,
+    round: Option<Round>,
+    outgoing: Vec<(u64, FoundingMessage)>,
+    outcome: Option<Outcome>,
+}
+
+impl Founding {
+    /// A blank member. `participants` are all who vote by the configuration; one who is not among them never founds.
+    #[must_use]
+    pub const fn new(number: u64, participants: Vec<u64>, incarnation: [u8; 16], cluster: Cluster) -> Self {
+        Self {
+            number,
+            participants,
+            incarnation,
+            cluster,
+            heard: BTreeMap::new(),
+            majority_since_ms: None,
+            said_ms: None,
+            round: None,
+            outgoing: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// A member is out of reach: what it said counts no more.
+    pub fn lost(&mut self, number: u64) {
+        self.heard.remove(&number);
+    }
+
+    /// A message of the member of that number.
+    pub fn hear(&mut self, number: u64, message: FoundingMessage) {
+        if self.outcome.is_some() || number == self.number {
+            return;
+        }
+        match message {
+            FoundingMessage::Blank { .. } => {
+                self.heard.insert(number, Heard::Blank);
+            }
+            FoundingMessage::Seated { cluster, untouched } => {
+                if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster) {
+                    round.accepted.push(number);
+                }
+                self.heard.insert(number, Heard::Seated(cluster, untouched));
+            }
+            FoundingMessage::Propose { cluster, voters } => self.proposed(number, cluster, voters),
+            FoundingMessage::Admitted { cluster, id, incarnation } => {
+                if incarnation == self.incarnation {
+                    self.outcome = Some(Outcome::Admitted { cluster, id });
+                }
+            }
+        }
+    }
+
+    fn proposed(&mut self, proposer: u64, cluster: Cluster, voters: Vec<u64>) {
+        let known = voters.iter().all(|voter| self.participants.contains(voter));
+        let enough = voters.len() >= self.majority() && voters.contains(&self.number);
+        let rightful = proposer < self.number && voters.first() == Some(&proposer);
+        // A proposal of one's own may have been written down already.
+        if known && enough && rightful && self.round.is_none() && !self.hears_of_an_ensemble() {
+            self.outcome = Some(Outcome::Founded { cluster, voters });
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now_ms: u64) {
+        if self.outcome.is_some() {
+            return;
+        }
+        if self.said_ms.is_none_or(|said_ms| now_ms >= said_ms + REPEAT_MS) {
+            self.said_ms = Some(now_ms);
+            let others = self.participants.iter().copied().filter(|other| *other != self.number);
+            let blank = FoundingMessage::Blank { incarnation: self.incarnation };
+            self.outgoing.extend(others.map(|other| (other, blank.clone())));
+        }
+        match &self.round {
+            Some(_) => self.conclude(now_ms),
+            None => self.begin(now_ms),
+        }
+        self.complete();
+    }
+
+    fn begin(&mut self, now_ms: u64) {
+        let blank = self.blank_participants();
+        let fit = blank.len() >= self.majority()
+            && blank.first() == Some(&self.number)
+            && !self.hears_of_an_ensemble();
+        if !fit {
+            self.majority_since_ms = None;
+            return;
+        }
+        let since_ms = *self.majority_since_ms.get_or_insert(now_ms);
+        if blank.len() < self.participants.len() && now_ms < since_ms + GRACE_MS {
+            return;
+        }
+        let (cluster, voters) = (self.cluster, blank);
+        let others = voters.iter().copied().filter(|other| *other != self.number);
+        let propose = FoundingMessage::Propose { cluster, voters: voters.clone() };
+        self.outgoing.extend(others.map(|other| (other, propose.clone())));
+        self.round = Some(Round { cluster, voters, accepted: Vec::new(), began_ms: now_ms });
+        self.conclude(now_ms);
+    }
+
+    fn conclude(&mut self, now_ms: u64) {
+        let majority = self.majority();
+        let Some(round) = &mut self.round else { return };
+        round.accepted.sort_unstable();
+        round.accepted.dedup();
+        let all = round.accepted.len() + 1 >= round.voters.len();
+        let late = now_ms >= round.began_ms + ROUND_MS;
+        if all || (late && round.accepted.len() + 1 >= majority) {
+            let (cluster, voters) = (round.cluster, round.voters.clone());
+            self.outcome = Some(Outcome::Founded { cluster, voters });
+        } else if late && round.accepted.is_empty() {
+            // Nobody is known to have written it down; whoever has says so, and is not passed over.
+            self.round = None;
+            self.majority_since_ms = None;
+            // Two proposals must never go by one name.
+            self.cluster[0] = self.cluster[0].wrapping_add(1);
+        }
+    }
+
+    /// A founding that broke off is completed when everybody is there and nobody has gone on without the others.
+    fn complete(&mut self) {
+        if !self.participants.contains(&self.number) || self.round.is_some() || self.outcome.is_some() {
+            return;
+        }
+        let mut found: Option<(Cluster, &Vec<u64>)> = None;
+        for other in self.participants.iter().filter(|other| **other != self.number) {
+            match self.heard.get(other) {
+                Some(Heard::Blank) => {}
+                Some(Heard::Seated(cluster, Some(voters)))
+                    if found.is_none_or(|(known, _)| known == *cluster) =>
+                {
+                    found = Some((*cluster, voters));
+                }
+                _ => return,
+            }
+        }
+        if let Some((cluster, voters)) = found.filter(|(_, voters)| voters.contains(&self.number)) {
+            self.outcome = Some(Outcome::Founded { cluster, voters: voters.clone() });
+        }
+    }
+
+    fn majority(&self) -> usize {
+        self.participants.len() / 2 + 1
+    }
+
+    fn blank_participants(&self) -> Vec<u64> {
+        let is_blank =
+            |number: &u64| *number == self.number || matches!(self.heard.get(number), Some(Heard::Blank));
+        let mut blank: Vec<_> = self.participants.iter().copied().filter(is_blank).collect();
+        blank.sort_unstable();
+        // Whoever is no participant is not among them, and not the first.
+        blank
+    }
+
+    fn hears_of_an_ensemble(&self) -> bool {
+        self.heard.values().any(|heard| matches!(heard, Heard::Seated(..)))
+    }
+
+    /// What is to be sent, by number.
+    pub fn take_outgoing(&mut self) -> Vec<(u64, FoundingMessage)> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// What to write down; from then on the member has a seat.
+    #[must_use]
+    pub const fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Who was heard, and whether they have a seat: for people who wonder what is waited for.
+    pub fn heard(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.heard.iter().map(|(number, heard)| (*number, matches!(heard, Heard::Seated(..))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct World {
+        blank: BTreeMap<u64, Founding>,
+        seated: BTreeMap<u64, Outcome>,
+        down: Vec<u64>,
+        now_ms: u64,
+    }
+
+    impl World {
+        fn new(members: u64, down: &[u64]) -> Self {
+            let participants: Vec<_> = (1..=members).collect();
+            let member = |number: u64| {
+                let name = [number as u8; 16];
+                (number, Founding::new(number, participants.clone(), name, name))
+            };
+            let blank = (1..=members).map(member).collect();
+            Self { blank, seated: BTreeMap::new(), down: down.to_vec(), now_ms: 0 }
+        }
+
+        fn wipe(&mut self, number: u64, members: u64) {
+            self.seated.remove(&number);
+            let name = [100 + number as u8; 16];
+            self.blank.insert(number, Founding::new(number, (1..=members).collect(), name, name));
+        }
+
+        /// Messages arrive at once; whoever has an outcome sits down after that.
+        fn round(&mut self, untouched: bool) {
+            self.now_ms += 100;
+            let mut letters = Vec::new();
+            for (number, member) in self.blank.iter_mut().filter(|(number, _)| !self.down.contains(number)) {
+                member.tick(self.now_ms);
+                letters
+                    .extend(member.take_outgoing().into_iter().map(|(to, message)| (*number, to, message)));
+            }
+            for (from, to, message) in letters {
+                if self.down.contains(&to) {
+                    continue;
+                }
+                if let Some(member) = self.blank.get_mut(&to) {
+                    member.hear(from, message);
+                } else if let Some(Outcome::Founded { cluster, voters }) = self.seated.get(&to) {
+                    let untouched = untouched.then(|| voters.clone());
+                    let seated = FoundingMessage::Seated { cluster: *cluster, untouched };
+                    if let Some(member) = self.blank.get_mut(&from) {
+                        member.hear(to, seated);
+                    }
+                }
+            }
+            let done: Vec<_> = self
+                .blank
+                .iter()
+                .filter_map(|(number, member)| member.outcome().map(|outcome| (*number, outcome.clone())))
+                .collect();
+            for (number, outcome) in done {
+                self.blank.remove(&number);
+                self.seated.insert(number, outcome);
+            }
+        }
+
+        fn rounds(&mut self, count: u64, untouched: bool) {
+            (0..count).for_each(|_| self.round(untouched));
+        }
+    }
+
+    #[test]
+    fn all_blank_members_found_one_ensemble_at_once() {
+        let mut world = World::new(3, &[]);
+        world.rounds(8, true);
+        let ensemble = Outcome::Founded { cluster: [1; 16], voters: vec![1, 2, 3] };
+        assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 3]);
+        assert!(world.now_ms < GRACE_MS);
+    }
+
+    #[test]
+    fn a_majority_waits_for_the_others_only_so_long() {
+        let mut world = World::new(3, &[1]);
+        world.rounds(10, true);
+        assert!(world.seated.is_empty());
+        world.rounds(12, true);
+        let ensemble = Outcome::Founded { cluster: [2; 16], voters: vec![2, 3] };
+        assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 2]);
+    }
+
+    #[test]
+    fn a_minority_founds_nothing() {
+        let mut world = World::new(5, &[3, 4, 5]);
+        world.rounds(200, true);
+        assert!(world.seated.is_empty());
+    }
+
+    #[test]
+    fn a_wiped_member_never_founds_while_one_with_a_seat_is_heard() {
+        let mut world = World::new(3, &[]);
+        world.rounds(8, true);
+        world.wipe(1, 3);
+        world.wipe(2, 3);
+        world.rounds(100, false);
+        assert_eq!(world.seated.keys().copied().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_founding_that_broke_off_is_completed_only_when_everybody_is_there() {
+        let mut world = World::new(3, &[]);
+        world.rounds(2, true);
+        // The proposer and one other forget everything after the third has written it down.
+        let ensemble = Outcome::Founded { cluster: [9; 16], voters: vec![1, 2, 3] };
+        world.seated = BTreeMap::from([(3, ensemble.clone())]);
+        world.wipe(1, 3);
+        world.wipe(2, 3);
+        world.down = vec![2];
+        world.rounds(100, true);
+        assert_eq!(world.seated.len(), 1);
+        world.down.clear();
+        world.rounds(10, true);
+        assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 3]);
+    }
+
+    #[test]
+    fn an_admission_counts_for_the_disk_that_asked() {
+        let mut member = Founding::new(4, vec![1, 2, 3, 4], [4; 16], [4; 16]);
+        let admitted = |incarnation| FoundingMessage::Admitted { cluster: [1; 16], id: 1028, incarnation };
+        member.hear(1, admitted([5; 16]));
+        assert_eq!(member.outcome(), None);
+        member.hear(1, admitted([4; 16]));
+        assert_eq!(member.outcome(), Some(&Outcome::Admitted { cluster: [1; 16], id: 1028 }));
+    }
+}

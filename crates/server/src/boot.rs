@@ -1,0 +1,193 @@
+//! The core's thread from its beginning: it takes the member's seat, loads the data, starts the journal beside it, and
+//! runs the core.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use journal::{Identity, Journal};
+use member::Core;
+use member::founding::Outcome;
+use parking_lot::RwLock;
+use tree::Tree;
+
+use crate::board::{Board, spawn};
+use crate::core_loop::{CoreLinks, CoreLoop};
+use crate::disk::DirDisk;
+use crate::error::StartError;
+use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSettings};
+use crate::mailbox::{Doorbell, Mailbox};
+use crate::net::shard::ShardMail;
+use crate::overview::Overview;
+use crate::peers::dial::Badge;
+use crate::peers::seat;
+use crate::peers::switchboard::Switchboard;
+use crate::recovery::{self, Found, NewSeat, Opened};
+use crate::{random, settings};
+
+/// What the core's thread begins with.
+pub(crate) struct Boot {
+    pub(crate) overview: Arc<Overview>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) links: CoreLinks,
+    pub(crate) journal: Arc<Mailbox<JournalMail>>,
+    pub(crate) journal_bell: Arc<Doorbell>,
+    pub(crate) peers: Option<(Switchboard, Arc<Badge>)>,
+}
+
+/// A start that failed: told to whoever waits for it, else a fault of the running server.
+pub(crate) type Started = Sender<Result<(), StartError>>;
+
+impl Boot {
+    /// Runs until told to stop.
+    ///
+    /// # Errors
+    /// Why the server must stop.
+    pub(crate) fn run(mut self, started: Started) -> Result<(), String> {
+        let tell = |error: StartError| match started.send(Err(error)) {
+            Ok(()) => Ok(()),
+            Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
+        };
+        let opened = match self.open() {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Ok(()),
+            Err(error) => return tell(error),
+        };
+        let (core, journal) = match self.furnish(opened) {
+            Ok(both) => both,
+            Err(error) => return tell(error),
+        };
+        let mail = Arc::clone(&self.journal);
+        let peers = self.peers.take().map(|(switchboard, _)| switchboard);
+        let overview = &self.overview;
+        let (metrics, standing) = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.standing));
+        let core_loop = CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started);
+        let outcome = core_loop.run();
+        mail.put(JournalMail::Stop);
+        // A thread that panicked has been reported by the board.
+        let _ = journal.join();
+        outcome.map_err(|fault| fault.0)
+    }
+
+    /// The data directory's content; nothing when the server was stopped meanwhile.
+    fn open(&mut self) -> Result<Option<Opened>, StartError> {
+        let overview = Arc::clone(&self.overview);
+        let (config, clock) = (&overview.config, overview.clock);
+        let history_bytes_max = config.beyond.history_bytes_max;
+        let Some((switchboard, badge)) = &mut self.peers else {
+            let new = NewSeat::alone(random::bytes()?);
+            return match recovery::open(&config.storage, None, history_bytes_max, Some(&new), clock)? {
+                Found::Data(opened) => Ok(Some(*opened)),
+                Found::Nothing => unreachable!("a server that is alone has its seat"),
+            };
+        };
+        let Some(ensemble) = &config.ensemble else { unreachable!("there are peers only in an ensemble") };
+        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, None, clock)?;
+        let opened = match found {
+            Found::Data(opened) => *opened,
+            Found::Nothing => {
+                let outcome = seat::wait(switchboard, &self.links.mail, ensemble, random::bytes()?, clock);
+                let Some(outcome) = outcome? else { return Ok(None) };
+                let new = new_seat(outcome, ensemble.number)?;
+                match recovery::open(&config.storage, Some(ensemble), history_bytes_max, Some(&new), clock)? {
+                    Found::Data(opened) => *opened,
+                    Found::Nothing => unreachable!("the seat was written down"),
+                }
+            }
+        };
+        let identity = opened.journal.identity();
+        badge.sit(identity.member, identity.cluster);
+        switchboard.sit();
+        tracing::info!(member = ensemble.number, id = identity.member, "this member has its seat");
+        Ok(Some(opened))
+    }
+
+    /// The core, and beside it the journal's thread.
+    fn furnish(&self, opened: Opened) -> Result<(Core, JoinHandle<()>), StartError> {
+        let overview = &self.overview;
+        let (config, clock) = (&overview.config, overview.clock);
+        let opened_us = clock.mono_us();
+        let shards = u16::try_from(self.links.to_shards.len()).unwrap_or(u16::MAX);
+        let core_config = settings::core(config, opened.journal.identity(), shards);
+        let core =
+            Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now().for_core());
+        *overview.tree.write() = opened.tree;
+        if let Some((saved, seconds)) = opened.snapshot {
+            let _ = overview.first_snapshot.set((saved.zxid, seconds));
+            overview.snapshots.saved(saved);
+        }
+        self.remember(&opened.history);
+        let journal = self.start_journal(opened.journal)?;
+        let figures = crate::metrics::StartMetrics {
+            log_load_ms: opened.figures.log_load_ms + (clock.mono_us() - opened_us) / 1000,
+            total_ms: clock.mono_us() / 1000,
+            ..opened.figures
+        };
+        let _ = overview.start.set(figures);
+        tracing::info!(
+            snapshot_ms = figures.snapshot_load_ms,
+            log_ms = figures.log_load_ms,
+            entries = figures.entries_loaded,
+            "the data is loaded"
+        );
+        Ok((core, journal))
+    }
+
+    /// Tells the shards what lately changed, before anything new does.
+    fn remember(&self, history: &front::History) {
+        let (sender, heard) = channel();
+        for shard in &self.overview.shards {
+            let (history, sender) = (history.clone(), sender.clone());
+            shard.put(ShardMail::Ask(Box::new(move |front| {
+                front.remember(history);
+                let _ = sender.send(());
+            })));
+        }
+        drop(sender);
+        for _ in &self.overview.shards {
+            // A shard that has ended needs no history.
+            let _ = heard.recv_timeout(Duration::from_secs(10));
+        }
+    }
+
+    fn start_journal(&self, journal: Journal<DirDisk>) -> Result<JoinHandle<()>, StartError> {
+        let overview = &self.overview;
+        let storage = &overview.config.storage;
+        let settings = JournalSettings {
+            snapshot_bytes_per_second: storage.snapshot_bytes_per_second,
+            keep: recovery::keep(storage),
+            flush_warning: Duration::from_millis(u64::from(storage.flush_warning_ms)),
+        };
+        let links = JournalLinks {
+            mail: Arc::clone(&self.journal),
+            bell: Arc::clone(&self.journal_bell),
+            answers: Arc::clone(&self.links.from_journal),
+            metrics: Arc::clone(&overview.journal_metrics),
+            desk: Arc::clone(&overview.snapshots),
+        };
+        let journal_loop = JournalLoop::new(journal, settings, links, overview.clock);
+        let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
+        spawn("journal", &self.board, run)
+            .map_err(|source| StartError::System { action: "start a thread", source })
+    }
+}
+
+fn new_seat(outcome: Outcome, number: u64) -> Result<NewSeat, StartError> {
+    let random = random::bytes()?;
+    let (incarnation, _) = random.split_first_chunk::<16>().expect("there are 32 bytes");
+    let incarnation = *incarnation;
+    Ok(match outcome {
+        Outcome::Founded { cluster, voters } => {
+            NewSeat { identity: Identity { cluster, incarnation, member: number }, founders: Some(voters) }
+        }
+        Outcome::Admitted { cluster, id } => {
+            NewSeat { identity: Identity { cluster, incarnation, member: id }, founders: None }
+        }
+    })
+}
+
+/// The tree that all threads share before any data is loaded.
+pub(crate) fn empty_tree() -> Arc<RwLock<Tree>> {
+    Arc::new(RwLock::new(Tree::new()))
+}

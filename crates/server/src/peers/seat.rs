@@ -1,0 +1,83 @@
+//! Before there is a core: a member whose disk is blank waits for others to found an ensemble with, or to be admitted
+//! to one that is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use member::PeerMessage;
+use member::founding::{Founding, NUMBERS, Outcome};
+
+use super::switchboard::{News, Switchboard};
+use crate::clock::Clock;
+use crate::config::EnsembleConfig;
+use crate::core_loop::CoreMail;
+use crate::error::StartError;
+use crate::mailbox::Mailbox;
+
+/// How often time is looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// How often it is said what is waited for.
+const REMIND_MS: u64 = 10_000;
+
+/// Waits until there is a seat to be taken, which the caller writes down; nothing when the server is stopped.
+pub(crate) fn wait(
+    switchboard: &mut Switchboard,
+    mail: &Arc<Mailbox<CoreMail>>,
+    ensemble: &EnsembleConfig,
+    random: [u8; 32],
+    clock: Clock,
+) -> Result<Option<Outcome>, StartError> {
+    let (incarnation, cluster) = random.split_at(16);
+    let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
+    let participants = ensemble.participants();
+    let mut founding =
+        Founding::new(ensemble.number, participants.clone(), bytes(incarnation), bytes(cluster));
+    tracing::info!(
+        member = ensemble.number,
+        voters = ?participants,
+        "the data directory is empty: waiting for the other members"
+    );
+    let mut reminded_ms = clock.now().mono_ms();
+    loop {
+        let now_ms = clock.now().mono_ms();
+        let mut letters = Vec::new();
+        mail.take_all(&mut letters);
+        for letter in letters {
+            match letter {
+                CoreMail::Peer(established) => switchboard.take(*established, now_ms),
+                CoreMail::Stop => return Ok(None),
+                // There is nobody yet who could answer.
+                CoreMail::Ask(_) => {}
+            }
+        }
+        let poll = |source| StartError::System { action: "poll the members' connections", source };
+        for news in switchboard.turn(now_ms).map_err(poll)? {
+            match news {
+                News::Message(from, PeerMessage::Founding(message)) => founding.hear(from % NUMBERS, message),
+                News::Down(from) => founding.lost(from % NUMBERS),
+                News::Up(_) | News::Lost(_) | News::Message(..) => {}
+            }
+        }
+        founding.tick(now_ms);
+        for (to, message) in founding.take_outgoing() {
+            switchboard.send_founding(to, message);
+        }
+        switchboard.flush();
+        if let Some(outcome) = founding.outcome() {
+            return Ok(Some(outcome.clone()));
+        }
+        if now_ms >= reminded_ms + REMIND_MS {
+            reminded_ms = now_ms;
+            let heard: Vec<_> = founding
+                .heard()
+                .map(|(number, seated)| format!("{number} ({})", if seated { "has data" } else { "empty" }))
+                .collect();
+            tracing::warn!(
+                heard = heard.join(", "),
+                "still waiting: an ensemble begins with a majority of empty members, or one that has data and a \
+                 leader lets this one in"
+            );
+        }
+        switchboard.sleep(TICK, || !mail.is_empty()).map_err(poll)?;
+    }
+}

@@ -1,0 +1,28 @@
+//! Whether clients may be served, as all threads see it: the core says so, the shards and the pages look.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    serving: AtomicBool,
+    lease_until_ms: AtomicU64,
+}
+
+impl Standing {
+    /// What the core says.
+    pub(crate) fn set(&self, serving: bool, lease_until_ms: u64) {
+        self.serving.store(serving, Ordering::SeqCst);
+        self.lease_until_ms.store(lease_until_ms, Ordering::SeqCst);
+    }
+
+    /// Whether clients are served, as far as the core knows.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.serving.load(Ordering::SeqCst)
+    }
+
+    /// Whether clients may be answered at this moment: the core itself may be standing still.
+    pub(crate) fn may_answer(&self, now_ms: u64) -> bool {
+        now_ms <= self.lease_until_ms.load(Ordering::SeqCst)
+    }
+}
