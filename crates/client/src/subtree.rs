@@ -47,20 +47,32 @@ impl Client {
     /// When a listing or a transaction fails; transactions before it have taken effect.
     pub fn delete_subtree(&self, root: &str, batch: usize) -> Result<usize, Error> {
         let paths = self.subtree(root)?;
-        let mut under_way: VecDeque<Pending<Vec<MultiResult>>> = VecDeque::new();
+        let mut under_way: VecDeque<(&[&String], Pending<Vec<MultiResult>>)> = VecDeque::new();
         let leaves_first: Vec<&String> = paths.iter().rev().collect();
         for chunk in leaves_first.chunks(batch.max(1)) {
             if under_way.len() == BATCHES_MAX
                 && let Some(oldest) = under_way.pop_front()
             {
-                oldest.wait()?;
+                deleted(oldest)?;
             }
             let deletions = chunk.iter().fold(Multi::new(), |multi, path| multi.delete(path, -1));
-            under_way.push_back(self.commit(&deletions));
+            under_way.push_back((chunk, self.commit(&deletions)));
         }
-        for pending in under_way {
-            pending.wait()?;
+        for oldest in under_way {
+            deleted(oldest)?;
         }
         Ok(paths.len())
+    }
+}
+
+/// Waits for a transaction; an error names the node that stood in its way.
+fn deleted((paths, pending): (&[&String], Pending<Vec<MultiResult>>)) -> Result<(), Error> {
+    match pending.wait() {
+        Ok(_) => Ok(()),
+        Err(Error::Transaction { index, code }) => {
+            let path = paths.get(index).map(|path| String::from(path.as_str())).unwrap_or_default();
+            Err(Error::Refused { code, path })
+        }
+        Err(error) => Err(error),
     }
 }

@@ -1,5 +1,6 @@
 //! The command line: what can be said, and its help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it h
   diwan shell ls /
   diwan shell create -e -s /lock/member- alice
   diwan shell --server zk1:2181,zk2:2181/app get -s /config
-  diwan shell help            lists the commands";
+  diwan shell help            lists the commands
+zkCli's own way, `-server HOST:PORT`, is taken too.";
 
 /// A coordination service that speaks ZooKeeper's protocol.
 #[derive(Debug, Parser)]
@@ -31,6 +33,34 @@ One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it h
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What the command line says; ends the process when that is nothing, or help.
+pub(crate) fn parse() -> Cli {
+    Cli::parse_from(with_zkcli_options(std::env::args_os()))
+}
+
+/// zkCli's own options have one dash: whoever has `-server host:port` in the fingers, or in a script, need not learn
+/// another way. Only options before the shell's command are meant.
+fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_none_or(|word| word != "shell") {
+        return arguments;
+    }
+    let mut place = 2;
+    while let Some(word) = arguments.get_mut(place) {
+        let Some(text) = word.to_str().filter(|text| text.starts_with('-')) else { break };
+        let known = ["--server", "--timeout", "--auth", "-s", "-t", "-a"];
+        let doubled = known.iter().find(|long| long.strip_prefix("--") == text.strip_prefix('-'));
+        if doubled.is_some() || known.contains(&text) {
+            place += 1;
+        }
+        if let Some(doubled) = doubled {
+            *word = OsString::from(doubled);
+        }
+        place += 1;
+    }
+    arguments
 }
 
 #[derive(Debug, Subcommand)]
@@ -159,5 +189,39 @@ impl CheckArguments {
     /// What is to be checked.
     pub(crate) fn sources(self) -> Sources {
         Sources { file: Some(self.file), properties: self.properties, flags: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str) -> (ShellOptions, Vec<String>) {
+        let words = line.split(' ').map(OsString::from);
+        match Cli::try_parse_from(with_zkcli_options(words)).unwrap().command {
+            Command::Shell(arguments) => arguments.split(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_zkcli_s_options_too() {
+        for line in [
+            "diwan shell -timeout 5000 -server h:1 -r ls -s /",
+            "diwan shell --timeout 5000 --server h:1 -r ls -s /",
+            "diwan shell -t 5000 -r -s h:1 ls -s /",
+        ] {
+            let (options, command) = shell(line);
+            assert_eq!((options.servers.as_str(), options.timeout.as_millis()), ("h:1", 5000), "{line}");
+            assert!(options.read_only);
+            assert_eq!(command, ["ls", "-s", "/"]);
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_the_command_is_left_to_it() {
+        let (options, command) = shell("diwan shell create /a -server");
+        assert_eq!(options.servers, "localhost:2181");
+        assert_eq!(command, ["create", "/a", "-server"]);
     }
 }

@@ -9,12 +9,10 @@ mod shell;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::{Cli, Command, ConfigCommand};
+use cli::{Command, ConfigCommand};
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    match run(cli::parse().command) {
         Ok(code) => code,
         // Who reads the output of a pipe has seen enough of it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,

@@ -71,6 +71,9 @@ fn errors_go_beside_the_data_with_what_to_do() {
         (&["ls", "none"], &["`none` is not a path"]),
         (&["setAcl", "/", "bogus"], &["bogus does not have the form scheme:id:perm"]),
         (&["listquota", "/"], &["quota for / does not exist."]),
+        (&["create", "/none/a"], &["Node does not exist: /none/a", "hint: ", "`create /none`"]),
+        (&["create", "-t", "0", "/t"], &["ttl must be positive"]),
+        (&["delete", "/", "x"], &["'delete path [version]' has been deprecated.", "must be a number: x"]),
     ] {
         let (success, out, errors) = one(&at, command);
         assert!(!success && out.is_empty(), "{command:?}: {out}");
@@ -100,6 +103,52 @@ fn lines_of_a_pipe_share_a_session_and_hear_its_events() {
         rest = &rest[at + expected.len()..];
     }
     assert!(!rest.contains("[]"), "nothing runs after `quit`: {rest}");
+}
+
+#[test]
+fn old_forms_mean_what_they_meant() {
+    let server = Server::start();
+    let at = chroot(&server, "shell-old");
+    one(&at, &["create", "/a", "x"]);
+    for command in [&["set", "/a", "y", "7"][..], &["delete", "/a", "7"]] {
+        let (success, _, errors) = one(&at, command);
+        assert!(!success && errors.contains("version No is not valid : /a"), "{command:?}: {errors}");
+    }
+    let (success, out, errors) = lines(&at, "get /a watch\nset /a y 0\ndelete /a 1\n");
+    assert!(success, "{errors}");
+    assert!(errors.starts_with("'get path [watch]' has been deprecated."), "{errors}");
+    assert!(out.starts_with("x\n") && out.contains("type:NodeDataChanged path:/a"), "{out}");
+}
+
+#[test]
+fn what_stands_in_the_way_of_many_is_named() {
+    let server = Server::start();
+    let at = chroot(&server, "shell-many");
+    for (path, acl) in [("/a", "world:anyone:cdrwa"), ("/a/b", "world:anyone:r"), ("/a/b2", "digest:x:y:r")] {
+        one(&at, &["create", path, "x", acl]);
+    }
+    let (_, _, errors) = one(&at, &["deleteall", "/a"]);
+    assert!(errors.contains("Insufficient permission : /a/b2"), "{errors}");
+    let (_, _, errors) = one(&at, &["setAcl", "-R", "/a", "world:anyone:r"]);
+    assert!(errors.contains("Insufficient permission : /a/b2"), "{errors}");
+}
+
+#[test]
+fn a_session_is_closed_once_and_opened_again() {
+    let server = Server::start();
+    let at = chroot(&server, "shell-close");
+    let (success, out, errors) = lines(&at, "create -e /e\nclose\nls /\nclose\nconnect\nls /\n");
+    assert!(!success && out == "Created /e\n[]\n", "{out}");
+    assert_eq!(errors.matches("Not connected\nhint: `connect` opens a new session\n").count(), 2, "{errors}");
+}
+
+#[test]
+fn what_needs_no_server_does_not_wait_for_one() {
+    for (command, word) in [("help", "getAcl"), ("version", "Diwan"), ("lss", "did you mean `ls`?")] {
+        let (_, out, errors) = one("127.0.0.1:1", &[command]);
+        assert!(out.contains(word) || errors.contains(word), "{out}{errors}");
+        assert!(!errors.contains("no server"), "{errors}");
+    }
 }
 
 #[test]

@@ -24,6 +24,15 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
+    /// For something that was done to many nodes: the error's own path goes before this one.
+    pub(super) fn refused(error: Error, root: &str) -> Self {
+        let path = match &error {
+            Error::Refused { path, .. } if !path.is_empty() => path.clone(),
+            _ => String::from(root),
+        };
+        Self::Refused(error, path)
+    }
+
     pub(super) fn said(what: impl Into<String>) -> Self {
         Self::Said(what.into(), None)
     }
@@ -93,9 +102,7 @@ fn hint(error: &Error, path: &str) -> Option<String> {
         return Some(String::from("`connect` opens a new session"));
     }
     Some(match error.code()? {
-        ErrorCode::NoNode => {
-            format!("`ls {parent}` shows what is there; a parent must exist before its child")
-        }
+        ErrorCode::NoNode => format!("`ls {parent}` shows what is there"),
         ErrorCode::NodeExists => {
             String::from("`set` changes its data; `create -s` adds a number to the name")
         }

@@ -135,7 +135,9 @@ impl<'o> Shell<'o> {
 
     /// One command from the command line; whether it succeeded. With a watch it stays for the events.
     fn one(&mut self, command: &[String], events: &Events) -> io::Result<bool> {
-        if let Err(failure) = self.reach().and_then(|()| self.perform(command)) {
+        let known = command.first().and_then(|name| verbs::find(name));
+        let reached = if known.is_some_and(verbs::Verb::needs_server) { self.reach() } else { Ok(()) };
+        if let Err(failure) = reached.and_then(|()| self.perform(command)) {
             complain(&failure, self.colours);
             return Ok(false);
         }

@@ -51,6 +51,11 @@ pub(super) fn find(name: &str) -> Option<&'static Verb> {
 pub(super) use session::{is_of_connection, state_name};
 
 impl Verb {
+    /// Whether it is of no use without a server.
+    pub(super) fn needs_server(&self) -> bool {
+        !session::LOCAL.contains(&self.name)
+    }
+
     /// Runs it with the words behind its name.
     pub(super) fn run(&self, shell: &mut Shell<'_>, words: &[String]) -> Done {
         let arguments = Arguments::read(words, self.options)

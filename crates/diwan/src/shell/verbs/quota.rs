@@ -44,6 +44,9 @@ fn set_quota(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     if path.starts_with(ROOT) {
         return Err(Failure::said(format!("cannot set a quota under the path: {ROOT}")));
     }
+    if path == "/" {
+        return Err(Failure::said("the root has no quota"));
+    }
     if !["n", "b", "N", "B"].iter().any(|option| arguments.has(option)) {
         return Err(Failure::Usage(VERBS[0].usage));
     }
@@ -159,7 +162,7 @@ fn delete_quota(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let home = home(path);
     let limits = format!("{home}/{LIMITS}");
     if shell.wait(shell.client.exists(&limits), path)?.is_none() {
-        return Err(no_quota(path));
+        return Err(Failure::said(format!("Quota does not exist for {path}")));
     }
     if ["n", "b", "N", "B"].iter().any(|option| arguments.has(option)) {
         let mut quota = read(shell, &limits)?;

@@ -71,7 +71,7 @@ pub(super) const VERBS: &[Verb] = &[
 
 fn ls(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let path = path(arguments);
-    let watcher = shell.watcher_if(arguments.has("w"), false);
+    let watcher = watcher(shell, arguments, "ls path [watch]", "ls [-w] path")?;
     if arguments.has("R") {
         return ls_recursive(shell, path, watcher.as_ref());
     }
@@ -86,6 +86,20 @@ fn ls(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         show::stat(shell.out, &stat)?;
     }
     Ok(Next::Go)
+}
+
+/// The watcher to leave, if one is wanted. ZooKeeper's older shells took a second word for that.
+fn watcher(
+    shell: &mut Shell<'_>,
+    arguments: &Arguments,
+    old: &str,
+    new: &str,
+) -> Result<Option<Watcher>, Failure> {
+    let old_form = arguments.word(1).is_some();
+    if old_form {
+        shell.note(&format!("'{old}' has been deprecated. Please use '{new}' instead."))?;
+    }
+    Ok(shell.watcher_if(old_form || arguments.has("w"), false))
 }
 
 /// All below a node: a node's children one after the other, then what is below each of them.
@@ -120,7 +134,7 @@ fn ls_recursive(shell: &mut Shell<'_>, root: &str, watcher: Option<&Watcher>) ->
 
 fn get(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let path = path(arguments);
-    let reading = match shell.watcher_if(arguments.has("w"), false) {
+    let reading = match watcher(shell, arguments, "get path [watch]", "get [-s] [-w] path")? {
         Some(watcher) => shell.client.watch_data(path, &watcher),
         None => shell.client.data(path),
     };
@@ -142,7 +156,7 @@ fn get(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 
 fn stat(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let path = path(arguments);
-    let reading = match shell.watcher_if(arguments.has("w"), false) {
+    let reading = match watcher(shell, arguments, "stat path [watch]", "stat [-w] path")? {
         Some(watcher) => shell.client.watch_exists(path, &watcher),
         None => shell.client.exists(path),
     };

@@ -1,12 +1,15 @@
 //! Verbs about the connection, the ensemble and the shell itself.
 
-use client::KeeperState;
+use client::{Error, KeeperState, SessionState};
 
 use super::super::Shell;
 use super::super::failure::Failure;
 use super::super::show;
 use super::super::words::{self, Arguments};
 use super::{Done, Next, Verb};
+
+/// What needs no server.
+pub(super) const LOCAL: &[&str] = &["help", "history", "printwatches", "quit", "version"];
 
 /// Lines that `history` shows.
 const SHOWN: usize = 11;
@@ -20,17 +23,7 @@ pub(super) const VERBS: &[Verb] = &[
         words_min: 0,
         run: connect,
     },
-    Verb {
-        name: "close",
-        usage: "close",
-        about: "end the session",
-        options: &[],
-        words_min: 0,
-        run: |shell, _| {
-            shell.client.close();
-            Ok(Next::Go)
-        },
-    },
+    Verb { name: "close", usage: "close", about: "end the session", options: &[], words_min: 0, run: close },
     Verb {
         name: "addauth",
         usage: "addauth scheme auth",
@@ -104,6 +97,14 @@ pub(super) const VERBS: &[Verb] = &[
 
 fn connect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     shell.connect(arguments.word(0))?;
+    Ok(Next::Go)
+}
+
+fn close(shell: &mut Shell<'_>, _: &Arguments) -> Done {
+    if shell.client.state() == SessionState::Closed {
+        return Err(Failure::Refused(Error::Closed, String::new()));
+    }
+    shell.client.close();
     Ok(Next::Go)
 }
 
@@ -227,8 +228,7 @@ fn help(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 }
 
 /// How a prompt names the state of a session.
-pub(in super::super) const fn state_name(state: client::SessionState) -> &'static str {
-    use client::SessionState;
+pub(in super::super) const fn state_name(state: SessionState) -> &'static str {
     match state {
         SessionState::Connected => "CONNECTED",
         SessionState::ConnectedReadOnly => "CONNECTEDREADONLY",

@@ -2,13 +2,16 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use client::{Acl, CreateMode};
+use client::{Acl, CreateMode, ErrorCode};
 
 use super::super::Shell;
 use super::super::failure::Failure;
 use super::super::show;
 use super::super::words::Arguments;
 use super::{Done, Next, Verb, number, path};
+
+/// The longest life of a TTL node, milliseconds: forty bits.
+const TTL_MAX: i64 = 0xff_ffff_ffff;
 
 /// Nodes that `deleteall` deletes in one transaction.
 const BATCH: usize = 1000;
@@ -64,9 +67,21 @@ fn create(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         None => vec![Acl::open()],
     };
     let data = arguments.word(1).map(str::as_bytes);
-    let created = shell.wait(shell.client.create_with(path, data, &acl, mode), path)?;
+    let created = shell.wait(shell.client.create_with(path, data, &acl, mode), path);
+    let created = created.map_err(|failure| missing_parent(failure, path))?;
     writeln!(shell.out, "Created {created}")?;
     Ok(Next::Go)
+}
+
+/// It is never the node itself that a creation misses.
+fn missing_parent(failure: Failure, path: &str) -> Failure {
+    match (&failure, path.rsplit_once('/')) {
+        (Failure::Refused(error, _), Some((parent, _))) if error.is(ErrorCode::NoNode) => {
+            let hint = format!("a parent must exist before its child: `create {parent}`");
+            Failure::Said(failure.text(), Some(hint))
+        }
+        _ => failure,
+    }
 }
 
 fn create_mode(arguments: &Arguments) -> Result<CreateMode, Failure> {
@@ -77,6 +92,9 @@ fn create_mode(arguments: &Arguments) -> Result<CreateMode, Failure> {
         }
         None => None,
     };
+    if ttl.is_some_and(|ttl| !(1..=TTL_MAX).contains(&ttl)) {
+        return Err(Failure::said(format!("ttl must be positive and cannot be larger than: {TTL_MAX}")));
+    }
     if container && (ephemeral || sequential) {
         return Err(Failure::said(
             "-c cannot be combined with -s or -e. Containers cannot be ephemeral or sequential.",
@@ -103,7 +121,8 @@ fn set(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     } else {
         text.as_bytes().to_vec()
     };
-    let stat = shell.wait(shell.client.set_data(path, data, number(arguments, "v", -1)?), path)?;
+    let version = version(shell, arguments, 2, "set path data [version]", "set [-v version] path data")?;
+    let stat = shell.wait(shell.client.set_data(path, data, version), path)?;
     if arguments.has("s") {
         show::stat(shell.out, &stat)?;
     }
@@ -112,14 +131,29 @@ fn set(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 
 fn delete(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let path = path(arguments);
-    shell.wait(shell.client.delete(path, number(arguments, "v", -1)?), path)?;
+    let version = version(shell, arguments, 1, "delete path [version]", "delete [-v version] path")?;
+    shell.wait(shell.client.delete(path, version), path)?;
     Ok(Next::Go)
+}
+
+/// The version that is demanded. ZooKeeper's older shells took it as the last word: whoever still writes it there
+/// must not change the node whatever its version.
+fn version(
+    shell: &mut Shell<'_>,
+    arguments: &Arguments,
+    place: usize,
+    old: &str,
+    new: &str,
+) -> Result<i32, Failure> {
+    let Some(text) = arguments.word(place) else { return number(arguments, "v", -1) };
+    shell.note(&format!("'{old}' has been deprecated. Please use '{new}' instead."))?;
+    text.parse().map_err(|_| Failure::said(format!("the version must be a number: {text}")))
 }
 
 fn delete_all(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let path = path(arguments);
     let batch = number(arguments, "b", BATCH)?;
-    shell.client.delete_subtree(path, batch).map_err(|error| Failure::Refused(error, path.into()))?;
+    shell.client.delete_subtree(path, batch).map_err(|error| Failure::refused(error, path))?;
     Ok(Next::Go)
 }
 
@@ -128,7 +162,7 @@ fn set_acl(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let acl = show::parse_acl(arguments.word(1).unwrap_or_default()).map_err(Failure::said)?;
     let version = number(arguments, "v", -1)?;
     if arguments.has("R") {
-        let paths = shell.client.subtree(path).map_err(|error| Failure::Refused(error, path.into()))?;
+        let paths = shell.client.subtree(path).map_err(|error| Failure::refused(error, path))?;
         let changes: Vec<_> = paths.iter().map(|path| shell.client.set_acl(path, &acl, version)).collect();
         for (path, change) in paths.iter().zip(changes) {
             shell.wait(change, path)?;
