@@ -60,18 +60,10 @@ fn read_lines(
     loop {
         editor.set_helper(Some(Helper::new(shell.client.clone(), shell.colours)));
         match editor.readline(&prompt(&shell)) {
-            Ok(line) => {
-                // A password stays out of files.
-                if !line.trim_start().starts_with("addauth") {
-                    editor.add_history_entry(line.as_str())?;
+            Ok(text) => {
+                if run_lines(&text, &mut shell, &mut editor)? == Next::Quit {
+                    break;
                 }
-                match shell.line(&line) {
-                    Ok(Next::Quit) => break,
-                    Ok(Next::Go) => {}
-                    Err(Failure::Output(error)) => return Err(error.into()),
-                    Err(failure) => complain(&failure, shell.colours),
-                }
-                shell.out.flush()?;
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => break,
@@ -82,6 +74,28 @@ fn read_lines(
         save_history(&mut editor, file);
     }
     Ok(())
+}
+
+/// Runs what was entered: one line, or as many as were pasted at once.
+fn run_lines(
+    text: &str,
+    shell: &mut Shell<'_>,
+    editor: &mut Editor<Helper, FileHistory>,
+) -> rustyline::Result<Next> {
+    for line in text.lines() {
+        // A password stays out of files.
+        if !line.trim_start().starts_with("addauth") {
+            editor.add_history_entry(line)?;
+        }
+        match shell.line(line) {
+            Ok(Next::Quit) => return Ok(Next::Quit),
+            Ok(Next::Go) => {}
+            Err(Failure::Output(error)) => return Err(error.into()),
+            Err(failure) => complain(&failure, shell.colours),
+        }
+        shell.out.flush()?;
+    }
+    Ok(Next::Go)
 }
 
 /// A history that cannot be kept is no reason to fail.
