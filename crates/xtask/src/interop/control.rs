@@ -19,14 +19,24 @@ pub(crate) struct Args {
     /// What the server shall do
     #[arg(value_parser = ["kill", "stop", "start", "pause", "resume"])]
     verb: String,
+    /// Settings of `zoo.cfg` for this start only, over those that are always there
+    #[arg(value_name = "KEY=VALUE")]
+    settings: Vec<String>,
 }
 
 const DONE: &str = "done";
+/// Between a verb and its settings.
+const SEPARATOR: char = '\t';
 
 /// The asking side: prints why not, if not.
 pub(crate) fn ask(args: &Args) -> anyhow::Result<bool> {
     let mut stream = UnixStream::connect(&args.socket).context("cannot reach the runner")?;
-    writeln!(stream, "{}", args.verb).context("cannot ask the runner")?;
+    let mut question = args.verb.clone();
+    for setting in &args.settings {
+        question.push(SEPARATOR);
+        question.push_str(setting);
+    }
+    writeln!(stream, "{question}").context("cannot ask the runner")?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).context("the runner does not answer")?;
     if answer.trim_end() != DONE {
@@ -47,7 +57,7 @@ pub(super) struct Served {
 
 impl Served {
     pub(super) fn start(mut server: Diwan) -> anyhow::Result<Self> {
-        server.start()?;
+        server.start(&[])?;
         // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
         let socket =
             std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), server.ports().plain));
@@ -104,10 +114,11 @@ fn keep(mut server: Diwan, listener: &UnixListener) {
         if BufReader::new(&stream).read_line(&mut line).is_err() {
             continue;
         }
-        let outcome = match line.trim_end() {
+        let mut words = line.trim_end().split(SEPARATOR);
+        let outcome = match words.next().unwrap_or_default() {
             "kill" => server.kill(),
             "stop" => server.stop(),
-            "start" => server.start(),
+            "start" => server.start(&words.collect::<Vec<_>>()),
             "pause" => server.pause(),
             "resume" => server.resume(),
             _ => return,

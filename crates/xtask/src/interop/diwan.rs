@@ -33,12 +33,10 @@ pub(super) struct ServerPorts {
 }
 
 impl Diwan {
-    /// Makes the keys and writes the configuration, in ZooKeeper's own format; nothing is started yet.
+    /// Makes the keys; nothing is started yet.
     pub(super) fn new(keys: &Path, binary: &Path, folder: &Path, ports: ServerPorts) -> anyhow::Result<Self> {
         let folder = folder.join("server");
         super::fresh(&folder)?;
-        std::fs::write(folder.join("zoo.cfg"), configuration(&folder, ports))
-            .context("cannot write `zoo.cfg`")?;
         std::fs::write(folder.join("jaas.conf"), JAAS).context("cannot write `jaas.conf`")?;
         let server = Self { binary: binary.to_owned(), folder, ports, running: None };
         let made = Command::new(keys).arg(server.keys()).status().context("cannot make keys")?;
@@ -65,13 +63,16 @@ impl Diwan {
         self.folder.join("log")
     }
 
-    /// Returns when the server serves; a server that runs is left alone.
-    pub(super) fn start(&mut self) -> anyhow::Result<()> {
+    /// Returns when the server serves; a server that runs is left alone. Its configuration is in ZooKeeper's own
+    /// format, and ends with what this start has of its own.
+    pub(super) fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
         if let Some(group) = &mut self.running
             && group.ended()?.is_none()
         {
             return Ok(());
         }
+        let configuration = configuration(&self.folder, self.ports) + &settings.join("\n");
+        std::fs::write(self.folder.join("zoo.cfg"), configuration).context("cannot write `zoo.cfg`")?;
         let log =
             OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
         let mut command = Command::new(&self.binary);
@@ -160,8 +161,10 @@ fn configuration(folder: &Path, ports: ServerPorts) -> String {
          secureClientPortAddress=127.0.0.1\n\
          ssl.keyStore.location={folder}/keys/server.pem\n\
          ssl.trustStore.location={folder}/keys/ca.pem\n\
+         ssl.enabledProtocols=TLSv1.2,TLSv1.3\n\
          X509AuthenticationProvider.superUser=CN=super,OU=interop,O=Diwan\n\
          authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n\
+         superUser.1=root\n\
          maxClientCnxns=0\n\
          4lw.commands.whitelist=*\n\
          extendedTypesEnabled=true\n\
@@ -178,7 +181,8 @@ const JAAS: &str = "\
 Server {
     org.apache.zookeeper.server.auth.DigestLoginModule required
         user_alice=\"wonder\"
-        user_bob=\"builder\";
+        user_bob=\"builder\"
+        user_root=\"toor\";
 };
 ";
 

@@ -1,18 +1,23 @@
 package client;
 
 import static harness.Check.equal;
+import static harness.Check.fails;
 import static harness.Check.that;
 
 import harness.Events;
+import harness.Jaas;
+import harness.Secure;
 import harness.Server;
 import harness.Test;
 import java.io.OutputStream;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooKeeperMain;
 import org.apache.zookeeper.admin.ZooKeeperAdmin;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.Stat;
 
 /** The configuration node, reconfiguration, and ZooKeeper's own shell. */
@@ -40,9 +45,15 @@ public final class Admin {
 
     /** What the shell prints for these commands. */
     private static String shell(String... lines) throws Exception {
-        Process process = new ProcessBuilder(System.getProperty("java.home") + "/bin/java",
-            "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), ZooKeeperMain.class.getName(),
-            "-waitforconnection", "-server", Server.CONNECT).redirectErrorStream(true).start();
+        return shell(List.of(), Server.CONNECT, lines);
+    }
+
+    private static String shell(List<String> options, String connect, String... lines) throws Exception {
+        List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java",
+            "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path")));
+        command.addAll(options);
+        command.addAll(List.of(ZooKeeperMain.class.getName(), "-waitforconnection", "-server", connect));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (OutputStream input = process.getOutputStream()) {
             input.write((String.join("\n", lines) + "\nquit\n").getBytes());
         }
@@ -81,5 +92,15 @@ public final class Admin {
         prints(shell("setquota -n 5 " + q, "listquota " + q, "delquota " + q, "addauth digest super:secret",
             "setAcl " + q + " world:anyone:r", "getAcl " + q), "Output quota for " + q + " count=5",
             "Output stat for " + q + " count=1", "'world,'anyone", ": r");
+    }
+
+    public static void shellIsEncryptedAndAUser(Test t) throws Exception {
+        List<String> options = new ArrayList<>(Secure.pkcs12().showing("alice.p12").options());
+        options.add("-Djava.security.auth.login.config=" + Jaas.file());
+        options.add("-D" + ZKClientConfig.LOGIN_CONTEXT_NAME_KEY + "=bob");
+        options.add("-D" + Jaas.FIPS_MODE + "=false");
+        prints(shell(options, Secure.address(), "whoami", "create " + t.path + "/his x sasl:bob:cdrwa",
+            "get " + t.path + "/his"), "x509: " + Tls.ALICE, "sasl: bob", "Created " + t.path + "/his");
+        fails(Code.NOAUTH, () -> t.zk.getData(t.path + "/his", false, null));
     }
 }

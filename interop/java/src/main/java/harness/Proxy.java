@@ -11,15 +11,28 @@ import java.util.Set;
 public final class Proxy implements AutoCloseable {
     private final ServerSocket listener;
     private final Set<Socket> sockets = new HashSet<>();
+    private final int port;
     private boolean open = true;
+    private int connections;
 
     public Proxy() throws IOException {
+        this(Server.port());
+    }
+
+    /** Before this port of the server. */
+    public Proxy(int port) throws IOException {
+        this.port = port;
         listener = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
         daemon(this::accept);
     }
 
     public String address() {
         return "127.0.0.1:" + listener.getLocalPort();
+    }
+
+    /** How many connections there have been. */
+    public synchronized int connections() {
+        return connections;
     }
 
     /** Cuts what is open and refuses what comes. */
@@ -55,7 +68,8 @@ public final class Proxy implements AutoCloseable {
         if (!open) {
             throw new IOException("shut");
         }
-        Socket server = new Socket("127.0.0.1", Server.port());
+        connections++;
+        Socket server = new Socket("127.0.0.1", port);
         sockets.add(client);
         sockets.add(server);
         daemon(() -> pass(client, server));

@@ -3,7 +3,9 @@ package harness;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** The server under test, as its environment tells of it. */
@@ -28,13 +30,15 @@ public final class Server {
         }
     }
 
-    /** Drives the server: kill, stop, start, pause, resume. */
-    public static void control(String verb) throws Exception {
+    /** Drives the server: kill, stop, start (with settings for this start only), pause, resume. */
+    public static void control(String verb, String... settings) throws Exception {
         String executable = System.getenv("ZK_CONTROL");
         if (executable == null) {
             throw new Skip("ZK_CONTROL is not set");
         }
-        Process process = new ProcessBuilder(executable, verb).redirectError(ProcessBuilder.Redirect.INHERIT)
+        List<String> command = new ArrayList<>(List.of(executable, verb));
+        command.addAll(List.of(settings));
+        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
         Check.that(process.waitFor(60, TimeUnit.SECONDS), verb + " did not return");
         Check.equal(process.exitValue(), 0, verb);
