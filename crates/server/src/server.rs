@@ -199,7 +199,11 @@ impl Server {
                     self.addresses.admin = at.filter(|_| has_commands).or(self.addresses.admin);
                 }
                 Err(source) if optional => {
-                    tracing::warn!(%address, %source, "{purpose}: not served over HTTP, for this address cannot be had");
+                    tracing::warn!(
+                        %address,
+                        %source,
+                        "{purpose}: not served over HTTP, for this address cannot be had; name another, or `off`"
+                    );
                 }
                 Err(source) => return Err(StartError::Listen { address, purpose, source }),
             }
