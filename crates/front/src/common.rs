@@ -43,6 +43,8 @@ pub(crate) struct Common {
     pub(crate) events: Vec<FrontEvent>,
     pub(crate) dirty: Vec<ConnId>,
     pub(crate) paused: Vec<ConnId>,
+    /// Those of the paused for whom nothing of the round was left: the next begins with them.
+    pub(crate) passed_over: Vec<ConnId>,
     /// Bytes of replies since this connection was handed its input, and since the driver could send any.
     pub(crate) turn_bytes: usize,
     pub(crate) round_bytes: usize,
@@ -71,6 +73,7 @@ impl Common {
             events: Vec::new(),
             dirty: Vec::new(),
             paused: Vec::new(),
+            passed_over: Vec::new(),
             turn_bytes: 0,
             round_bytes: 0,
             buffers: BufferPool::default(),
@@ -251,7 +254,8 @@ impl Common {
     pub(crate) fn yield_turn(&mut self, connection: &mut Connection) {
         if !connection.paused {
             connection.paused = true;
-            self.paused.push(connection.id);
+            let line = if self.turn_bytes == 0 { &mut self.passed_over } else { &mut self.paused };
+            line.push(connection.id);
             self.events.push(FrontEvent::PauseReading(connection.id));
         }
     }

@@ -210,7 +210,8 @@ impl Front {
     /// Lets connections go on that need be paused no longer.
     fn resume(&mut self) {
         let (connections, common) = (&mut self.connections, &mut self.common);
-        let mut paused = core::mem::take(&mut common.paused);
+        let mut paused = core::mem::take(&mut common.passed_over);
+        paused.append(&mut common.paused);
         paused.retain(|conn| {
             let Some(connection) = connections.get_mut(*conn) else { return false };
             if connection.stage != Stage::Live {

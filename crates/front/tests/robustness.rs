@@ -332,6 +332,41 @@ fn large_replies_are_made_in_turns() {
     assert!(turns > 25, "{turns}");
 }
 
+/// However many ask for megabytes and read none of them, who asks for little comes after one reply to each.
+#[test]
+fn turns_go_round() {
+    let mut house = House::new(&FrontConfig::default(), 1);
+    let names: Vec<String> = (0..20).map(|number| format!("greedy{number}")).collect();
+    for name in names.iter().map(String::as_str).chain(["modest"]) {
+        house.connect(name);
+    }
+    house.ask("modest", OpCode::Create, &wire::create("/big", Some(&[1; 900_000]), &[Acl::open()], 0));
+    house.take_log();
+    let one = wire::request(1, OpCode::GetData.code(), &wire::read("/big", false));
+    let conn = |house: &House, name: &str| house.clients[name].conn.unwrap();
+    let modest = conn(&house, "modest");
+    let mut asked: Vec<_> = names.iter().map(|name| (conn(&house, name), one.repeat(100))).collect();
+    asked.push((modest, wire::request(-2, OpCode::Ping.code(), &[])));
+    let (front, tree, now) = (&mut house.fronts[0], &house.core.tree, house.now);
+    front.sent(modest, front.output(modest).len());
+    let mut rounds = 0;
+    let mut ready: Vec<_> = asked.iter().map(|(conn, _)| *conn).collect();
+    while front.output(modest).is_empty() {
+        for conn in ready.drain(..) {
+            let (_, input) = asked.iter_mut().find(|(other, _)| *other == conn).unwrap();
+            let taken = front.receive(conn, input, tree, now);
+            input.drain(..taken);
+        }
+        ready.extend(front.events().filter_map(|event| match event {
+            FrontEvent::ResumeReading(conn) => Some(conn),
+            _ => None,
+        }));
+        rounds += 1;
+        // A round makes five replies or less.
+        assert!(rounds <= 5, "who asked for little still waits");
+    }
+}
+
 /// Numbers of paths that were given back are given out again in another order: what was once quadratic in a
 /// connection's watches, and held up everybody.
 #[test]
