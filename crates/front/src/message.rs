@@ -41,6 +41,8 @@ pub enum ToCore {
         generation: u32,
         /// The command's number on that connection, from 1 without gaps.
         sequence: u64,
+        /// What it asks for.
+        opcode: OpCode,
         /// The encoded `tree::Command`, with the same origin inside.
         command: Vec<u8>,
     },

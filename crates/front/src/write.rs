@@ -74,6 +74,7 @@ impl Common {
             session: origin.session,
             generation: origin.generation,
             sequence: origin.sequence,
+            opcode: operation,
             command,
         });
     }
@@ -95,6 +96,10 @@ pub(crate) fn answer(opcode: OpCode, outcome: &Outcome, out: &mut Vec<u8>) -> Re
             }
         }
         Outcome::DataSet { stat } | Outcome::AclSet { stat } => stat.write(&mut writer),
+        Outcome::Reconfigured { text, stat } => {
+            writer.buffer(Some(text.as_bytes()));
+            stat.write(&mut writer);
+        }
         Outcome::Multi(results) => multi_results(results, &mut writer),
         Outcome::Deleted | Outcome::Reaped | Outcome::SessionClosed | Outcome::SessionExpired => {}
         // A session that is gone already is closed, which is what the client wants.

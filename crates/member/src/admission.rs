@@ -1,14 +1,11 @@
-//! Members with a blank disk: a leader gives them a seat as learners under an id that nobody ever had, and promotes
-//! those who are to vote once they have caught up.
+//! Members with a blank disk: a leader gives those who are to be members a seat as learners, under an id that nobody
+//! ever had.
 
 use council::{Change, Role, Step};
 
 use crate::core::Core;
 use crate::founding::{BLANK, FoundingMessage, NUMBERS};
 use crate::peer::PeerMessage;
-
-/// Entries by which a learner may lag and be promoted nevertheless.
-const LAG_MAX: u64 = 1_000;
 
 /// A seat that was given to a disk.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +44,7 @@ impl Core {
         {
             return Some(given.id);
         }
-        let known = self.config.participants.contains(&number) || self.config.observers.contains(&number);
+        let known = self.roster.as_ref().is_some_and(|roster| roster.member(number).is_some());
         let before: Vec<_> = self.peers().into_iter().filter(|id| id % NUMBERS == number).collect();
         let alive_ms = self.config.lease_ms;
         let is_alive = |id: &u64| {
@@ -66,24 +63,5 @@ impl Core {
             self.admissions.push(Admission { number, incarnation, id });
         }
         None
-    }
-
-    /// Learners who are to vote and have caught up may, one at a time.
-    pub(crate) fn promote(&mut self) {
-        if !self.status.leading || self.membership.learners.is_empty() {
-            return;
-        }
-        let last_index = self.council.last_index();
-        let ripe = self.council.progress().into_iter().find(|progress| {
-            !progress.votes
-                && progress.active
-                && progress.matched + LAG_MAX >= last_index
-                && progress.matched > 0
-                && self.config.participants.contains(&(progress.id.0 % NUMBERS))
-        });
-        if let Some(ripe) = ripe {
-            // Refused while another change is under way; asked again with the next tick.
-            let _ = self.council.propose_change(&Change { steps: vec![Step::Voter(ripe.id.0)] });
-        }
     }
 }

@@ -3,7 +3,8 @@
 
 use council::{Ready, Role};
 use journal::Batch;
-use tree::{Command, Operation};
+use jute::OpCode;
+use tree::{Command, Operation, Tree};
 
 use crate::batch::{BatchReader, BatchWriter};
 use crate::core::Core;
@@ -13,6 +14,9 @@ use crate::{CoreEffect, Now, convert};
 /// Turns that may wait for the disk at a time: one being flushed, one behind it. What arrives meanwhile goes together
 /// into the next, so that one flush serves all that waits.
 const PERSISTING_MAX: usize = 2;
+
+/// Transactions of an epoch after which the next begins: what is under way then still has room.
+const COUNT_MAX: u32 = 0xf000_0000;
 
 impl Core {
     /// Hands on what waits and takes the council's turns; the effects then hold what to make durable, the outgoing
@@ -110,7 +114,11 @@ impl Core {
         let Ok(mut reader) = BatchReader::new(content) else { return };
         while let Ok(Some(command)) = reader.next() {
             let Ok(decoded) = Command::decode(command) else { return };
-            if is_of_a_client(&decoded) {
+            if matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. }) {
+                let mut judged = Vec::with_capacity(command.len());
+                self.judge_reconfig(decoded).encode(&mut judged);
+                self.relayed.push(&judged);
+            } else if is_of_a_client(&decoded) {
                 self.relayed.push(command);
             }
         }
@@ -126,6 +134,7 @@ impl Core {
                 membership: None,
                 entries: persist.entries.into_iter().map(convert::entry).collect(),
             };
+            self.disk_watch.asked(persist.number, self.now.mono_ms);
             self.effects.push(CoreEffect::Persist {
                 number: persist.number,
                 batch,
@@ -159,6 +168,15 @@ impl Core {
             proposed.is_ok(),
             "a new leader has nothing under way that could stand against its first proposal"
         );
+    }
+
+    /// Long before the count of an epoch is used up, the next one begins.
+    pub(crate) fn renew_epoch(&mut self, tree: &Tree) {
+        let epoch = tree.last_zxid().epoch();
+        if tree.last_zxid().count() >= COUNT_MAX && self.renewed_epoch != epoch {
+            self.renewed_epoch = epoch;
+            self.propose(Operation::RaiseEpoch);
+        }
     }
 
     /// Lets go of commands that are applied, and gives those again that seem to be lost.

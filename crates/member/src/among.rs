@@ -51,6 +51,10 @@ impl Core {
             }
             PeerMessage::Taken { index, whole } => self.taken(from, index, whole),
             PeerMessage::Founding(_) => {}
+            PeerMessage::Digest { zxid, digest } => {
+                self.digest_said(from, zxid, digest);
+                self.compare_digests()?;
+            }
         }
         Ok(())
     }

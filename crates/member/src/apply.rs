@@ -102,13 +102,19 @@ impl Core {
 
     fn apply_one(&mut self, tree: &mut Tree, stamp: Stamp, command: &Command<'_>, now: Now) {
         self.changes.clear();
+        let before = tree.last_zxid();
         let outcome = tree.apply(stamp, command, &mut self.changes);
         self.status.refused(command, &outcome);
-        self.digests.applied(tree.last_zxid(), || tree.digest());
+        if tree.last_zxid() != before {
+            self.digests.applied(tree.last_zxid(), || tree.digest());
+        }
         if !self.changes.is_empty() {
             self.status.written(self.changes.as_slice());
             let changes: Arc<[Change]> = self.changes.drain().collect();
             self.tell_all(&changes);
+        }
+        if matches!(outcome, Outcome::Reconfigured { .. } | Outcome::ConfigSet) {
+            self.read_roster(tree);
         }
         match command.origin {
             Some(origin) => self.answer(tree, origin, outcome),
@@ -207,6 +213,9 @@ impl Core {
     fn begin_reign(&mut self, tree: &Tree, now: Now) {
         if self.council.role() != Role::Leader || self.applying_term != self.council.term() {
             return;
+        }
+        if !self.status.leading {
+            self.tell_roster(tree);
         }
         self.status.leading = true;
         self.expiry.track_all(tree, now.mono_ms);

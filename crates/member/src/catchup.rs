@@ -265,6 +265,7 @@ impl Core {
         self.status.serving = false;
         self.attachments.clear();
         self.expiry.track_all(tree, self.now.mono_ms);
+        self.read_roster(tree);
         let zxid = tree.last_zxid();
         self.tell_shards(|| FromCore::TreeReplaced { zxid });
         Some(old)

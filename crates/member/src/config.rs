@@ -1,5 +1,7 @@
 //! What a core is told before it starts.
 
+use tree::Roster;
+
 use crate::founding::Cluster;
 
 /// Settings of a [`crate::Core`].
@@ -9,10 +11,10 @@ pub struct CoreConfig {
     pub member: u64,
     /// The ensemble.
     pub cluster: Cluster,
-    /// The numbers (ids without what tells one life of a disk from another) of the members who are to vote, ...
-    pub participants: Vec<u64>,
-    /// ... and of those who are only to learn.
-    pub observers: Vec<u64>,
+    /// The members as this one's configuration names them, in an ensemble.
+    pub roster: Option<Roster>,
+    /// Whether members are changed at run time: then `/zookeeper/config` alone says who they are.
+    pub reconfig_enabled: bool,
     /// How many shards it serves.
     pub shards: u16,
     /// `tickTime`: the grain of session expiry, milliseconds.
@@ -41,6 +43,9 @@ pub struct CoreConfig {
     pub lease_ms: u64,
     /// After how long without progress commands that are under way are given to the leader again, milliseconds.
     pub resubmit_ms: u64,
+    /// How long this member's disk may hold up what a majority has made durable before another leads and clients go
+    /// elsewhere, milliseconds.
+    pub disk_stall_ms: u64,
     /// Bytes of log kept in memory for members that lag; who lags further is given a snapshot.
     pub window_bytes_max: usize,
 }
@@ -52,8 +57,8 @@ impl CoreConfig {
         Self {
             member,
             cluster: [0; 16],
-            participants: Vec::new(),
-            observers: Vec::new(),
+            roster: None,
+            reconfig_enabled: false,
             shards,
             tick_ms: 2_000,
             reap_interval_ms: 60_000,
@@ -67,6 +72,7 @@ impl CoreConfig {
             election_tick_ms: 50,
             lease_ms: 2_000,
             resubmit_ms: 2_000,
+            disk_stall_ms: 300,
             window_bytes_max: 64 << 20,
         }
     }

@@ -6,15 +6,17 @@ use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{SnapshotMeta, Space};
 use jute::{SessionId, Zxid};
-use tree::{Change, Command, Operation, Tree};
+use tree::{Change, Command, Operation, Roster, Tree};
 
 use crate::admission::Admission;
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
 use crate::catchup::{Receiving, Sending};
+use crate::comparison::Comparison;
 use crate::convert;
 use crate::digests::DigestLog;
+use crate::disk_watch::DiskWatch;
 use crate::expiry::Expiry;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
@@ -61,6 +63,13 @@ pub struct Core {
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
     /// Seats given to blank disks under this lead.
     pub(crate) admissions: Vec<Admission>,
+    /// Who is to be a member.
+    pub(crate) roster: Option<Roster>,
+    pub(crate) roster_changes: u64,
+    pub(crate) disk_watch: DiskWatch,
+    /// The epoch that was found to be nearly used up.
+    pub(crate) renewed_epoch: u32,
+    pub(crate) comparison: Comparison,
     pub(crate) sending: Vec<Sending>,
     pub(crate) receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
@@ -126,6 +135,11 @@ impl Core {
             heard_peers: Vec::new(),
             outgoing: Vec::new(),
             admissions: Vec::new(),
+            roster: tree.roster().or_else(|| config.roster.clone()),
+            roster_changes: 1,
+            disk_watch: DiskWatch::default(),
+            renewed_epoch: 0,
+            comparison: Comparison::default(),
             sending: Vec::new(),
             receiving: None,
             saving: None,
@@ -160,7 +174,8 @@ impl Core {
     /// One message of a shard. Messages of one shard come in the order in which it sent them.
     pub fn receive(&mut self, shard: u16, message: ToCore, tree: &Tree) {
         match message {
-            ToCore::Command { conn, session, command, .. } => {
+            ToCore::Command { conn, session, command, opcode, .. } => {
+                let command = if opcode == jute::OpCode::Reconfig { self.judged(command) } else { command };
                 let held = self.attachments.held(session).filter(|held| held.conn == conn);
                 if !held.is_some_and(|held| held.hold(&command)) {
                     self.command(&command);
@@ -179,6 +194,17 @@ impl Core {
                 self.attachments.detach(session, generation);
             }
         }
+    }
+
+    /// What the leader makes of a reconfig; elsewhere it is handed on as it is.
+    fn judged(&self, command: Vec<u8>) -> Vec<u8> {
+        if self.council.role() != council::Role::Leader {
+            return command;
+        }
+        let Ok(decoded) = Command::decode(&command) else { return command };
+        let mut judged = Vec::with_capacity(command.len());
+        self.judge_reconfig(decoded).encode(&mut judged);
+        judged
     }
 
     fn command(&mut self, command: &[u8]) {
@@ -304,7 +330,10 @@ impl Core {
     pub fn journal(&mut self, event: JournalEvent, now: Now) -> Result<(), Fault> {
         self.now = now;
         match event {
-            JournalEvent::Persisted { number } => self.council.persisted(number),
+            JournalEvent::Persisted { number } => {
+                self.disk_watch.answered(number);
+                self.council.persisted(number);
+            }
             JournalEvent::SnapshotChunkWritten { .. } => self.piece_written(),
             JournalEvent::SnapshotSaved { index } => self.snapshot_saved(index),
             JournalEvent::SnapshotFailed(reason) => return self.snapshot_failed(&reason),

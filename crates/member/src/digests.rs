@@ -17,7 +17,7 @@ pub(crate) struct DigestLog {
 }
 
 impl DigestLog {
-    /// A command was applied, and this is the last transaction now. One that took no zxid changes nothing here, so
+    /// A command was applied that took this zxid. One that took none is not told of, so
     /// that a digest belongs to the moment right behind its own transaction.
     pub(crate) fn applied(&mut self, zxid: Zxid, digest: impl FnOnce() -> u64) {
         if zxid.0 == 0 || zxid.0 % INTERVAL != 0 || self.kept.back().is_some_and(|(last, _)| *last == zxid) {
@@ -27,6 +27,17 @@ impl DigestLog {
             self.kept.pop_front();
         }
         self.kept.push_back((zxid, digest()));
+    }
+
+    /// The latest.
+    pub(crate) fn latest(&self) -> Option<(Zxid, u64)> {
+        self.kept.back().copied()
+    }
+
+    /// The digest right behind that transaction, if it is kept.
+    pub(crate) fn at(&self, zxid: Zxid) -> Option<u64> {
+        let place = self.kept.binary_search_by_key(&zxid, |(kept, _)| *kept).ok()?;
+        self.kept.get(place).map(|(_, digest)| *digest)
     }
 
     /// All that are kept, oldest first.

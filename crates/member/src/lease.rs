@@ -78,6 +78,7 @@ impl Core {
             _ => self.council.leader().is_some() && self.applied_term == self.council.term(),
         };
         if caught_up
+            && !self.is_disk_stalled()
             && self.now.mono_ms <= self.lease_until_ms()
             && !core::mem::replace(&mut self.status.serving, true)
         {

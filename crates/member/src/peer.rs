@@ -80,6 +80,13 @@ pub enum PeerMessage {
         /// Whether it has it now.
         whole: bool,
     },
+    /// The sender's tree had this digest right behind that transaction.
+    Digest {
+        /// The transaction.
+        zxid: i64,
+        /// The digest.
+        digest: u64,
+    },
     /// One of the two has no seat yet.
     Founding(FoundingMessage),
 }
@@ -152,6 +159,7 @@ impl PeerMessage {
             Self::LeaseAsk { term, at_ms } => put(out, 9, &[*term, *at_ms]),
             Self::LeaseGrant { term, at_ms } => put(out, 10, &[*term, *at_ms]),
             Self::Founding(message) => put_founding(out, message),
+            Self::Digest { zxid, digest } => put(out, 16, &[*zxid as u64, *digest]),
         }
     }
 
@@ -197,6 +205,7 @@ impl PeerMessage {
                 let incarnation = name(&mut bytes)?;
                 Self::Founding(FoundingMessage::Admitted { cluster, id, incarnation })
             }
+            16 => Self::Digest { zxid: signed(&mut bytes)?, digest: number(&mut bytes)? },
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -305,6 +314,7 @@ mod tests {
             PeerMessage::Taken { index: 8, whole: true },
             PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
             PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
+            PeerMessage::Digest { zxid: -3, digest: 4 },
             PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16] }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),

@@ -31,10 +31,13 @@ impl Core {
         self.start_serving();
         self.give_again_if_stuck();
         self.catch_up_tick();
+        self.watch_disk();
+        self.tell_digest();
         if !self.status.leading {
             return;
         }
-        self.promote();
+        self.converge();
+        self.renew_epoch(tree);
         match &self.round {
             None if self.expiry.is_due(now.mono_ms) => self.begin_round(Asker::Us),
             Some(round) if round.asker == Asker::Us => self.ask_again(),

@@ -42,6 +42,8 @@ pub struct CoreStatus {
     pub dropped: u64,
     /// Sessions expired since the start.
     pub expired: u64,
+    /// How often this member has handed the lead to another.
+    pub handed_over: u64,
     /// Milliseconds by which sessions were forgiven because this process stood still.
     pub forgiven_ms: u64,
     /// Bytes written, by the first name of the path.

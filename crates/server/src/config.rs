@@ -37,6 +37,8 @@ pub struct ServerConfig {
     pub audit: AuditConfig,
     /// What the server does beyond ZooKeeper and may be told not to.
     pub beyond: BeyondConfig,
+    /// Whether clients may change the members at run time. `reconfigEnabled`.
+    pub reconfig_enabled: bool,
     /// The other members and how they are reached; without it the server runs alone.
     pub ensemble: Option<EnsembleConfig>,
     /// Names and values as they were given, secrets left out: only to be shown.
@@ -485,16 +487,10 @@ pub struct EnsembleConfig {
 }
 
 impl EnsembleConfig {
-    /// The numbers of those who vote.
+    /// The members, as `/zookeeper/config` names them.
     #[must_use]
-    pub fn participants(&self) -> Vec<u64> {
-        self.members.iter().filter(|member| member.votes).map(|member| member.number).collect()
-    }
-
-    /// The numbers of those who only learn.
-    #[must_use]
-    pub fn observers(&self) -> Vec<u64> {
-        self.members.iter().filter(|member| !member.votes).map(|member| member.number).collect()
+    pub fn roster(&self) -> tree::Roster {
+        tree::Roster::new(self.members.iter().cloned())
     }
 
     /// This member.
@@ -504,22 +500,8 @@ impl EnsembleConfig {
     }
 }
 
-/// One member: `server.N=host:quorumPort:electionPort[:role][;[clientHost:]clientPort]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemberConfig {
-    /// Its number, 1 to 255.
-    pub number: u64,
-    /// Where it is: resolved anew at each attempt.
-    pub host: String,
-    /// The port at which it answers other members.
-    pub peer_port: u16,
-    /// ZooKeeper's port for elections: only to be shown.
-    pub election_port: u16,
-    /// Whether it votes: a `participant`, and no `observer`.
-    pub votes: bool,
-    /// Where its clients connect, as it was written.
-    pub client: Option<String>,
-}
+/// One member: what a `server.` line says.
+pub use tree::Member as MemberConfig;
 
 /// Keys and certificates between members.
 #[derive(Clone, Debug, PartialEq, Eq)]

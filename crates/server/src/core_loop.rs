@@ -73,6 +73,8 @@ pub(crate) struct CoreLoop {
     standing: Arc<Standing>,
     /// The other members, in an ensemble.
     peers: Option<Switchboard>,
+    /// How often the members had changed when the switchboard was last told.
+    roster_seen: u64,
     /// What the log has said of this member's part last.
     part: Part,
     /// Told once, when requests can be served.
@@ -103,6 +105,7 @@ impl CoreLoop {
             side_bytes: 0,
             standing,
             peers,
+            roster_seen: 0,
             part: Part::default(),
             serves: Some(serves),
             stopping: false,
@@ -123,7 +126,7 @@ impl CoreLoop {
             self.read_mail(mail, now);
             self.propose(now);
             self.apply(now)?;
-            self.standing.set(self.core.is_serving(), self.core.lease_until_ms());
+            self.publish();
             self.tell_part();
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()
@@ -137,8 +140,22 @@ impl CoreLoop {
                 self.sleep(Duration::MAX)?;
             }
         }
-        self.standing.set(false, 0);
+        self.standing.set(false, false, 0);
         Ok(())
+    }
+
+    /// Tells the other threads how things stand.
+    fn publish(&mut self) {
+        let leads_others = self.peers.is_some() && self.core.leader() == Some(self.core.id());
+        self.standing.set(self.core.is_serving(), leads_others, self.core.lease_until_ms());
+        if let Some(peers) = &mut self.peers
+            && self.roster_seen != self.core.roster_changes()
+        {
+            self.roster_seen = self.core.roster_changes();
+            if let Some(roster) = self.core.roster() {
+                peers.know(roster);
+            }
+        }
     }
 
     /// Takes in what other members say.

@@ -1,6 +1,5 @@
 //! The server: its threads, put together, started and stopped.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use front::Front;
 use parking_lot::Mutex;
@@ -30,7 +29,7 @@ use crate::net::listener::{self, Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::net::tls::context::TlsContext;
 use crate::overview::Overview;
-use crate::peers::dial::{Badge, Call, Dialler};
+use crate::peers::dial::{Badge, Diallers, Means};
 use crate::peers::door::Door;
 use crate::peers::switchboard::Switchboard;
 use crate::peers::tls::PeerTls;
@@ -39,6 +38,8 @@ use crate::{audit, random, settings};
 
 /// The highest feature level of the log that this build understands.
 const FEATURE_LEVEL: u16 = 1;
+/// How long a leader that stops waits for another to lead.
+const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -261,26 +262,16 @@ impl Server {
         let run = move || door.run().map_err(|error| error.to_string());
         let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
         self.running().door = Some((waker, thread));
-        let mut calls = BTreeMap::new();
-        for member in ensemble.members.iter().filter(|member| member.number != ensemble.number) {
-            let call = Call::new();
-            calls.insert(member.number, Arc::clone(&call));
-            let dialler = Dialler {
-                member: member.clone(),
-                badge: Arc::clone(&badge),
-                tls: tls.clone(),
-                core: Arc::clone(&post.core),
-                call,
-            };
-            let run = move || {
-                dialler.run();
-                Ok(())
-            };
-            // It ends by itself once it is told to: it may be in the middle of an attempt.
-            drop(spawn("dial", &self.board, run).map_err(system("start a thread"))?);
-        }
+        let means = Means {
+            badge: Arc::clone(&badge),
+            tls,
+            core: Arc::clone(&post.core),
+            board: Arc::clone(&self.board),
+        };
         let bell = Arc::clone(&post.core_bell);
-        Ok(Some((Switchboard::new(ensemble.number, (poll, bell), calls), badge)))
+        let mut switchboard = Switchboard::new(ensemble.number, (poll, bell), Diallers::new(means));
+        switchboard.know(&ensemble.roster());
+        Ok(Some((switchboard, badge)))
     }
 
     fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
@@ -389,9 +380,19 @@ impl Server {
             if self.overview.config.audit.enabled {
                 audit::server("serverStop", "invoked");
             }
+            self.step_aside();
             running.stop();
         }
         self.board.stopped();
+    }
+
+    /// Has another member lead before this one goes, so that nobody need find out that it is gone.
+    fn step_aside(&self) {
+        let began = Instant::now();
+        while self.overview.standing.is_leading() && began.elapsed() < STEPPING_ASIDE_MAX {
+            self.overview.core.put(CoreMail::Ask(Box::new(member::Core::step_aside)));
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until the server was stopped, or has to stop because of a fault; then all of it is down.

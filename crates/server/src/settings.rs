@@ -57,6 +57,7 @@ pub(crate) fn policy(config: &ServerConfig) -> Policy {
     Policy::default()
         .with(Policy::EXTENDED_TYPES, config.nodes.extended_types)
         .with(Policy::ENFORCE_QUOTA, config.quota.enforce)
+        .with(Policy::RECONFIG_ENABLED, config.reconfig_enabled)
         .with(Policy::SKIP_ACL, config.auth.skip_acl)
         .with(Policy::X509_KNOWN, config.auth.x509_enabled)
         .with(Policy::SASL_KNOWN, config.auth.sasl.is_some())
@@ -102,8 +103,8 @@ pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> C
     let ensemble = config.ensemble.as_ref();
     CoreConfig {
         cluster: identity.cluster,
-        participants: ensemble.map(EnsembleConfig::participants).unwrap_or_default(),
-        observers: ensemble.map(EnsembleConfig::observers).unwrap_or_default(),
+        roster: ensemble.map(EnsembleConfig::roster),
+        reconfig_enabled: config.reconfig_enabled,
         election_tick_ms: ensemble
             .map_or(standard.election_tick_ms, |ensemble| u64::from(ensemble.election_tick_ms)),
         lease_ms: ensemble.map_or(standard.lease_ms, |ensemble| u64::from(ensemble.lease_ms)),

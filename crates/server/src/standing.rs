@@ -6,19 +6,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     serving: AtomicBool,
+    leading: AtomicBool,
     lease_until_ms: AtomicU64,
 }
 
 impl Standing {
     /// What the core says.
-    pub(crate) fn set(&self, serving: bool, lease_until_ms: u64) {
+    pub(crate) fn set(&self, serving: bool, leading: bool, lease_until_ms: u64) {
         self.serving.store(serving, Ordering::SeqCst);
+        self.leading.store(leading, Ordering::SeqCst);
         self.lease_until_ms.store(lease_until_ms, Ordering::SeqCst);
     }
 
     /// Whether clients are served, as far as the core knows.
     pub(crate) fn is_serving(&self) -> bool {
         self.serving.load(Ordering::SeqCst)
+    }
+
+    /// Whether this member leads others.
+    pub(crate) fn is_leading(&self) -> bool {
+        self.leading.load(Ordering::SeqCst)
     }
 
     /// Whether clients may be answered at this moment: the core itself may be standing still.

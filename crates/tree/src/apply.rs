@@ -1,8 +1,9 @@
 //! Applying one command: once, in its connection's order, with a zxid if ZooKeeper's clients would see one.
 
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 
-use jute::{ErrorCode, OpCode, Request, SessionId, Zxid};
+use jute::{ErrorCode, OpCode, Reconfig, Request, SessionId, Stat, Zxid, permission};
 
 use crate::node::Value;
 use crate::path::{CONFIG, PathHash};
@@ -132,9 +133,9 @@ impl Tree {
                 Ok(Outcome::AclSet { stat: self.set_acl(path, acl, *version, context)? })
             }
             Request::Multi(multi) => self.multi(multi, context, changes).map(Outcome::Multi),
-            // Membership changes go another way; to a server alone they mean nothing.
-            Request::Reconfig(_) if context.policy.contains(Policy::RECONFIG_ENABLED) => {
-                Err(ErrorCode::Unimplemented)
+            Request::Reconfig(change) if context.policy.contains(Policy::RECONFIG_ENABLED) => {
+                let (text, stat) = self.reconfig(change, context, changes)?;
+                Ok(Outcome::Reconfigured { text, stat })
             }
             Request::Reconfig(_) => Err(ErrorCode::ReconfigDisabled),
             // ZooKeeper lets any client remove any empty node this way, whatever the ACLs say.
@@ -225,6 +226,23 @@ impl Tree {
         self.delete_checked(slot, parent_hash, hash, path, context.zxid, changes);
         self.zxid = context.zxid;
         Outcome::Reaped
+    }
+
+    /// Decides upon other members. To a server alone it means nothing.
+    fn reconfig(
+        &mut self,
+        change: &Reconfig<'_>,
+        context: &Context<'_>,
+        changes: &mut Changes,
+    ) -> Result<(String, Stat), ErrorCode> {
+        let mut next = self.roster().ok_or(ErrorCode::Unimplemented)?.changed(change)?;
+        let hash = PathHash::of(CONFIG).ok_or(ErrorCode::NoNode)?;
+        let slot = self.find(CONFIG, hash).ok_or(ErrorCode::NoNode)?;
+        context.check(self, slot, permission::WRITE)?;
+        next.version = context.zxid.0;
+        let text = next.text();
+        self.set_config(text.as_bytes(), next.version, context, changes);
+        Ok((text, self.arena.node(slot).wire_stat()))
     }
 
     /// Writes the configuration node, whose version is always -1, as in ZooKeeper.

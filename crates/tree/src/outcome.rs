@@ -27,6 +27,13 @@ pub enum Outcome {
         /// Its Stat after that.
         stat: Stat,
     },
+    /// The ensemble is to have other members.
+    Reconfigured {
+        /// What `/zookeeper/config` says now.
+        text: String,
+        /// Its Stat.
+        stat: Stat,
+    },
     /// A multi was decided: all done, or none and every entry an error (see [`Outcome::is_failed_multi`]). It took
     /// a zxid in either case.
     Multi(Vec<SubOutcome>),

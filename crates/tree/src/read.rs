@@ -7,8 +7,8 @@ use jute::{Acl, SessionId, Stat, Zxid};
 
 use crate::arena::{Arena, NONE, ROOT, Slot};
 use crate::node::{Node, Owner};
-use crate::path::{PathHash, ROOT_PATH};
-use crate::{AclRef, Identities, Policy, Session, Tree, java};
+use crate::path::{CONFIG, PathHash, ROOT_PATH};
+use crate::{AclRef, Identities, Policy, Roster, Session, Tree, java};
 
 /// One node, borrowed.
 #[derive(Clone, Copy)]
@@ -123,6 +123,12 @@ impl Tree {
     #[must_use]
     pub const fn feature_level(&self) -> u32 {
         self.feature_level
+    }
+
+    /// The members that the ensemble is to have, as `/zookeeper/config` says; nothing before anybody said it.
+    #[must_use]
+    pub fn roster(&self) -> Option<Roster> {
+        Roster::parse(self.node(CONFIG)?.data()?)
     }
 
     /// The version given with the last configuration set.

@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn check(&self, tree: &Tree, slot: Slot, required: i32) -> Result<(), ErrorCode> {
+    pub(crate) fn check(&self, tree: &Tree, slot: Slot, required: i32) -> Result<(), ErrorCode> {
         let acl = tree.arena.node(slot).stat.acl;
         if tree.acls.permits(acl, required, self.identities, self.policy) {
             Ok(())

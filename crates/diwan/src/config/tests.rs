@@ -152,7 +152,7 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
     scratch.file("myid", "2\n");
     let config = load().unwrap().0;
     let ensemble = config.ensemble.unwrap();
-    assert_eq!((ensemble.number, ensemble.participants(), ensemble.observers()), (2, vec![1, 2], vec![3]));
+    assert_eq!((ensemble.number, ensemble.roster().participants()), (2, vec![1, 2]));
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2182))));
     assert_eq!(ensemble.tls, None);
     scratch.file("myid", "9\n");

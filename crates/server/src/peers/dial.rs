@@ -1,6 +1,7 @@
 //! Dialling other members: a thread for each, which waits until nobody is connected and then tries until somebody is.
 //! Names are resolved anew at each attempt.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -9,10 +10,12 @@ use std::time::Duration;
 
 use member::founding::Cluster;
 use parking_lot::{Condvar, Mutex, RwLock};
+use tree::Roster;
 
 use super::Established;
 use super::hello::{Hello, Lane};
 use super::tls::{PeerTls, Talk};
+use crate::board::{Board, spawn};
 use crate::config::MemberConfig;
 use crate::core_loop::CoreMail;
 use crate::mailbox::Mailbox;
@@ -113,22 +116,84 @@ impl Call {
 }
 
 /// See the module.
-pub(crate) struct Dialler {
-    pub(crate) member: MemberConfig,
+struct Dialler {
+    member: MemberConfig,
+    means: Means,
+    call: Arc<Call>,
+}
+
+/// What every dialler works with.
+#[derive(Clone)]
+pub(crate) struct Means {
     pub(crate) badge: Arc<Badge>,
     pub(crate) tls: Option<PeerTls>,
     pub(crate) core: Arc<Mailbox<CoreMail>>,
-    pub(crate) call: Arc<Call>,
+    pub(crate) board: Arc<Board>,
+}
+
+/// The dialler of each member.
+pub(crate) struct Diallers {
+    means: Means,
+    calls: BTreeMap<u64, (MemberConfig, Arc<Call>)>,
+}
+
+impl Diallers {
+    pub(crate) const fn new(means: Means) -> Self {
+        Self { means, calls: BTreeMap::new() }
+    }
+
+    /// Who the members are. `connected` says who need not be dialled now.
+    pub(crate) fn know(&mut self, roster: &Roster, own: u64, connected: impl Fn(u64) -> bool) {
+        self.calls.retain(|number, (member, call)| {
+            let stays = roster
+                .member(*number)
+                .is_some_and(|known| (&known.host, known.peer_port) == (&member.host, member.peer_port));
+            if !stays {
+                call.stop();
+            }
+            stays
+        });
+        for member in roster.members().filter(|member| member.number != own) {
+            if self.calls.contains_key(&member.number) {
+                continue;
+            }
+            let call = Call::new();
+            call.connected(connected(member.number));
+            self.calls.insert(member.number, (member.clone(), Arc::clone(&call)));
+            let dialler = Dialler { member: member.clone(), means: self.means.clone(), call };
+            let run = move || {
+                dialler.run();
+                Ok(())
+            };
+            // It ends by itself once it is told to: it may be in the middle of an attempt.
+            if let Err(error) = spawn("dial", &self.means.board, run) {
+                tracing::error!(%error, member = member.number, "no thread to dial a member");
+            }
+        }
+    }
+
+    /// The member is connected, or is not.
+    pub(crate) fn connected(&self, number: u64, connected: bool) {
+        if let Some((_, call)) = self.calls.get(&number) {
+            call.connected(connected);
+        }
+    }
+}
+
+impl Drop for Diallers {
+    fn drop(&mut self) {
+        self.calls.values().for_each(|(_, call)| call.stop());
+    }
 }
 
 static ATTEMPTS: AtomicU64 = AtomicU64::new(1);
 
 impl Dialler {
     /// Dials whenever nobody is connected, until told to stop.
-    pub(crate) fn run(&self) {
+    fn run(&self) {
         let (mut pause, mut told) = (PAUSE.0, String::new());
         while self.call.wait() {
-            if self.badge.number < self.member.number {
+            if self.means.badge.number < self.member.number {
                 self.call.pause(COURTESY);
                 if *self.call.wish.lock() != Wish::Dial {
                     continue;
@@ -139,7 +204,7 @@ impl Dialler {
                     (pause, told) = (PAUSE.0, String::new());
                     self.call.connected(true);
                     for established in both {
-                        self.core.put(CoreMail::Peer(Box::new(established)));
+                        self.means.core.put(CoreMail::Peer(Box::new(established)));
                     }
                 }
                 Err(error) => {
@@ -165,8 +230,8 @@ impl Dialler {
         stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
         stream.set_write_timeout(Some(HANDSHAKE_TIMEOUT))?;
         let mut encryption =
-            self.tls.as_ref().map(|tls| tls.dial(&mut stream, &self.member.host)).transpose()?;
-        let own = Hello { lane, attempt, wanted: self.member.number, ..self.badge.hello() };
+            self.means.tls.as_ref().map(|tls| tls.dial(&mut stream, &self.member.host)).transpose()?;
+        let own = Hello { lane, attempt, wanted: self.member.number, ..self.means.badge.hello() };
         let answered = own.open(&mut Talk(&mut stream, encryption.as_mut()))?;
         let hello = answered.map_err(io::Error::other)?;
         let seated = own.seat.is_some();

@@ -29,7 +29,7 @@ pub(crate) fn wait(
 ) -> Result<Option<Outcome>, StartError> {
     let (incarnation, cluster) = random.split_at(16);
     let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
-    let participants = ensemble.participants();
+    let participants = ensemble.roster().participants();
     let mut founding =
         Founding::new(ensemble.number, participants.clone(), bytes(incarnation), bytes(cluster));
     tracing::info!(

@@ -12,9 +12,10 @@ use bytes::Bytes;
 use member::PeerMessage;
 use member::founding::{BLANK, FoundingMessage, NUMBERS};
 use mio::{Events, Poll, Token, Waker};
+use tree::Roster;
 
 use super::Established;
-use super::dial::Call;
+use super::dial::Diallers;
 use super::hello::Lane as LaneName;
 use super::lane::Lane;
 use crate::mailbox::Doorbell;
@@ -69,7 +70,7 @@ pub(crate) struct Switchboard {
     events: Events,
     polled: bool,
     bell: Arc<Doorbell>,
-    calls: BTreeMap<u64, Arc<Call>>,
+    diallers: Diallers,
     pairs: BTreeMap<u64, Pair>,
     arena: Box<[u8]>,
     frames: Vec<Bytes>,
@@ -85,11 +86,7 @@ impl Switchboard {
         Ok((poll, bell))
     }
 
-    pub(crate) fn new(
-        own: u64,
-        (poll, bell): (Poll, Arc<Doorbell>),
-        calls: BTreeMap<u64, Arc<Call>>,
-    ) -> Self {
+    pub(crate) fn new(own: u64, (poll, bell): (Poll, Arc<Doorbell>), diallers: Diallers) -> Self {
         Self {
             own,
             seated: false,
@@ -97,7 +94,7 @@ impl Switchboard {
             events: Events::with_capacity(256),
             polled: false,
             bell,
-            calls,
+            diallers,
             pairs: BTreeMap::new(),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
@@ -147,9 +144,13 @@ impl Switchboard {
             tracing::info!(member = number, seated = pair.id.is_some(), "connected to a member");
             self.news.push(News::Up(pair.name(number)));
         }
-        if let Some(call) = self.calls.get(&number) {
-            call.connected(true);
-        }
+        self.diallers.connected(number, true);
+    }
+
+    /// Who the members are: those that are not connected are dialled from now on, and nobody else is.
+    pub(crate) fn know(&mut self, roster: &Roster) {
+        let pairs = &self.pairs;
+        self.diallers.know(roster, self.own, |number| pairs.contains_key(&number));
     }
 
     fn drop_pair(&mut self, number: u64) {
@@ -161,9 +162,7 @@ impl Switchboard {
                 lane.close(self.poll.registry());
             }
         }
-        if let Some(call) = self.calls.get(&number) {
-            call.connected(false);
-        }
+        self.diallers.connected(number, false);
     }
 
     /// This member has a seat: all connections end, and are made anew under what it is now.
@@ -298,12 +297,6 @@ impl Switchboard {
             }
             other => other,
         }
-    }
-}
-
-impl Drop for Switchboard {
-    fn drop(&mut self) {
-        self.calls.values().for_each(|call| call.stop());
     }
 }
 

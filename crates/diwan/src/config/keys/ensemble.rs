@@ -63,6 +63,12 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::both(
+        "reconfigEnabled",
+        "ensemble.reconfig-enabled",
+        "whether clients may change the members at run time",
+        |draft, setting| put(&mut draft.config.reconfig_enabled, setting.flag()),
+    ),
+    Row::both(
         "quorumListenOnAllIPs",
         "ensemble.listen-on-all-addresses",
         "whether members are answered at every address",
@@ -163,7 +169,6 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("connectToLearnerMasterLimit", OTHERWISE),
     Row::nothing("syncEnabled", OTHERWISE),
     Row::nothing("standaloneEnabled", "one server alone and an ensemble of one are the same here"),
-    Row::nothing("reconfigEnabled", "members cannot be changed at run time yet"),
     Row::nothing("localSessionsEnabled", "all sessions are the ensemble's"),
     Row::nothing("localSessionsUpgradingEnabled", "all sessions are the ensemble's"),
     Row::nothing("observerMasterPort", OTHERWISE),

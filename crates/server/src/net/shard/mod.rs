@@ -4,6 +4,7 @@
 //! pass on the core's stream and the bytes that were read; then, without the guard, send the core its messages,
 //! write to each socket with output once, and do what the front asks for. The clock is read once a round.
 
+mod farewell;
 mod input;
 mod output;
 mod socket;
@@ -19,6 +20,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use parking_lot::RwLock;
 use tree::Tree;
 
+use self::farewell::Farewell;
 use self::socket::{Socket, Sockets, Stage};
 use super::listener::Accepted;
 use super::tls::context::TlsContext;
@@ -41,6 +43,8 @@ const ARENA_BYTES: usize = 512 << 10;
 const READ_BYTES_MAX: usize = 64 << 10;
 /// The longest sleep: the front's deadlines are looked at this often.
 const TICK_MS: u64 = 250;
+/// The longest sleep during a stop.
+const FAREWELL_TICK_MS: u64 = 5;
 /// How long a connection may take to take its last bytes.
 const CLOSING_MS: u64 = 10_000;
 /// How long the peer of a finished connection may take to close its side.
@@ -108,7 +112,7 @@ pub(crate) struct Shard {
     ticked_ms: u64,
     /// Whether the front has leftovers to work off.
     sweeping: bool,
-    stopping: bool,
+    farewell: Farewell,
     mail: Vec<ShardMail>,
     stream: Vec<FromCore>,
     writable: Vec<ConnId>,
@@ -146,7 +150,7 @@ impl Shard {
             timers: BTreeSet::new(),
             ticked_ms: 0,
             sweeping: false,
-            stopping: false,
+            farewell: Farewell::No,
             mail: Vec::new(),
             stream: Vec::new(),
             writable: Vec::new(),
@@ -157,7 +161,7 @@ impl Shard {
     /// Runs until [`ShardMail::Stop`].
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
-        while !self.stopping {
+        while self.farewell != Farewell::Done {
             self.wait(&mut events)?;
             let now = self.links.clock.now();
             for event in &events {
@@ -166,7 +170,9 @@ impl Shard {
                 }
             }
             self.read_mail(now);
-            self.gather(now);
+            if self.farewell.reads() {
+                self.gather(now);
+            }
             self.evaluate(now);
             self.links.to_core.put_all_at(self.front.to_core(), now.mono_us);
             self.write_all(now);
@@ -176,6 +182,7 @@ impl Shard {
             if now.mono_ms() >= self.ticked_ms + TICK_MS {
                 self.tick(now);
             }
+            self.go_on_with_farewell(now);
         }
         self.close_all();
         Ok(())
@@ -183,8 +190,11 @@ impl Shard {
 
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         self.bell.fall_asleep();
-        let timeout = if !self.ready.is_empty() || self.sweeping || self.has_mail() {
+        let reads = self.farewell.reads() && !self.ready.is_empty();
+        let timeout = if reads || self.sweeping || self.has_mail() {
             Duration::ZERO
+        } else if self.farewell != Farewell::No {
+            Duration::from_millis(FAREWELL_TICK_MS)
         } else {
             Duration::from_millis(TICK_MS)
         };
@@ -232,7 +242,7 @@ impl Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Word { conn, text, last } => self.front.word_reply(conn, &text, last),
                 ShardMail::Ask(question) => question(&mut self.front),
-                ShardMail::Stop => self.stopping = true,
+                ShardMail::Stop => self.begin_farewell(now),
             }
         }
         self.mail = mail;

@@ -64,7 +64,7 @@ impl Shard {
     }
 
     /// The last byte is on its way: waits for the peer to close.
-    fn linger(&mut self, token: u32, now: Moment) {
+    pub(super) fn linger(&mut self, token: u32, now: Moment) {
         let Some(socket) = self.sockets.get(token) else { return };
         socket.transport.say_goodbye();
         if let Some(conn) = socket.conn.take() {
