@@ -435,6 +435,12 @@ impl Core {
         self.council.term()
     }
 
+    /// The index of the last entry applied.
+    #[must_use]
+    pub const fn applied_index(&self) -> u64 {
+        self.applied_index
+    }
+
     /// The other members.
     #[must_use]
     pub fn peers(&self) -> Vec<u64> {
@@ -447,6 +453,8 @@ impl Core {
         CoreStatus {
             term: self.council.term(),
             leader: self.council.leader().map_or(0, |leader| leader.0),
+            membership: self.membership.clone(),
+            lease_until_ms: self.lease_until_ms(),
             progress: self.council.progress(),
             pending_bytes: self.pending.bytes(),
             sessions: self.expiry.len(),

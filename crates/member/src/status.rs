@@ -18,6 +18,10 @@ pub struct CoreStatus {
     pub leading: bool,
     /// Who leads, as far as is known here; 0 for nobody.
     pub leader: u64,
+    /// Who votes and who learns, as far as it is applied here.
+    pub membership: council::Membership,
+    /// Until when this member may serve clients without another word of its leader, on its own clock.
+    pub lease_until_ms: u64,
     /// How far the other members have come; known to a leader alone.
     pub progress: Vec<council::Progress>,
     /// Bytes of clients' commands that are kept until they are applied.

@@ -61,7 +61,8 @@ impl Boot {
         let mail = Arc::clone(&self.journal);
         let peers = self.peers.take().map(|(switchboard, _)| switchboard);
         let overview = &self.overview;
-        let (metrics, standing) = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.standing));
+        let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
+        let standing = Arc::clone(&overview.standing);
         let core_loop = CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started);
         let outcome = core_loop.run();
         mail.put(JournalMail::Stop);

@@ -15,6 +15,7 @@ use crate::clock::{Clock, Moment};
 use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::CoreMetrics;
+use crate::metrics::reign::{ReignMetrics, Stand};
 use crate::peers::Established;
 use crate::peers::switchboard::{News, Switchboard};
 use crate::standing::Standing;
@@ -63,6 +64,7 @@ pub(crate) struct CoreLoop {
     core: Core,
     links: CoreLinks,
     metrics: Arc<CoreMetrics>,
+    reign: Arc<ReignMetrics>,
     clock: Clock,
     messages: Vec<ToCore>,
     answers: Vec<JournalEvent>,
@@ -86,17 +88,19 @@ impl CoreLoop {
     pub(crate) fn new(
         core: Core,
         links: CoreLinks,
-        metrics: Arc<CoreMetrics>,
+        (metrics, reign): (Arc<CoreMetrics>, Arc<ReignMetrics>),
         standing: Arc<Standing>,
         clock: Clock,
         peers: Option<Switchboard>,
         serves: Started,
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
+        reign.begin(clock.now().mono_ms());
         Self {
             core,
             links,
             metrics,
+            reign,
             clock,
             messages: Vec::new(),
             answers: Vec::new(),
@@ -128,6 +132,7 @@ impl CoreLoop {
             self.apply(now)?;
             self.publish();
             self.tell_part();
+            self.note(now);
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()
             {
@@ -163,11 +168,23 @@ impl CoreLoop {
         let Some(peers) = &mut self.peers else { return Ok(()) };
         for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
             match news {
-                News::Message(from, message) => self.core.peer(from, message, now.for_core())?,
-                News::Up(id) if id & BLANK == 0 => self.core.link(id, true, now.for_core()),
-                News::Down(id) if id & BLANK == 0 => self.core.link(id, false, now.for_core()),
+                News::Message(from, message) => {
+                    self.reign.heard(from % NUMBERS);
+                    self.core.peer(from, message, now.for_core())?;
+                }
+                News::Up(id) => {
+                    self.reign.link(id % NUMBERS, Some(now.wall_ms));
+                    if id & BLANK == 0 {
+                        self.core.link(id, true, now.for_core());
+                    }
+                }
+                News::Down(id) => {
+                    self.reign.link(id % NUMBERS, None);
+                    if id & BLANK == 0 {
+                        self.core.link(id, false, now.for_core());
+                    }
+                }
                 News::Lost(id) => self.core.lost(id, now.for_core()),
-                News::Up(_) | News::Down(_) => {}
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
@@ -199,6 +216,27 @@ impl CoreLoop {
             }
         }
         self.part = part;
+    }
+
+    /// For whoever asks later.
+    fn note(&self, now: Moment) {
+        if self.peers.is_none() {
+            return;
+        }
+        let leader = self.core.leader();
+        let leads = leader == Some(self.core.id());
+        let stand = Stand {
+            term: self.core.term(),
+            leader: leader.map(|id| id % NUMBERS),
+            leads,
+            serving: self.core.is_serving(),
+        };
+        self.reign.note(stand, now.mono_ms());
+        self.reign.applied(self.core.applied_index(), leads, self.clock.mono_us());
+        if self.reign.trail.is_due(now.mono_ms()) {
+            let zxid = self.links.tree.read().last_zxid().0;
+            self.reign.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
+        }
     }
 
     fn take_mail(&self) -> Vec<CoreMail> {
@@ -291,6 +329,10 @@ impl CoreLoop {
         for effect in self.core.take_effects() {
             if let CoreEffect::Persist { batch, commands, .. } = &effect {
                 self.metrics.proposed(batch);
+                if self.peers.is_some() {
+                    let leads = self.core.leader() == Some(self.core.id());
+                    self.reign.persisting(batch, leads, now_us);
+                }
                 handed_over += commands;
             }
             self.effects.push(JournalMail::Effect(effect));
@@ -298,6 +340,7 @@ impl CoreLoop {
         self.links.to_journal.put_all_at(&mut self.effects, now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
+            self.reign.told(outgoing.iter().map(|(to, _)| to % NUMBERS));
             outgoing.iter().for_each(|(to, message)| peers.send(*to, message));
             peers.flush();
         }

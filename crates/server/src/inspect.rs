@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::ensemble::EnsembleView;
+use crate::metrics::reign::Stand;
 use crate::metrics::sample::Sample;
 use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
@@ -13,6 +15,12 @@ pub(crate) trait Inspect: Send + Sync {
     fn is_serving(&self) -> bool;
     /// The figures of `srvr`.
     fn server(&self) -> ServerView;
+    /// The members of the ensemble, if this server is one of several.
+    fn ensemble(&self) -> Option<EnsembleView>;
+    /// Who leads and whether this server serves, without asking anybody.
+    fn standing(&self) -> Stand;
+    /// Sessions of the whole ensemble.
+    fn session_count(&self) -> u64;
     /// All connections.
     fn connections(&self) -> Vec<ConnectionView>;
     /// Sessions, their ephemeral nodes, their ends.

@@ -22,6 +22,7 @@ mod clock;
 pub mod config;
 mod core_loop;
 pub mod disk;
+mod ensemble;
 mod environment;
 mod error;
 mod http;

@@ -20,11 +20,13 @@ use crate::access;
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::core_loop::CoreMail;
+use crate::ensemble::{Around, EnsembleView};
 use crate::environment::{environment, properties};
 use crate::inspect::{Access, Inspect, SnapshotGate};
 use crate::mailbox::Mailbox;
 use crate::metrics::catalog::{self, Knowledge};
 use crate::metrics::network::NetworkMetrics;
+use crate::metrics::reign::{ReignMetrics, Stand};
 use crate::metrics::sample::Sample;
 use crate::metrics::zookeeper::QuotaSums;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
@@ -53,6 +55,7 @@ pub(crate) struct Overview {
     pub(crate) gate: Arc<Gate>,
     pub(crate) journal_metrics: Arc<JournalMetrics>,
     pub(crate) core_metrics: Arc<CoreMetrics>,
+    pub(crate) reign: Arc<ReignMetrics>,
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
     pub(crate) clock: Clock,
@@ -125,6 +128,20 @@ impl Overview {
 
     fn core_status(&self) -> CoreStatus {
         self.ask_core(|core| core.status()).unwrap_or_default()
+    }
+
+    /// ZooKeeper's name for what this server is.
+    fn mode(&self) -> &'static str {
+        match &self.config.ensemble {
+            None => "standalone",
+            Some(_) if self.reign.stand().leads => "leader",
+            Some(ensemble) if ensemble.own().is_some_and(|own| !own.votes) => "observer",
+            Some(_) => "follower",
+        }
+    }
+
+    fn leads(&self) -> bool {
+        self.config.ensemble.is_some() && self.reign.stand().leads
     }
 
     fn connection_infos(&self) -> Vec<ConnectionInfo> {
@@ -230,8 +247,27 @@ impl Inspect for Overview {
             connections: front.connections as u64,
             outstanding: front.outstanding as u64,
             zxid: tree.last_zxid().0,
-            mode: "standalone",
+            mode: self.mode(),
+            proposal_sizes: self.leads().then(|| self.reign.proposal_sizes()),
             node_count: tree.node_count() as u64,
+        }
+    }
+
+    fn ensemble(&self) -> Option<EnsembleView> {
+        let config = self.config.ensemble.as_ref()?;
+        let now = self.clock.now();
+        let around = Around { config, settings: &self.config.settings, reign: &self.reign, now };
+        Some(EnsembleView::new(&around, &self.core_status()))
+    }
+
+    fn session_count(&self) -> u64 {
+        self.tree.read().sessions().len() as u64
+    }
+
+    fn standing(&self) -> Stand {
+        match &self.config.ensemble {
+            Some(_) => self.reign.stand(),
+            None => Stand { leads: true, serving: self.is_serving(), ..Stand::default() },
         }
     }
 
@@ -324,7 +360,8 @@ impl Inspect for Overview {
             timeout_min_ms: session.timeout_min_ms,
             timeout_max_ms: session.timeout_max_ms,
             backlog: listen.backlog.map_or(-1, i64::from),
-            server_id: 0,
+            server_id: self.config.ensemble.as_ref().map_or(0, |ensemble| ensemble.number),
+            ensemble: self.ensemble(),
         }
     }
 
@@ -357,6 +394,10 @@ impl Inspect for Overview {
     fn samples(&self) -> Vec<Sample> {
         let (front, answered_in_time) = self.front_stats();
         let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
+        let ensemble = self.config.ensemble.as_ref().map(|config| {
+            let now = self.clock.now();
+            EnsembleView::new(&Around { config, settings: &[], reign: &self.reign, now }, &core)
+        });
         let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
             let tree = self.tree.read();
             (
@@ -372,6 +413,8 @@ impl Inspect for Overview {
             core,
             journal: &self.journal_metrics,
             core_metrics: &self.core_metrics,
+            ensemble: ensemble.as_ref(),
+            reign: &self.reign,
             network: &self.network_metrics,
             quotas,
             snapshots_rate_limited: self.snapshots.limited(),

@@ -132,6 +132,7 @@ impl Server {
             gate: Arc::clone(&gate),
             journal_metrics: Arc::new(JournalMetrics::default()),
             core_metrics: Arc::new(CoreMetrics::default()),
+            reign: Arc::default(),
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
             clock,

@@ -1,10 +1,12 @@
-//! The AdminServer's commands: JSON with the keys of ZooKeeper 3.9.
+//! The AdminServer's commands: JSON with the keys of ZooKeeper 3.9, and `ensemble`, which is ours.
 
 use serde_json::{Map, Value, json};
 
 use tree::DIGEST_VERSION;
 
+use super::ensemble;
 use super::response::{Body, Request, Response};
+use crate::ensemble::EnsembleView;
 use crate::inspect::{Access, Inspect, SnapshotGate};
 use crate::metrics::sample::{self, rounded};
 use crate::version::version;
@@ -12,12 +14,13 @@ use crate::words::render::java_address;
 use crate::words::view::{ConnectionView, LatencyView};
 
 /// The first name of each command, as the page of links shows them.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "configuration",
     "connection_stat_reset",
     "connections",
     "dirs",
     "dump",
+    "ensemble",
     "environment",
     "get_trace_mask",
     "hash",
@@ -146,7 +149,10 @@ fn first_name(name: &str) -> &str {
 }
 
 fn needs_tree(name: &str) -> bool {
-    !matches!(name, "environment" | "get_trace_mask" | "set_trace_mask" | "ruok" | "system_properties")
+    !matches!(
+        name,
+        "ensemble" | "environment" | "get_trace_mask" | "set_trace_mask" | "ruok" | "system_properties"
+    )
 }
 
 type Fields = Map<String, Value>;
@@ -178,14 +184,15 @@ fn run(server: &dyn Inspect, name: &str, request: &Request) -> Result<Fields, St
             let (zxid, seconds) = server.last_snapshot().unwrap_or((0, 0));
             json!({"zxid": format!("{zxid:x}"), "timestamp": seconds})
         }
-        "leader" => return Err(String::from("server is not initialized")),
+        "ensemble" => ensemble::ensemble(server),
+        "leader" => ensemble::leader(server)?,
         "monitor" => monitor(server),
-        "observers" => json!({"synced_observers": 0, "observers": []}),
+        "observers" => ensemble::observers(server),
         "observer_connection_stat_reset" | "ruok" => json!({}),
         "server_stats" => server_stats(server),
         "stats" => stats(server),
         "system_properties" => pairs(server.properties()),
-        "voting_view" => json!({"current_config": {}}),
+        "voting_view" => ensemble::voting_view(server),
         "watches" => watches(server),
         "watches_by_path" => json!({"path_to_session_ids": server.watches().by_path()}),
         "watch_summary" => {
@@ -196,7 +203,7 @@ fn run(server: &dyn Inspect, name: &str, request: &Request) -> Result<Fields, St
                 "num_total_watches": summary.watches,
             })
         }
-        "zabstate" => json!({"voting": false, "zabstate": ""}),
+        "zabstate" => ensemble::zabstate(server),
         unknown => return Err(format!("Unknown command: {unknown}")),
     };
     match fields {
@@ -306,6 +313,10 @@ fn monitor(server: &dyn Inspect) -> Value {
     let mut fields = Map::new();
     fields.insert(String::from("version"), Value::from(version()));
     fields.insert(String::from("server_state"), Value::from(server.server().mode));
+    for (name, value) in server.ensemble().iter().flat_map(EnsembleView::monitor) {
+        let number = value.parse::<u64>().map(Value::from);
+        fields.insert(String::from(name), number.unwrap_or_else(|_| Value::from(value)));
+    }
     sample::monitor(&server.samples(), &mut fields);
     Value::Object(fields)
 }
@@ -326,7 +337,7 @@ fn server_stats(server: &dyn Inspect) -> Value {
         "min_buffer_size": figure("min_client_response_size"),
         "max_buffer_size": figure("max_client_response_size"),
     });
-    json!({
+    let mut value = json!({
         "version": version(),
         "read_only": false,
         "server_stats": {
@@ -351,7 +362,11 @@ fn server_stats(server: &dyn Inspect) -> Value {
         },
         "client_response": response,
         "node_count": view.node_count,
-    })
+    });
+    if let Some(stats) = ensemble::proposal_stats(&view) {
+        value["proposal_stats"] = stats;
+    }
+    value
 }
 
 fn stats(server: &dyn Inspect) -> Value {

@@ -5,8 +5,8 @@ use super::histogram::Distribution;
 use super::sample::Sample;
 
 const NO_CACHE: &str = "replies are encoded in place, so no cache of them is asked";
-const NO_LEARNERS: &str = "a server alone has no followers and no observers";
-const NO_ELECTION: &str = "a server alone holds no elections";
+const NO_LEARNERS: &str = "a server alone has no followers, and those of an ensemble take no such step here";
+const NO_ELECTION: &str = "a server alone holds no elections, and a leader here is never disloyal";
 const NO_COMMIT_PROCESSOR: &str = "as in a standalone ZooKeeper, there is no commit processor";
 const NO_DEAD_WATCHERS: &str = "watches go with their connection at once, so none lie dead";
 const NO_THROTTLER: &str =

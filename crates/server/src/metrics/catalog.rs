@@ -1,7 +1,7 @@
 //! The list of metrics: all of ZooKeeper's names first, so that dashboards and alerts made for it go on working, then
 //! ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use front::{CloseReason, FrontStats, Tally, operation_index};
 use jute::OpCode;
@@ -9,9 +9,11 @@ use member::CoreStatus;
 
 use super::histogram::Distribution;
 use super::network::NetworkMetrics;
+use super::reign::ReignMetrics;
 use super::sample::Sample;
 use super::zookeeper::QuotaSums;
-use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, process, zookeeper};
+use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
+use crate::ensemble::EnsembleView;
 
 /// Everything that is known at one moment.
 pub(crate) struct Knowledge<'a> {
@@ -21,6 +23,9 @@ pub(crate) struct Knowledge<'a> {
     pub(crate) journal: &'a JournalMetrics,
     pub(crate) core_metrics: &'a CoreMetrics,
     pub(crate) network: &'a NetworkMetrics,
+    /// Among other members.
+    pub(crate) ensemble: Option<&'a EnsembleView>,
+    pub(crate) reign: &'a ReignMetrics,
     pub(crate) start: StartMetrics,
     /// By the first name of the path.
     pub(crate) quotas: BTreeMap<String, QuotaSums>,
@@ -38,7 +43,9 @@ pub(crate) struct Knowledge<'a> {
 /// All metrics.
 pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
     let mut all = zookeeper::samples(known);
-    all.extend(absent::samples());
+    all.extend(ensemble::samples(known));
+    let measured: HashSet<_> = all.iter().map(|sample| sample.name).collect();
+    all.extend(absent::samples().filter(|sample| !measured.contains(sample.name)));
     all.extend(operations(&known.front));
     all.extend(shards(known));
     all.extend(closed(&known.front));

@@ -3,10 +3,13 @@
 
 mod absent;
 pub(crate) mod catalog;
+mod ensemble;
 pub(crate) mod histogram;
 pub(crate) mod network;
 pub(crate) mod process;
+pub(crate) mod reign;
 pub(crate) mod sample;
+mod trail;
 pub(crate) mod zookeeper;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -1,6 +1,9 @@
 //! From a word to its answer.
 
+use std::fmt::Write as _;
+
 use super::{Word, render};
+use crate::ensemble::EnsembleView;
 use crate::inspect::Inspect;
 use crate::metrics::sample;
 use crate::version::version;
@@ -38,6 +41,9 @@ pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) ->
         Word::Isro => String::from("rw"),
         Word::Mntr => {
             let mut out = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), server.server().mode);
+            for (name, value) in server.ensemble().iter().flat_map(EnsembleView::monitor) {
+                let _ = writeln!(out, "zk_{name}\t{value}");
+            }
             sample::mntr(&server.samples(), &mut out);
             out
         }

@@ -7,6 +7,8 @@ use super::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, WatchSummary, WatchView,
 };
 use crate::calendar::long_date;
+use crate::ensemble::EnsembleView;
+use crate::metrics::reign::ProposalSizes;
 use crate::metrics::sample::java_double;
 
 /// What every word that needs a tree is answered with while there is none.
@@ -45,6 +47,17 @@ fn statistics(out: &mut String, server: &ServerView) {
         server.mode,
         server.node_count
     );
+    if let Some(sizes) = server.proposal_sizes {
+        let [last, min, max] = proposal_sizes(sizes);
+        let _ = writeln!(out, "Proposal sizes last/min/max: {last}/{min}/{max}");
+    }
+}
+
+/// ZooKeeper shows -1 as long as there was no proposal.
+pub(crate) fn proposal_sizes(sizes: Option<ProposalSizes>) -> [i64; 3] {
+    sizes.map_or([-1; 3], |sizes| {
+        [sizes.last, sizes.min, sizes.max].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
+    })
 }
 
 /// `cons`.
@@ -165,7 +178,7 @@ pub(crate) fn wchp(watches: &WatchView) -> String {
 /// `conf`.
 pub(crate) fn conf(configuration: &ConfigurationView) -> String {
     let c = configuration;
-    format!(
+    let mut out = format!(
         "clientPort={}\nsecureClientPort={}\ndataDir={}\ndataDirSize={}\ndataLogDir={}\ndataLogSize={}\n\
          tickTime={}\nmaxClientCnxns={}\nminSessionTimeout={}\nmaxSessionTimeout={}\n\
          clientPortListenBacklog={}\nserverId={}\n",
@@ -181,7 +194,29 @@ pub(crate) fn conf(configuration: &ConfigurationView) -> String {
         c.timeout_max_ms,
         c.backlog,
         c.server_id
-    )
+    );
+    if let Some(ensemble) = &c.ensemble {
+        conf_of_ensemble(&mut out, ensemble);
+    }
+    out
+}
+
+/// Not ended by a line's end, as ZooKeeper's is not.
+fn conf_of_ensemble(out: &mut String, ensemble: &EnsembleView) {
+    let own = ensemble.own();
+    let _ = write!(
+        out,
+        "initLimit={}\nsyncLimit={}\nelectionAlg=3\nelectionPort={}\nquorumPort={}\npeerType={}\nmembership: \n",
+        ensemble.init_limit,
+        ensemble.sync_limit,
+        own.map_or(0, |own| own.election_port),
+        own.map_or(0, |own| own.peer_port),
+        u8::from(own.is_some_and(|own| !own.votes)),
+    );
+    for member in &ensemble.members {
+        let _ = writeln!(out, "{}", member.line());
+    }
+    out.push_str("version=0");
 }
 
 /// `hash`: the digest as the signed number that it is in Java.
@@ -268,6 +303,7 @@ mod tests {
             outstanding: 0,
             zxid: 0x13,
             mode: "standalone",
+            proposal_sizes: None,
             node_count: 13,
         };
         let rest = "Latency min/avg/max: 0/1.3333/5\nReceived: 42\nSent: 44\nConnections: 3\nOutstanding: 0\n\

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use crate::ensemble::EnsembleView;
+use crate::metrics::reign::ProposalSizes;
+
 /// One connection.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionView {
@@ -51,6 +54,8 @@ pub(crate) struct ServerView {
     pub(crate) outstanding: u64,
     pub(crate) zxid: i64,
     pub(crate) mode: &'static str,
+    /// On a leader: of what it has proposed, once it has.
+    pub(crate) proposal_sizes: Option<Option<ProposalSizes>>,
     pub(crate) node_count: u64,
 }
 
@@ -107,4 +112,5 @@ pub(crate) struct ConfigurationView {
     pub(crate) timeout_max_ms: u32,
     pub(crate) backlog: i64,
     pub(crate) server_id: u64,
+    pub(crate) ensemble: Option<EnsembleView>,
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod clients;
+mod ensemble;
 mod fixture;
 mod metrics;
 mod pages;

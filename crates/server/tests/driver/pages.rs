@@ -55,7 +55,7 @@ fn commands_answer_in_json() {
     let (_, unknown) = get(admin, "/commands/nosuch");
     assert!(unknown.contains("\"error\" : \"Unknown command: nosuch\""), "{unknown}");
     let (_, links) = get(admin, "/commands");
-    assert_eq!(links.matches("<a href=\"/commands/").count(), 28);
+    assert_eq!(links.matches("<a href=\"/commands/").count(), 29);
     for link in links.lines().filter_map(|line| line.strip_prefix("<a href=\"")?.split('"').next()) {
         let (_, body) = get(admin, link);
         assert!(body.contains("\"command\" : ") && !body.contains("Unknown command"), "{link}: {body}");

@@ -1,0 +1,240 @@
+//! An ensemble as one of its members shows it: who the members are, who leads, who is connected, who lags. Plain data
+//! and where it comes from; how it is written is for words and pages.
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+
+use member::CoreStatus;
+use member::founding::NUMBERS;
+
+use crate::clock::Moment;
+use crate::config::{EnsembleConfig, MemberConfig};
+use crate::metrics::reign::{Link, ReignMetrics, Stand};
+
+/// What a view is made from, besides what the core says.
+pub(crate) struct Around<'a> {
+    pub(crate) config: &'a EnsembleConfig,
+    pub(crate) settings: &'a [(String, String)],
+    pub(crate) reign: &'a ReignMetrics,
+    pub(crate) now: Moment,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct EnsembleView {
+    /// This member's number.
+    pub(crate) number: u64,
+    pub(crate) stand: Stand,
+    /// For how long this member may serve without another word of its leader, milliseconds.
+    pub(crate) lease_ms: u64,
+    /// Since when this member leads, milliseconds ago.
+    pub(crate) leading_ms: Option<u64>,
+    /// In order of their numbers.
+    pub(crate) members: Vec<MemberView>,
+    /// ZooKeeper's settings of these names as they were given: they do nothing here.
+    pub(crate) init_limit: u64,
+    pub(crate) sync_limit: u64,
+}
+
+/// One member.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberView {
+    pub(crate) number: u64,
+    pub(crate) host: String,
+    pub(crate) peer_port: u16,
+    pub(crate) election_port: u16,
+    /// Where its clients connect, as the configuration says it.
+    pub(crate) client: Option<String>,
+    /// Whether it is to vote.
+    pub(crate) votes: bool,
+    /// Whether it has a seat and its vote counts already, as far as is known here.
+    pub(crate) votes_now: bool,
+    /// The connection to it. This member itself has none.
+    pub(crate) link: Option<Link>,
+    /// How far it is behind: known to a leader alone.
+    pub(crate) lag: Option<Lag>,
+}
+
+/// How far a member is behind its leader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lag {
+    /// Entries of the log that are applied on the leader and not known to be durable there.
+    pub(crate) entries: u64,
+    /// For how long there have been such.
+    pub(crate) ms: u64,
+    /// The last transaction known to be durable there, if that is known.
+    pub(crate) zxid: Option<i64>,
+    /// Whether it was heard of lately.
+    pub(crate) active: bool,
+}
+
+impl EnsembleView {
+    /// What is known now.
+    pub(crate) fn new(around: &Around<'_>, core: &CoreStatus) -> Self {
+        let Around { config, settings, reign, now } = *around;
+        let setting = |name: &str| {
+            let given = settings.iter().rev().find(|(known, _)| known.rsplit('.').next() == Some(name));
+            given.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+        };
+        let mut members: Vec<_> =
+            config.members.iter().map(|member| member_view(around, core, member)).collect();
+        members.sort_by_key(|member| member.number);
+        Self {
+            number: config.number,
+            stand: reign.stand(),
+            lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
+            leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
+            members,
+            init_limit: setting("initLimit"),
+            sync_limit: setting("syncLimit"),
+        }
+    }
+
+    /// This member.
+    pub(crate) fn own(&self) -> Option<&MemberView> {
+        self.members.iter().find(|member| member.number == self.number)
+    }
+
+    /// The others.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &MemberView> {
+        self.members.iter().filter(|member| member.number != self.number)
+    }
+
+    /// Who leads.
+    pub(crate) fn leader(&self) -> Option<&MemberView> {
+        self.members.iter().find(|member| Some(member.number) == self.stand.leader)
+    }
+
+    /// What `mntr` and `monitor` say before any number.
+    pub(crate) fn monitor(&self) -> Vec<(&'static str, String)> {
+        let observes = self.own().is_some_and(|own| !own.votes);
+        let state = match (self.stand.leads, observes) {
+            (true, _) => "leading - broadcast",
+            (false, true) => "observing - broadcast",
+            (false, false) => "following - broadcast",
+        };
+        let mut lines = vec![("peer_state", String::from(state))];
+        if let Some(leader) = self.stand.leader.filter(|_| observes) {
+            lines.push(("observer_master_id", leader.to_string()));
+        }
+        lines
+    }
+}
+
+fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
+    let Around { config, reign, now, .. } = *around;
+    let MemberConfig { number, host, peer_port, election_port, votes, client } = member.clone();
+    let progress = core.progress.iter().find(|progress| progress.id.0 % NUMBERS == number);
+    let lag = progress.map(|progress| Lag {
+        entries: core.applied_index.saturating_sub(progress.matched),
+        ms: reign.trail.age_ms(progress.matched, now.mono_ms()),
+        zxid: reign.trail.zxid(progress.matched),
+        active: progress.active,
+    });
+    MemberView {
+        number,
+        host,
+        peer_port,
+        election_port,
+        client,
+        votes,
+        votes_now: core.membership.voters.iter().any(|voter| voter % NUMBERS == number),
+        link: (number != config.number).then(|| reign.link_to(number).unwrap_or_default()),
+        lag,
+    }
+}
+
+impl MemberView {
+    /// Whether this member is connected to it; it is to itself.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.link.is_none_or(|link| link.since_ms.is_some())
+    }
+
+    /// Whether it follows closely, as its leader sees it.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.is_connected() && self.lag.is_some_and(|lag| lag.active)
+    }
+
+    /// ZooKeeper's name for what it is to be.
+    pub(crate) const fn kind(&self) -> &'static str {
+        if self.votes { "participant" } else { "observer" }
+    }
+
+    /// Its host with a port, an address of IPv6 in brackets.
+    pub(crate) fn address(&self, port: u16) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{port}", self.host),
+            false => format!("{}:{port}", self.host),
+        }
+    }
+
+    /// Where its clients connect, as ZooKeeper writes it: a port alone is one at every address.
+    pub(crate) fn client_address(&self) -> Option<String> {
+        let client = self.client.as_ref()?;
+        Some(if client.contains(':') { client.clone() } else { format!("0.0.0.0:{client}") })
+    }
+
+    /// Where a client that is not on its machine may connect: at its host, if the port is one at every address.
+    pub(crate) fn client_target(&self) -> Option<String> {
+        let client = self.client.as_ref()?;
+        let (host, port) = client.rsplit_once(':').unwrap_or(("", client));
+        let everywhere = ["", "0.0.0.0", "[::]", "*"].contains(&host);
+        Some(if everywhere { self.address(port.parse().ok()?) } else { client.clone() })
+    }
+
+    /// Its address, if its host has one.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        let mut found = (self.host.as_str(), self.peer_port).to_socket_addrs().ok()?;
+        found.next().map(|address| address.ip())
+    }
+
+    /// The line that a `zoo.cfg` has for it.
+    pub(crate) fn line(&self) -> String {
+        let client = self.client_address().map_or_else(String::new, |client| format!(";{client}"));
+        format!(
+            "server.{}={}:{}:{}{client}",
+            self.number,
+            self.address(self.peer_port),
+            self.election_port,
+            self.kind()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(host: &str, client: Option<&str>) -> MemberView {
+        MemberView {
+            number: 3,
+            host: String::from(host),
+            peer_port: 2888,
+            election_port: 3888,
+            client: client.map(String::from),
+            votes: true,
+            votes_now: true,
+            link: None,
+            lag: None,
+        }
+    }
+
+    #[test]
+    fn a_member_s_line_is_zookeeper_s() {
+        assert_eq!(
+            member("127.0.0.1", Some("2181")).line(),
+            "server.3=127.0.0.1:2888:3888:participant;0.0.0.0:2181"
+        );
+        assert_eq!(member("::1", None).line(), "server.3=[::1]:2888:3888:participant");
+        assert_eq!(member("zk", Some("10.0.0.1:5")).line(), "server.3=zk:2888:3888:participant;10.0.0.1:5");
+    }
+
+    #[test]
+    fn a_port_at_every_address_is_reached_at_the_member_s_host() {
+        for (client, target) in
+            [("2181", "zk:2181"), ("0.0.0.0:2181", "zk:2181"), ("10.0.0.1:2181", "10.0.0.1:2181")]
+        {
+            assert_eq!(member("zk", Some(client)).client_target().as_deref(), Some(target));
+        }
+        assert_eq!(member("zk", None).client_target(), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the log stood at which time: from how far somebody has come it follows since when he lags. Knows of no
+//! members.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+/// How far apart steps are at the least, milliseconds: also the grain of what is told.
+const STEP_MS: u64 = 100;
+/// Steps that are kept. Whoever lags longer lags "at least so long".
+const STEPS_MAX: usize = 6_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    at_ms: u64,
+    index: u64,
+    zxid: i64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Trail {
+    steps: Mutex<VecDeque<Step>>,
+}
+
+impl Trail {
+    /// Whether it is time to [`Self::step`].
+    pub(crate) fn is_due(&self, now_ms: u64) -> bool {
+        self.steps.lock().back().is_none_or(|last| now_ms >= last.at_ms + STEP_MS)
+    }
+
+    /// What is applied now. A step that changes nothing is not kept.
+    pub(crate) fn step(&self, now_ms: u64, index: u64, zxid: i64) {
+        let mut steps = self.steps.lock();
+        if steps.back().is_some_and(|last| last.index == index) {
+            return;
+        }
+        if steps.len() == STEPS_MAX {
+            steps.pop_front();
+        }
+        steps.push_back(Step { at_ms: now_ms, index, zxid });
+    }
+
+    /// For how long there has been something behind this index, milliseconds.
+    pub(crate) fn age_ms(&self, index: u64, now_ms: u64) -> u64 {
+        let steps = self.steps.lock();
+        let behind = steps.partition_point(|step| step.index <= index);
+        steps.get(behind).map_or(0, |step| now_ms.saturating_sub(step.at_ms))
+    }
+
+    /// The last transaction known to be at or before this index.
+    pub(crate) fn zxid(&self, index: u64) -> Option<i64> {
+        let steps = self.steps.lock();
+        let behind = steps.partition_point(|step| step.index <= index);
+        steps.get(behind.checked_sub(1)?).map(|step| step.zxid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_as_old_as_what_came_first_behind_it() {
+        let trail = Trail::default();
+        assert!(trail.is_due(0));
+        assert_eq!((trail.age_ms(5, 100), trail.zxid(5)), (0, None));
+        for (at_ms, index) in [(1_000, 10), (1_100, 10), (1_200, 20), (1_300, 30)] {
+            trail.step(at_ms, index, index as i64 * 2);
+        }
+        assert!(!trail.is_due(1_350) && trail.is_due(1_400));
+        assert_eq!((trail.age_ms(30, 2_000), trail.zxid(30)), (0, Some(60)));
+        assert_eq!((trail.age_ms(29, 2_000), trail.zxid(29)), (700, Some(40)));
+        assert_eq!((trail.age_ms(10, 2_000), trail.zxid(10)), (800, Some(20)));
+        assert_eq!((trail.age_ms(9, 2_000), trail.zxid(9)), (1_000, None));
+    }
+}
