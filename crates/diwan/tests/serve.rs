@@ -126,6 +126,60 @@ fn a_wrong_configuration_is_refused_with_every_reason() {
 }
 
 #[test]
+fn a_key_store_in_javas_old_form_is_refused_with_the_command_that_converts_it() {
+    let folder = Folder::new();
+    let store = folder.path().join("keys.jks");
+    fs::write(&store, [0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2]).unwrap();
+    let file = folder.path().join("zoo.cfg");
+    for form in ["", "ssl.keyStore.type=JKS\n"] {
+        let data = folder.path().join("data").display().to_string();
+        let text = format!(
+            "dataDir={data}\nsecureClientPort=0\nadmin.enableServer=false\nssl.clientAuth=none\n\
+             ssl.keyStore.location={}\nssl.keyStore.password=secret\n{form}",
+            store.display()
+        );
+        fs::write(&file, text).unwrap();
+        let mut command = diwan();
+        command.args(["serve", "--metrics", "off", "--config"]).arg(&file);
+        let errors = refused(command);
+        let (old, new) = (store.display(), store.with_extension("p12").display().to_string());
+        let expected = format!(
+            "error: `{old}`: Java's old key store form (JKS) is not read\n\
+             hint: run `keytool -importkeystore -srckeystore {old} -srcstoretype JKS -destkeystore {new} \
+             -deststoretype PKCS12`, and name `{new}` in the configuration instead\n"
+        );
+        assert_eq!(errors, expected);
+    }
+}
+
+/// Rather than take certificates that their issuer has revoked.
+#[test]
+fn revocation_that_is_not_looked_at_refuses_the_start() {
+    let folder = Folder::new();
+    let file = folder.path().join("zoo.cfg");
+    let data = folder.path().join("data").display().to_string();
+    for (key, hint) in [
+        ("ssl.ocsp", "OCSP is not here; lists are: `-D tls.revocation-lists=FILE,..`"),
+        ("ssl.crl", "name the lists' files with `-D tls.revocation-lists=FILE,..` instead"),
+    ] {
+        let expected =
+            format!("`{key}` is `true`: it asks for a protection that is not here\nhint: {hint}\n");
+        let usual = format!("dataDir={data}\nclientPort=0\nadmin.enableServer=false\n");
+        fs::write(&file, format!("{usual}{key}=true\n")).unwrap();
+        let mut command = diwan();
+        command.args(["serve", "--metrics", "off", "--config"]).arg(&file);
+        assert_eq!(refused(command), format!("error: line 4: {expected}"));
+
+        fs::write(&file, usual).unwrap();
+        let mut command = diwan();
+        command
+            .args(["serve", "--metrics", "off", "-D", &format!("zookeeper.{key}=true"), "--config"])
+            .arg(&file);
+        assert_eq!(refused(command), format!("error: {expected}"));
+    }
+}
+
+#[test]
 fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
     let folder = Folder::new();
     let file = folder.path().join("zoo.cfg");

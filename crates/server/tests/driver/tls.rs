@@ -4,9 +4,13 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jute::{Acl, OpCode, Reader, ReplyHeader, RequestHeader};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType, IsCa,
+    KeyIdMethod, KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use server::Server;
@@ -18,6 +22,7 @@ struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 struct Holder {
     key: KeyPair,
+    serial: SerialNumber,
     certificate: rcgen::Certificate,
 }
 
@@ -35,8 +40,33 @@ impl Authority {
         parameters.distinguished_name.push(DnType::OrganizationName, "Diwan");
         parameters.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let serial = SerialNumber::from(COUNT.fetch_add(1, Ordering::Relaxed));
+        parameters.serial_number = Some(serial.clone());
         let certificate = parameters.signed_by(&key, &self.0).unwrap();
-        Holder { key, certificate }
+        Holder { key, serial, certificate }
+    }
+
+    /// A list, in PEM form, of this one's certificate alone.
+    fn revoke(&self, holder: &Holder) -> String {
+        let revoked = RevokedCertParams {
+            serial_number: holder.serial.clone(),
+            revocation_time: date_time_ymd(2024, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        CertificateRevocationListParams {
+            this_update: date_time_ymd(2024, 1, 1),
+            next_update: date_time_ymd(2999, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: vec![revoked],
+            key_identifier_method: KeyIdMethod::Sha256,
+        }
+        .signed_by(&self.0)
+        .unwrap()
+        .pem()
+        .unwrap()
     }
 
     fn der(&self) -> CertificateDer<'static> {
@@ -202,6 +232,25 @@ fn a_client_without_a_certificate_is_refused_when_one_is_needed() {
     let refused = forged.write_all(&crate::fixture::handshake(None)).and_then(|()| {
         let mut answer = [0; 4];
         forged.read_exact(&mut answer)
+    });
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_revoked_certificate_is_refused() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let (alice, bob) = (authority.issue("alice"), authority.issue("bob"));
+    let mut config = config(&directory, &authority, ClientAuth::Need);
+    if let Some(tls) = &mut config.tls {
+        tls.revocation_lists = vec![directory.write("revoked.pem", authority.revoke(&bob))];
+    }
+    let server = Server::start(config).unwrap();
+    assert!(Client::greet(encrypt(dial_secure(&server), &authority, Some(&alice)), None).is_some());
+    let mut revoked = encrypt(dial_secure(&server), &authority, Some(&bob));
+    let refused = revoked.write_all(&crate::fixture::handshake(None)).and_then(|()| {
+        let mut answer = [0; 4];
+        revoked.read_exact(&mut answer)
     });
     assert!(refused.is_err());
 }

@@ -3,7 +3,7 @@
 //! Java's old form (JKS) is told from the others by its first bytes and refused with what to do.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use p12_keystore::{KeyStore as Pkcs12, KeyStoreEntry, Pkcs12ImportPolicy};
 use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
@@ -38,9 +38,6 @@ const JKS_MAGIC: [u8; 4] = [0xfe, 0xed, 0xfe, 0xed];
 /// What DER, and so PKCS #12, begins with.
 const DER_SEQUENCE: u8 = 0x30;
 
-const JKS_HINT: &str = "Java's old key store form is not read; hint: convert it with \
-    `keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 -deststoretype PKCS12`";
-
 /// A private key and its chain of certificates, the holder's own first.
 #[derive(Debug)]
 pub(crate) struct Identity {
@@ -65,7 +62,7 @@ enum Contents {
 fn contents(store: &KeyStore) -> Result<Contents, StoreError> {
     let bytes = read(&store.path)?;
     if bytes.starts_with(&JKS_MAGIC) {
-        return Err(unusable(store, JKS_HINT));
+        return Err(unusable(store, jks_problem(&store.path)));
     }
     if bytes.first() != Some(&DER_SEQUENCE) {
         return Ok(Contents::Pem(bytes));
@@ -73,6 +70,25 @@ fn contents(store: &KeyStore) -> Result<Contents, StoreError> {
     Pkcs12::from_pkcs12(&bytes, &store.password.0, Pkcs12ImportPolicy::Relaxed)
         .map(|parsed| Contents::Pkcs12(Box::new(parsed)))
         .map_err(|error| unusable(store, format!("not a PKCS #12 file under this password: {error}")))
+}
+
+/// A JKS file's keys are sealed by a cipher of Java's own, so it is Java's tool that opens them.
+fn jks_problem(path: &Path) -> String {
+    let converted =
+        path.with_extension(if path.extension().is_some_and(|form| form == "p12") { "pfx" } else { "p12" });
+    let (old, new) = (as_word(path), as_word(&converted));
+    format!(
+        "Java's old key store form (JKS) is not read; hint: run `keytool -importkeystore -srckeystore {old} -srcstoretype \
+         JKS -destkeystore {new} -deststoretype PKCS12`, and name `{}` in the configuration instead",
+        converted.display()
+    )
+}
+
+/// A path as one word of a command line.
+fn as_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// The key and certificates that a server shows.
@@ -222,8 +238,23 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_what_to_do() {
         let directory = Directory::new("store-refused");
-        let jks = store(directory.write("k.jks", [0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2]), KeyStoreKind::Jks);
-        assert!(identity(&jks).expect_err("refused").to_string().contains("keytool -importkeystore"));
+        for (name, converted) in
+            [("k.jks", "k.p12"), ("k", "k.p12"), ("k.p12", "k.pfx"), ("a key.jks", "a key.p12")]
+        {
+            let path = directory.write(name, [0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2]);
+            let new = path.with_file_name(converted);
+            let quote = if name.contains(' ') { "'" } else { "" };
+            let command = format!(
+                "`keytool -importkeystore -srckeystore {quote}{}{quote} -srcstoretype JKS -destkeystore {quote}{}{quote} \
+                 -deststoretype PKCS12`",
+                path.display(),
+                new.display()
+            );
+            let jks = store(path, KeyStoreKind::Jks);
+            for refusal in [identity(&jks).expect_err("refused"), trusted(&jks).expect_err("refused")] {
+                assert!(refusal.to_string().contains(&command), "{refusal}");
+            }
+        }
         let empty = store(directory.write("k.pem", "nothing"), KeyStoreKind::Pem);
         assert!(trusted(&empty).expect_err("refused").to_string().contains("no certificate"));
     }
