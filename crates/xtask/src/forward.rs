@@ -39,6 +39,6 @@ pub(crate) fn bench(workspace: &Workspace, args: &BenchArgs) -> anyhow::Result<b
 }
 
 /// Runs it at our own terminal: an interrupt reaches it as it reaches us.
-fn succeeds(command: &mut Command) -> anyhow::Result<bool> {
+pub(crate) fn succeeds(command: &mut Command) -> anyhow::Result<bool> {
     Ok(command.status().with_context(|| format!("cannot run {command:?}"))?.success())
 }

@@ -5,6 +5,7 @@
 
 mod counting;
 mod differential;
+mod faults;
 mod forward;
 mod fuzz;
 mod gates;
@@ -48,6 +49,8 @@ enum Command {
     Interop(interop::Args),
     /// Feed decoders, recovery and a whole member hostile bytes
     Fuzz(fuzz::Args),
+    /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` tells the scenarios and the options
+    Faults(faults::Args),
     /// Torture members on simulated disks and clocks, for longer than the tests do
     Sim(forward::SimArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
@@ -85,6 +88,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Test(args) => test::run(&workspace, &args),
         Command::Interop(args) => interop::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
+        Command::Faults(args) => faults::run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
         Command::Control(_) => unreachable!("answered above"),

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::bail;
 
 use crate::differential;
+use crate::faults;
 use crate::fuzz;
 use crate::interop::{self, Flavor};
 use crate::rust_tests;
@@ -16,7 +17,7 @@ const RUST: &str = "rust";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these: `rust`, `fuzz`, `differential`, or names of interop suites
+    /// Only these: `rust`, `fuzz`, `faults`, `differential`, or names of interop suites
     #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the suites that need other languages' runtimes
@@ -34,7 +35,7 @@ impl Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
-    known.extend([RUST.into(), fuzz::NAME.into()]);
+    known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));
     if differential::exists(workspace) {
         known.push(differential::NAME.into());
     }
@@ -48,6 +49,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     }
     if args.chosen(fuzz::NAME) {
         tally.add(part("the fuzz targets, briefly", || fuzz::run_briefly(workspace)));
+    }
+    if args.chosen(faults::NAME) {
+        tally.add(part("ensembles under faults", || {
+            faults::run(workspace, &interop::diwan_binary(workspace, &args.interop)?)
+        }));
     }
     let suites = interop::names(workspace)?;
     if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
@@ -71,11 +77,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
 
 /// A required suite that does not exist, or is not chosen, is a failure: a typing error must not pass.
 fn missing(known: &[String], args: &Args) -> Tally {
+    let own = [RUST, fuzz::NAME, faults::NAME];
     let mut tally = Tally::default();
     for required in args.interop.required() {
         if !known.contains(required) {
             tally.fail(format!("{required}: required, but there is no such suite"));
-        } else if !args.chosen(required) || (args.no_interop && required != RUST && required != fuzz::NAME) {
+        } else if !args.chosen(required) || (args.no_interop && !own.contains(&required.as_str())) {
             tally.fail(format!("{required}: required, but left out"));
         }
     }

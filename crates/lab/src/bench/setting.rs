@@ -1,6 +1,7 @@
 //! Where a run takes place: which contestants there are, how they are set up, where their data lies.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -123,7 +124,8 @@ impl Bench {
         let [client_port] = port::free()?;
         let config = Config {
             folder: self.folder(who),
-            client_port,
+            client: (Ipv4Addr::LOCALHOST, client_port).into(),
+            namespace: None,
             heap_mb,
             flags: Vec::new(),
             keys: all_keys(keys),

@@ -7,7 +7,6 @@
 pub mod capture;
 pub mod compare;
 pub mod coverage;
-mod dice;
 mod encode;
 pub mod generate;
 mod keeper;

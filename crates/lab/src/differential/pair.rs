@@ -131,7 +131,9 @@ pub fn start(
             [set(&reap), set(&catch_up), set("metrics.listen=off")].concat()
         }
     };
-    let server = Server::start(software, Config { folder, client_port, heap_mb: HEAP_MB, keys, flags })?;
+    let client = (Ipv4Addr::LOCALHOST, client_port).into();
+    let config = Config { folder, client, namespace: None, heap_mb: HEAP_MB, keys, flags };
+    let server = Server::start(software, config)?;
     let addresses = Addresses { client: server.address(), admin: (Ipv4Addr::LOCALHOST, admin_port).into() };
     Ok((server, addresses))
 }

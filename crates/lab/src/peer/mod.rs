@@ -11,4 +11,5 @@ mod server;
 pub mod zookeeper;
 
 pub use error::PeerError;
+pub(crate) use server::word;
 pub use server::{Config, Server, Software};

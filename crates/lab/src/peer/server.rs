@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::process::{self, CpuTime};
 use super::zookeeper::Distribution;
@@ -45,8 +47,10 @@ impl Software {
 pub struct Config {
     /// Its folder: holds `zoo.cfg`, `data` and `log`. Made if absent.
     pub folder: PathBuf,
-    /// The port for clients, on loopback.
-    pub client_port: u16,
+    /// Where clients connect: an address of loopback, or of `namespace`.
+    pub client: SocketAddr,
+    /// The network namespace the program runs in; none for our own.
+    pub namespace: Option<String>,
     /// The heap limit of a JVM, in MiB; Diwan has none.
     pub heap_mb: u32,
     /// Further keys of `zoo.cfg`.
@@ -60,7 +64,7 @@ impl Config {
         let mut text = String::new();
         let data = self.folder.join("data");
         let _ = writeln!(text, "dataDir={}", data.display());
-        let _ = writeln!(text, "clientPort={}\nclientPortAddress=127.0.0.1", self.client_port);
+        let _ = writeln!(text, "clientPort={}\nclientPortAddress={}", self.client.port(), self.client.ip());
         for (key, value) in &self.keys {
             let _ = writeln!(text, "{key}={value}");
         }
@@ -82,14 +86,22 @@ impl Server {
     /// # Errors
     /// The files cannot be written, or the program ends or stays silent.
     pub fn start(software: &Software, config: Config) -> Result<Server, PeerError> {
+        let mut server = Server::launch(software, config)?;
+        server.wait_until_serving()?;
+        Ok(server)
+    }
+
+    /// Writes the configuration and starts the program: a member of an ensemble may serve only when others are there.
+    ///
+    /// # Errors
+    /// The files cannot be written, or the program cannot be started.
+    pub fn launch(software: &Software, config: Config) -> Result<Server, PeerError> {
         let data = config.folder.join("data");
         fs::create_dir_all(&data).map_err(PeerError::io(&data))?;
         let file = config.folder.join("zoo.cfg");
         fs::write(&file, config.text()).map_err(PeerError::io(&file))?;
         let child = spawn(software, &config)?;
-        let mut server = Server { software: software.clone(), config, child };
-        server.wait_until_serving()?;
-        Ok(server)
+        Ok(Server { software: software.clone(), config, child })
     }
 
     /// SIGKILL, then waits until the process is gone.
@@ -109,8 +121,18 @@ impl Server {
     /// # Errors
     /// The host could not.
     pub fn stop(&mut self) -> Result<(), PeerError> {
-        let sent = Command::new("kill").arg("-TERM").arg(self.pid().to_string()).status();
-        sent.and_then(|_| self.child.wait()).map(drop).map_err(PeerError::io(self.software.name()))
+        self.signal(Signal::TERM)?;
+        self.child.wait().map(drop).map_err(PeerError::io(self.software.name()))
+    }
+
+    /// Sends any signal.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn signal(&self, signal: Signal) -> Result<(), PeerError> {
+        kill_process(Pid::from_child(&self.child), signal)
+            .map_err(io::Error::from)
+            .map_err(PeerError::io(self.software.name()))
     }
 
     /// Starts the program again over the same folder and port; the process must have been killed or stopped.
@@ -118,8 +140,17 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn restart(&mut self) -> Result<(), PeerError> {
-        self.child = spawn(&self.software, &self.config)?;
+        self.relaunch()?;
         self.wait_until_serving()
+    }
+
+    /// As [`Server::restart`], without waiting until it serves.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn relaunch(&mut self) -> Result<(), PeerError> {
+        self.child = spawn(&self.software, &self.config)?;
+        Ok(())
     }
 
     /// As [`Server::restart`], with other keys of `zoo.cfg`.
@@ -136,7 +167,7 @@ impl Server {
     /// Where clients connect.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.config.client_port).into()
+        self.config.client
     }
 
     /// The process id.
@@ -187,7 +218,11 @@ impl Server {
         lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
     }
 
-    fn wait_until_serving(&mut self) -> Result<(), PeerError> {
+    /// Waits until it answers clients.
+    ///
+    /// # Errors
+    /// The program ends or stays silent.
+    pub fn wait_until_serving(&mut self) -> Result<(), PeerError> {
         let deadline = Instant::now() + START_DEADLINE;
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -243,6 +278,11 @@ fn spawn(software: &Software, config: &Config) -> Result<Child, PeerError> {
             command
         }
     };
+    if let Some(namespace) = &config.namespace {
+        let mut inside = Command::new("ip");
+        inside.args(["netns", "exec", namespace]).arg(command.get_program()).args(command.get_args());
+        command = inside;
+    }
     let path = config.folder.join("log");
     let log = File::options().create(true).append(true).open(&path).map_err(PeerError::io(&path))?;
     let also = log.try_clone().map_err(PeerError::io(&path))?;

@@ -181,7 +181,7 @@ pub(crate) fn diwan_binary(workspace: &Workspace, options: &Options) -> anyhow::
 }
 
 /// A binary of ours, built.
-fn built(workspace: &Workspace, package: &str, binary: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn built(workspace: &Workspace, package: &str, binary: &str) -> anyhow::Result<PathBuf> {
     let status = cargo()
         .args(["build", "--quiet", "--package", package, "--bin", binary, "--profile", "test"])
         .current_dir(&workspace.root)

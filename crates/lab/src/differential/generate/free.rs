@@ -2,10 +2,10 @@
 
 use jute::OpCode;
 
-use super::super::dice::Dice;
 use super::super::op::{Acl, Op};
 use super::super::script::Profile;
 use super::{Plot, pool};
+use crate::dice::Dice;
 
 /// Operations whose reply depends on when they are applied: only alone, or last in a write.
 fn binds_late(op: &Op) -> bool {

@@ -16,9 +16,9 @@ mod session;
 mod tree;
 mod watch;
 
-use super::dice::Dice;
 use super::op::Op;
 use super::script::{Action, Block, Connect, Profile, Request, Script, SessionRef, Step};
+use crate::dice::Dice;
 
 /// About how many operations a script has.
 const OPERATIONS: usize = 150;

@@ -2,8 +2,8 @@
 
 use jute::OpCode;
 
-use super::super::dice::Dice;
 use super::super::op::{Acl, Op};
+use crate::dice::Dice;
 
 const PATHS: [&str; 12] = [
     "/a",

@@ -1,0 +1,334 @@
+//! The members of one ensemble: their processes, their folders, and the rough things done to them.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::Failure;
+use crate::peer::{Config, Server, Software};
+
+/// Below the ports that a system gives to outgoing connections: one of those could hold a killed member's.
+const CLIENT_PORT: u16 = 21_810;
+const PEER_PORT: u16 = 28_880;
+const ELECTION_PORT: u16 = 38_880;
+/// How long an ensemble may be without a leader, and a member without serving, before it counts as broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks. Not a synchronisation: only how often we look.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Where members live.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Each at an address of its own on loopback.
+    Loopback(Ipv4Addr),
+    /// Each in a network namespace of its own, by name and address.
+    Namespaces(Vec<(String, Ipv4Addr)>),
+}
+
+impl Place {
+    /// Addresses on loopback that no other ensemble of this process uses, nor likely one of another.
+    #[must_use]
+    pub fn loopback() -> Self {
+        static NEXT: AtomicU8 = AtomicU8::new(0);
+        let [_, _, high, low] = std::process::id().to_be_bytes();
+        let third = low.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        Self::Loopback(Ipv4Addr::new(127, high.max(1), third, 0))
+    }
+
+    fn address(&self, number: usize) -> IpAddr {
+        match self {
+            Self::Loopback(network) => {
+                let [first, second, third, _] = network.octets();
+                let last = u8::try_from(number).expect("members are few");
+                Ipv4Addr::new(first, second, third, last).into()
+            }
+            Self::Namespaces(all) => all[number - 1].1.into(),
+        }
+    }
+
+    fn namespace(&self, number: usize) -> Option<String> {
+        match self {
+            Self::Loopback(_) => None,
+            Self::Namespaces(all) => Some(all[number - 1].0.clone()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    Down,
+    Up,
+    Paused,
+}
+
+#[derive(Debug)]
+struct Member {
+    config: Config,
+    server: Option<Server>,
+    condition: Condition,
+}
+
+/// Some members, numbered from 1. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Ensemble {
+    software: Software,
+    members: Vec<Member>,
+}
+
+impl Ensemble {
+    /// Members that are to vote, none of them started; `keys` are further keys of `zoo.cfg`.
+    #[must_use]
+    pub fn new(
+        diwan: &Path,
+        folder: &Path,
+        count: usize,
+        place: &Place,
+        keys: &[(&str, &str)],
+        level: &str,
+    ) -> Self {
+        let line = |number: usize| {
+            let host = place.address(number);
+            (format!("server.{number}"), format!("{host}:{PEER_PORT}:{ELECTION_PORT}"))
+        };
+        let everywhere = [("tickTime", "2000"), ("maxClientCnxns", "0"), ("admin.enableServer", "false")];
+        let keys: Vec<_> = everywhere
+            .iter()
+            .chain(keys)
+            .map(|(key, value)| (String::from(*key), String::from(*value)))
+            .chain((1..=count).map(line))
+            .collect();
+        let member = |number| Member {
+            config: Config {
+                folder: folder.join(number_text(number)),
+                client: SocketAddr::new(place.address(number), CLIENT_PORT),
+                namespace: place.namespace(number),
+                heap_mb: 0,
+                keys: keys.clone(),
+                flags: ["-D", "metrics.listen=off", "--log-level", level].map(String::from).to_vec(),
+            },
+            server: None,
+            condition: Condition::Down,
+        };
+        Self { software: Software::Diwan(diwan.to_owned()), members: (1..=count).map(member).collect() }
+    }
+
+    /// Starts these members, without waiting for anything.
+    ///
+    /// # Errors
+    /// A program cannot be started.
+    pub fn launch(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), Failure> {
+        for number in numbers {
+            let software = self.software.clone();
+            let member = &mut self.members[number - 1];
+            let data = member.config.folder.join("data");
+            fs::create_dir_all(&data).map_err(Failure::io("a data directory"))?;
+            fs::write(data.join("myid"), number_text(number)).map_err(Failure::io("`myid`"))?;
+            match &mut member.server {
+                Some(server) => server.relaunch()?,
+                None => member.server = Some(Server::launch(&software, member.config.clone())?),
+            }
+            member.condition = Condition::Up;
+        }
+        Ok(())
+    }
+
+    /// Starts everybody who is down and waits until all serve.
+    ///
+    /// # Errors
+    /// Somebody does not.
+    pub fn start_all(&mut self) -> Result<(), Failure> {
+        let down: Vec<_> = self.in_condition(Condition::Down);
+        self.launch(down)?;
+        self.wait_for(self.all())
+    }
+
+    /// Starts a member that is down and waits until it serves; how long that took.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn start(&mut self, number: usize) -> Result<Duration, Failure> {
+        let began = Instant::now();
+        self.launch([number])?;
+        self.wait_for([number])?;
+        Ok(began.elapsed())
+    }
+
+    /// Waits until these serve clients.
+    ///
+    /// # Errors
+    /// One of them does not.
+    pub fn wait_for(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), Failure> {
+        for number in numbers {
+            self.server(number)?.wait_until_serving()?;
+        }
+        Ok(())
+    }
+
+    /// SIGKILL.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn kill(&mut self, number: usize) -> Result<(), Failure> {
+        self.server(number)?.kill()?;
+        self.members[number - 1].condition = Condition::Down;
+        Ok(())
+    }
+
+    /// SIGTERM, and until the process has ended.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn stop(&mut self, number: usize) -> Result<(), Failure> {
+        self.server(number)?.stop()?;
+        self.members[number - 1].condition = Condition::Down;
+        Ok(())
+    }
+
+    /// SIGSTOP: the process stands still, its sockets stay.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn pause(&mut self, number: usize) -> Result<(), Failure> {
+        self.server(number)?.signal(Signal::STOP)?;
+        self.members[number - 1].condition = Condition::Paused;
+        Ok(())
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn resume(&mut self, number: usize) -> Result<(), Failure> {
+        self.server(number)?.signal(Signal::CONT)?;
+        self.members[number - 1].condition = Condition::Up;
+        Ok(())
+    }
+
+    /// Empties the data directory of a member that is down.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn wipe(&self, number: usize) -> Result<(), Failure> {
+        fs::remove_dir_all(self.data(number)).map_err(Failure::io("a data directory"))
+    }
+
+    /// Waits until a member that runs says that it leads, and nobody in a later term.
+    ///
+    /// # Errors
+    /// Nobody does for long.
+    pub fn leader(&self) -> Result<usize, Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(leader) = self.leader_now() {
+                return Ok(leader);
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::broken(format!("nobody leads after {PATIENCE:?}")));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Who says that it leads and serves, in the latest term that anybody who runs knows of.
+    #[must_use]
+    pub fn leader_now(&self) -> Option<usize> {
+        let parts = self.in_condition(Condition::Up).into_iter().filter_map(|number| self.part(number));
+        let (_, leads) = parts.max_by_key(|(term, leads)| (*term, leads.is_some()))?;
+        leads
+    }
+
+    /// The last that a member said of its part: the term, and itself if it leads.
+    fn part(&self, number: usize) -> Option<(u64, Option<usize>)> {
+        let log = fs::read_to_string(self.members[number - 1].config.folder.join("log")).ok()?;
+        let line = log.lines().rev().find(|line| {
+            line.contains(" this member leads ")
+                || line.contains(" this member follows ")
+                || line.contains(" ready ")
+        })?;
+        let term = line.split_once(" term=")?.1.split(' ').next()?.parse().ok()?;
+        Some((term, (line.contains(" leads ") && line.contains(" serving=true ")).then_some(number)))
+    }
+
+    /// All numbers.
+    #[must_use]
+    pub fn all(&self) -> Vec<usize> {
+        (1..=self.members.len()).collect()
+    }
+
+    /// Everybody but one.
+    #[must_use]
+    pub fn others(&self, number: usize) -> Vec<usize> {
+        self.all().into_iter().filter(|other| *other != number).collect()
+    }
+
+    /// Where a member's clients connect.
+    #[must_use]
+    pub fn address(&self, number: usize) -> SocketAddr {
+        self.members[number - 1].config.client
+    }
+
+    /// A connect string of these members, in this order.
+    #[must_use]
+    pub fn connect_string(&self, numbers: &[usize]) -> String {
+        let texts: Vec<_> = numbers.iter().map(|number| self.address(*number).to_string()).collect();
+        texts.join(",")
+    }
+
+    /// A member's data directory.
+    #[must_use]
+    pub fn data(&self, number: usize) -> PathBuf {
+        self.members[number - 1].config.folder.join("data")
+    }
+
+    /// Further keys for a member that was not started yet.
+    pub fn set_keys(&mut self, number: usize, keys: impl IntoIterator<Item = (String, String)>) {
+        self.members[number - 1].config.keys.extend(keys);
+    }
+
+    /// Whether a member's process has ended by itself.
+    #[must_use]
+    pub fn has_ended(&mut self, number: usize) -> bool {
+        self.members[number - 1].server.as_mut().is_some_and(Server::has_ended)
+    }
+
+    /// Somebody ended whom nobody asked to.
+    #[must_use]
+    pub fn died(&mut self) -> Vec<String> {
+        let running: Vec<_> = self
+            .all()
+            .into_iter()
+            .filter(|number| self.members[number - 1].condition != Condition::Down)
+            .collect();
+        let mut died = Vec::new();
+        for number in running {
+            if self.has_ended(number) {
+                died.push(format!("member {number} ended by itself:\n{}", self.log_tail(number)));
+            }
+        }
+        died
+    }
+
+    /// The last lines of a member's log.
+    #[must_use]
+    pub fn log_tail(&self, number: usize) -> String {
+        self.members[number - 1].server.as_ref().map(Server::log_tail).unwrap_or_default()
+    }
+
+    fn in_condition(&self, condition: Condition) -> Vec<usize> {
+        self.all().into_iter().filter(|number| self.members[number - 1].condition == condition).collect()
+    }
+
+    fn server(&mut self, number: usize) -> Result<&mut Server, Failure> {
+        let server = self.members[number - 1].server.as_mut();
+        server.ok_or_else(|| Failure::broken(format!("member {number} was never started")))
+    }
+}
+
+fn number_text(number: usize) -> String {
+    number.to_string()
+}

@@ -1,0 +1,192 @@
+//! What is done to ensembles, each a story of its own; see `ALL`.
+
+mod deaths;
+mod pauses;
+mod starts;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::Failure;
+use super::crowd::Crowd;
+use super::judge::judge;
+use super::members::{Ensemble, Place};
+
+/// What clients are granted; they look for another server after two thirds of it.
+const SESSION: Duration = Duration::from_secs(8);
+/// Clients of a scenario.
+const WRITERS: usize = 6;
+
+/// What every scenario is told.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The binary of the servers.
+    pub diwan: PathBuf,
+    /// An empty folder for this scenario.
+    pub folder: PathBuf,
+    /// How much the servers log.
+    pub level: String,
+    /// How often a fault is repeated, at least once.
+    pub rounds: usize,
+}
+
+/// One story.
+pub struct Scenario {
+    /// How it is chosen.
+    pub name: &'static str,
+    /// What happens.
+    pub what: &'static str,
+    /// Whether it is among those that are always run; the others take longer.
+    pub short: bool,
+    /// Plays it; what was measured on the way.
+    pub run: fn(&Setting) -> Result<Vec<String>, Failure>,
+}
+
+/// All scenarios, short ones first.
+pub const ALL: &[Scenario] = &[
+    Scenario {
+        name: "leader-killed",
+        what: "the leader of three is killed and comes back, again and again",
+        short: true,
+        run: deaths::leader_killed,
+    },
+    Scenario {
+        name: "all-killed",
+        what: "all three are killed at once and started again",
+        short: true,
+        run: deaths::all_killed,
+    },
+    Scenario {
+        name: "disk-wiped",
+        what: "a member loses its disk and is let in again under load",
+        short: true,
+        run: deaths::disk_wiped,
+    },
+    Scenario {
+        name: "leader-paused",
+        what: "the leader stands still for 3 s",
+        short: true,
+        run: pauses::leader_paused,
+    },
+    Scenario {
+        name: "late-founder",
+        what: "two of three found the ensemble, the third comes later",
+        short: true,
+        run: starts::late_founder,
+    },
+    Scenario {
+        name: "each-killed",
+        what: "every member is killed in turn under load",
+        short: true,
+        run: deaths::each_killed,
+    },
+    Scenario {
+        name: "rolling-restart",
+        what: "every member is stopped and started in turn; no operation fails twice",
+        short: true,
+        run: deaths::rolling_restart,
+    },
+    Scenario {
+        name: "two-of-five-killed",
+        what: "the leader and another of five are killed",
+        short: true,
+        run: deaths::two_of_five_killed,
+    },
+    Scenario {
+        name: "grown",
+        what: "a server that was alone grows to three",
+        short: true,
+        run: starts::grown,
+    },
+    Scenario {
+        name: "leader-paused-long",
+        what: "the leader stands still for 10 s, longer than its clients' sessions last",
+        short: false,
+        run: pauses::leader_paused_long,
+    },
+    Scenario {
+        name: "follower-paused",
+        what: "a follower stands still for 10 s",
+        short: false,
+        run: pauses::follower_paused,
+    },
+];
+
+/// One scenario under way: an ensemble and the clients that use it.
+struct Play {
+    ensemble: Ensemble,
+    crowd: Crowd,
+    notes: Vec<String>,
+}
+
+impl Play {
+    /// So many members, all serving, and clients at work.
+    fn open(setting: &Setting, count: usize) -> Result<Self, Failure> {
+        let mut ensemble = loopback(setting, count);
+        let began = Instant::now();
+        ensemble.start_all()?;
+        let founded = began.elapsed();
+        let mut play = Self::over(ensemble)?;
+        play.note("founded", founded);
+        Ok(play)
+    }
+
+    /// Clients at work with members that serve.
+    fn over(ensemble: Ensemble) -> Result<Self, Failure> {
+        let crowd = Crowd::start(&ensemble, &ensemble.all(), WRITERS, SESSION)?;
+        crowd.work_for(Duration::from_millis(500))?;
+        Ok(Self { ensemble, crowd, notes: Vec::new() })
+    }
+
+    /// Starts who is down, lets the clients finish, and judges.
+    fn close(mut self) -> Result<Vec<String>, Failure> {
+        self.ensemble.start_all()?;
+        self.crowd.all_write()?;
+        let (writes, slowest) = (self.crowd.writes(), self.crowd.slowest());
+        let refused = self.crowd.refused();
+        let writers = self.crowd.stop()?;
+        let died = self.ensemble.died();
+        if !died.is_empty() {
+            return Err(Failure::Broken(died));
+        }
+        let nodes = judge(&self.ensemble, &self.ensemble.all(), &writers)?;
+        writers.iter().for_each(|writer| writer.client.close());
+        if refused > 0 {
+            self.notes.push(format!("{refused} writes refused"));
+        }
+        self.notes.push(format!("{writes} writes, the slowest {} ms; {nodes} nodes", slowest.as_millis()));
+        Ok(self.notes)
+    }
+
+    fn note(&mut self, what: &str, time: Duration) {
+        self.notes.push(format!("{what} {} ms", time.as_millis()));
+    }
+
+    /// Notes several times of the same kind.
+    fn note_all(&mut self, what: &str, times: &[Duration]) {
+        let texts: Vec<_> = times.iter().map(|time| time.as_millis().to_string()).collect();
+        self.notes.push(format!("{what} {} ms", texts.join(", ")));
+    }
+
+    /// How long from `since` to the first acknowledged write that was submitted after it.
+    fn next_write(&self, since: Instant) -> Result<Duration, Failure> {
+        self.crowd.next_write(since)
+    }
+
+    /// Waits until somebody else than `old` leads.
+    fn next_leader(&self, old: usize) -> Result<usize, Failure> {
+        loop {
+            let leader = self.ensemble.leader()?;
+            if leader != old {
+                return Ok(leader);
+            }
+            self.crowd.work_for(Duration::from_millis(5))?;
+        }
+    }
+}
+
+/// Members on loopback, none of them started.
+fn loopback(setting: &Setting, count: usize) -> Ensemble {
+    let words = [("4lw.commands.whitelist", "srvr,hash")];
+    Ensemble::new(&setting.diwan, &setting.folder, count, &Place::loopback(), &words, &setting.level)
+}

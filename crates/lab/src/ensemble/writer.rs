@@ -1,0 +1,330 @@
+//! One client that writes, reads, holds an ephemeral node and leaves watches, and judges each answer it gets.
+//!
+//! Its register is a node that it alone writes: the number `n` is put there under the version `n - 1`, so that data and
+//! version are the same number for ever, and a write that takes effect twice, late or not at all shows. What a lost
+//! connection left unknown is settled by a read in the same session.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use client::{Client, CreateMode, Error, ErrorCode, Events, Options, Pending, Watcher};
+
+use super::crowd::Shared;
+use crate::dice::Dice;
+
+/// An operation without an answer for so long, or a session without a server, counts as stuck.
+const STUCK: Duration = Duration::from_secs(60);
+/// Creations that are under way at once.
+const PIPELINE: usize = 4;
+/// Between two operations: how much load there is, not a synchronisation.
+const THINK: Duration = Duration::from_millis(2);
+
+/// A creation in the common queue: its number, and whether it was acknowledged.
+pub(super) type Queued = (u64, bool);
+
+/// Why a writer cannot go on.
+pub(super) struct Over;
+
+pub(super) struct Writer {
+    pub(super) name: usize,
+    pub(super) client: Client,
+    pub(super) shared: Arc<Shared>,
+    dice: Dice,
+    /// What its register holds.
+    register: u64,
+    pub(super) queued: Vec<Queued>,
+    /// By writer: the highest number that was read in its register.
+    seen: Vec<u64>,
+    session: i64,
+    watcher: Watcher,
+    events: Events,
+    /// Whether the neighbour's register is watched.
+    watching: bool,
+}
+
+impl Writer {
+    /// Opens a session; `servers` are tried in turn.
+    pub(super) fn connect(
+        name: usize,
+        servers: &str,
+        timeout: Duration,
+        shared: Arc<Shared>,
+    ) -> Result<Self, String> {
+        let client = Options::new()
+            .session_timeout(timeout)
+            .connect(servers)
+            .map_err(|error| format!("writer {name}: {error}"))?;
+        let (watcher, events) = Watcher::new();
+        let count = shared.writers();
+        Ok(Self {
+            name,
+            client,
+            shared,
+            dice: Dice::new(name as u64 + 1),
+            register: 0,
+            queued: Vec::new(),
+            seen: vec![0; count],
+            session: 0,
+            watcher,
+            events,
+            watching: false,
+        })
+    }
+
+    /// Makes what it needs.
+    pub(super) fn settle(&mut self) -> Result<(), Over> {
+        if !self.client.wait_connected(STUCK) {
+            return Err(self.complain("no server took it at all"));
+        }
+        self.session = self.client.session_id();
+        for (path, mode) in
+            [(register(self.name), CreateMode::Persistent), (ephemeral(self.name), CreateMode::Ephemeral)]
+        {
+            match self.ask(|client| client.create(&path, b"0", mode)) {
+                Ok(_) => {}
+                Err(error) if error.is(ErrorCode::NodeExists) => {}
+                Err(error) => return Err(self.complain(&format!("cannot create {path}: {error}"))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Works until told to stop.
+    pub(super) fn work(&mut self) -> Result<(), Over> {
+        while !self.shared.is_stopping() {
+            self.watch()?;
+            match self.dice.below(20) {
+                0..=8 => self.write()?,
+                9..=10 => self.queue()?,
+                11..=13 => self.read_other()?,
+                14..=17 => self.read_behind_sync()?,
+                _ => self.look_for_ephemeral()?,
+            }
+            std::thread::sleep(THINK);
+        }
+        Ok(())
+    }
+
+    /// Waits until its watch has shown the last of what the neighbour wrote.
+    pub(super) fn finish(&mut self) -> Result<(), Over> {
+        let neighbour = self.neighbour();
+        let last = self.shared.acknowledged(neighbour);
+        let deadline = Instant::now() + STUCK / 3;
+        self.watch()?;
+        while self.seen[neighbour] < last {
+            if Instant::now() > deadline {
+                let seen = self.seen[neighbour];
+                return Err(self.complain(&format!(
+                    "its watch on {} showed {seen} last, and {last} was written",
+                    register(neighbour)
+                )));
+            }
+            if self.events.recv_timeout(Duration::from_millis(100)).is_ok() {
+                self.watching = false;
+            }
+            self.watch()?;
+        }
+        self.look_for_ephemeral()
+    }
+
+    /// One more number into its register.
+    fn write(&mut self) -> Result<(), Over> {
+        let (next, path) = (self.register + 1, register(self.name));
+        for attempt in 0.. {
+            let submitted = Instant::now();
+            let pending = self.client.set_data(&path, next.to_string(), version(self.register));
+            match self.wait(pending)? {
+                Ok(stat) if stat.version == version(next) => {
+                    self.register = next;
+                    self.shared.acknowledge(self.name, next, submitted);
+                    return Ok(());
+                }
+                Ok(stat) => {
+                    return Err(self.complain(&format!("{next} was written as version {}", stat.version)));
+                }
+                Err(Error::ConnectionLost) => {
+                    if attempt == 1 {
+                        self.shared.failed_twice("a write");
+                    }
+                    let found = self.own_register()?;
+                    if found == next {
+                        self.register = next;
+                        self.shared.acknowledge(self.name, next, submitted);
+                        return Ok(());
+                    }
+                }
+                // A server whose disk is full says so; the write must not take effect.
+                Err(error) if error.is(ErrorCode::SystemError) => {
+                    self.shared.refused();
+                    std::thread::sleep(THINK * 10);
+                    if self.own_register()? != self.register {
+                        return Err(self.complain("a write that was refused took effect"));
+                    }
+                    return Ok(());
+                }
+                Err(error) => {
+                    let now = self.register;
+                    return Err(self.complain(&format!("{next} could not be written over {now}: {error}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What its register holds: what it knows, or one more.
+    fn own_register(&mut self) -> Result<u64, Over> {
+        let found = self.read_register(self.name)?;
+        if found != self.register && found != self.register + 1 {
+            let known = self.register;
+            return Err(self.complain(&format!("its register held {known}, and now {found}")));
+        }
+        Ok(found)
+    }
+
+    /// Some nodes of the common queue, all at once.
+    fn queue(&mut self) -> Result<(), Over> {
+        let first = self.queued.len() as u64 + 1;
+        let submitted: Vec<_> = (first..first + PIPELINE as u64)
+            .map(|number| {
+                let data = format!("{} {number}", self.name);
+                self.client.create("/queue/n-", data, CreateMode::PersistentSequential)
+            })
+            .collect();
+        for (number, pending) in (first..).zip(submitted) {
+            let done = self.wait(pending)?;
+            match done {
+                Ok(_) => self.queued.push((number, true)),
+                Err(Error::ConnectionLost) => self.queued.push((number, false)),
+                Err(error) if error.is(ErrorCode::SystemError) => {
+                    self.shared.refused();
+                    self.queued.push((number, false));
+                }
+                Err(error) => return Err(self.complain(&format!("cannot create in the queue: {error}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_other(&mut self) -> Result<(), Over> {
+        let other = self.dice.below(self.seen.len());
+        self.read_register(other).map(drop)
+    }
+
+    /// After a sync a read shows everything that was acknowledged before the sync began.
+    fn read_behind_sync(&mut self) -> Result<(), Over> {
+        let other = self.dice.below(self.seen.len());
+        let least = self.shared.acknowledged(other);
+        let path = register(other);
+        // Both on one connection: a sync holds for the server that it was sent to.
+        let (sync, read) = (self.client.sync(&path), self.client.data(&path));
+        let (sync, read) = (self.wait(sync)?, self.wait(read)?);
+        let (Ok(()), Ok((data, stat))) = (sync, read) else { return Ok(()) };
+        let shown = self.judge(other, data.as_deref(), stat.version)?;
+        if shown < least {
+            return Err(self.complain(&format!(
+                "behind a sync it read {shown} in {path}, where {least} was acknowledged before"
+            )));
+        }
+        Ok(())
+    }
+
+    fn look_for_ephemeral(&mut self) -> Result<(), Over> {
+        let path = ephemeral(self.name);
+        match self.ask(|client| client.exists(&path)) {
+            Ok(Some(stat)) if stat.ephemeral_owner == self.session => Ok(()),
+            Ok(found) => Err(self.complain(&format!("its ephemeral node is {found:?}"))),
+            Err(error) => Err(self.complain(&format!("cannot look for {path}: {error}"))),
+        }
+    }
+
+    /// Hears of the neighbour's writes, one after the other.
+    fn watch(&mut self) -> Result<(), Over> {
+        while self.events.try_recv().is_some() {
+            self.watching = false;
+        }
+        if self.watching {
+            return Ok(());
+        }
+        let neighbour = self.neighbour();
+        let pending = self.client.watch_data(&register(neighbour), &self.watcher);
+        match self.wait(pending)? {
+            Ok((data, stat)) => {
+                self.watching = true;
+                self.judge(neighbour, data.as_deref(), stat.version).map(drop)
+            }
+            Err(Error::ConnectionLost) => Ok(()),
+            Err(error) => Err(self.complain(&format!("cannot watch: {error}"))),
+        }
+    }
+
+    fn read_register(&mut self, of: usize) -> Result<u64, Over> {
+        let path = register(of);
+        match self.ask(|client| client.data(&path)) {
+            Ok((data, stat)) => self.judge(of, data.as_deref(), stat.version),
+            Err(error) => Err(self.complain(&format!("cannot read {path}: {error}"))),
+        }
+    }
+
+    /// A register's data and version are one number, which never falls.
+    fn judge(&mut self, of: usize, data: Option<&[u8]>, version: i32) -> Result<u64, Over> {
+        let text = String::from_utf8_lossy(data.unwrap_or_default()).into_owned();
+        let path = register(of);
+        if text != version.to_string() {
+            return Err(self.complain(&format!("{path} holds `{text}` as version {version}")));
+        }
+        let (shown, before) = (u64::try_from(version).unwrap_or(0), self.seen[of]);
+        if shown < before {
+            return Err(self.complain(&format!("{path} went back from {before} to {shown}")));
+        }
+        self.seen[of] = shown;
+        Ok(shown)
+    }
+
+    /// Asks again and again what may be asked twice.
+    fn ask<T>(&mut self, operation: impl Fn(&Client) -> Pending<T>) -> Result<T, Error> {
+        let deadline = Instant::now() + STUCK;
+        for attempt in 0.. {
+            let Ok(result) = operation(&self.client).wait_for(STUCK) else { break };
+            match result {
+                Err(Error::ConnectionLost) if Instant::now() < deadline => {
+                    if attempt == 1 {
+                        self.shared.failed_twice("a read");
+                    }
+                    let _ = self.client.wait_connected(STUCK);
+                }
+                other => return other,
+            }
+        }
+        Err(Error::ConnectionLost)
+    }
+
+    fn wait<T>(&self, pending: Pending<T>) -> Result<Result<T, Error>, Over> {
+        let result = pending.wait_for(STUCK).map_err(|_| self.complain("an operation is stuck"))?;
+        if let Err(Error::ConnectionLost) = &result {
+            let _ = self.client.wait_connected(STUCK);
+        }
+        Ok(result)
+    }
+
+    fn complain(&self, what: &str) -> Over {
+        let (name, state, server) = (self.name, self.client.state(), self.client.server());
+        self.shared.complain(format!("client {name} ({:#x}, {state:?}, {server:?}): {what}", self.session));
+        Over
+    }
+
+    fn neighbour(&self) -> usize {
+        (self.name + 1) % self.seen.len()
+    }
+}
+
+pub(super) fn register(name: usize) -> String {
+    format!("/register-{name}")
+}
+
+pub(super) fn ephemeral(name: usize) -> String {
+    format!("/ephemeral-{name}")
+}
+
+fn version(number: u64) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
