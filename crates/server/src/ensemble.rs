@@ -2,17 +2,22 @@
 //! and where it comes from; how it is written is for words and pages.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
+use std::ops::Deref;
 
 use member::CoreStatus;
 use member::founding::NUMBERS;
+use tree::Roster;
 
 use crate::clock::Moment;
-use crate::config::{EnsembleConfig, MemberConfig};
+use crate::config::MemberConfig;
 use crate::metrics::reign::{Link, ReignMetrics, Stand};
 
 /// What a view is made from, besides what the core says.
 pub(crate) struct Around<'a> {
-    pub(crate) config: &'a EnsembleConfig,
+    /// This member's number.
+    pub(crate) number: u64,
+    /// Who the members are to be.
+    pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
     pub(crate) reign: &'a ReignMetrics,
     pub(crate) now: Moment,
@@ -23,6 +28,8 @@ pub(crate) struct Around<'a> {
 pub(crate) struct EnsembleView {
     /// This member's number.
     pub(crate) number: u64,
+    /// The zxid of the change that made the members what they are.
+    pub(crate) version: i64,
     pub(crate) stand: Stand,
     /// For how long this member may serve without another word of its leader, milliseconds.
     pub(crate) lease_ms: u64,
@@ -38,14 +45,8 @@ pub(crate) struct EnsembleView {
 /// One member.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberView {
-    pub(crate) number: u64,
-    pub(crate) host: String,
-    pub(crate) peer_port: u16,
-    pub(crate) election_port: u16,
-    /// Where its clients connect, as the configuration says it.
-    pub(crate) client: Option<String>,
-    /// Whether it is to vote.
-    pub(crate) votes: bool,
+    /// As it is written.
+    pub(crate) config: MemberConfig,
     /// Whether it has a seat and its vote counts already, as far as is known here.
     pub(crate) votes_now: bool,
     /// The connection to it. This member itself has none.
@@ -70,20 +71,18 @@ pub(crate) struct Lag {
 impl EnsembleView {
     /// What is known now.
     pub(crate) fn new(around: &Around<'_>, core: &CoreStatus) -> Self {
-        let Around { config, settings, reign, now } = *around;
+        let Around { number, roster, settings, reign, now } = *around;
         let setting = |name: &str| {
             let given = settings.iter().rev().find(|(known, _)| known.rsplit('.').next() == Some(name));
             given.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
         };
-        let mut members: Vec<_> =
-            config.members.iter().map(|member| member_view(around, core, member)).collect();
-        members.sort_by_key(|member| member.number);
         Self {
-            number: config.number,
+            number,
+            version: roster.version,
             stand: reign.stand(),
             lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
             leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
-            members,
+            members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),
             sync_limit: setting("syncLimit"),
         }
@@ -121,8 +120,8 @@ impl EnsembleView {
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
-    let Around { config, reign, now, .. } = *around;
-    let MemberConfig { number, host, peer_port, election_port, votes, client } = member.clone();
+    let Around { reign, now, .. } = *around;
+    let number = member.number;
     let progress = core.progress.iter().find(|progress| progress.id.0 % NUMBERS == number);
     let lag = progress.map(|progress| Lag {
         entries: core.applied_index.saturating_sub(progress.matched),
@@ -131,14 +130,9 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
         active: progress.active,
     });
     MemberView {
-        number,
-        host,
-        peer_port,
-        election_port,
-        client,
-        votes,
+        config: member.clone(),
         votes_now: core.membership.voters.iter().any(|voter| voter % NUMBERS == number),
-        link: (number != config.number).then(|| reign.link_to(number).unwrap_or_default()),
+        link: (number != around.number).then(|| reign.link_to(number).unwrap_or_default()),
         lag,
     }
 }
@@ -155,7 +149,7 @@ impl MemberView {
     }
 
     /// ZooKeeper's name for what it is to be.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         if self.votes { "participant" } else { "observer" }
     }
 
@@ -186,17 +180,13 @@ impl MemberView {
         let mut found = (self.host.as_str(), self.peer_port).to_socket_addrs().ok()?;
         found.next().map(|address| address.ip())
     }
+}
 
-    /// The line that a `zoo.cfg` has for it.
-    pub(crate) fn line(&self) -> String {
-        let client = self.client_address().map_or_else(String::new, |client| format!(";{client}"));
-        format!(
-            "server.{}={}:{}:{}{client}",
-            self.number,
-            self.address(self.peer_port),
-            self.election_port,
-            self.kind()
-        )
+impl Deref for MemberView {
+    type Target = MemberConfig;
+
+    fn deref(&self) -> &MemberConfig {
+        &self.config
     }
 }
 
@@ -205,27 +195,15 @@ mod tests {
     use super::*;
 
     fn member(host: &str, client: Option<&str>) -> MemberView {
-        MemberView {
+        let config = MemberConfig {
             number: 3,
             host: String::from(host),
             peer_port: 2888,
             election_port: 3888,
             client: client.map(String::from),
             votes: true,
-            votes_now: true,
-            link: None,
-            lag: None,
-        }
-    }
-
-    #[test]
-    fn a_member_s_line_is_zookeeper_s() {
-        assert_eq!(
-            member("127.0.0.1", Some("2181")).line(),
-            "server.3=127.0.0.1:2888:3888:participant;0.0.0.0:2181"
-        );
-        assert_eq!(member("::1", None).line(), "server.3=[::1]:2888:3888:participant");
-        assert_eq!(member("zk", Some("10.0.0.1:5")).line(), "server.3=zk:2888:3888:participant;10.0.0.1:5");
+        };
+        MemberView { config, votes_now: true, link: None, lag: None }
     }
 
     #[test]

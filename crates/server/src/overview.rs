@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use front::{ConnectionInfo, Front, FrontStats, NAMESPACES_MAX};
 use member::{Core, CoreStatus};
 use parking_lot::RwLock;
-use tree::Tree;
+use tree::{Roster, Tree};
 
 use crate::access;
 use crate::clock::Clock;
-use crate::config::ServerConfig;
+use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView};
 use crate::environment::{environment, properties};
@@ -135,9 +135,29 @@ impl Overview {
         match &self.config.ensemble {
             None => "standalone",
             Some(_) if self.reign.stand().leads => "leader",
-            Some(ensemble) if ensemble.own().is_some_and(|own| !own.votes) => "observer",
-            Some(_) => "follower",
+            Some(ensemble) => match self.roster(ensemble).member(ensemble.number) {
+                Some(own) if !own.votes => "observer",
+                _ => "follower",
+            },
         }
+    }
+
+    /// The members that there are to be: the tree knows once there is one, and until then the configuration does.
+    fn roster(&self, ensemble: &EnsembleConfig) -> Roster {
+        let known = self.tree.read().roster();
+        known.unwrap_or_else(|| ensemble.roster())
+    }
+
+    fn ensemble_view(&self, core: &CoreStatus) -> Option<EnsembleView> {
+        let ensemble = self.config.ensemble.as_ref()?;
+        let around = Around {
+            number: ensemble.number,
+            roster: &self.roster(ensemble),
+            settings: &self.config.settings,
+            reign: &self.reign,
+            now: self.clock.now(),
+        };
+        Some(EnsembleView::new(&around, core))
     }
 
     fn leads(&self) -> bool {
@@ -235,6 +255,8 @@ impl Inspect for Overview {
     fn server(&self) -> ServerView {
         let (front, _) = self.front_stats();
         let latency = catalog::all_latencies(&front);
+        // Before the guard is taken: it looks at the tree itself.
+        let mode = self.mode();
         let tree = self.tree.read();
         ServerView {
             latency: LatencyView {
@@ -247,17 +269,15 @@ impl Inspect for Overview {
             connections: front.connections as u64,
             outstanding: front.outstanding as u64,
             zxid: tree.last_zxid().0,
-            mode: self.mode(),
+            mode,
             proposal_sizes: self.leads().then(|| self.reign.proposal_sizes()),
             node_count: tree.node_count() as u64,
         }
     }
 
     fn ensemble(&self) -> Option<EnsembleView> {
-        let config = self.config.ensemble.as_ref()?;
-        let now = self.clock.now();
-        let around = Around { config, settings: &self.config.settings, reign: &self.reign, now };
-        Some(EnsembleView::new(&around, &self.core_status()))
+        self.config.ensemble.as_ref()?;
+        self.ensemble_view(&self.core_status())
     }
 
     fn session_count(&self) -> u64 {
@@ -394,10 +414,7 @@ impl Inspect for Overview {
     fn samples(&self) -> Vec<Sample> {
         let (front, answered_in_time) = self.front_stats();
         let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
-        let ensemble = self.config.ensemble.as_ref().map(|config| {
-            let now = self.clock.now();
-            EnsembleView::new(&Around { config, settings: &[], reign: &self.reign, now }, &core)
-        });
+        let ensemble = self.ensemble_view(&core);
         let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
             let tree = self.tree.read();
             (

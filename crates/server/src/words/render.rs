@@ -214,9 +214,9 @@ fn conf_of_ensemble(out: &mut String, ensemble: &EnsembleView) {
         u8::from(own.is_some_and(|own| !own.votes)),
     );
     for member in &ensemble.members {
-        let _ = writeln!(out, "{}", member.line());
+        let _ = writeln!(out, "server.{}={}", member.number, member.config);
     }
-    out.push_str("version=0");
+    let _ = write!(out, "version={:x}", ensemble.version);
 }
 
 /// `hash`: the digest as the signed number that it is in Java.
