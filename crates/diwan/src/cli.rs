@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::certificates::{self, Holder, Order};
 use crate::config::Sources;
 use crate::shell::ShellOptions;
+use crate::status::StatusOptions;
+use crate::up::UpOptions;
 
 const SERVE_HELP: &str = "\
 Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwan-data`.
@@ -26,6 +29,29 @@ One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it h
   diwan shell --server zk1:2181,zk2:2181/app get -s /config
   diwan shell help            lists the commands
 zkCli's own way, `-server HOST:PORT`, is taken too.";
+
+const UP_HELP: &str = "\
+Each member is a process; they authenticate and encrypt what they say to each other. A member that
+dies is started again. Lives until ctrl-c, which stops all; the next run goes on with the same data.
+
+  diwan up
+  diwan up --members 5 --dir /tmp/five --client-port 3181
+  diwan up --client-port 0 --peer-port 0 --http-port 0     any free ports";
+
+const STATUS_HELP: &str = "\
+One member that answers is enough to see all; those that do not are shown as such.
+The status is 0 when there is a leader, else 1.
+
+  diwan status                             what runs here at the usual ports
+  diwan status --server zk1:8080,zk2:8080  the AdminServers' addresses, not those for clients
+  diwan status --json";
+
+const CERTIFICATES_HELP: &str = "\
+Makes an authority (`ca.pem`, `ca-key.pem`) and for each member a file with its key and certificate
+(`member-N.pem`), and prints the lines for each zoo.cfg. Files that are there are never replaced; an
+authority that is there signs for further members.
+
+  diwan certificates --dir certs --member 1=zk1.example.com --member 2=zk2.example.com,10.0.0.2";
 
 /// A coordination service that speaks ZooKeeper's protocol.
 #[derive(Debug, Parser)]
@@ -71,6 +97,15 @@ pub(crate) enum Command {
     /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
     #[command(after_help = SHELL_HELP)]
     Shell(ShellArguments),
+    /// Run a whole ensemble on this machine, for trying it out.
+    #[command(after_help = UP_HELP)]
+    Up(UpArguments),
+    /// Show the members of a running ensemble: roles, who lags, sessions, snapshots.
+    #[command(after_help = STATUS_HELP)]
+    Status(StatusArguments),
+    /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
+    #[command(after_help = CERTIFICATES_HELP)]
+    Certificates(CertificatesArguments),
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -121,6 +156,10 @@ pub(crate) struct ServeArguments {
     /// How it is logged: `text` or `json` [default: text].
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<String>,
+
+    /// Stop when the standard input ends: whoever started this server is gone then.
+    #[arg(long, hide = true)]
+    pub(crate) until_input_ends: bool,
 }
 
 impl ServeArguments {
@@ -172,6 +211,92 @@ impl ShellArguments {
             identities: self.auth,
         };
         (options, self.command)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpArguments {
+    /// How many members [default: as many as the directory has, else 3].
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=9))]
+    members: Option<u8>,
+
+    /// Where data, logs and certificates of all members lie.
+    #[arg(short, long, value_name = "DIRECTORY", default_value = "diwan-up")]
+    dir: PathBuf,
+
+    /// The address of all members.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: std::net::IpAddr,
+
+    /// Where clients of the first member connect; the ports of the others follow, 0 takes free ones.
+    #[arg(short, long, value_name = "PORT", default_value_t = 2181)]
+    client_port: u16,
+
+    /// Where other members connect to the first.
+    #[arg(long, value_name = "PORT", default_value_t = 2888)]
+    peer_port: u16,
+
+    /// Where the first member's metrics and commands are served over HTTP.
+    #[arg(long, value_name = "PORT", default_value_t = 7001)]
+    http_port: u16,
+
+    /// Leave a member that dies as it is.
+    #[arg(long)]
+    no_restart: bool,
+}
+
+impl UpArguments {
+    /// What is to be started.
+    pub(crate) fn options(self) -> UpOptions {
+        UpOptions {
+            members: self.members,
+            directory: self.dir,
+            host: self.host,
+            client_port: self.client_port,
+            peer_port: self.peer_port,
+            http_port: self.http_port,
+            restart: !self.no_restart,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// AdminServers of one member or more [default: the usual ports of this machine].
+    #[arg(short, long, value_name = "HOST:PORT[,..]", value_delimiter = ',')]
+    server: Vec<String>,
+
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl StatusArguments {
+    /// Who is to be asked.
+    pub(crate) fn options(self) -> StatusOptions {
+        StatusOptions { servers: self.server, json: self.json }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CertificatesArguments {
+    /// Where the files are written.
+    #[arg(short, long, value_name = "DIRECTORY")]
+    dir: PathBuf,
+
+    /// A member's number, and the names or addresses that `server.N` lines have for it.
+    #[arg(short, long = "member", value_name = "N=HOST[,HOST..]", required = true)]
+    members: Vec<Holder>,
+
+    /// For how many days the certificates hold.
+    #[arg(long, value_name = "DAYS", default_value_t = certificates::DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+}
+
+impl CertificatesArguments {
+    /// What is to be made.
+    pub(crate) fn order(self) -> Order {
+        Order { directory: self.dir, members: self.members, days: self.days }
     }
 }
 

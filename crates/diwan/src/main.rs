@@ -1,10 +1,16 @@
-//! The binary: configuration, composition of the pieces below, and the shell.
+//! The binary: configuration, composition of the pieces below, the shell, and what looks after ensembles.
 
+mod answer;
+mod certificates;
 mod cli;
 mod config;
 mod files;
+mod http;
 mod serve;
 mod shell;
+mod status;
+mod table;
+mod up;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,7 +31,15 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> io::Result<ExitCode> {
     let command = match command {
-        Command::Serve(arguments) => return Ok(serve::run(&arguments.sources())),
+        Command::Serve(arguments) => {
+            let until_input_ends = arguments.until_input_ends;
+            return Ok(serve::run(&arguments.sources(), until_input_ends));
+        }
+        Command::Up(arguments) => return up::run(&arguments.options(), &mut io::stdout().lock()),
+        Command::Status(arguments) => return status::run(&arguments.options(), &mut io::stdout().lock()),
+        Command::Certificates(arguments) => {
+            return certificates::run(&arguments.order(), &mut io::stdout().lock());
+        }
         Command::Shell(arguments) => {
             let (options, command) = arguments.split();
             return Ok(shell::run(options, &command));

@@ -13,7 +13,7 @@ use crate::config::{self, LogConfig, LogFormat, Notice, Problem, Sources, Verdic
 use crate::files;
 
 /// Runs a server until a signal or a fault ends it.
-pub(crate) fn run(sources: &Sources) -> ExitCode {
+pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
     let loaded = config::load(sources);
     let (config, log) = match loaded.result {
         Ok(config) => config,
@@ -21,8 +21,9 @@ pub(crate) fn run(sources: &Sources) -> ExitCode {
     };
     start_log(log);
     tell_notices(&loaded.notices);
+    tell_of_plain_text(&config);
     files::raise_limit();
-    match serve(config) {
+    match serve(config, until_input_ends) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -49,7 +50,7 @@ fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn serve(config: ServerConfig) -> Result<(), String> {
+fn serve(config: ServerConfig, until_input_ends: bool) -> Result<(), String> {
     // Before the threads begin, so that none of them is told of a signal.
     let signals =
         Signals::new([SIGINT, SIGTERM]).map_err(|error| format!("signals cannot be heard: {error}"))?;
@@ -58,6 +59,9 @@ fn serve(config: ServerConfig) -> Result<(), String> {
     let server = Arc::new(Server::start(config).map_err(|error| message(&error))?);
     tell_ready(&server, &data, &command_url);
     heed_signals(&server, signals).map_err(|error| format!("no thread for signals: {error}"))?;
+    if until_input_ends {
+        heed_input(&server).map_err(|error| format!("no thread for the standard input: {error}"))?;
+    }
     server.wait().map_err(|fault| fault.to_string())?;
     tracing::info!("stopped");
     Ok(())
@@ -82,6 +86,20 @@ fn heed_signals(server: &Arc<Server>, mut signals: Signals) -> io::Result<()> {
                 // On a thread of its own: the second signal must find this one listening.
                 std::thread::spawn(move || server.stop());
             }
+        }
+    })?;
+    Ok(())
+}
+
+/// Whoever started this server holds the other end of its standard input, and is gone when that ends.
+fn heed_input(server: &Arc<Server>) -> io::Result<()> {
+    let server = Arc::downgrade(server);
+    std::thread::Builder::new().name(String::from("input")).spawn(move || {
+        // That it breaks means the same as that it ends.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        tracing::info!("whoever started this server is gone: it stops");
+        if let Some(server) = server.upgrade() {
+            server.stop();
         }
     })?;
     Ok(())
@@ -117,6 +135,20 @@ fn tell_notices(notices: &[Notice]) {
             Verdict::Refused(_) => {}
         }
     }
+}
+
+/// Members that speak in plain text do so as ZooKeeper's; nobody is to do it unawares.
+fn tell_of_plain_text(config: &ServerConfig) {
+    let Some(ensemble) = config.ensemble.as_ref().filter(|ensemble| ensemble.tls.is_none()) else { return };
+    let members: String = ensemble
+        .members
+        .iter()
+        .map(|member| format!(" --member {}={}", member.number, member.host))
+        .collect();
+    tracing::warn!(
+        "members speak in plain text: whoever reaches their ports can read along and pose as one of them; hint: `diwan \
+         certificates --dir DIRECTORY{members}` makes keys and says which lines to add"
+    );
 }
 
 fn tell_ready(server: &Server, data: &Path, command_url: &str) {

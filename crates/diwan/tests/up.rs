@@ -1,0 +1,272 @@
+//! `diwan up` and `diwan status` as a newcomer meets them: one command, three servers, a leader that dies.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod server;
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use client::{Client, CreateMode, Options};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+use server::{Folder, diwan, said};
+
+/// Long enough for a busy machine; nothing waits for it to pass.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An address of loopback's that no other test has, so that no other takes a port between being found and being used.
+fn own_host() -> Ipv4Addr {
+    static COUNT: AtomicU8 = AtomicU8::new(1);
+    let [high, low] = ((std::process::id() % 0xffff) as u16).to_be_bytes();
+    Ipv4Addr::new(127, high.max(1), low, COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "it never came to this: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// One row of its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    member: u64,
+    role: String,
+    pid: Option<i32>,
+    clients: String,
+    http: String,
+}
+
+struct Up {
+    child: Child,
+    lines: Receiver<String>,
+    heard: Vec<String>,
+}
+
+fn up(directory: &Path, host: Ipv4Addr, more: &[&str]) -> Command {
+    let mut command = diwan();
+    command.args(["up", "--host", &host.to_string(), "--dir"]).arg(directory);
+    for port in ["--client-port", "--peer-port", "--http-port"].iter().filter(|port| !more.contains(port)) {
+        command.args([port, "0"]);
+    }
+    command.args(more);
+    command
+}
+
+impl Up {
+    fn start(directory: &Path, host: Ipv4Addr, more: &[&str]) -> Self {
+        let mut child = up(directory, host, more).spawn().unwrap();
+        let (sender, lines) = channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, lines, heard: Vec::new() }
+    }
+
+    /// The next line that is of interest.
+    fn line(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                panic!("no such line in\n{}", self.heard.join("\n"));
+            };
+            self.heard.push(line.clone());
+            if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// The next table in which roles are as wanted.
+    fn table(&mut self, wanted: impl Fn(&[Row]) -> bool) -> Vec<Row> {
+        loop {
+            self.line(|line| line.trim_start().starts_with("MEMBER"));
+            let rows: Vec<_> = (0..3).map(|_| row(&self.line(|_| true))).collect();
+            if wanted(&rows) {
+                return rows;
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        // Its members end with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn row(line: &str) -> Row {
+    let words: Vec<_> = line.split_whitespace().map(String::from).collect();
+    let [member, role, pid, clients, http] = words.try_into().unwrap();
+    let http = String::from(http.trim_start_matches("http://").trim_end_matches('/'));
+    Row { member: member.parse().unwrap(), role, pid: pid.parse().ok(), clients, http }
+}
+
+fn complete(rows: &[Row]) -> bool {
+    rows.iter().filter(|row| row.role == "leader").count() == 1
+        && rows.iter().filter(|row| row.role == "follower").count() == 2
+}
+
+fn leader(rows: &[Row]) -> Row {
+    rows.iter().find(|row| row.role == "leader").unwrap().clone()
+}
+
+fn kill(pid: Option<i32>) {
+    kill_process(Pid::from_raw(pid.unwrap()).unwrap(), Signal::KILL).unwrap();
+}
+
+fn is_gone(pid: Option<i32>) -> bool {
+    test_kill_process(Pid::from_raw(pid.unwrap()).unwrap()).is_err()
+}
+
+fn status(arguments: &[&str]) -> (bool, String, String) {
+    said(diwan().arg("status").args(arguments).output().unwrap())
+}
+
+/// Asks until it succeeds: an operation under way when a connection breaks is the client's to ask again.
+fn again<T>(what: &str, mut ask: impl FnMut() -> Result<T, client::Error>) -> T {
+    until(what, || ask().ok())
+}
+
+#[test]
+fn the_leader_dies_and_its_client_goes_on_with_its_session_and_ephemerals() {
+    let (folder, host) = (Folder::new(), own_host());
+    let directory = folder.path().join("up");
+    let mut ensemble = Up::start(&directory, host, &[]);
+    let rows = ensemble.table(complete);
+    let first = leader(&rows);
+    let connect = ensemble.line(|line| line.trim_start().starts_with("connect "));
+    let servers = connect.split_whitespace().last().unwrap();
+    assert_eq!(servers.split(',').count(), 3, "{servers}");
+
+    // At the leader, and knowing of all.
+    let at_leader = Client::connect(&first.clients).unwrap();
+    assert!(at_leader.wait_connected(PATIENCE));
+    at_leader.create("/mine", b"", CreateMode::Ephemeral).wait().unwrap();
+    let ticket = at_leader.ticket();
+    at_leader.abandon();
+    let others: Vec<_> = servers.split(',').filter(|server| *server != first.clients).collect();
+    let elsewhere = Client::connect(servers).unwrap();
+    again("a session", || elsewhere.create("/theirs", b"", CreateMode::Ephemeral).wait());
+    let session = elsewhere.session_id();
+
+    kill(first.pid);
+    let notice = ensemble.line(|line| line.contains("was killed (signal 9)"));
+    assert!(notice.contains(&format!("member {} (pid {})", first.member, first.pid.unwrap())), "{notice}");
+    let taken_up = Options::new().resume(ticket.clone()).connect(&others.join(",")).unwrap();
+    let owner = again("the node", || taken_up.exists("/mine").wait()).map(|stat| stat.ephemeral_owner);
+    assert_eq!(owner, Some(ticket.session));
+    again("a write", || taken_up.create("/after", b"", CreateMode::Persistent).wait());
+    let owner = again("the node", || elsewhere.exists("/theirs").wait()).map(|stat| stat.ephemeral_owner);
+    assert_eq!((owner, elsewhere.session_id()), (Some(session), session));
+
+    // It comes back as a follower of another.
+    ensemble.line(|line| line.contains(&format!("member {} starts again", first.member)));
+    let rows = ensemble.table(complete);
+    assert_ne!(leader(&rows).member, first.member);
+
+    // All stop in good order, and a second run finds what was there.
+    ensemble.signal(Signal::INT);
+    ensemble.line(|line| line.contains("member 3 stopped") || line.contains("member 1 stopped"));
+    assert!(ensemble.child.wait().unwrap().success(), "{:?}", ensemble.heard);
+    assert!(rows.iter().all(|row| is_gone(row.pid)));
+    let mut ensemble = Up::start(&directory, host, &[]);
+    let rows = ensemble.table(complete);
+    let client = Client::connect(&rows[0].clients).unwrap();
+    assert!(again("the data", || client.exists("/after").wait()).is_some());
+}
+
+#[test]
+fn status_finds_all_through_one_and_fails_without_a_leader() {
+    let folder = Folder::new();
+    let mut ensemble = Up::start(&folder.path().join("up"), own_host(), &["--no-restart", "-n", "3"]);
+    let rows = ensemble.table(complete);
+    let first = leader(&rows);
+    let pages: Vec<_> = rows.iter().map(|row| row.http.as_str()).collect();
+    let all = pages.join(",");
+    let (fine, table, errors) = status(&["--server", &all]);
+    assert!(fine && errors.is_empty(), "{table}{errors}");
+    assert!(table.starts_with(&format!("member {} leads in term ", first.member)), "{table}");
+    assert!(table.contains("3 of 3 members answer"), "{table}");
+    for row in &rows {
+        let line = table.lines().find(|line| line.starts_with(&format!("{} ", row.member))).unwrap();
+        assert!(line.contains(&row.role) && line.contains(&row.clients), "{table}");
+    }
+
+    // One that is alone in answering tells of the others.
+    let one = rows.iter().find(|row| row.role == "follower").unwrap();
+    let (fine, json, _) = status(&["--server", &one.http, "--json"]);
+    let picture: Value = serde_json::from_str(&json).unwrap();
+    assert!(fine && picture["leader"] == first.member, "{json}");
+    assert_eq!(picture["members"].as_array().unwrap().len(), 3);
+
+    kill(first.pid);
+    ensemble.line(|line| line.contains("it stays down"));
+    let rows = ensemble.table(|rows| rows.iter().any(|row| row.role == "down"));
+    let second = leader(&rows);
+    let (fine, json, _) = status(&["--server", &all, "--json"]);
+    let picture: Value = serde_json::from_str(&json).unwrap();
+    let dead = &picture["members"][first.member as usize - 1];
+    assert!(fine && picture["leader"] == second.member, "{json}");
+    assert!(dead["reachable"] == false && dead["role"].is_null(), "{json}");
+    let behind = picture["members"].as_array().unwrap().iter();
+    assert_eq!(behind.filter(|member| member["lag_entries"].is_u64()).count(), 2, "{json}");
+
+    kill(second.pid);
+    ensemble.line(|line| line.contains("nobody leads"));
+    let last = rows.iter().find(|row| row.role == "follower").unwrap();
+    let errors = until("it notices that nobody leads", || {
+        let (fine, _, errors) = status(&["--server", &last.http]);
+        (!fine).then_some(errors)
+    });
+    assert!(errors.contains("error: there is no leader"), "{errors}");
+    assert!(errors.contains("hint: 2 of the 3 that vote must run"), "{errors}");
+
+    // Whoever started them is gone: they go, too.
+    ensemble.signal(Signal::KILL);
+    until("the last member ends", || is_gone(last.pid).then_some(()));
+    let (fine, table, errors) = status(&["--server", &last.http]);
+    assert!(!fine && table.is_empty() && errors.contains("does not answer"), "{table}{errors}");
+    assert!(errors.contains("hint: name the AdminServer"), "{errors}");
+}
+
+#[test]
+fn what_stands_in_the_way_is_named() {
+    let (folder, host) = (Folder::new(), own_host());
+    let refused = |mut command: Command| {
+        let (success, out, errors) = said(command.output().unwrap());
+        assert!(!success && out.is_empty() && errors.contains("hint: "), "{out}{errors}");
+        errors
+    };
+    let taken = TcpListener::bind((host, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let errors = refused(up(&folder.path().join("a"), host, &["--client-port", &port]));
+    assert!(errors.contains(&format!("{host}:{port}")) && errors.contains("`--client-port`"), "{errors}");
+
+    let directory = folder.path().join("b");
+    let mut running = Up::start(&directory, host, &["--members", "2"]);
+    running.line(|line| line.contains("starting 2 members"));
+    assert!(refused(up(&directory, host, &[])).contains("another `diwan up` runs"));
+    drop(running);
+    let errors = until("its place is free", || {
+        let errors = refused(up(&directory, host, &["--members", "3"]));
+        (!errors.contains("another `diwan up` runs")).then_some(errors)
+    });
+    assert!(errors.contains("holds an ensemble of 2, and 3 are asked for"), "{errors}");
+}
