@@ -95,13 +95,25 @@ impl Council {
     /// Asks for votes now instead of at the next timeout: right for a member that is alone, or whose leader is known
     /// to be gone.
     pub fn campaign(&mut self) {
-        // The only error is that this member may not campaign; then it waits as any other.
-        let _ = self.node.campaign();
+        if self.may_campaign() {
+            // The only error is that this member may not campaign; then it waits as any other.
+            let _ = self.node.campaign();
+        }
         self.draw_timeout();
+    }
+
+    /// Whether the engine can campaign. Asked by its owner it would do so, and win, among no voters at all; and between
+    /// a snapshot that is taken over and its being applied it would look for entries that are gone.
+    fn may_campaign(&self) -> bool {
+        let raft = &self.node.raft;
+        raft.promotable() && raft.raft_log.applied() >= self.node.store().compacted()
     }
 
     /// One tick of the member's clock.
     pub fn tick(&mut self) {
+        if !self.may_campaign() {
+            self.node.raft.election_elapsed = 0;
+        }
         self.node.tick();
         self.leave_joint();
         self.hold_timeout();
@@ -130,6 +142,9 @@ impl Council {
                  has lost what it had promised to keep",
                 message.from, message.commit
             )));
+        }
+        if message.get_msg_type() == MessageType::MsgTimeoutNow && !self.may_campaign() {
+            return Ok(());
         }
         // The only errors are messages of those who are no members and proposals; neither is answered.
         let _ = self.node.step(message);
@@ -281,11 +296,14 @@ impl Council {
 
     /// Forgets entries up to `index`: applied, and durable in the journal.
     pub fn compact(&mut self, index: u64) {
+        // The engine still looks at what it has not been told to be applied and durable.
+        let index = index.min(self.node.raft.raft_log.applied());
         self.node.mut_store().compact(index);
     }
 
     /// Forgets entries up to `index` from the oldest on, as long as more than so many bytes are kept.
     pub fn compact_to(&mut self, bytes_max: usize, index: u64) {
+        let index = index.min(self.node.raft.raft_log.applied());
         self.node.mut_store().compact_to(bytes_max, index);
     }
 

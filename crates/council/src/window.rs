@@ -115,6 +115,11 @@ impl Window {
         }
     }
 
+    /// The last index that is not held any more.
+    pub(crate) const fn compacted(&self) -> u64 {
+        self.compacted.0
+    }
+
     pub(crate) fn last(&self) -> u64 {
         self.compacted.0 + self.entries.len() as u64
     }

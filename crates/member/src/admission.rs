@@ -4,26 +4,41 @@
 use council::{Change, Role, Step};
 
 use crate::core::Core;
-use crate::founding::{BLANK, FoundingMessage, NUMBERS};
+use crate::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
 use crate::peer::PeerMessage;
-
-/// A seat that was given to a disk.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Admission {
-    number: u64,
-    incarnation: [u8; 16],
-    id: u64,
-}
 
 impl Core {
     /// A member without a seat says something.
     pub(crate) fn founding(&mut self, number: u64, message: &FoundingMessage) {
-        let FoundingMessage::Blank { incarnation } = *message else { return };
+        let incarnation = match *message {
+            FoundingMessage::Blank { incarnation } => incarnation,
+            FoundingMessage::Replaced { id, index } => return self.replaced(id, index),
+            _ => return,
+        };
         let answer = match self.admit(number, incarnation) {
             Some(id) => FoundingMessage::Admitted { cluster: self.config.cluster, id, incarnation },
             None => self.seated(),
         };
         self.outgoing.push((BLANK | number, PeerMessage::Founding(answer)));
+    }
+
+    /// Whoever has a seat that is another's by now is told, if it is to be a member at all. False when it has none.
+    pub(crate) fn knows_seat(&mut self, id: u64) -> bool {
+        let known = self.membership.contains(id);
+        let wanted = self.roster.as_ref().is_some_and(|roster| roster.member(id % NUMBERS).is_some());
+        if !known && wanted && self.status.leading {
+            let replaced = FoundingMessage::Replaced { id, index: self.applied_index };
+            self.outgoing.push((id, PeerMessage::Founding(replaced)));
+        }
+        known || !self.status.leading
+    }
+
+    /// A leader says that this member's seat is gone: what it holds is an old copy of what the others have.
+    fn replaced(&mut self, id: u64, index: u64) {
+        if id == self.config.member && index > self.applied_index {
+            self.status.seat_lost = true;
+            self.stop_serving();
+        }
     }
 
     /// What this member says of itself.
@@ -38,30 +53,22 @@ impl Core {
         if self.council.role() != Role::Leader || !self.status.leading {
             return None;
         }
-        let given = self.admissions.iter().find(|given| given.number == number);
-        if let Some(given) = given.filter(|given| given.incarnation == incarnation)
-            && self.membership.contains(given.id)
-        {
-            return Some(given.id);
+        let id = id_of(number, incarnation);
+        if self.membership.contains(id) {
+            return Some(id);
         }
         let known = self.roster.as_ref().is_some_and(|roster| roster.member(number).is_some());
         let before: Vec<_> = self.peers().into_iter().filter(|id| id % NUMBERS == number).collect();
         let alive_ms = self.config.lease_ms;
-        let is_alive = |id: &u64| {
-            let heard_ms = self.heard_ms(*id);
-            heard_ms > 0 && self.now.mono_ms <= heard_ms + alive_ms
-        };
+        // Whoever has just taken the lead has not heard of everybody yet.
+        let is_alive = |id: &u64| self.now.mono_ms <= self.heard_ms(*id).max(self.reign_ms) + alive_ms;
         if !known || number == self.config.member % NUMBERS || before.iter().any(is_alive) {
             return None;
         }
-        // The log's end rises with each change that is proposed.
-        let id = self.council.last_index() * NUMBERS + number;
         let mut steps: Vec<_> = before.into_iter().map(Step::Remove).collect();
         steps.push(Step::Learner(id));
-        if self.council.propose_change(&Change { steps }).is_ok() {
-            self.admissions.retain(|given| given.number != number);
-            self.admissions.push(Admission { number, incarnation, id });
-        }
+        // Refused while another change is under way: the member will ask again.
+        let _ = self.council.propose_change(&Change { steps });
         None
     }
 }

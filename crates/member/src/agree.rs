@@ -148,7 +148,10 @@ impl Core {
             self.barriers.answered(question, index);
         }
         match ready.role {
-            Some(Role::Leader) => self.raise_epoch(),
+            Some(Role::Leader) => {
+                self.status.reigns += 1;
+                self.raise_epoch();
+            }
             Some(_) => {
                 self.status.leading = false;
                 self.round = None;

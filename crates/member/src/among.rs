@@ -22,6 +22,9 @@ impl Core {
             _ => {}
         }
         self.hear(from);
+        if !self.knows_seat(from) {
+            return Ok(());
+        }
         match message {
             PeerMessage::Engine(message) => {
                 if message.from().0 == from {
@@ -83,6 +86,9 @@ impl Core {
             }
             return;
         }
+        let heard_ms = self.now.mono_ms.min(self.heard_ms(peer) + self.config.lease_ms);
+        let parted = self.parted_peers.entry(peer % NUMBERS).or_default();
+        *parted = heard_ms.max(*parted);
         self.council.unreachable(council::MemberId(peer));
         self.stop_sending(peer);
         self.stop_receiving(peer);

@@ -166,6 +166,7 @@ impl Core {
                     self.begin_session(tree, session, timeout_ms, password, now);
                 } else if let Some(arrival) = self.attachments.leave(session, generation) {
                     let gone = tree.session(session).is_none();
+                    self.status.attach_races += u64::from(!gone);
                     let reason = if gone { ConnectRefusal::Expired } else { ConnectRefusal::Closing };
                     self.refuse(arrival.shard, arrival.conn, reason);
                 }
@@ -215,6 +216,7 @@ impl Core {
             return;
         }
         if !self.status.leading {
+            self.reign_ms = now.mono_ms;
             self.tell_roster(tree);
         }
         self.status.leading = true;

@@ -263,6 +263,7 @@ impl Core {
         self.membership = membership;
         self.council.applied(index);
         self.status.serving = false;
+        self.status.trees_replaced += 1;
         self.attachments.clear();
         self.expiry.track_all(tree, self.now.mono_ms);
         self.read_roster(tree);

@@ -1,6 +1,6 @@
 //! The core: takes commands of all shards, has them agreed and made durable, and keeps the sessions.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
@@ -8,7 +8,6 @@ use journal::{SnapshotMeta, Space};
 use jute::{SessionId, Zxid};
 use tree::{Change, Command, Operation, Roster, Tree};
 
-use crate::admission::Admission;
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
 use crate::batch::BatchWriter;
@@ -60,12 +59,15 @@ pub struct Core {
     pub(crate) lease: Lease,
     /// When each other member was last heard of.
     pub(crate) heard_peers: Vec<(u64, u64)>,
+    /// By number: until when at the latest members whose connection broke since may have heard of their clients. Their
+    /// processes may have died, and what those knew with them.
+    pub(crate) parted_peers: BTreeMap<u64, u64>,
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
-    /// Seats given to blank disks under this lead.
-    pub(crate) admissions: Vec<Admission>,
     /// Who is to be a member.
     pub(crate) roster: Option<Roster>,
     pub(crate) roster_changes: u64,
+    /// When this member's reign began, if it leads.
+    pub(crate) reign_ms: u64,
     pub(crate) disk_watch: DiskWatch,
     /// The epoch that was found to be nearly used up.
     pub(crate) renewed_epoch: u32,
@@ -109,7 +111,7 @@ impl Core {
         let recovered = &seat.recovered;
         let (engine_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
         let engine = council::Config::new(council::MemberId(config.member), u64::from_le_bytes(*engine_seed));
-        let mut council = Council::new(&engine, recovered, recovered.base_index);
+        let mut council = Council::new(&engine, recovered, seat.applied.0);
         if recovered.membership.voters == [config.member] {
             council.campaign();
         }
@@ -133,10 +135,11 @@ impl Core {
             succession: Succession::default(),
             lease: Lease::default(),
             heard_peers: Vec::new(),
+            parted_peers: BTreeMap::new(),
             outgoing: Vec::new(),
-            admissions: Vec::new(),
             roster: tree.roster().or_else(|| config.roster.clone()),
             roster_changes: 1,
+            reign_ms: 0,
             disk_watch: DiskWatch::default(),
             renewed_epoch: 0,
             comparison: Comparison::default(),
@@ -153,9 +156,9 @@ impl Core {
             snapshotter,
             committed: VecDeque::new(),
             entry_offset: 0,
-            applied_index: recovered.base_index,
-            applied_term: recovered.base_term,
-            applying_term: recovered.base_term,
+            applied_index: seat.applied.0,
+            applied_term: seat.applied.1,
+            applying_term: seat.applied.1,
             streams: (0..config.shards).map(|_| Vec::new()).collect(),
             effects: Vec::new(),
             changes: tree::Changes::default(),
@@ -367,7 +370,7 @@ impl Core {
 
     /// Whether nothing stands against a snapshot of our own.
     pub(crate) const fn may_snapshot(&self) -> bool {
-        self.status.serving && self.entry_offset == 0 && self.receiving.is_none() && self.saving.is_none()
+        self.entry_offset == 0 && self.receiving.is_none() && self.saving.is_none()
     }
 
     /// When [`Core::tick`] should be called at the latest.
@@ -439,6 +442,18 @@ impl Core {
     #[must_use]
     pub const fn applied_index(&self) -> u64 {
         self.applied_index
+    }
+
+    /// Who votes and who learns.
+    #[must_use]
+    pub const fn membership(&self) -> &council::Membership {
+        &self.membership
+    }
+
+    /// Whether this member's seat was given to another disk: the driver puts its data aside and asks for a new one.
+    #[must_use]
+    pub const fn has_lost_seat(&self) -> bool {
+        self.status.seat_lost
     }
 
     /// The other members.

@@ -26,6 +26,17 @@ pub const NUMBERS: u64 = 256;
 /// Marks the sender of a message that has no id yet; the rest is its number.
 pub const BLANK: u64 = 1 << 63;
 
+/// The id of the member of that number on that disk, if it is let in later: whichever leader is asked gives the same,
+/// and no other disk ever has it.
+#[must_use]
+pub const fn id_of(number: u64, incarnation: [u8; 16]) -> u64 {
+    let [a, b, c, d, e, f, ..] = incarnation;
+    let drawn = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+    // 0 is the founders'.
+    let drawn = if drawn == 0 { 1 } else { drawn };
+    number % NUMBERS + drawn * NUMBERS
+}
+
 /// What members say while one of them has no seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundingMessage {
@@ -47,6 +58,13 @@ pub enum FoundingMessage {
         cluster: Cluster,
         /// The founders.
         voters: Vec<u64>,
+    },
+    /// The receiver's seat was given to another disk.
+    Replaced {
+        /// Which seat.
+        id: u64,
+        /// By a change of members not later than this in the log.
+        index: u64,
     },
     /// The receiver has a seat: it catches up with the others.
     Admitted {
@@ -145,6 +163,7 @@ impl Founding {
                 }
                 self.heard.insert(number, Heard::Seated(cluster, untouched));
             }
+            FoundingMessage::Replaced { .. } => {}
             FoundingMessage::Propose { cluster, voters } => self.proposed(number, cluster, voters),
             FoundingMessage::Admitted { cluster, id, incarnation } => {
                 if incarnation == self.incarnation {
@@ -396,6 +415,14 @@ mod tests {
         world.down.clear();
         world.rounds(10, true);
         assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 3]);
+    }
+
+    #[test]
+    fn an_id_says_which_number_it_belongs_to_and_no_other_disk_has_it() {
+        let id = id_of(7, [0xff; 16]);
+        assert_eq!((id % NUMBERS, id & BLANK), (7, 0));
+        assert_ne!(id, id_of(7, [0xfe; 16]));
+        assert_ne!(id_of(7, [0; 16]), 7);
     }
 
     #[test]

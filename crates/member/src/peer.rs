@@ -205,6 +205,10 @@ impl PeerMessage {
                 let incarnation = name(&mut bytes)?;
                 Self::Founding(FoundingMessage::Admitted { cluster, id, incarnation })
             }
+            17 => {
+                let id = number(&mut bytes)?;
+                Self::Founding(FoundingMessage::Replaced { id, index: number(&mut bytes)? })
+            }
             16 => Self::Digest { zxid: signed(&mut bytes)?, digest: number(&mut bytes)? },
             _ => return Err(Malformed("a message of unknown kind")),
         };
@@ -226,6 +230,7 @@ fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
         FoundingMessage::Seated { untouched: Some(_), .. } => 13,
         FoundingMessage::Propose { .. } => 14,
         FoundingMessage::Admitted { .. } => 15,
+        FoundingMessage::Replaced { .. } => 17,
     };
     out.push(kind);
     match message {
@@ -237,6 +242,10 @@ fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
         FoundingMessage::Propose { cluster, voters } => {
             out.extend_from_slice(cluster);
             voters.iter().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+        }
+        FoundingMessage::Replaced { id, index } => {
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&index.to_le_bytes());
         }
         FoundingMessage::Admitted { cluster, id, incarnation } => {
             out.extend_from_slice(cluster);
@@ -315,6 +324,7 @@ mod tests {
             PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
             PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
             PeerMessage::Digest { zxid: -3, digest: 4 },
+            PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: 6 }),
             PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16] }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),

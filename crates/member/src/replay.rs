@@ -6,6 +6,7 @@
 //! driver reads what [`Replay::wants`] and hands it to [`Replay::take`].
 
 use core::ops::Range;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use council::{Entry, EntryKind, HardState, Membership, Recovered, SnapshotOffer};
@@ -30,6 +31,11 @@ pub struct Replay {
     applied: (u64, u64),
     /// The last entry of the log.
     last_index: u64,
+    /// The latest of the entries that are applied, for members that lag, and the entry before them.
+    window: VecDeque<Entry>,
+    window_bytes: usize,
+    window_bytes_max: usize,
+    window_base: (u64, u64),
     /// The entries above the commit index taken so far.
     tail: Vec<Entry>,
     log_bytes: u64,
@@ -39,14 +45,16 @@ pub struct Replay {
 
 impl Replay {
     /// Begins with the tree of the snapshot, a new one if there is none. Of the changes made on the way the latest are
-    /// remembered, up to `history_bytes_max`.
+    /// remembered, up to `history_bytes_max`, and of the entries themselves `window_bytes_max`, for members that lag.
     #[must_use]
     pub fn new(
         recovered: &journal::Recovered,
         membership: &journal::Membership,
         tree: Tree,
         history_bytes_max: usize,
+        window_bytes_max: usize,
     ) -> Self {
+        let applied = recovered.snapshot.as_ref().map_or((0, 0), |meta| (meta.index, meta.term));
         let mut history = History::new(history_bytes_max);
         history.start(tree.last_zxid());
         Self {
@@ -58,8 +66,12 @@ impl Replay {
             membership: convert::council_membership(
                 recovered.snapshot.as_ref().map_or(membership, |meta| &meta.membership),
             ),
-            applied: recovered.snapshot.as_ref().map_or((0, 0), |meta| (meta.index, meta.term)),
+            applied,
             last_index: recovered.last_index,
+            window: VecDeque::new(),
+            window_bytes: 0,
+            window_bytes_max,
+            window_base: applied,
             tail: Vec::new(),
             log_bytes: 0,
             commands: 0,
@@ -93,6 +105,7 @@ impl Replay {
             }
             if entry.index <= self.replayable {
                 self.apply(&entry)?;
+                self.keep(entry);
             } else {
                 self.tail.push(entry);
             }
@@ -117,13 +130,25 @@ impl Replay {
         Ok(())
     }
 
+    fn keep(&mut self, entry: Entry) {
+        self.window_bytes += entry.data.len();
+        self.window.push_back(entry);
+        while self.window_bytes > self.window_bytes_max
+            && let Some(oldest) = self.window.pop_front()
+        {
+            self.window_bytes -= oldest.data.len();
+            self.window_base = (oldest.index, oldest.term);
+        }
+    }
+
     /// Everything is taken: the seat for the core, the tree that goes with it, and what lately changed in it.
     #[must_use]
     pub fn finish(self) -> (Seat, Tree, History) {
         assert_eq!(self.wants(), None, "a seat is taken with the whole log");
-        let (base_index, base_term) = self.applied;
-        let Self { hard_state, membership, tail, log_bytes, commands, snapshot, .. } = self;
-        let recovered = Recovered { hard_state, membership, base_index, base_term, entries: tail };
-        (Seat { recovered, log_bytes, commands, snapshot }, self.tree, self.history)
+        let (base_index, base_term) = self.window_base;
+        let Self { hard_state, membership, applied, log_bytes, commands, snapshot, .. } = self;
+        let entries = self.window.into_iter().chain(self.tail).collect();
+        let recovered = Recovered { hard_state, membership, base_index, base_term, entries };
+        (Seat { recovered, applied, log_bytes, commands, snapshot }, self.tree, self.history)
     }
 }

@@ -6,6 +6,7 @@ use tree::{Operation, Tree};
 
 use crate::Now;
 use crate::core::{Core, holder};
+use crate::founding::NUMBERS;
 use crate::peer::PeerMessage;
 use crate::round::{Asker, Round};
 
@@ -131,7 +132,7 @@ impl Core {
 
     /// Everybody who can has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not
     /// among the answers has been silent for its whole timeout. A member that is cut off may have heard of its own
-    /// clients until its lease was over.
+    /// clients until its lease was over, and one that died may have done so until its connection broke.
     fn condemn(&mut self, began_ms: u64) {
         let silent: Vec<_> = self
             .peers()
@@ -139,13 +140,12 @@ impl Core {
             .map(|peer| (peer, self.heard_ms(peer)))
             .filter(|(_, heard_ms)| *heard_ms > 0 && *heard_ms < began_ms)
             .collect();
-        let lease_ms = self.config.lease_ms;
+        let (lease_ms, parted) = (self.config.lease_ms, &self.parted_peers);
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
-            silent
-                .iter()
-                .find(|(peer, _)| peer % 256 == holder)
-                .map_or(0, |(_, heard_ms)| heard_ms + lease_ms)
+            let silent = silent.iter().find(|(peer, _)| peer % NUMBERS == holder);
+            let silent_ms = silent.map_or(0, |(_, heard_ms)| heard_ms + lease_ms);
+            silent_ms.max(parted.get(&holder).copied().unwrap_or(0))
         };
         for (session, generation) in self.expiry.condemn(began_ms, heard_ms) {
             self.propose(Operation::Expire { session, generation });

@@ -22,8 +22,10 @@ pub fn is_unfounded(recovered: &journal::Recovered) -> bool {
 /// What a core begins with, from a [`crate::Replay`].
 #[derive(Debug)]
 pub struct Seat {
-    /// The log from what is applied on.
+    /// The log, from a while before what is applied on.
     pub(crate) recovered: Recovered,
+    /// Index and term of the last entry that is applied.
+    pub(crate) applied: (u64, u64),
     /// How much log was applied behind the snapshot.
     pub(crate) log_bytes: u64,
     /// How many commands that was.

@@ -46,6 +46,14 @@ pub struct CoreStatus {
     pub dropped: u64,
     /// Sessions expired since the start.
     pub expired: u64,
+    /// How often a client that took its session up here was beaten by another connection of it.
+    pub attach_races: u64,
+    /// Whether this member's seat was given to another disk.
+    pub seat_lost: bool,
+    /// How often this member has taken the lead.
+    pub reigns: u64,
+    /// How often its tree was replaced by another member's.
+    pub trees_replaced: u64,
     /// How often this member has handed the lead to another.
     pub handed_over: u64,
     /// Milliseconds by which sessions were forgiven because this process stood still.

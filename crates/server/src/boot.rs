@@ -44,31 +44,42 @@ impl Boot {
     ///
     /// # Errors
     /// Why the server must stop.
-    pub(crate) fn run(mut self, started: Started) -> Result<(), String> {
+    pub(crate) fn run(mut self, started: &Started) -> Result<(), String> {
         let tell = |error: StartError| match started.send(Err(error)) {
             Ok(()) => Ok(()),
             Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
         };
-        let opened = match self.open() {
-            Ok(Some(opened)) => opened,
-            Ok(None) => return Ok(()),
-            Err(error) => return tell(error),
-        };
-        let (core, journal) = match self.furnish(opened) {
-            Ok(both) => both,
-            Err(error) => return tell(error),
-        };
-        let mail = Arc::clone(&self.journal);
-        let peers = self.peers.take().map(|(switchboard, _)| switchboard);
-        let overview = &self.overview;
-        let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
-        let standing = Arc::clone(&overview.standing);
-        let core_loop = CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started);
-        let outcome = core_loop.run();
-        mail.put(JournalMail::Stop);
-        // A thread that panicked has been reported by the board.
-        let _ = journal.join();
-        outcome.map_err(|fault| fault.0)
+        loop {
+            let opened = match self.open() {
+                Ok(Some(opened)) => opened,
+                Ok(None) => return Ok(()),
+                Err(error) => return tell(error),
+            };
+            let (core, journal) = match self.furnish(opened) {
+                Ok(both) => both,
+                Err(error) => return tell(error),
+            };
+            let overview = Arc::clone(&self.overview);
+            let (badge, peers) = self.peers.map(|(peers, badge)| (badge, peers)).unzip();
+            let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
+            let standing = Arc::clone(&overview.standing);
+            let core_loop =
+                CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started.clone());
+            let outcome = core_loop.run();
+            self.journal.put(JournalMail::Stop);
+            // A thread that panicked has been reported by the board.
+            let _ = journal.join();
+            let Some((links, mut peers)) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
+            let Some(badge) = badge else { return Ok(()) };
+            tracing::warn!(
+                "this member's seat was given to another disk under its number: its data is put aside in \
+                 `replaced`, and it asks for a new seat"
+            );
+            recovery::put_aside(&overview.config.storage).map_err(|error| error.to_string())?;
+            badge.stand_up();
+            peers.stand_up();
+            (self.links, self.peers) = (links, Some((peers, badge)));
+        }
     }
 
     /// The data directory's content; nothing when the server was stopped meanwhile.

@@ -116,12 +116,12 @@ impl CoreLoop {
         }
     }
 
-    /// Runs until told to stop.
+    /// Runs until told to stop, or until this member's seat is lost: then it gives back what the next core needs.
     ///
     /// # Errors
     /// When this member must not go on.
-    pub(crate) fn run(mut self) -> Result<(), Fault> {
-        while !self.stopping {
+    pub(crate) fn run(mut self) -> Result<Option<(CoreLinks, Switchboard)>, Fault> {
+        while !self.stopping && !self.core.has_lost_seat() {
             let now = self.clock.now();
             // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
             let mail = self.take_mail();
@@ -146,7 +146,8 @@ impl CoreLoop {
             }
         }
         self.standing.set(false, false, 0);
-        Ok(())
+        let Self { links, peers, stopping, .. } = self;
+        Ok(peers.filter(|_| !stopping).map(|peers| (links, peers)))
     }
 
     /// Tells the other threads how things stand.

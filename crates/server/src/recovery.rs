@@ -6,7 +6,7 @@ use front::History;
 use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy};
 use member::founding::NUMBERS;
 use member::start::{self, Seat};
-use member::{Fault, Replay};
+use member::{CoreConfig, Fault, Replay};
 use tree::Tree;
 
 use crate::clock::Clock;
@@ -87,6 +87,8 @@ pub(crate) fn open(
         None => DirDisk::open(&config.data_dir)?,
     };
     let identity = new.map(|new| new.identity).unwrap_or_default();
+    // Alone nobody lags.
+    let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER, 0).window_bytes_max);
     let (mut journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
     report(&recovered);
     refuse_another_members(ensemble, &journal, &recovered)?;
@@ -99,7 +101,13 @@ pub(crate) fn open(
                 forget(config)?;
                 return Ok(Found::Nothing);
             }
-            return Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, clock)?)));
+            return Ok(Found::Data(Box::new(finish(
+                journal,
+                &recovered,
+                history_bytes_max,
+                window_bytes_max,
+                clock,
+            )?)));
         };
         if let Some(founders) = &new.founders {
             journal
@@ -108,7 +116,7 @@ pub(crate) fn open(
             journal.flush().map_err(|error| fault(error.to_string()))?;
         }
     }
-    Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, clock)?)))
+    Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, window_bytes_max, clock)?)))
 }
 
 /// Loads snapshot and log.
@@ -116,12 +124,13 @@ fn finish(
     mut journal: Journal<DirDisk>,
     recovered: &journal::Recovered,
     history_bytes_max: usize,
+    window_bytes_max: usize,
     clock: Clock,
 ) -> Result<Opened, StartError> {
     let began_us = clock.mono_us();
     let tree = load(&mut journal)?;
     let loaded_us = clock.mono_us();
-    let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max);
+    let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
         replay.take(entries).map_err(|Fault(reason)| ServerFault { part: String::from("core"), reason })?;
@@ -202,6 +211,28 @@ fn refuse_another_members(
         ))),
         _ => Ok(()),
     }
+}
+
+/// Moves data that is of no use to this member any more out of the way, in place of what was moved there before.
+pub(crate) fn put_aside(config: &StorageConfig) -> Result<(), StartError> {
+    let aside = |directory: &Path| -> std::io::Result<()> {
+        let place = directory.join("replaced");
+        match std::fs::remove_dir_all(&place) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => std::fs::create_dir(&place)?,
+        }
+        for part in ["meta", "log", "snapshot"] {
+            match std::fs::rename(directory.join(part), place.join(part)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    };
+    let mut directories = [Some(&config.data_dir), config.log_dir.as_ref()].into_iter().flatten();
+    directories
+        .try_for_each(|directory| aside(directory))
+        .map_err(|source| StartError::System { action: "put replaced data aside", source })
 }
 
 /// Removes a seat that was never taken.

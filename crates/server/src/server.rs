@@ -238,7 +238,7 @@ impl Server {
         };
         let (started, news) = mpsc::channel();
         let thread =
-            spawn("core", &self.board, move || boot.run(started)).map_err(system("start a thread"))?;
+            spawn("core", &self.board, move || boot.run(&started)).map_err(system("start a thread"))?;
         self.running().core = Some((Arc::clone(&post.core), thread));
         Ok(news)
     }

@@ -78,6 +78,9 @@ pub struct Node<D: Disk> {
     /// Bytes answered and not taken, by connection.
     output: BTreeMap<ConnId, Vec<u8>>,
     closed: Vec<ConnId>,
+    torn_tail: bool,
+    /// What was counted last: elections won, trees replaced, sessions taken up too late.
+    counted: [u64; 3],
     now: Now,
 }
 
@@ -89,12 +92,18 @@ impl<D: Disk> Node<D> {
     pub fn start(disk: D, config: &NodeConfig, now: Now) -> Result<Self, NodeError> {
         let (mut journal, recovered) =
             Journal::open(disk, config.journal.clone()).map_err(NodeError::Open)?;
-        if start::is_unfounded(&recovered) {
+        if start::is_unfounded(&recovered) && !config.founders.is_empty() {
             append(&mut journal, &start::founding(config.founders.clone(), Vec::new()), true)?;
             journal.flush().map_err(fault)?;
         }
         let tree = load(&mut journal)?;
-        let mut replay = Replay::new(&recovered, journal.membership(), tree, config.front.history_bytes_max);
+        let mut replay = Replay::new(
+            &recovered,
+            journal.membership(),
+            tree,
+            config.front.history_bytes_max,
+            config.core.window_bytes_max,
+        );
         while let Some(wanted) = replay.wants() {
             let entries = journal.entries(wanted.start, wanted.end, config.piece_bytes);
             let taken = replay.take(entries.map_err(NodeError::Read)?);
@@ -117,6 +126,8 @@ impl<D: Disk> Node<D> {
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
+            torn_tail: recovered.torn_tail.is_some(),
+            counted: [0; 3],
             now,
         };
         let mut rounds = 0;
@@ -156,6 +167,29 @@ impl<D: Disk> Node<D> {
     fn collect(&mut self) {
         self.stream.extend(self.core.stream(0).drain(..));
         self.effects.extend(self.core.take_effects());
+    }
+
+    /// Whether the last life ended in the middle of a flush.
+    #[must_use]
+    pub const fn had_torn_tail(&self) -> bool {
+        self.torn_tail
+    }
+
+    /// What happened here since the last time.
+    pub fn take_counts(&mut self) -> [(&'static str, u64); 3] {
+        let status = self.core.status();
+        let counted = [status.reigns, status.trees_replaced, status.attach_races];
+        let [reigns, installs, races] = std::mem::replace(&mut self.counted, counted);
+        [
+            ("election", counted[0] - reigns),
+            ("install", counted[1] - installs),
+            ("attach race", counted[2] - races),
+        ]
+    }
+
+    /// The wall clock is set.
+    pub const fn jump(&mut self, by_ms: i64) {
+        self.now.wall_ms += by_ms;
     }
 
     /// A client connects.

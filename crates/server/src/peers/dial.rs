@@ -47,6 +47,11 @@ impl Badge {
         *self.seat.write() = Some((id, cluster));
     }
 
+    /// It has none any more.
+    pub(crate) fn stand_up(&self) {
+        *self.seat.write() = None;
+    }
+
     pub(crate) fn hello(&self) -> Hello {
         Hello {
             lane: Lane::Control,

@@ -167,7 +167,16 @@ impl Switchboard {
 
     /// This member has a seat: all connections end, and are made anew under what it is now.
     pub(crate) fn sit(&mut self) {
-        self.seated = true;
+        self.begin_anew(true);
+    }
+
+    /// This member has no seat any more.
+    pub(crate) fn stand_up(&mut self) {
+        self.begin_anew(false);
+    }
+
+    fn begin_anew(&mut self, seated: bool) {
+        self.seated = seated;
         for number in self.pairs.keys().copied().collect::<Vec<_>>() {
             self.drop_pair(number);
         }

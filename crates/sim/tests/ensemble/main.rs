@@ -15,9 +15,9 @@ use sim::node::NodeConfig;
 use sim::random::Random;
 
 /// Seeds that are always run.
-const SEEDS: u64 = 25;
+const SEEDS: u64 = 40;
 /// Moments of a run before everything heals.
-const MOMENTS: u64 = 4_000;
+const MOMENTS: u64 = 10_000;
 
 fn config(random: &mut Random) -> NodeConfig {
     let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) };
@@ -93,7 +93,7 @@ fn run(seed: u64) -> Outcome {
         ensemble.moment(&Faults::NONE);
         crowd.finish(&mut ensemble);
         twins.look(&mut ensemble, seed);
-        if crowd.is_done() && is_settled(&mut ensemble) {
+        if crowd.is_done() && ensemble.is_whole() && is_settled(&mut ensemble) {
             crowd.judge(&mut ensemble);
             let happened = std::mem::take(&mut ensemble.happened);
             return Outcome { happened, acknowledged: crowd.acknowledged() };
@@ -146,7 +146,9 @@ fn ensembles_keep_their_promises_under_faults() {
     if seeds().count() == 1 {
         return;
     }
-    for what in ["crash", "part", "pause", "loss", "repeat"] {
+    let all = ["crash", "part", "pause", "loss", "repeat", "stall", "wipe", "jump"];
+    let odd = ["election", "install", "admission", "attach race", "torn tail"];
+    for what in all.into_iter().chain(odd) {
         assert!(happened.get(what).is_some_and(|count| *count > 0), "no {what} in {happened:?}");
     }
     assert!(acknowledged > 1_000, "{acknowledged} writes were acknowledged");
