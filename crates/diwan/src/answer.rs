@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) uptime_ms: u64,
     /// The last snapshot's zxid, and its time in seconds since 1970.
     pub(crate) snapshot: Option<(String, i64)>,
-    pub(crate) client_port: i64,
+    pub(crate) client_port: Option<u64>,
     /// All members; none of a server alone.
     pub(crate) members: Vec<Sight>,
 }
@@ -70,7 +70,7 @@ fn parse(value: &Value) -> Option<Answer> {
         connections: number("connections")?,
         uptime_ms: number("uptime_ms")?,
         snapshot: snapshot["zxid"].as_str().map(String::from).zip(snapshot["timestamp"].as_i64()),
-        client_port: value["client_port"].as_i64()?,
+        client_port: number("client_port"),
         members: value["members"].as_array()?.iter().map(sight).collect::<Option<_>>()?,
     })
 }

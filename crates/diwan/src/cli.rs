@@ -243,6 +243,10 @@ pub(crate) struct UpArguments {
     /// Leave a member that dies as it is.
     #[arg(long)]
     no_restart: bool,
+
+    /// Set a key for every member, by ZooKeeper's name or Diwan's own.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    properties: Vec<String>,
 }
 
 impl UpArguments {
@@ -256,6 +260,7 @@ impl UpArguments {
             peer_port: self.peer_port,
             http_port: self.http_port,
             restart: !self.no_restart,
+            properties: self.properties,
         }
     }
 }

@@ -59,7 +59,8 @@ fn up(directory: &Path, host: Ipv4Addr, more: &[&str]) -> Command {
     for port in ["--client-port", "--peer-port", "--http-port"].iter().filter(|port| !more.contains(port)) {
         command.args([port, "0"]);
     }
-    command.args(more);
+    // A busy machine must not make a member miss its leader.
+    command.args(["-D", "ensemble.election-tick-ms=200"]).args(more);
     command
 }
 

@@ -12,6 +12,9 @@ use crate::clock::Moment;
 use crate::config::MemberConfig;
 use crate::metrics::reign::{Link, ReignMetrics, Stand};
 
+/// By how much a member may be behind and count as in step, milliseconds.
+const SYNCED_MS_MAX: u64 = 1_000;
+
 /// What a view is made from, besides what the core says.
 pub(crate) struct Around<'a> {
     /// This member's number.
@@ -20,6 +23,8 @@ pub(crate) struct Around<'a> {
     pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
     pub(crate) reign: &'a ReignMetrics,
+    /// The snapshot that this member started from.
+    pub(crate) first_snapshot: Option<(i64, i64)>,
     pub(crate) now: Moment,
 }
 
@@ -33,6 +38,10 @@ pub(crate) struct EnsembleView {
     pub(crate) stand: Stand,
     /// For how long this member may serve without another word of its leader, milliseconds.
     pub(crate) lease_ms: u64,
+    /// The last snapshot's zxid and time in seconds, if there is one.
+    pub(crate) last_snapshot: Option<(i64, i64)>,
+    /// How often this member has handed the lead to another.
+    pub(crate) handed_over: u64,
     /// Since when this member leads, milliseconds ago.
     pub(crate) leading_ms: Option<u64>,
     /// In order of their numbers.
@@ -64,14 +73,12 @@ pub(crate) struct Lag {
     pub(crate) ms: u64,
     /// The last transaction known to be durable there, if that is known.
     pub(crate) zxid: Option<i64>,
-    /// Whether it was heard of lately.
-    pub(crate) active: bool,
 }
 
 impl EnsembleView {
     /// What is known now.
     pub(crate) fn new(around: &Around<'_>, core: &CoreStatus) -> Self {
-        let Around { number, roster, settings, reign, now } = *around;
+        let Around { number, roster, settings, reign, first_snapshot, now } = *around;
         let setting = |name: &str| {
             let given = settings.iter().rev().find(|(known, _)| known.rsplit('.').next() == Some(name));
             given.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
@@ -81,6 +88,8 @@ impl EnsembleView {
             version: roster.version,
             stand: reign.stand(),
             lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
+            last_snapshot: last_snapshot(core).or(first_snapshot),
+            handed_over: core.handed_over,
             leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),
@@ -119,6 +128,11 @@ impl EnsembleView {
     }
 }
 
+/// The zxid and the time in seconds of the last snapshot of this life.
+pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
+    core.last_snapshot.map(|last| (last.zxid, last.began_ms / 1000))
+}
+
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
     let Around { reign, now, .. } = *around;
     let number = member.number;
@@ -127,7 +141,6 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
         entries: core.applied_index.saturating_sub(progress.matched),
         ms: reign.trail.age_ms(progress.matched, now.mono_ms()),
         zxid: reign.trail.zxid(progress.matched),
-        active: progress.active,
     });
     MemberView {
         config: member.clone(),
@@ -143,9 +156,9 @@ impl MemberView {
         self.link.is_none_or(|link| link.since_ms.is_some())
     }
 
-    /// Whether it follows closely, as its leader sees it.
+    /// Whether it keeps up, as its leader sees it.
     pub(crate) fn is_synced(&self) -> bool {
-        self.is_connected() && self.lag.is_some_and(|lag| lag.active)
+        self.is_connected() && self.lag.is_some_and(|lag| lag.ms <= SYNCED_MS_MAX)
     }
 
     /// ZooKeeper's name for what it is to be.

@@ -19,6 +19,8 @@ pub(crate) trait Inspect: Send + Sync {
     fn ensemble(&self) -> Option<EnsembleView>;
     /// Who leads and whether this server serves, without asking anybody.
     fn standing(&self) -> Stand;
+    /// Where clients connect: the plain port, or the secure one if there is no other.
+    fn client_port(&self) -> Option<u16>;
     /// Sessions of the whole ensemble.
     fn session_count(&self) -> u64;
     /// All connections.

@@ -20,7 +20,7 @@ use crate::access;
 use crate::clock::Clock;
 use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
-use crate::ensemble::{Around, EnsembleView};
+use crate::ensemble::{Around, EnsembleView, last_snapshot};
 use crate::environment::{environment, properties};
 use crate::inspect::{Access, Inspect, SnapshotGate};
 use crate::mailbox::Mailbox;
@@ -155,6 +155,7 @@ impl Overview {
             roster: &self.roster(ensemble),
             settings: &self.config.settings,
             reign: &self.reign,
+            first_snapshot: self.first_snapshot.get().copied(),
             now: self.clock.now(),
         };
         Some(EnsembleView::new(&around, core))
@@ -278,6 +279,10 @@ impl Inspect for Overview {
     fn ensemble(&self) -> Option<EnsembleView> {
         self.config.ensemble.as_ref()?;
         self.ensemble_view(&self.core_status())
+    }
+
+    fn client_port(&self) -> Option<u16> {
+        self.ports.get().and_then(|(plain, secure)| plain.or(*secure))
     }
 
     fn session_count(&self) -> u64 {
@@ -456,8 +461,7 @@ impl Inspect for Overview {
     }
 
     fn last_snapshot(&self) -> Option<(i64, i64)> {
-        let last = self.core_status().last_snapshot.map(|last| (last.zxid, last.began_ms / 1000));
-        last.or_else(|| self.first_snapshot.get().copied())
+        last_snapshot(&self.core_status()).or_else(|| self.first_snapshot.get().copied())
     }
 
     fn digests(&self) -> Vec<(i64, u64)> {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::answer::{self, Answer, Sight};
 
-/// How long a member may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a member may take to answer: longer than one whose threads stand still takes to say so.
+const TIMEOUT: Duration = Duration::from_secs(6);
 /// Where servers answer that nobody was told to find elsewhere: Diwan's own default, a `zoo.cfg`'s, `diwan up`'s.
 const USUAL: [&str; 5] =
     ["127.0.0.1:7000", "127.0.0.1:8080", "127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"];
@@ -212,7 +212,7 @@ mod tests {
             connections: 0,
             uptime_ms: 0,
             snapshot: None,
-            client_port: 1,
+            client_port: Some(1),
             members: (1..=3).map(|other| sight(other, other != 3, lag.filter(|_| other != member))).collect(),
         }
     }

@@ -44,13 +44,14 @@ fn cells(picture: &Picture, row: &Row) -> Vec<String> {
                 format!("no answer (connected to {})", others.join(", "))
             }
         };
-        return vec![number, role, clients.unwrap_or_default()];
+        return vec![number, role, clients.unwrap_or_default(), String::from("-"), lag(picture, row)];
     };
     let role = match answer.serving {
         true => answer.role.clone(),
         false => format!("{}, not serving", answer.role),
     };
-    let clients = clients.unwrap_or_else(|| format!("port {}", answer.client_port));
+    let port = || answer.client_port.map_or_else(String::new, |port| format!("port {port}"));
+    let clients = clients.unwrap_or_else(port);
     let snapshot = answer.snapshot.as_ref().map_or_else(|| String::from("none"), |(_, at)| moment(*at));
     let version = answer.version.split(',').next().unwrap_or_default();
     vec![

@@ -18,6 +18,7 @@ const SOON: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) place: Place,
+    properties: Vec<String>,
     child: Option<Child>,
     started: Instant,
     pause: Duration,
@@ -32,8 +33,8 @@ pub(crate) struct End {
 }
 
 impl Member {
-    pub(crate) fn new(place: Place) -> Self {
-        Self { place, child: None, started: Instant::now(), pause: PAUSE.0, due: None }
+    pub(crate) fn new(place: Place, properties: Vec<String>) -> Self {
+        Self { place, properties, child: None, started: Instant::now(), pause: PAUSE.0, due: None }
     }
 
     /// Starts its process, in a group of its own: the ctrl-c of a terminal is for us alone. It ends when its standard
@@ -43,6 +44,7 @@ impl Member {
         let child = Command::new(std::env::current_exe()?)
             .args(["serve", "--until-input-ends", "--config"])
             .arg(self.place.configuration())
+            .args(self.properties.iter().flat_map(|property| ["-D", property.as_str()]))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log)

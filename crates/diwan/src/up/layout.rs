@@ -23,6 +23,8 @@ pub(crate) struct UpOptions {
     pub(crate) peer_port: u16,
     pub(crate) http_port: u16,
     pub(crate) restart: bool,
+    /// What every member is told besides, as `KEY=VALUE`.
+    pub(crate) properties: Vec<String>,
 }
 
 /// One member's place.

@@ -17,8 +17,8 @@ use signal_hook::iterator::Signals;
 
 use crate::answer::{self, Answer};
 use child::Member;
-use layout::Layout;
 pub(crate) use layout::UpOptions;
+use layout::{Layout, Place};
 use show::Standing;
 
 /// How often members are looked at.
@@ -46,7 +46,8 @@ pub(crate) fn run(options: &UpOptions, out: &mut impl Write) -> io::Result<ExitC
     };
     let (sender, news) = mpsc::channel();
     heed_signals(sender.clone())?;
-    let members = layout.places.iter().cloned().map(Member::new).collect();
+    let member = |place: &Place| Member::new(place.clone(), options.properties.clone());
+    let members = layout.places.iter().map(member).collect();
     let mut up = Up { layout, members, standing: Standing::default(), restart: options.restart };
     let outcome = up.start(out).and_then(|()| {
         up.look(&sender)?;

@@ -1,5 +1,6 @@
 //! What `diwan up` says: a table whenever roles have changed, and a line for everything that happens.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -13,15 +14,22 @@ use crate::table;
 /// How long all are given to find a leader before it is said that there is none.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long a table waits for a member that has no role yet.
+const SETTLING: Duration = Duration::from_secs(5);
+
 /// What members have said last, and what was told of it.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     answers: Vec<Option<Answer>>,
+    /// The processes that have answered.
+    heard: BTreeSet<u64>,
     /// Roles and processes as the last table had them.
     shown: Vec<(String, Option<u32>)>,
     leader: Option<(u64, u64)>,
     /// Since when nobody leads, and whether that was said.
     lost: Option<(Instant, bool)>,
+    /// Since when somebody has no role.
+    unsettled: Option<Instant>,
     hinted: bool,
 }
 
@@ -31,6 +39,7 @@ impl Standing {
         if self.answers.len() <= place {
             self.answers.resize(place + 1, None);
         }
+        self.heard.extend(answer.as_ref().map(|answer| answer.pid));
         if let Some(known) = self.answers.get_mut(place) {
             *known = answer;
         }
@@ -67,7 +76,11 @@ impl Standing {
         let roles = self.roles(layout, pids);
         // A member that has just started has its role in a moment: one table for both.
         let settled = roles.iter().all(|(role, _)| !matches!(role.as_str(), "starting" | "looking"));
-        if !settled || roles == self.shown {
+        if settled {
+            self.unsettled = None;
+        }
+        let waits = !settled && self.unsettled.get_or_insert_with(Instant::now).elapsed() < SETTLING;
+        if waits || roles == self.shown {
             return Ok(());
         }
         self.table(layout, &roles, out)?;
@@ -84,6 +97,7 @@ impl Standing {
             let answer = self.answers.get(place).and_then(Option::as_ref);
             let role = match (pid, answer) {
                 (None, _) => "down",
+                (Some(pid), None) if self.heard.contains(&u64::from(pid)) => "silent",
                 (Some(_), None) => "starting",
                 (Some(_), Some(answer)) if !answer.serving => "looking",
                 (Some(_), Some(answer)) => answer.role.as_str(),

@@ -114,9 +114,9 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         _ if stand.leader.is_none() => "looking",
         mode => mode,
     };
-    let snapshot = server
-        .last_snapshot()
-        .map(|(zxid, seconds)| json!({"zxid": format!("{zxid:#x}"), "timestamp": seconds}));
+    // The core is asked once: it may be what stands still.
+    let last = ensemble.as_ref().map_or_else(|| server.last_snapshot(), |ensemble| ensemble.last_snapshot);
+    let snapshot = last.map(|(zxid, seconds)| json!({"zxid": format!("{zxid:#x}"), "timestamp": seconds}));
     json!({
         "version": version(),
         "pid": std::process::id(),
@@ -133,7 +133,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "node_count": view.node_count,
         "uptime_ms": server.uptime_ms(),
         "last_snapshot": snapshot,
-        "client_port": server.configuration().client_port,
+        "client_port": server.client_port(),
         "members": ensemble.iter().flat_map(|ensemble| &ensemble.members).map(member).collect::<Vec<_>>(),
     })
 }

@@ -112,6 +112,11 @@ fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
             "Leaders and terms that this member has seen",
             known.reign.reigns.load(Relaxed),
         ),
+        Sample::counter(
+            "diwan_leads_handed_over",
+            "How often this member has handed the lead to another",
+            ensemble.handed_over,
+        ),
         Sample::gauge(
             "diwan_lease_ms",
             "For how long this member may serve without another word of its leader, ms",

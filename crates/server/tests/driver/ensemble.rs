@@ -67,7 +67,8 @@ impl Ensemble {
                 listen_on_all_addresses: false,
                 bind_retries: 0,
                 tls: None,
-                election_tick_ms: 50,
+                // A busy machine must not make a member miss its leader.
+                election_tick_ms: 200,
                 lease_ms: 2_000,
             });
             (number, Server::start(config).unwrap())
