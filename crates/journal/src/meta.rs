@@ -22,8 +22,8 @@ const META_READ_BYTES: usize = 4096;
 
 const ZOOKEEPER_DATA: &str = "version-2";
 /// What may lie in a directory that is not ours yet: ZooKeeper's own small files beside its data, and the lock.
-const HARMLESS: [&str; 6] =
-    ["myid", "initialize", "zookeeper_server.pid", "lost+found", "lock", META_TEMPORARY];
+const HARMLESS: [&str; 7] =
+    ["myid", "initialize", "zookeeper_server.pid", "lost+found", "lock", "put-aside", META_TEMPORARY];
 
 const HINT_ZOOKEEPER: &str = "this is the data of a ZooKeeper server, which cannot be imported yet; it was not touched. \
      Choose another data directory";

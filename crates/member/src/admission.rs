@@ -11,7 +11,7 @@ impl Core {
     /// A member without a seat says something.
     pub(crate) fn founding(&mut self, number: u64, message: &FoundingMessage) {
         let incarnation = match *message {
-            FoundingMessage::Blank { incarnation } => incarnation,
+            FoundingMessage::Blank { incarnation, .. } => incarnation,
             FoundingMessage::Replaced { id, index } => return self.replaced(id, index),
             _ => return,
         };

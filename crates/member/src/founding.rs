@@ -44,6 +44,8 @@ pub enum FoundingMessage {
     Blank {
         /// Of this life of this disk.
         incarnation: [u8; 16],
+        /// Whether it may found an ensemble. One that had a seat and lost its data may not.
+        founds: bool,
     },
     /// The sender has a seat.
     Seated {
@@ -99,6 +101,8 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Heard {
     Blank,
+    /// It had a seat once.
+    Bereft,
     Seated(Cluster, Option<Vec<u64>>),
 }
 
@@ -114,6 +118,7 @@ pub struct Founding {
     number: u64,
     /// Everybody who is to vote, by the configuration.
     participants: Vec<u64>,
+    founds: bool,
     incarnation: [u8; 16],
     /// What an ensemble proposed by this member is called.
     cluster: Cluster,
@@ -126,12 +131,20 @@ pub struct Founding {
 }
 
 impl Founding {
-    /// A blank member. `participants` are all who vote by the configuration; one who is not among them never founds.
+    /// A blank member. `participants` are all who vote by the configuration; one who is not among them never founds,
+    /// and one who does not found, because its disk had a seat once, is only admitted.
     #[must_use]
-    pub const fn new(number: u64, participants: Vec<u64>, incarnation: [u8; 16], cluster: Cluster) -> Self {
+    pub const fn new(
+        number: u64,
+        participants: Vec<u64>,
+        founds: bool,
+        incarnation: [u8; 16],
+        cluster: Cluster,
+    ) -> Self {
         Self {
             number,
             participants,
+            founds,
             incarnation,
             cluster,
             heard: BTreeMap::new(),
@@ -154,8 +167,8 @@ impl Founding {
             return;
         }
         match message {
-            FoundingMessage::Blank { .. } => {
-                self.heard.insert(number, Heard::Blank);
+            FoundingMessage::Blank { founds, .. } => {
+                self.heard.insert(number, if founds { Heard::Blank } else { Heard::Bereft });
             }
             FoundingMessage::Seated { cluster, untouched } => {
                 if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster) {
@@ -178,7 +191,8 @@ impl Founding {
         let enough = voters.len() >= self.majority() && voters.contains(&self.number);
         let rightful = proposer < self.number && voters.first() == Some(&proposer);
         // A proposal of one's own may have been written down already.
-        if known && enough && rightful && self.round.is_none() && !self.hears_of_an_ensemble() {
+        if self.founds && known && enough && rightful && self.round.is_none() && !self.hears_of_an_ensemble()
+        {
             self.outcome = Some(Outcome::Founded { cluster, voters });
         }
     }
@@ -191,7 +205,7 @@ impl Founding {
         if self.said_ms.is_none_or(|said_ms| now_ms >= said_ms + REPEAT_MS) {
             self.said_ms = Some(now_ms);
             let others = self.participants.iter().copied().filter(|other| *other != self.number);
-            let blank = FoundingMessage::Blank { incarnation: self.incarnation };
+            let blank = FoundingMessage::Blank { incarnation: self.incarnation, founds: self.founds };
             self.outgoing.extend(others.map(|other| (other, blank.clone())));
         }
         match &self.round {
@@ -203,7 +217,8 @@ impl Founding {
 
     fn begin(&mut self, now_ms: u64) {
         let blank = self.blank_participants();
-        let fit = blank.len() >= self.majority()
+        let fit = self.founds
+            && blank.len() >= self.majority()
             && blank.first() == Some(&self.number)
             && !self.hears_of_an_ensemble();
         if !fit {
@@ -243,7 +258,11 @@ impl Founding {
 
     /// A founding that broke off is completed when everybody is there and nobody has gone on without the others.
     fn complete(&mut self) {
-        if !self.participants.contains(&self.number) || self.round.is_some() || self.outcome.is_some() {
+        if !self.founds
+            || !self.participants.contains(&self.number)
+            || self.round.is_some()
+            || self.outcome.is_some()
+        {
             return;
         }
         let mut found: Option<(Cluster, &Vec<u64>)> = None;
@@ -277,7 +296,7 @@ impl Founding {
     }
 
     fn hears_of_an_ensemble(&self) -> bool {
-        self.heard.values().any(|heard| matches!(heard, Heard::Seated(..)))
+        self.heard.values().any(|heard| matches!(heard, Heard::Seated(..) | Heard::Bereft))
     }
 
     /// What is to be sent, by number.
@@ -313,7 +332,7 @@ mod tests {
             let participants: Vec<_> = (1..=members).collect();
             let member = |number: u64| {
                 let name = [number as u8; 16];
-                (number, Founding::new(number, participants.clone(), name, name))
+                (number, Founding::new(number, participants.clone(), true, name, name))
             };
             let blank = (1..=members).map(member).collect();
             Self { blank, seated: BTreeMap::new(), down: down.to_vec(), now_ms: 0 }
@@ -322,7 +341,7 @@ mod tests {
         fn wipe(&mut self, number: u64, members: u64) {
             self.seated.remove(&number);
             let name = [100 + number as u8; 16];
-            self.blank.insert(number, Founding::new(number, (1..=members).collect(), name, name));
+            self.blank.insert(number, Founding::new(number, (1..=members).collect(), true, name, name));
         }
 
         /// Messages arrive at once; whoever has an outcome sits down after that.
@@ -401,6 +420,14 @@ mod tests {
     }
 
     #[test]
+    fn members_that_lost_their_data_found_nothing_and_let_nobody_found_anything() {
+        let mut world = World::new(3, &[]);
+        world.blank.insert(1, Founding::new(1, vec![1, 2, 3], false, [1; 16], [1; 16]));
+        world.rounds(100, true);
+        assert!(world.seated.is_empty());
+    }
+
+    #[test]
     fn a_founding_that_broke_off_is_completed_only_when_everybody_is_there() {
         let mut world = World::new(3, &[]);
         world.rounds(2, true);
@@ -427,7 +454,7 @@ mod tests {
 
     #[test]
     fn an_admission_counts_for_the_disk_that_asked() {
-        let mut member = Founding::new(4, vec![1, 2, 3, 4], [4; 16], [4; 16]);
+        let mut member = Founding::new(4, vec![1, 2, 3, 4], true, [4; 16], [4; 16]);
         let admitted = |incarnation| FoundingMessage::Admitted { cluster: [1; 16], id: 1028, incarnation };
         member.hear(1, admitted([5; 16]));
         assert_eq!(member.outcome(), None);

@@ -190,7 +190,10 @@ impl PeerMessage {
             8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
             9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
             10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
-            11 => Self::Founding(FoundingMessage::Blank { incarnation: name(&mut bytes)? }),
+            11 => {
+                let incarnation = name(&mut bytes)?;
+                Self::Founding(FoundingMessage::Blank { incarnation, founds: flag(&mut bytes)? })
+            }
             12 => Self::Founding(FoundingMessage::Seated { cluster: name(&mut bytes)?, untouched: None }),
             13 => {
                 let (cluster, untouched) = (name(&mut bytes)?, Some(numbers(&mut bytes)?));
@@ -234,7 +237,10 @@ fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
     };
     out.push(kind);
     match message {
-        FoundingMessage::Blank { incarnation } => out.extend_from_slice(incarnation),
+        FoundingMessage::Blank { incarnation, founds } => {
+            out.extend_from_slice(incarnation);
+            out.push(u8::from(*founds));
+        }
         FoundingMessage::Seated { cluster, untouched: voters } => {
             out.extend_from_slice(cluster);
             voters.iter().flatten().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
@@ -325,7 +331,7 @@ mod tests {
             PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
             PeerMessage::Digest { zxid: -3, digest: 4 },
             PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: 6 }),
-            PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16] }),
+            PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),
             PeerMessage::Founding(FoundingMessage::Propose { cluster: [3; 16], voters: vec![1, 7] }),

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use journal::{Identity, Journal};
+use journal::{Identity, Journal, OpenError, ReadError};
 use member::Core;
 use member::founding::Outcome;
 use parking_lot::RwLock;
@@ -73,7 +73,7 @@ impl Boot {
             let Some(badge) = badge else { return Ok(()) };
             tracing::warn!(
                 "this member's seat was given to another disk under its number: its data is put aside in \
-                 `replaced`, and it asks for a new seat"
+                 `put-aside`, and it asks for a new seat"
             );
             recovery::put_aside(&overview.config.storage).map_err(|error| error.to_string())?;
             badge.stand_up();
@@ -95,11 +95,24 @@ impl Boot {
             };
         };
         let Some(ensemble) = &config.ensemble else { unreachable!("there are peers only in an ensemble") };
-        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, None, clock)?;
+        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, None, clock);
+        let found = found.or_else(|error| {
+            if !is_damage(&error) {
+                return Err(error);
+            }
+            tracing::error!(
+                %error,
+                "this member's data is damaged: it is put aside in `put-aside`, to be looked at, and the others are \
+                 asked for theirs"
+            );
+            recovery::put_aside(&config.storage).map(|()| Found::Nothing)
+        })?;
         let opened = match found {
             Found::Data(opened) => *opened,
             Found::Nothing => {
-                let outcome = seat::wait(switchboard, &self.links.mail, ensemble, random::bytes()?, clock);
+                let founds = !recovery::had_a_seat(&config.storage);
+                let outcome =
+                    seat::wait(switchboard, &self.links.mail, ensemble, founds, random::bytes()?, clock);
                 let Some(outcome) = outcome? else { return Ok(None) };
                 let new = new_seat(outcome, ensemble.number)?;
                 match recovery::open(&config.storage, Some(ensemble), history_bytes_max, Some(&new), clock)? {
@@ -183,6 +196,16 @@ impl Boot {
         spawn("journal", &self.board, run)
             .map_err(|source| StartError::System { action: "start a thread", source })
     }
+}
+
+/// Whether bytes on the disk are not those that were written, which other members have.
+const fn is_damage(error: &StartError) -> bool {
+    matches!(
+        error,
+        StartError::Journal(OpenError::Corrupt(_))
+            | StartError::Read(ReadError::Corrupt(_))
+            | StartError::Snapshot(_)
+    )
 }
 
 fn new_seat(outcome: Outcome, number: u64) -> Result<NewSeat, StartError> {

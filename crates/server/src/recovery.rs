@@ -20,6 +20,9 @@ use crate::snapshots::Saved;
 /// standalone ZooKeeper.
 pub(crate) const MEMBER: u64 = 1;
 
+/// Where data lies that is of no use to this member any more.
+const PUT_ASIDE: &str = "put-aside";
+
 /// How much of the log is in memory at a time.
 const PIECE_BYTES: u64 = 4 << 20;
 
@@ -216,7 +219,7 @@ fn refuse_another_members(
 /// Moves data that is of no use to this member any more out of the way, in place of what was moved there before.
 pub(crate) fn put_aside(config: &StorageConfig) -> Result<(), StartError> {
     let aside = |directory: &Path| -> std::io::Result<()> {
-        let place = directory.join("replaced");
+        let place = directory.join(PUT_ASIDE);
         match std::fs::remove_dir_all(&place) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => std::fs::create_dir(&place)?,
@@ -233,6 +236,11 @@ pub(crate) fn put_aside(config: &StorageConfig) -> Result<(), StartError> {
     directories
         .try_for_each(|directory| aside(directory))
         .map_err(|source| StartError::System { action: "put replaced data aside", source })
+}
+
+/// Whether this directory was a member's before: then it must not count as one that nobody was promised anything by.
+pub(crate) fn had_a_seat(config: &StorageConfig) -> bool {
+    config.data_dir.join(PUT_ASIDE).exists()
 }
 
 /// Removes a seat that was never taken.

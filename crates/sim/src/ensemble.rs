@@ -210,7 +210,7 @@ impl Ensemble {
                 let participants = self.disks.keys().copied().collect();
                 let mut name = [0; 16];
                 name[..8].copy_from_slice(&self.lives.to_le_bytes());
-                self.blank.insert(number, Founding::new(number, participants, name, name));
+                self.blank.insert(number, Founding::new(number, participants, true, name, name));
             }
         }
     }

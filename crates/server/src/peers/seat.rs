@@ -19,11 +19,12 @@ const TICK: Duration = Duration::from_millis(20);
 /// How often it is said what is waited for.
 const REMIND_MS: u64 = 10_000;
 
-/// Waits until there is a seat to be taken, which the caller writes down; nothing when the server is stopped.
+/// Waits until there is a seat to be taken (in an ensemble that is founded, only if this disk never had one), which the caller writes down; nothing when the server is stopped.
 pub(crate) fn wait(
     switchboard: &mut Switchboard,
     mail: &Arc<Mailbox<CoreMail>>,
     ensemble: &EnsembleConfig,
+    founds: bool,
     random: [u8; 32],
     clock: Clock,
 ) -> Result<Option<Outcome>, StartError> {
@@ -31,7 +32,7 @@ pub(crate) fn wait(
     let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
     let participants = ensemble.roster().participants();
     let mut founding =
-        Founding::new(ensemble.number, participants.clone(), bytes(incarnation), bytes(cluster));
+        Founding::new(ensemble.number, participants.clone(), founds, bytes(incarnation), bytes(cluster));
     tracing::info!(
         member = ensemble.number,
         voters = ?participants,
