@@ -131,13 +131,13 @@ impl<D: Disk> Journal<D> {
     pub fn prepare(&mut self) -> Result<Progress, Fault> {
         self.check()?;
         let early = self.current.end < self.current.capacity / 8 && !self.reserve.is_growing();
-        if early || self.reserve.full || self.reserve.is_ready() {
+        if early || self.reserve.is_full() || self.reserve.is_ready() {
             return Ok(Progress::Idle);
         }
         let bytes = self.next_bytes();
         let stepped = self.reserve.step(&mut self.disk, &self.config, self.current.sequence + 1, bytes);
         self.poison_by(stepped)?;
-        let done = self.reserve.full || self.reserve.is_ready();
+        let done = self.reserve.is_full() || self.reserve.is_ready();
         Ok(if done { Progress::Idle } else { Progress::More })
     }
 
@@ -161,14 +161,14 @@ impl<D: Disk> Journal<D> {
     /// Whether there is room for more. [`Space::Full`] is said as soon as the next segment cannot be had, long before
     /// [`append`](Journal::append) refuses: what is under way still finds its place.
     pub fn space(&self) -> Space {
-        if self.reserve.full { Space::Full } else { Space::Plenty }
+        if self.reserve.is_full() { Space::Full } else { Space::Plenty }
     }
 
     /// Tries again to make the next segment ready. To be called from time to time while the disk is full.
     pub fn try_reserve(&mut self) -> Result<Space, Fault> {
         self.check()?;
-        if self.reserve.full {
-            let bytes = self.next_bytes();
+        if self.reserve.is_full() {
+            let bytes = self.next_bytes().max(self.reserve.lacking());
             let sequence = self.current.sequence + 1;
             let completed = self.reserve.complete(&mut self.disk, &self.config, sequence, bytes);
             self.poison_by(completed)?;
@@ -334,10 +334,10 @@ impl<D: Disk> Journal<D> {
         if need > u64::from(u32::MAX) {
             return Err(AppendError::TooLarge { bytes });
         }
-        if self.reserve.full {
+        let next_bytes = need.max(self.next_bytes());
+        if self.reserve.is_full() && !self.reserve.holds(next_bytes) {
             return Err(AppendError::Full);
         }
-        let next_bytes = need.max(self.next_bytes());
         let sequence = self.current.sequence + 1;
         let completed = self.reserve.complete(&mut self.disk, &self.config, sequence, next_bytes);
         if self.poison_by(completed)? { Ok(()) } else { Err(AppendError::Full) }

@@ -35,8 +35,8 @@ enum Next<File> {
 pub(crate) struct Reserve<File> {
     next: Next<File>,
     pub(crate) spares: Vec<Spare>,
-    /// The disk had no room for the next segment.
-    pub(crate) full: bool,
+    /// How large a segment the disk had no room for; 0 unless it is full.
+    lacking: u64,
     pub(crate) zero_bytes_written: u64,
     pub(crate) recycled: u64,
 }
@@ -44,11 +44,26 @@ pub(crate) struct Reserve<File> {
 impl<File> Reserve<File> {
     pub(crate) fn new(ready: Option<(File, u64)>) -> Self {
         let next = ready.map_or(Next::Absent, |(file, capacity)| Next::Ready { file, capacity });
-        Reserve { next, spares: Vec::new(), full: false, zero_bytes_written: 0, recycled: 0 }
+        Reserve { next, spares: Vec::new(), lacking: 0, zero_bytes_written: 0, recycled: 0 }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.next, Next::Ready { .. })
+    }
+
+    /// Whether the disk had no room for the next segment, or for one as large as was asked for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lacking > 0
+    }
+
+    /// How large a segment must be for the disk not to be full any more.
+    pub(crate) fn lacking(&self) -> u64 {
+        self.lacking
+    }
+
+    /// Whether a segment of at least `bytes` is ready.
+    pub(crate) fn holds(&self, bytes: u64) -> bool {
+        matches!(self.next, Next::Ready { capacity, .. } if capacity >= bytes)
     }
 
     /// Whether the making of the next segment has begun.
@@ -84,7 +99,7 @@ impl<File> Reserve<File> {
         sequence: u64,
         bytes: u64,
     ) -> Result<bool, Fault> {
-        while !matches!(self.next, Next::Ready { capacity, .. } if capacity >= bytes) {
+        while !self.holds(bytes) {
             if !self.step(disk, config, sequence, bytes)? {
                 return Ok(false);
             }
@@ -104,13 +119,14 @@ impl<File> Reserve<File> {
     ) -> Result<bool, Fault> {
         let stepped = self.try_step(disk, config, sequence, bytes);
         let room = match stepped {
-            Err(Fault { error: DiskError::Full, .. }) => {
-                self.give_up(disk)?;
-                false
-            }
+            Err(Fault { error: DiskError::Full, .. }) => self.give_up(disk)?,
             other => other.map(|()| true)?,
         };
-        self.full = !self.is_ready() && (self.full || !room);
+        if !room {
+            self.lacking = bytes;
+        } else if self.holds(self.lacking) {
+            self.lacking = 0;
+        }
         Ok(room)
     }
 
@@ -180,13 +196,19 @@ impl<File> Reserve<File> {
         Ok(())
     }
 
-    /// A segment that is ready but could not be made larger stays what it was.
-    fn give_up<D: Disk<File = File>>(&mut self, disk: &mut D) -> Result<(), Fault> {
-        if !self.is_growing() {
-            return Ok(());
+    /// Whether that gave room which the next step can use. A segment that is ready but could not be made larger stays
+    /// what it was; spares, which cannot take its place, make room for it.
+    fn give_up<D: Disk<File = File>>(&mut self, disk: &mut D) -> Result<bool, Fault> {
+        if self.is_ready() {
+            let Some(spare) = self.spares.pop() else { return Ok(false) };
+            disk.remove(&spare.path).map_err(|error| fault(&spare.path, "remove", error))?;
+            return Ok(true);
         }
-        self.next = Next::Absent;
-        disk.remove(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "remove", error))
+        if self.is_growing() {
+            self.next = Next::Absent;
+            disk.remove(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "remove", error))?;
+        }
+        Ok(false)
     }
 }
 

@@ -113,7 +113,7 @@ impl<D: Disk> Journal<D> {
         }
         let newest = self.shelf.newest().map_or(0, |meta| meta.index);
         self.drop_segments(self.shelf.oldest_index().min(newest.saturating_sub(keep.entries)))?;
-        if self.reserve.full && !self.reserve.spares.is_empty() {
+        if self.reserve.is_full() && !self.reserve.spares.is_empty() {
             self.try_reserve()?;
         }
         Ok(())

@@ -159,3 +159,29 @@ fn under_load_the_next_segment_is_ready_when_it_is_needed() {
         }
     }
 }
+
+/// The next segment is ready, but too small for what comes, and the disk has no room for a larger one.
+#[test]
+fn a_batch_for_which_the_ready_segment_is_too_small_meets_a_full_disk_as_any_other() {
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        world.open().unwrap();
+        world.play(10).unwrap();
+        while world.journal().prepare().unwrap() == Progress::More {}
+        world.disk.set_capacity(world.disk.used());
+        let state = world.model.present();
+        let (index, term) = (state.last_index() + 1, state.hard_state.term);
+        let data = vec![5; 3 * config().segment_bytes as usize].into();
+        let entry = journal::Entry { index, term, kind: journal::EntryKind::Normal, data };
+        let large = Batch { entries: vec![entry], ..Batch::default() };
+        assert_eq!(world.journal().append(&large), Err(AppendError::Full));
+        assert_eq!(world.journal().space(), Space::Full, "nobody was told");
+        assert_eq!(world.journal().try_reserve().unwrap(), Space::Full);
+        world.disk.set_capacity(u64::MAX);
+        assert_eq!(world.journal().try_reserve().unwrap(), Space::Plenty);
+        world.model.append(&large);
+        world.journal().append(&large).unwrap();
+        world.flush().unwrap();
+        world.power_loss(Loss::All, None);
+    }
+}
