@@ -14,6 +14,7 @@ faults [SCENARIO...]: ensembles of real servers are killed, stopped, wiped and c
 
   --long            all scenarios, also those that take longer
   --rounds N        how often each fault is repeated (default 1)
+  --seed N          what `chaos` draws its faults from (default 1); each round takes the next
   --diwan PATH      the binary to test (default: the one beside this program)
   --folder PATH     where the servers' files go (default: a temporary folder, removed unless something failed)
   --log-level LEVEL how much the servers log (default info)
@@ -26,6 +27,7 @@ struct Options {
     names: Vec<String>,
     long: bool,
     rounds: usize,
+    seed: u64,
     diwan: Option<PathBuf>,
     folder: Option<PathBuf>,
     level: String,
@@ -72,6 +74,7 @@ fn play_all(options: &Options, diwan: &Path) -> ExitCode {
             folder: folder.join(scenario.name),
             level: options.level.clone(),
             rounds: options.rounds,
+            seed: options.seed,
         };
         let began = Instant::now();
         let outcome = (scenario.run)(&setting);
@@ -118,6 +121,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         names: Vec::new(),
         long: false,
         rounds: 1,
+        seed: 1,
         diwan: None,
         folder: None,
         level: String::from("info"),
@@ -126,10 +130,8 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` wants a value"));
         match argument.as_str() {
             "--long" => options.long = true,
-            "--rounds" => {
-                let text = value()?;
-                options.rounds = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-            }
+            "--rounds" => options.rounds = number(&value()?)?,
+            "--seed" => options.seed = number(&value()?)?,
             "--diwan" => options.diwan = Some(value()?.into()),
             "--folder" => options.folder = Some(value()?.into()),
             "--log-level" => options.level = value()?,
@@ -138,4 +140,8 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         }
     }
     Ok(options)
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a number"))
 }

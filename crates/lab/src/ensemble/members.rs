@@ -66,6 +66,15 @@ enum Condition {
     Paused,
 }
 
+/// What a member says of its part among the others.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    number: usize,
+    term: u64,
+    leads: bool,
+    serves: bool,
+}
+
 #[derive(Debug)]
 struct Member {
     config: Config,
@@ -238,20 +247,57 @@ impl Ensemble {
     #[must_use]
     pub fn leader_now(&self) -> Option<usize> {
         let parts = self.in_condition(Condition::Up).into_iter().filter_map(|number| self.part(number));
-        let (_, leads) = parts.max_by_key(|(term, leads)| (*term, leads.is_some()))?;
-        leads
+        let latest = parts.max_by_key(|part| (part.term, part.leads))?;
+        (latest.leads && latest.serves).then_some(latest.number)
     }
 
-    /// The last that a member said of its part: the term, and itself if it leads.
-    fn part(&self, number: usize) -> Option<(u64, Option<usize>)> {
-        let log = fs::read_to_string(self.members[number - 1].config.folder.join("log")).ok()?;
+    /// Waits until everybody who runs serves under one leader.
+    ///
+    /// # Errors
+    /// They do not for long.
+    pub fn settle(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if self.is_settled() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::broken(format!("no one leader is followed by all after {PATIENCE:?}")));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Whether everybody who runs serves under one leader, as far as they have said.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let up = self.in_condition(Condition::Up);
+        let parts: Vec<_> = up.iter().filter_map(|number| self.part(*number)).collect();
+        let one_term = parts.iter().all(|part| part.serves && part.term == parts[0].term);
+        parts.len() == up.len() && one_term && parts.iter().any(|part| part.leads)
+    }
+
+    /// What a member said of its part last, if it has one now.
+    fn part(&self, number: usize) -> Option<Part> {
+        let log = fs::read_to_string(self.log(number)).ok()?;
         let line = log.lines().rev().find(|line| {
-            line.contains(" this member leads ")
-                || line.contains(" this member follows ")
-                || line.contains(" ready ")
+            [" this member leads ", " this member follows ", " leader is lost", " is no leader", " ready "]
+                .iter()
+                .any(|what| line.contains(what))
         })?;
         let term = line.split_once(" term=")?.1.split(' ').next()?.parse().ok()?;
-        Some((term, (line.contains(" leads ") && line.contains(" serving=true ")).then_some(number)))
+        let (leads, serves) = (line.contains(" leads "), line.contains(" serving=true "));
+        Some(Part { number, term, leads, serves })
+    }
+
+    /// Whether a member has logged this.
+    #[must_use]
+    pub fn has_said(&self, number: usize, what: &str) -> bool {
+        fs::read_to_string(self.log(number)).is_ok_and(|log| log.contains(what))
+    }
+
+    fn log(&self, number: usize) -> PathBuf {
+        self.members[number - 1].config.folder.join("log")
     }
 
     /// All numbers.

@@ -8,8 +8,11 @@ mod crowd;
 mod failure;
 mod judge;
 mod members;
+mod network;
 pub mod scenario;
+mod tun;
 mod writer;
 
 pub use failure::Failure;
 pub use members::{Ensemble, Place};
+pub use network::Network;

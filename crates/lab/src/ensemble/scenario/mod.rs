@@ -1,7 +1,10 @@
 //! What is done to ensembles, each a story of its own; see `ALL`.
 
+mod chaos;
+mod cuts;
 mod deaths;
 mod pauses;
+mod room;
 mod starts;
 
 use std::path::PathBuf;
@@ -28,6 +31,8 @@ pub struct Setting {
     pub level: String,
     /// How often a fault is repeated, at least once.
     pub rounds: usize,
+    /// What faults of all kinds are drawn from.
+    pub seed: u64,
 }
 
 /// One story.
@@ -99,6 +104,36 @@ pub const ALL: &[Scenario] = &[
         run: starts::grown,
     },
     Scenario {
+        name: "leader-cut-off",
+        what: "the network between the leader and the others fails; its clients still reach it",
+        short: true,
+        run: cuts::leader_cut_off,
+    },
+    Scenario {
+        name: "one-way",
+        what: "packets to or from one member are lost, and get through the other way",
+        short: true,
+        run: cuts::one_way,
+    },
+    Scenario {
+        name: "lossy",
+        what: "every packet between members takes 50 ms, and 5 % are lost",
+        short: true,
+        run: cuts::lossy,
+    },
+    Scenario {
+        name: "follower-disk-full",
+        what: "a follower's disk is full, and is not full any more",
+        short: true,
+        run: room::follower_full,
+    },
+    Scenario {
+        name: "leader-disk-full",
+        what: "the leader's disk is full, and is not full any more",
+        short: true,
+        run: room::leader_full,
+    },
+    Scenario {
         name: "leader-paused-long",
         what: "the leader stands still for 10 s, longer than its clients' sessions last",
         short: false,
@@ -109,6 +144,12 @@ pub const ALL: &[Scenario] = &[
         what: "a follower stands still for 10 s",
         short: false,
         run: pauses::follower_paused,
+    },
+    Scenario {
+        name: "chaos",
+        what: "faults of all kinds beside each other among five, from a seed",
+        short: false,
+        run: chaos::chaos,
     },
 ];
 
@@ -122,7 +163,7 @@ struct Play {
 impl Play {
     /// So many members, all serving, and clients at work.
     fn open(setting: &Setting, count: usize) -> Result<Self, Failure> {
-        let mut ensemble = loopback(setting, count);
+        let mut ensemble = members(setting, count, &Place::loopback());
         let began = Instant::now();
         ensemble.start_all()?;
         let founded = began.elapsed();
@@ -185,8 +226,8 @@ impl Play {
     }
 }
 
-/// Members on loopback, none of them started.
-fn loopback(setting: &Setting, count: usize) -> Ensemble {
+/// Members in some place, none of them started.
+fn members(setting: &Setting, count: usize, place: &Place) -> Ensemble {
     let words = [("4lw.commands.whitelist", "srvr,hash")];
-    Ensemble::new(&setting.diwan, &setting.folder, count, &Place::loopback(), &words, &setting.level)
+    Ensemble::new(&setting.diwan, &setting.folder, count, place, &words, &setting.level)
 }

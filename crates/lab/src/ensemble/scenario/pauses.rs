@@ -31,7 +31,7 @@ fn paused(setting: &Setting, time: Duration, leads: bool) -> Result<Vec<String>,
         }
         play.crowd.work_for(time.saturating_sub(began.elapsed()))?;
         play.ensemble.resume(number)?;
-        play.ensemble.wait_for([number])?;
+        play.ensemble.settle()?;
         play.crowd.work_for(Duration::from_secs(1))?;
     }
     play.note_all("paused, until the next write", &writes);

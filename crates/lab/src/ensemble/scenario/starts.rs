@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Play, SESSION, Setting, WRITERS, loopback};
+use super::{Play, SESSION, Setting, WRITERS, members};
 use crate::ensemble::crowd::Crowd;
-use crate::ensemble::{Ensemble, Failure, Place};
+use crate::ensemble::{Failure, Place};
 
 pub(super) fn late_founder(setting: &Setting) -> Result<Vec<String>, Failure> {
-    let mut ensemble = loopback(setting, 3);
+    let mut ensemble = members(setting, 3, &Place::loopback());
     let began = Instant::now();
     ensemble.launch([1, 3])?;
     ensemble.wait_for([1, 3])?;
@@ -24,16 +24,15 @@ pub(super) fn late_founder(setting: &Setting) -> Result<Vec<String>, Failure> {
 
 /// One server with data, then the same data directory as member 1 of three whose others are empty.
 pub(super) fn grown(setting: &Setting) -> Result<Vec<String>, Failure> {
-    let words = [("4lw.commands.whitelist", "srvr,hash")];
     let place = Place::loopback();
-    let mut alone = Ensemble::new(&setting.diwan, &setting.folder, 1, &place, &words, &setting.level);
+    let mut alone = members(setting, 1, &place);
     alone.start_all()?;
     let crowd = Crowd::start(&alone, &[1], WRITERS, SESSION)?;
     crowd.work_for(Duration::from_secs(1))?;
     let mut play = Play { ensemble: alone, crowd, notes: Vec::new() };
     play.ensemble.stop(1)?;
     // Its clients wait for it meanwhile.
-    play.ensemble = Ensemble::new(&setting.diwan, &setting.folder, 3, &place, &words, &setting.level);
+    play.ensemble = members(setting, 3, &place);
     let began = Instant::now();
     play.ensemble.start_all()?;
     play.note("three serve", began.elapsed());
