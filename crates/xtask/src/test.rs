@@ -7,7 +7,7 @@ use anyhow::bail;
 use crate::differential;
 use crate::faults;
 use crate::fuzz;
-use crate::interop::{self, Flavor};
+use crate::interop::{self, Among, Flavor};
 use crate::rust_tests;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
@@ -58,7 +58,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let suites = interop::names(workspace)?;
     if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
         tally.add(part("the interop suites", || {
-            interop::run_suites(workspace, Flavor::Diwan, &args.interop, |name| args.chosen(name))
+            interop::run_suites(workspace, Flavor::Diwan, Among::ALONE, &args.interop, |name| {
+                args.chosen(name)
+            })
         }));
     }
     if !args.no_interop && differential::exists(workspace) && args.chosen(differential::NAME) {

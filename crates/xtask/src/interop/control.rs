@@ -6,11 +6,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, bail};
 
 use super::Environment;
-use super::diwan::{Diwan, ServerPorts};
+use super::servers::{Deaths, Reaper, Servers, lock};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -48,36 +49,38 @@ pub(crate) fn ask(args: &Args) -> anyhow::Result<bool> {
 /// A server that suites can treat badly; killed when this is dropped.
 pub(super) struct Served {
     socket: PathBuf,
-    control: PathBuf,
     log: PathBuf,
-    keys: PathBuf,
-    ports: ServerPorts,
+    environment: Environment,
     keeper: Option<std::thread::JoinHandle<()>>,
+    reaper: Option<Reaper>,
 }
 
 impl Served {
-    pub(super) fn start(mut server: Diwan) -> anyhow::Result<Self> {
-        server.start(&[])?;
+    pub(super) fn start(mut servers: Servers, deaths: Option<Deaths>) -> anyhow::Result<Self> {
+        servers.start(&[])?;
+        let ports = servers.first().ports();
         // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
-        let socket =
-            std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), server.ports().plain));
+        let socket = std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), ports.plain));
         let listener =
             UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
-        let control = write_script(&server, &socket)?;
-        let (log, keys, ports) = (server.log(), server.keys(), server.ports());
-        let keeper = std::thread::spawn(move || keep(server, &listener));
-        Ok(Self { socket, control, log, keys, ports, keeper: Some(keeper) })
+        let environment = vec![
+            ("ZK_CONNECT", format!("127.0.0.1:{}", ports.plain).into()),
+            ("ZK_SERVERS", servers.connect_string().into()),
+            ("ZK_SECURE", format!("127.0.0.1:{}", ports.secure).into()),
+            ("ZK_KEYS", servers.keys().into()),
+            ("ZK_CONTROL", write_script(servers.first().folder(), &socket)?.into()),
+            ("ZK_FLAVOR", "diwan".into()),
+            ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
+        ];
+        let log = servers.first().log();
+        let servers = Arc::new(Mutex::new(servers));
+        let reaper = deaths.map(|deaths| Reaper::start(Arc::clone(&servers), deaths));
+        let keeper = Some(std::thread::spawn(move || keep(&servers, &listener)));
+        Ok(Self { socket, log, environment, keeper, reaper })
     }
 
     pub(super) fn environment(&self) -> Environment {
-        vec![
-            ("ZK_CONNECT", format!("127.0.0.1:{}", self.ports.plain).into()),
-            ("ZK_SECURE", format!("127.0.0.1:{}", self.ports.secure).into()),
-            ("ZK_KEYS", self.keys.clone().into()),
-            ("ZK_CONTROL", self.control.clone().into()),
-            ("ZK_FLAVOR", "diwan".into()),
-            ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
-        ]
+        self.environment.clone()
     }
 
     pub(super) fn log(&self) -> &Path {
@@ -87,6 +90,8 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
+        // It holds the servers.
+        drop(self.reaper.take());
         // A line that is no verb ends the keeper, and the server with it.
         let farewell = UnixStream::connect(&self.socket).and_then(|mut stream| stream.write_all(b"\n"));
         if let (Ok(()), Some(keeper)) = (farewell, self.keeper.take()) {
@@ -96,9 +101,9 @@ impl Drop for Served {
     }
 }
 
-fn write_script(server: &Diwan, socket: &Path) -> anyhow::Result<PathBuf> {
+fn write_script(folder: &Path, socket: &Path) -> anyhow::Result<PathBuf> {
     let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
-    let script = server.folder().join("control");
+    let script = folder.join("control");
     let text = format!("#!/bin/sh\nexec '{}' control '{}' \"$@\"\n", ourselves.display(), socket.display());
     std::fs::write(&script, text).context("cannot write the control script")?;
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))
@@ -107,7 +112,7 @@ fn write_script(server: &Diwan, socket: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Does what it is asked, one request after another, until a line is no verb.
-fn keep(mut server: Diwan, listener: &UnixListener) {
+fn keep(servers: &Mutex<Servers>, listener: &UnixListener) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
         let mut line = String::new();
@@ -115,12 +120,13 @@ fn keep(mut server: Diwan, listener: &UnixListener) {
             continue;
         }
         let mut words = line.trim_end().split(SEPARATOR);
+        let mut servers = lock(servers);
         let outcome = match words.next().unwrap_or_default() {
-            "kill" => server.kill(),
-            "stop" => server.stop(),
-            "start" => server.start(&words.collect::<Vec<_>>()),
-            "pause" => server.pause(),
-            "resume" => server.resume(),
+            "kill" => servers.kill(),
+            "stop" => servers.stop(),
+            "start" => servers.start(&words.collect::<Vec<_>>()),
+            "pause" => servers.pause(),
+            "resume" => servers.resume(),
             _ => return,
         };
         let answer = outcome.map_or_else(|error| format!("{error:#}").replace('\n', " | "), |()| DONE.into());

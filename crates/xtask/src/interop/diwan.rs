@@ -1,4 +1,5 @@
-//! A Diwan server under test: its configuration, its start, and the rough things done to it.
+//! A Diwan server under test, alone or a member of an ensemble: its configuration, its start, and the rough things done
+//! to it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -21,7 +22,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Diwan {
     binary: PathBuf,
     folder: PathBuf,
+    keys: PathBuf,
     ports: ServerPorts,
+    /// Lines of `zoo.cfg` that name the members of its ensemble; none if it is alone.
+    members: String,
     running: Option<Group>,
 }
 
@@ -30,29 +34,33 @@ pub(super) struct Diwan {
 pub(super) struct ServerPorts {
     pub(super) plain: u16,
     pub(super) secure: u16,
+    /// For other members.
+    pub(super) peer: u16,
 }
 
 impl Diwan {
-    /// Makes the keys; nothing is started yet.
-    pub(super) fn new(keys: &Path, binary: &Path, folder: &Path, ports: ServerPorts) -> anyhow::Result<Self> {
-        let folder = folder.join("server");
-        super::fresh(&folder)?;
+    /// Nothing is started yet. `number` counts from 1; `members` are all that belong together.
+    pub(super) fn new(
+        binary: &Path,
+        (work, keys): (&Path, &Path),
+        number: usize,
+        members: &[ServerPorts],
+    ) -> anyhow::Result<Self> {
+        let folder = work.join(if number == 1 { String::from("server") } else { format!("server-{number}") });
+        super::fresh(&folder.join("data"))?;
         std::fs::write(folder.join("jaas.conf"), JAAS).context("cannot write `jaas.conf`")?;
-        let server = Self { binary: binary.to_owned(), folder, ports, running: None };
-        let made = Command::new(keys).arg(server.keys()).status().context("cannot make keys")?;
-        if !made.success() {
-            bail!("there are no keys: `{}` ended with {made}", keys.display());
-        }
-        Ok(server)
+        std::fs::write(folder.join("data/myid"), number.to_string()).context("cannot write `myid`")?;
+        let line = |(place, ports): (usize, &ServerPorts)| {
+            format!("server.{}=127.0.0.1:{}:{}\n", place + 1, ports.peer, ports.peer + 1)
+        };
+        let lines =
+            if members.len() > 1 { members.iter().enumerate().map(line).collect() } else { String::new() };
+        let (binary, keys, ports) = (binary.to_owned(), keys.to_owned(), members[number - 1]);
+        Ok(Self { binary, folder, keys, ports, members: lines, running: None })
     }
 
     pub(super) fn ports(&self) -> ServerPorts {
         self.ports
-    }
-
-    /// The folder with keys and certificates.
-    pub(super) fn keys(&self) -> PathBuf {
-        self.folder.join("keys")
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -63,15 +71,15 @@ impl Diwan {
         self.folder.join("log")
     }
 
-    /// Returns when the server serves; a server that runs is left alone. Its configuration is in ZooKeeper's own
-    /// format, and ends with what this start has of its own.
-    pub(super) fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
+    /// A server that runs is left alone; one that is started may need others before it serves. Its configuration is in
+    /// ZooKeeper's own format, and ends with what this start has of its own.
+    pub(super) fn launch(&mut self, settings: &[&str]) -> anyhow::Result<()> {
         if let Some(group) = &mut self.running
             && group.ended()?.is_none()
         {
             return Ok(());
         }
-        let configuration = configuration(&self.folder, self.ports) + &settings.join("\n");
+        let configuration = self.configuration() + &self.members + &settings.join("\n");
         std::fs::write(self.folder.join("zoo.cfg"), configuration).context("cannot write `zoo.cfg`")?;
         let log =
             OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
@@ -79,9 +87,15 @@ impl Diwan {
         command.args(["serve", "--config", "zoo.cfg", "-D", "java.security.auth.login.config=jaas.conf"]);
         command.current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(share(&log)?).stderr(share(&log)?);
-        let mut group = Group::spawn(&mut command)?;
+        self.running = Some(Group::spawn(&mut command)?);
+        Ok(())
+    }
+
+    /// Returns when the server serves.
+    pub(super) fn wait(&mut self) -> anyhow::Result<()> {
         let until = Instant::now() + PATIENCE;
         while !serves(self.ports.plain) {
+            let group = self.running.as_mut().context("the server is not running")?;
             if let Some(status) = group.ended()? {
                 bail!("the server ended with {status} before it served:\n{}", tail(&self.log(), 20));
             }
@@ -90,8 +104,12 @@ impl Diwan {
             }
             std::thread::sleep(LOOK_AGAIN);
         }
-        self.running = Some(group);
         Ok(())
+    }
+
+    /// Whether nobody has ended it.
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
     }
 
     /// Ends it without a warning, as a power cut would.
@@ -136,6 +154,34 @@ impl Diwan {
         }
         Ok(())
     }
+
+    /// The same for every server under test; suites rely on it. (The digest is that of `super:secret`.)
+    fn configuration(&self) -> String {
+        let ServerPorts { plain, secure, .. } = self.ports;
+        format!(
+            "tickTime=500\n\
+             dataDir={folder}/data\n\
+             clientPort={plain}\n\
+             clientPortAddress=127.0.0.1\n\
+             secureClientPort={secure}\n\
+             secureClientPortAddress=127.0.0.1\n\
+             ssl.keyStore.location={keys}/server.pem\n\
+             ssl.trustStore.location={keys}/ca.pem\n\
+             ssl.enabledProtocols=TLSv1.2,TLSv1.3\n\
+             X509AuthenticationProvider.superUser=CN=super,OU=interop,O=Diwan\n\
+             authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n\
+             superUser.1=root\n\
+             maxClientCnxns=0\n\
+             4lw.commands.whitelist=*\n\
+             extendedTypesEnabled=true\n\
+             enforceQuota=true\n\
+             znode.container.checkIntervalMs=1000\n\
+             admin.enableServer=false\n\
+             DigestAuthenticationProvider.superDigest=super:{SUPER_DIGEST}\n",
+            folder = self.folder.display(),
+            keys = self.keys.display()
+        )
+    }
 }
 
 fn share(log: &File) -> anyhow::Result<Stdio> {
@@ -147,33 +193,6 @@ fn process_state(id: u32) -> anyhow::Result<Option<char>> {
     let text = std::fs::read_to_string(format!("/proc/{id}/stat")).context("the server is gone")?;
     // The name before it may hold anything, brackets and spaces included.
     Ok(text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()))
-}
-
-/// The same for every server under test; suites rely on it. (The digest is that of `super:secret`.)
-fn configuration(folder: &Path, ports: ServerPorts) -> String {
-    let ServerPorts { plain, secure } = ports;
-    format!(
-        "tickTime=500\n\
-         dataDir={folder}/data\n\
-         clientPort={plain}\n\
-         clientPortAddress=127.0.0.1\n\
-         secureClientPort={secure}\n\
-         secureClientPortAddress=127.0.0.1\n\
-         ssl.keyStore.location={folder}/keys/server.pem\n\
-         ssl.trustStore.location={folder}/keys/ca.pem\n\
-         ssl.enabledProtocols=TLSv1.2,TLSv1.3\n\
-         X509AuthenticationProvider.superUser=CN=super,OU=interop,O=Diwan\n\
-         authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n\
-         superUser.1=root\n\
-         maxClientCnxns=0\n\
-         4lw.commands.whitelist=*\n\
-         extendedTypesEnabled=true\n\
-         enforceQuota=true\n\
-         znode.container.checkIntervalMs=1000\n\
-         admin.enableServer=false\n\
-         DigestAuthenticationProvider.superDigest=super:{SUPER_DIGEST}\n",
-        folder = folder.display()
-    )
 }
 
 /// SASL's users, in the file that ZooKeeper has them in.

@@ -5,6 +5,7 @@
 
 pub(crate) mod control;
 mod diwan;
+mod servers;
 mod suite;
 
 use std::ffi::OsString;
@@ -35,6 +36,12 @@ pub(crate) struct Args {
     /// The server the suites are run against
     #[arg(long, value_enum, default_value = "diwan")]
     against: Flavor,
+    /// How many servers there are: with more than one, an ensemble of Diwan, whose first member suites connect to
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
+    ensemble: u8,
+    /// Kill members one after the other meanwhile
+    #[arg(long, value_enum, requires = "ensemble")]
+    deaths: Option<servers::Deaths>,
     #[command(flatten)]
     options: Options,
 }
@@ -72,7 +79,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
             bail!("there is no suite `{name}`; there are: {}", known.join(", "));
         }
     }
-    let tally = run_suites(workspace, args.against, &args.options, |name| {
+    if args.ensemble > 1 && args.against != Flavor::Diwan {
+        bail!("only ensembles of Diwan can be started here");
+    }
+    let among = Among { members: usize::from(args.ensemble), deaths: args.deaths };
+    let tally = run_suites(workspace, args.against, among, &args.options, |name| {
         args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
     })?;
     tally.print();
@@ -88,6 +99,7 @@ pub(crate) fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
 pub(crate) fn run_suites(
     workspace: &Workspace,
     against: Flavor,
+    among: Among,
     options: &Options,
     chosen: impl Fn(&str) -> bool,
 ) -> anyhow::Result<Tally> {
@@ -110,8 +122,14 @@ pub(crate) fn run_suites(
         println!("== {} against {}", suite.name, server.name());
         let part = match suite.check()? {
             Availability::Ready => {
-                let ports = ServerPorts { plain: ports.free()?, secure: ports.free()? };
-                run_one(&suite, &server, options, ports)
+                let of_member = |_| {
+                    let (plain, secure, peer) = (ports.free()?, ports.free()?, ports.free()?);
+                    // ZooKeeper's lines name a port behind that.
+                    ports.free()?;
+                    Ok(ServerPorts { plain, secure, peer })
+                };
+                let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
+                run_one(&suite, &server, options, &members, among.deaths)
             }
             Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
         };
@@ -131,7 +149,14 @@ fn unavailable(name: &str, reason: &str, options: &Options) -> Tally {
 }
 
 /// A suite that cannot be run is a failure of that suite, not the end of the run.
-fn run_one(suite: &Suite, server: &Server, options: &Options, ports: ServerPorts) -> Tally {
+fn run_one(
+    suite: &Suite,
+    server: &Server,
+    options: &Options,
+    members: &[ServerPorts],
+    deaths: Option<servers::Deaths>,
+) -> Tally {
+    let ports = members[0];
     let deadline = Duration::from_secs(options.deadline);
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper(with_zookeeper) => {
@@ -140,8 +165,8 @@ fn run_one(suite: &Suite, server: &Server, options: &Options, ports: ServerPorts
             suite.run(command.arg(ports.plain.to_string()).arg(&suite.program), deadline, None)
         }
         Server::Diwan { binary, keys } => {
-            let server = diwan::Diwan::new(keys, binary, &suite.work, ports)?;
-            let served = control::Served::start(server)?;
+            let servers = servers::Servers::new(keys, binary, &suite.work, members)?;
+            let served = control::Served::start(servers, deaths)?;
             let mut command = Command::new(&suite.program);
             command.envs(served.environment());
             suite.run(&mut command, deadline, Some(served.log()))
@@ -152,6 +177,18 @@ fn run_one(suite: &Suite, server: &Server, options: &Options, ports: ServerPorts
         tally.fail(format!("{}: {error:#}", suite.name));
         tally
     })
+}
+
+/// How many servers belong together, and what befalls them.
+#[derive(Clone, Copy)]
+pub(crate) struct Among {
+    members: usize,
+    deaths: Option<servers::Deaths>,
+}
+
+impl Among {
+    /// One server, which only its suite treats badly.
+    pub(crate) const ALONE: Self = Self { members: 1, deaths: None };
 }
 
 /// What a suite is run against.

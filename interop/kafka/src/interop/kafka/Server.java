@@ -8,7 +8,8 @@ final class Server {
     private Server() {}
 
     static String address() {
-        return required("ZK_CONNECT");
+        String servers = System.getenv("ZK_SERVERS");
+        return servers == null ? required("ZK_CONNECT") : servers;
     }
 
     static String addressForKafka() {

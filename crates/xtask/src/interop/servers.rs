@@ -1,0 +1,149 @@
+//! What a suite calls its server: one Diwan, or all members of an ensemble, which are killed, stopped and started together.
+//! Clients connect to the first; those who know of ensembles, to all.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::diwan::{Diwan, ServerPorts};
+
+/// Between two deaths of members.
+const BETWEEN_DEATHS: Duration = Duration::from_millis(1500);
+/// How long a member stays dead.
+const DEAD: Duration = Duration::from_millis(300);
+
+/// See the module.
+pub(super) struct Servers {
+    members: Vec<Diwan>,
+    keys: PathBuf,
+    paused: bool,
+}
+
+/// Which members are killed behind a suite's back, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Deaths {
+    /// All but the first, to which clients that know of one server are connected
+    Others,
+    /// All
+    All,
+}
+
+impl Servers {
+    /// Makes the keys; nothing is started yet.
+    pub(super) fn new(
+        keys: &Path,
+        binary: &Path,
+        work: &Path,
+        members: &[ServerPorts],
+    ) -> anyhow::Result<Self> {
+        let folder = work.join("keys");
+        super::fresh(&folder)?;
+        let made = Command::new(keys).arg(&folder).status().context("cannot make keys")?;
+        if !made.success() {
+            bail!("there are no keys: `{}` ended with {made}", keys.display());
+        }
+        let member = |number| Diwan::new(binary, (work, &folder), number, members);
+        let members = (1..=members.len()).map(member).collect::<anyhow::Result<_>>()?;
+        Ok(Self { members, keys: folder, paused: false })
+    }
+
+    /// The member that suites mean when they mean one.
+    pub(super) fn first(&self) -> &Diwan {
+        &self.members[0]
+    }
+
+    /// The folder with keys and certificates.
+    pub(super) fn keys(&self) -> &Path {
+        &self.keys
+    }
+
+    /// All of them, as clients are told.
+    pub(super) fn connect_string(&self) -> String {
+        let texts: Vec<_> =
+            self.members.iter().map(|member| format!("127.0.0.1:{}", member.ports().plain)).collect();
+        texts.join(",")
+    }
+
+    /// Returns when all serve.
+    pub(super) fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.launch(settings))?;
+        self.members.iter_mut().try_for_each(Diwan::wait)
+    }
+
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+        self.paused = false;
+        self.members.iter_mut().try_for_each(Diwan::kill)
+    }
+
+    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
+        self.members.iter_mut().try_for_each(Diwan::stop)
+    }
+
+    pub(super) fn pause(&mut self) -> anyhow::Result<()> {
+        self.paused = true;
+        self.members.iter().try_for_each(Diwan::pause)
+    }
+
+    pub(super) fn resume(&mut self) -> anyhow::Result<()> {
+        self.paused = false;
+        self.members.iter().try_for_each(Diwan::resume)
+    }
+
+    /// Kills a member and starts it again, if all live.
+    fn one_dies(&mut self, place: usize) -> anyhow::Result<()> {
+        if self.paused || !self.members.iter().all(Diwan::is_running) {
+            return Ok(());
+        }
+        let member = &mut self.members[place];
+        member.kill()?;
+        std::thread::sleep(DEAD);
+        member.launch(&[])?;
+        member.wait()
+    }
+}
+
+pub(super) fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
+    // Whoever panicked has been reported; the processes are what they are.
+    servers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills members in turn until it is dropped.
+pub(super) struct Reaper {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reaper {
+    pub(super) fn start(servers: Arc<Mutex<Servers>>, deaths: Deaths) -> Self {
+        let (stop, stopped) = channel();
+        let reap = move || {
+            let first = usize::from(deaths == Deaths::Others);
+            let count = lock(&servers).members.len();
+            for place in (first..count).cycle() {
+                if stopped.recv_timeout(BETWEEN_DEATHS) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                if let Err(error) = lock(&servers).one_dies(place) {
+                    println!("not ok a_member_comes_back - {error:#}");
+                    return;
+                }
+            }
+        };
+        Self { stop: Some(stop), thread: Some(std::thread::spawn(reap)) }
+    }
+}
+
+impl Drop for Reaper {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It has said what there was to say.
+            let _ = thread.join();
+        }
+    }
+}
