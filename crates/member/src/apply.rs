@@ -30,6 +30,7 @@ impl Core {
         self.now = now;
         let replaced = self.replace(tree);
         self.apply_some(tree, now)?;
+        self.check_level(tree)?;
         self.settle();
         self.start_serving();
         self.free_waiters(tree);
@@ -217,6 +218,7 @@ impl Core {
         }
         if !self.status.leading {
             self.reign_ms = now.mono_ms;
+            self.level_proposed = 0;
             self.tell_roster(tree);
         }
         self.status.leading = true;

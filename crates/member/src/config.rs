@@ -3,6 +3,7 @@
 use tree::Roster;
 
 use crate::founding::Cluster;
+use crate::level::FEATURE_LEVEL;
 
 /// Settings of a [`crate::Core`].
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct CoreConfig {
     pub cluster: Cluster,
     /// The members as this one's configuration names them, in an ensemble.
     pub roster: Option<Roster>,
+    /// The highest feature level that this build understands.
+    pub feature_level: u32,
     /// Whether members are changed at run time: then `/zookeeper/config` alone says who they are.
     pub reconfig_enabled: bool,
     /// How many shards it serves.
@@ -58,6 +61,7 @@ impl CoreConfig {
             member,
             cluster: [0; 16],
             roster: None,
+            feature_level: FEATURE_LEVEL,
             reconfig_enabled: false,
             shards,
             tick_ms: 2_000,

@@ -68,6 +68,10 @@ pub struct Core {
     pub(crate) roster_changes: u64,
     /// When this member's reign began, if it leads.
     pub(crate) reign_ms: u64,
+    /// The feature levels that other members understand.
+    pub(crate) levels: BTreeMap<u64, u32>,
+    /// The level that was proposed last under this lead.
+    pub(crate) level_proposed: u32,
     pub(crate) disk_watch: DiskWatch,
     /// The epoch that was found to be nearly used up.
     pub(crate) renewed_epoch: u32,
@@ -140,6 +144,8 @@ impl Core {
             roster: tree.roster().or_else(|| config.roster.clone()),
             roster_changes: 1,
             reign_ms: 0,
+            levels: BTreeMap::new(),
+            level_proposed: 0,
             disk_watch: DiskWatch::default(),
             renewed_epoch: 0,
             comparison: Comparison::default(),

@@ -35,6 +35,7 @@ mod expiry;
 pub mod founding;
 mod identity;
 mod lease;
+mod level;
 mod message;
 mod peer;
 mod pending;
@@ -50,6 +51,7 @@ mod succession;
 
 pub use config::CoreConfig;
 pub use core::{Core, Fault};
+pub use level::FEATURE_LEVEL;
 pub use message::{CoreEffect, JournalEvent, Now};
 pub use peer::{PeerMessage, SnapshotEnd};
 pub use pieces::{PieceReader, Pieces};

@@ -39,6 +39,7 @@ impl Core {
         }
         self.converge();
         self.renew_epoch(tree);
+        self.raise_level(tree);
         match &self.round {
             None if self.expiry.is_due(now.mono_ms) => self.begin_round(Asker::Us),
             Some(round) if round.asker == Asker::Us => self.ask_again(),

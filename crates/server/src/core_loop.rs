@@ -173,7 +173,8 @@ impl CoreLoop {
                     self.reign.heard(from % NUMBERS);
                     self.core.peer(from, message, now.for_core())?;
                 }
-                News::Up(id) => {
+                News::Up(id, level) => {
+                    self.core.understands(id, level);
                     self.reign.link(id % NUMBERS, Some(now.wall_ms));
                     if id & BLANK == 0 {
                         self.core.link(id, true, now.for_core());

@@ -36,8 +36,6 @@ use crate::peers::tls::PeerTls;
 use crate::snapshots::SnapshotDesk;
 use crate::{audit, random, settings};
 
-/// The highest feature level of the log that this build understands.
-const FEATURE_LEVEL: u16 = 1;
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 
@@ -257,7 +255,7 @@ impl Server {
         };
         let tls = ensemble.tls.as_ref().map(PeerTls::new).transpose()?;
         let life = self.overview.clock.now().wall_ms.unsigned_abs();
-        let badge = Arc::new(Badge::new(ensemble.number, life, FEATURE_LEVEL));
+        let badge = Arc::new(Badge::new(ensemble.number, life, member::FEATURE_LEVEL));
         let (door, waker) = Door::new(listener, Arc::clone(&badge), tls.clone(), Arc::clone(&post.core))
             .map_err(system("poll the members' port"))?;
         let run = move || door.run().map_err(|error| error.to_string());

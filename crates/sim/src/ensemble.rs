@@ -225,8 +225,11 @@ impl Ensemble {
         config.seed[1] = number as u8;
         let now = Now { mono_ms: self.now_ms, wall_ms: 1_700_000_000_000 + self.now_ms as i64 };
         let node = Node::start(disk, &config, now);
-        let node = node.unwrap_or_else(|error| panic!("member {number} does not come back: {error:?}"));
+        let mut node = node.unwrap_or_else(|error| panic!("member {number} does not come back: {error:?}"));
         self.count_more("torn tail", u64::from(node.had_torn_tail()));
+        for other in self.seats.values().filter(|other| other.id != seat.id) {
+            node.core().understands(other.id, config.core.feature_level);
+        }
         self.nodes.insert(number, node);
         self.tell_links(number, true);
     }
@@ -291,8 +294,10 @@ impl Ensemble {
 
     fn tell_links(&mut self, number: u64, up: bool) {
         let id = self.seats.get(&number).map_or(BLANK | number, |seat| seat.id);
+        let level = self.config.core.feature_level;
         for (other, node) in &mut self.nodes {
             if *other != number {
+                node.core().understands(id, level);
                 node.link(id, up);
             }
         }

@@ -33,12 +33,12 @@ const COURTESY: Duration = Duration::from_millis(150);
 pub(crate) struct Badge {
     number: u64,
     life: u64,
-    level: u16,
+    level: u32,
     seat: RwLock<Option<(u64, Cluster)>>,
 }
 
 impl Badge {
-    pub(crate) fn new(number: u64, life: u64, level: u16) -> Self {
+    pub(crate) fn new(number: u64, life: u64, level: u32) -> Self {
         Self { number, life, level, seat: RwLock::new(None) }
     }
 

@@ -10,7 +10,7 @@ use member::founding::Cluster;
 const MAGIC: [u8; 8] = *b"DIWNPEER";
 /// Raised when members of one build cannot understand those of another.
 const VERSION: u16 = 1;
-const HELLO_BYTES: usize = 69;
+const HELLO_BYTES: usize = 71;
 const REASON_BYTES_MAX: usize = 1024;
 
 /// Which of the two connections between members.
@@ -37,7 +37,7 @@ pub(crate) struct Hello {
     /// Whom the dialler wants to reach; 0 from the one who answers.
     pub(crate) wanted: u64,
     /// The highest feature level that it understands.
-    pub(crate) level: u16,
+    pub(crate) level: u32,
 }
 
 impl Hello {
@@ -71,7 +71,7 @@ impl Hello {
         let mut number = || u64::from_le_bytes(take(&mut rest));
         let (attempt, own, id, life, wanted) = (number(), number(), number(), number(), number());
         let cluster = take(&mut rest);
-        let level = u16::from_le_bytes(take(&mut rest));
+        let level = u32::from_le_bytes(take(&mut rest));
         Ok(Self {
             lane: if lane == 0 { Lane::Control } else { Lane::Bulk },
             attempt,

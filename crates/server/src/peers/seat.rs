@@ -56,7 +56,7 @@ pub(crate) fn wait(
             match news {
                 News::Message(from, PeerMessage::Founding(message)) => founding.hear(from % NUMBERS, message),
                 News::Down(from) => founding.lost(from % NUMBERS),
-                News::Up(_) | News::Lost(_) | News::Message(..) => {}
+                News::Up(..) | News::Lost(_) | News::Message(..) => {}
             }
         }
         founding.tick(now_ms);

@@ -31,8 +31,8 @@ const SILENCE_MS: u64 = 5_000;
 /// What became of the connections.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// A member is connected.
-    Up(u64),
+    /// A member is connected, whose build understands this feature level.
+    Up(u64, u32),
     /// A member is not connected any more.
     Down(u64),
     /// A member says something.
@@ -142,7 +142,7 @@ impl Switchboard {
         if pair.control.is_some() && pair.bulk.is_some() && !pair.told_up {
             pair.told_up = true;
             tracing::info!(member = number, seated = pair.id.is_some(), "connected to a member");
-            self.news.push(News::Up(pair.name(number)));
+            self.news.push(News::Up(pair.name(number), hello.level));
         }
         self.diallers.connected(number, true);
     }

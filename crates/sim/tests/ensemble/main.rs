@@ -16,12 +16,15 @@ use sim::random::Random;
 
 /// Seeds that are always run.
 const SEEDS: u64 = 40;
+/// The feature level of all builds here.
+const LEVEL: u32 = 3;
 /// Moments of a run before everything heals.
 const MOMENTS: u64 = 10_000;
 
 fn config(random: &mut Random) -> NodeConfig {
     let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) };
     core.election_tick_ms = 20 + random.below(40);
+    core.feature_level = LEVEL;
     core.lease_ms = 1_500 + random.below(2_000);
     core.resubmit_ms = 300 + random.below(1_000);
     core.entry_bytes_max = 300 + random.below(4_000) as usize;
@@ -107,10 +110,11 @@ fn is_settled(ensemble: &mut Ensemble) -> bool {
     for id in ensemble.running() {
         let Some(node) = ensemble.node(id) else { return false };
         let status = node.core().status();
-        all.push((status.applied_index, status.serving, status.pending_bytes, node.tree().digest()));
+        let level = node.tree().feature_level();
+        all.push((status.applied_index, status.serving, status.pending_bytes, node.tree().digest(), level));
     }
     all.windows(2).all(|pair| pair[0] == pair[1])
-        && all.iter().all(|(_, serving, pending, _)| *serving && *pending == 0)
+        && all.iter().all(|(_, serving, pending, _, level)| *serving && *pending == 0 && *level == LEVEL)
 }
 
 fn describe(ensemble: &mut Ensemble) -> String {

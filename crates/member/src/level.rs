@@ -1,0 +1,43 @@
+//! The feature level of the log: what a command may say. A newer build may say more, but only once every member
+//! understands it: the leader raises the level that is kept in the tree when all members are known to be of such builds.
+//! A build that does not understand the level of the tree stops, and says so, before it can misread anything.
+
+use tree::{Operation, Tree};
+
+use crate::core::{Core, Fault};
+
+/// The highest level that this build understands.
+pub const FEATURE_LEVEL: u32 = 0;
+
+impl Core {
+    /// Another member's build understands this level.
+    pub fn understands(&mut self, peer: u64, level: u32) {
+        self.levels.insert(peer, level);
+    }
+
+    /// A leader raises the level to what all members understand.
+    pub(crate) fn raise_level(&mut self, tree: &Tree) {
+        let others = self.peers();
+        let own = self.config.feature_level;
+        let level = others.iter().map(|peer| self.levels.get(peer).copied().unwrap_or(0)).fold(own, u32::min);
+        if level > tree.feature_level() && level > self.level_proposed {
+            self.level_proposed = level;
+            self.propose(Operation::FeatureLevel(level));
+        }
+    }
+
+    /// Whether this build understands the tree.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn check_level(&self, tree: &Tree) -> Result<(), Fault> {
+        let (level, own) = (tree.feature_level(), self.config.feature_level);
+        if level > own {
+            return Err(Fault(format!(
+                "the data is of feature level {level}, and this build understands levels up to {own}; hint: start a \
+                 build at least as new as those of the other members"
+            )));
+        }
+        Ok(())
+    }
+}
