@@ -53,6 +53,13 @@ authority that is there signs for further members.
 
   diwan certificates --dir certs --member 1=zk1.example.com --member 2=zk2.example.com,10.0.0.2";
 
+const FORCE_HELP: &str = "\
+For when a majority of the members has lost its disks for good: without it nothing can be written any more. As long as
+a majority can be brought back, bring it back instead.
+
+  diwan force-new-ensemble --config zoo.cfg
+  diwan force-new-ensemble --config zoo.cfg --yes";
+
 /// A coordination service that speaks ZooKeeper's protocol.
 #[derive(Debug, Parser)]
 #[command(name = "diwan", version, max_term_width = 110, arg_required_else_help = true)]
@@ -106,6 +113,9 @@ pub(crate) enum Command {
     /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
+    /// Begin anew with one survivor of a lost majority. The server must be stopped.
+    #[command(after_help = FORCE_HELP)]
+    ForceNewEnsemble(ForceArguments),
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -262,6 +272,28 @@ impl UpArguments {
             restart: !self.no_restart,
             properties: self.properties,
         }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForceArguments {
+    /// The configuration of the survivor: a `diwan.toml`, or a `zoo.cfg` taken as it is.
+    #[arg(short, long, value_name = "FILE")]
+    config: PathBuf,
+
+    /// Set a key, by ZooKeeper's name or Diwan's own.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    properties: Vec<String>,
+
+    /// Do it. Without this the command says what would be lost, and changes nothing.
+    #[arg(long)]
+    yes: bool,
+}
+
+impl ForceArguments {
+    /// Where the configuration comes from, and whether it is meant.
+    pub(crate) fn split(self) -> (Sources, bool) {
+        (Sources { file: Some(self.config), properties: self.properties, flags: Vec::new() }, self.yes)
     }
 }
 

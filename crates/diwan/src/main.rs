@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod files;
 mod http;
+mod revive;
 mod serve;
 mod shell;
 mod status;
@@ -39,6 +40,10 @@ fn run(command: Command) -> io::Result<ExitCode> {
         Command::Status(arguments) => return status::run(&arguments.options(), &mut io::stdout().lock()),
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
+        }
+        Command::ForceNewEnsemble(arguments) => {
+            let (sources, yes) = arguments.split();
+            return revive::run(&sources, yes, &mut io::stdout().lock());
         }
         Command::Shell(arguments) => {
             let (options, command) = arguments.split();

@@ -33,6 +33,8 @@ pub struct Replay {
     last_index: u64,
     /// The latest of the entries that are applied, for members that lag, and the entry before them.
     window: VecDeque<Entry>,
+    /// Everything is applied, committed or not.
+    regardless: bool,
     window_bytes: usize,
     window_bytes_max: usize,
     window_base: (u64, u64),
@@ -69,6 +71,7 @@ impl Replay {
             applied,
             last_index: recovered.last_index,
             window: VecDeque::new(),
+            regardless: false,
             window_bytes: 0,
             window_bytes_max,
             window_base: applied,
@@ -81,6 +84,15 @@ impl Replay {
                 membership: convert::council_membership(&meta.membership),
             }),
         }
+    }
+
+    /// From now on everything is applied, whether it is known to be committed or not, and changes of members are passed
+    /// over: for a survivor that is to begin anew alone.
+    #[must_use]
+    pub const fn regardless(mut self) -> Self {
+        self.regardless = true;
+        self.replayable = u64::MAX;
+        self
     }
 
     /// The next entries wanted: any number of them from the first on. Nothing when there are no more.
@@ -99,6 +111,10 @@ impl Replay {
             let entry = convert::council_entry(entry);
             let wanted = self.wants().map(|wanted| wanted.start);
             assert_eq!(Some(entry.index), wanted, "the journal handed over a log with a gap");
+            if entry.kind == EntryKind::Membership && self.regardless {
+                self.applied = (entry.index, entry.term);
+                continue;
+            }
             if entry.kind == EntryKind::Membership {
                 // What a change of members means the engine alone knows.
                 self.replayable = self.replayable.min(entry.index - 1);

@@ -33,3 +33,11 @@ pub struct Seat {
     /// The newest snapshot.
     pub(crate) snapshot: Option<SnapshotOffer>,
 }
+
+impl Seat {
+    /// Index and term of the last entry that is applied.
+    #[must_use]
+    pub const fn applied(&self) -> (u64, u64) {
+        self.applied
+    }
+}

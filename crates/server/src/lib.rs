@@ -35,6 +35,7 @@ mod overview;
 mod peers;
 mod random;
 mod recovery;
+pub mod revival;
 mod server;
 mod settings;
 mod snapshots;

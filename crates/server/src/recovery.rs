@@ -24,7 +24,7 @@ pub(crate) const MEMBER: u64 = 1;
 const PUT_ASIDE: &str = "put-aside";
 
 /// How much of the log is in memory at a time.
-const PIECE_BYTES: u64 = 4 << 20;
+pub(crate) const PIECE_BYTES: u64 = 4 << 20;
 
 /// What the data directory held.
 pub(crate) struct Opened {
@@ -81,14 +81,7 @@ pub(crate) fn open(
     if new.is_none() && !config.data_dir.join("meta").exists() {
         return Ok(Found::Nothing);
     }
-    let disk = match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
-        Some(log_dir) => {
-            refuse_zookeepers(log_dir)?;
-            refuse_a_log_left_behind(&config.data_dir)?;
-            DirDisk::open_split(&config.data_dir, log_dir)?
-        }
-        None => DirDisk::open(&config.data_dir)?,
-    };
+    let disk = open_disk(config)?;
     let identity = new.map(|new| new.identity).unwrap_or_default();
     // Alone nobody lags.
     let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER, 0).window_bytes_max);
@@ -120,6 +113,18 @@ pub(crate) fn open(
         }
     }
     Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, window_bytes_max, clock)?)))
+}
+
+/// Opens the directory, or both, and locks it.
+pub(crate) fn open_disk(config: &StorageConfig) -> Result<DirDisk, StartError> {
+    Ok(match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
+        Some(log_dir) => {
+            refuse_zookeepers(log_dir)?;
+            refuse_a_log_left_behind(&config.data_dir)?;
+            DirDisk::open_split(&config.data_dir, log_dir)?
+        }
+        None => DirDisk::open(&config.data_dir)?,
+    })
 }
 
 /// Loads snapshot and log.
@@ -260,7 +265,7 @@ fn forget(config: &StorageConfig) -> Result<(), StartError> {
     remove().map_err(|source| StartError::System { action: "clear the data directory", source })
 }
 
-fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
+pub(crate) fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
     let default = JournalConfig::default();
     let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
     JournalConfig {
@@ -280,7 +285,7 @@ fn report(recovered: &journal::Recovered) {
     }
 }
 
-fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
+pub(crate) fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
     let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::new()) };
     let mut loader = Tree::loader();
     while let Some(chunk) = journal.read_snapshot(&mut reader)? {

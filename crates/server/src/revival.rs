@@ -1,0 +1,148 @@
+//! A new ensemble out of what one survivor of a lost majority has: its tree, with everything that its log holds, becomes
+//! the state of an ensemble of one, under a new name, so that no member of the old one can take part in it by mistake.
+
+use jute::Zxid;
+use member::{Fault, Replay};
+use tree::{SnapshotProgress, Tree};
+
+use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
+use crate::disk::DirDisk;
+use crate::error::{ServerFault, StartError};
+use crate::recovery::{self, NewSeat};
+use crate::{clock, random};
+use journal::{Identity, Journal, Membership, SnapshotMeta};
+
+/// Bytes of a piece of the snapshot.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// What a survivor has.
+#[derive(Clone, Debug)]
+pub struct Survivor {
+    /// The ids of those who voted, as far as its last snapshot knows.
+    pub voters: Vec<u64>,
+    /// The last transaction in its log.
+    pub last_zxid: Zxid,
+    /// The last entry of its log, and ...
+    pub last_index: u64,
+    /// ... up to which it knew them to be committed; the rest may have been acknowledged to clients or not.
+    pub committed: u64,
+    /// Its znodes.
+    pub nodes: usize,
+    /// Its open sessions.
+    pub sessions: usize,
+}
+
+/// Says what a new ensemble would begin with. Changes nothing.
+///
+/// # Errors
+/// There is nothing to begin with, or the data is in use or damaged.
+pub fn inspect(config: &ServerConfig) -> Result<Survivor, StartError> {
+    load(config).map(|found| found.survivor)
+}
+
+/// Makes an ensemble of this member alone out of its data; the data as it was is put aside.
+///
+/// # Errors
+/// As [`inspect`]; or the disk refuses. What was there is there still, in `put-aside` at the worst.
+pub fn revive(config: &ServerConfig) -> Result<Survivor, StartError> {
+    let Found { survivor, mut tree, applied } = load(config)?;
+    let storage = &config.storage;
+    recovery::put_aside(storage)?;
+    let number = ensemble(config)?.number;
+    let seat = NewSeat {
+        identity: Identity { member: number, ..NewSeat::alone(random::bytes()?).identity },
+        founders: None,
+    };
+    let disk = recovery::open_disk(storage)?;
+    let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, seat.identity))?;
+    let meta = SnapshotMeta {
+        index: applied.0,
+        term: applied.1,
+        membership: Membership { voters: vec![number], ..Membership::default() },
+        zxid: tree.last_zxid().0,
+        digest: 0,
+        created_ms: clock::Clock::start().now().wall_ms,
+    };
+    write(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
+    journal.close().map_err(|error| fault("journal", error.to_string()))?;
+    Ok(survivor)
+}
+
+struct Found {
+    survivor: Survivor,
+    tree: Tree,
+    applied: (u64, u64),
+}
+
+fn load(config: &ServerConfig) -> Result<Found, StartError> {
+    let number = ensemble(config)?.number;
+    let storage = &config.storage;
+    let nothing = || {
+        StartError::Unsupported(format!(
+            "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest",
+            storage.data_dir.display()
+        ))
+    };
+    if !storage.data_dir.join("meta").exists() {
+        return Err(nothing());
+    }
+    let (mut journal, recovered) = open(storage)?;
+    if journal.identity().member % member::founding::NUMBERS != number {
+        return Err(StartError::Unsupported(format!(
+            "the data directory belongs to member {}, and this is member {number}; hint: see `myid` and `dataDir`",
+            journal.identity().member % member::founding::NUMBERS
+        )));
+    }
+    let tree = recovery::load(&mut journal)?;
+    let mut replay = Replay::new(&recovered, journal.membership(), tree, 0, 0).regardless();
+    while let Some(wanted) = replay.wants() {
+        let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;
+        replay.take(entries).map_err(|Fault(reason)| fault("core", reason))?;
+    }
+    let (seat, tree, _) = replay.finish();
+    if seat.applied().0 == 0 {
+        return Err(nothing());
+    }
+    let survivor = Survivor {
+        voters: recovered.membership.voters.clone(),
+        last_zxid: tree.last_zxid(),
+        last_index: recovered.last_index.max(seat.applied().0),
+        committed: recovered.hard_state.commit,
+        nodes: tree.node_count(),
+        sessions: tree.sessions().len(),
+    };
+    Ok(Found { survivor, tree, applied: seat.applied() })
+}
+
+fn open(storage: &StorageConfig) -> Result<(Journal<DirDisk>, journal::Recovered), StartError> {
+    let disk = recovery::open_disk(storage)?;
+    Ok(Journal::open(disk, recovery::journal_config(storage, Identity::default()))?)
+}
+
+fn write(journal: &mut Journal<DirDisk>, tree: &mut Tree, mut meta: SnapshotMeta) -> Result<(), String> {
+    journal.snapshot_begin().map_err(|error| error.to_string())?;
+    tree.snapshot_begin();
+    loop {
+        let mut piece = Vec::with_capacity(PIECE_BYTES * 2);
+        let progress = tree.snapshot_chunk(&mut piece, PIECE_BYTES);
+        if !piece.is_empty() {
+            journal.snapshot_chunk(&piece).map_err(|error| error.to_string())?;
+        }
+        if let SnapshotProgress::Done { digest } = progress {
+            meta.digest = digest;
+            return journal.snapshot_finish(meta).map_err(|error| error.to_string());
+        }
+    }
+}
+
+fn ensemble(config: &ServerConfig) -> Result<&EnsembleConfig, StartError> {
+    config.ensemble.as_ref().ok_or_else(|| {
+        StartError::Unsupported(String::from(
+            "the configuration names no other members; hint: a server that is alone has no majority to lose",
+        ))
+    })
+}
+
+fn fault(part: &str, reason: String) -> StartError {
+    StartError::Fault(ServerFault { part: String::from(part), reason })
+}
