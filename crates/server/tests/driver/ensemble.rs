@@ -1,15 +1,13 @@
 //! Three members in one process: what each tells of itself and of the others, in words, on pages, in metrics.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
-use server::config::{EnsembleConfig, MemberConfig};
-use server::{Server, ServerConfig};
+use server::Server;
 
-use crate::fixture::{Client, Directory, get, until, word};
+use crate::fixture::{Client, get, until, word};
 use crate::metrics::number;
+use crate::trio::Ensemble;
 
 /// What a leader of ZooKeeper 3.9.5 shows beyond a server alone; the first two its followers show, too.
 const OF_A_LEADER: [&str; 11] = [
@@ -25,66 +23,6 @@ const OF_A_LEADER: [&str; 11] = [
     "zk_synced_non_voting_followers",
     "zk_synced_observers",
 ];
-
-/// Members 1 and 2 vote, as does 3 unless it only observes.
-struct Ensemble {
-    _directories: Vec<Directory>,
-    members: BTreeMap<u64, Server>,
-}
-
-/// An address of loopback's that no other test has, so that no other takes a port between being found and being used.
-fn own_host() -> Ipv4Addr {
-    static COUNT: AtomicU8 = AtomicU8::new(1);
-    let [high, low] = ((std::process::id() % 0xffff) as u16).to_be_bytes();
-    Ipv4Addr::new(127, high.max(1), low, COUNT.fetch_add(1, Ordering::Relaxed))
-}
-
-impl Ensemble {
-    fn start(observer: bool) -> Self {
-        let host = own_host();
-        let free = |_| TcpListener::bind((host, 0)).unwrap();
-        let held: Vec<_> = (0..3).map(free).collect();
-        let member = |(number, held): (u64, &TcpListener)| MemberConfig {
-            number,
-            host: host.to_string(),
-            peer_port: held.local_addr().unwrap().port(),
-            election_port: 3888,
-            votes: number < 3 || !observer,
-            client: Some(String::from("2181")),
-        };
-        let members: Vec<_> = (1..).zip(&held).map(member).collect();
-        drop(held);
-        let directories: Vec<_> = (0..3).map(|_| Directory::new()).collect();
-        let start = |(number, directory): (u64, &Directory)| {
-            let page = Some(SocketAddr::from((host, 0)));
-            let mut config = ServerConfig { ..directory.config() };
-            config.metrics.address = page;
-            config.admin.address = page;
-            config.settings.push((String::from("zookeeper.initLimit"), String::from("7")));
-            config.ensemble = Some(EnsembleConfig {
-                number,
-                members: members.clone(),
-                listen_on_all_addresses: false,
-                bind_retries: 0,
-                tls: None,
-                // A busy machine must not make a member miss its leader.
-                election_tick_ms: 200,
-                lease_ms: 2_000,
-            });
-            (number, Server::start(config).unwrap())
-        };
-        let members = (1..).zip(&directories).map(start).collect();
-        let ensemble = Self { _directories: directories, members };
-        until("all serve", || ensemble.members.values().all(Server::is_serving));
-        ensemble
-    }
-
-    fn by_mode(&self, mode: &str) -> Vec<u64> {
-        let line = format!("\nMode: {mode}\n");
-        let is = |server: &Server| word(server, b"srvr").contains(&line);
-        self.members.iter().filter(|(_, server)| is(server)).map(|(number, _)| *number).collect()
-    }
-}
 
 fn page(server: &Server, command: &str) -> Value {
     let (status, body) = get(server.admin_addr().unwrap(), &format!("/commands/{command}"));

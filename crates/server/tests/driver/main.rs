@@ -7,6 +7,8 @@ mod ensemble;
 mod fixture;
 mod metrics;
 mod pages;
+mod reunion;
 mod storage;
 mod tls;
+mod trio;
 mod words;
