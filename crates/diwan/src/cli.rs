@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::Sources;
+use crate::member::{Access, Wish};
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
 use crate::up::UpOptions;
@@ -52,6 +53,14 @@ Makes an authority (`ca.pem`, `ca-key.pem`) and for each member a file with its 
 authority that is there signs for further members.
 
   diwan certificates --dir certs --member 1=zk1.example.com --member 2=zk2.example.com,10.0.0.2";
+
+const MEMBER_HELP: &str = "\
+Needs `reconfigEnabled=true` in each member's configuration, and an identity that may write `/zookeeper/config`.
+
+  diwan member list
+  diwan member add '4=zk4.example.com:2888;2181' --dry-run
+  diwan member add '4=zk4.example.com:2888;2181' --auth digest:super:password
+  diwan member remove 2 --auth digest:super:password";
 
 const FORCE_HELP: &str = "\
 For when a majority of the members has lost its disks for good: without it nothing can be written any more. As long as
@@ -113,6 +122,9 @@ pub(crate) enum Command {
     /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
+    /// Show or change who the members of a running ensemble are.
+    #[command(after_help = MEMBER_HELP)]
+    Member(MemberArguments),
     /// Begin anew with one survivor of a lost majority. The server must be stopped.
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
@@ -272,6 +284,61 @@ impl UpArguments {
             restart: !self.no_restart,
             properties: self.properties,
         }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemberArguments {
+    #[command(subcommand)]
+    wish: MemberCommand,
+
+    /// Servers of the ensemble.
+    #[arg(short, long, value_name = "HOST:PORT[,..]", default_value = "localhost:2181", global = true)]
+    server: String,
+
+    /// An identity that may change the members, like `digest:super:password`.
+    #[arg(short, long, value_name = "SCHEME:CREDENTIALS", global = true)]
+    auth: Vec<String>,
+
+    /// Say what would become of the members, and change nothing.
+    #[arg(long, global = true)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum MemberCommand {
+    /// Show them.
+    List,
+    /// Let one join: start it with an empty data directory.
+    Add {
+        /// Its number and where it is.
+        #[arg(value_name = "N=HOST:PORT[:observer][;CLIENT-PORT]")]
+        member: String,
+    },
+    /// Let one go.
+    Remove {
+        /// Its number.
+        #[arg(value_name = "N")]
+        number: u64,
+    },
+    /// Let an observer vote.
+    Promote {
+        /// Its number.
+        #[arg(value_name = "N")]
+        number: u64,
+    },
+}
+
+impl MemberArguments {
+    /// Whom to ask, what for, and whether it is only to be tried.
+    pub(crate) fn split(self) -> (Access, Wish, bool) {
+        let wish = match self.wish {
+            MemberCommand::List => Wish::List,
+            MemberCommand::Add { member } => Wish::Add(member),
+            MemberCommand::Remove { number } => Wish::Remove(number),
+            MemberCommand::Promote { number } => Wish::Promote(number),
+        };
+        (Access { servers: self.server, identities: self.auth }, wish, self.dry_run)
     }
 }
 

@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod files;
 mod http;
+mod member;
 mod revive;
 mod serve;
 mod shell;
@@ -40,6 +41,10 @@ fn run(command: Command) -> io::Result<ExitCode> {
         Command::Status(arguments) => return status::run(&arguments.options(), &mut io::stdout().lock()),
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
+        }
+        Command::Member(arguments) => {
+            let (access, wish, dry) = arguments.split();
+            return member::run(&access, &wish, dry, &mut io::stdout().lock());
         }
         Command::ForceNewEnsemble(arguments) => {
             let (sources, yes) = arguments.split();

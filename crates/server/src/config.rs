@@ -502,6 +502,7 @@ impl EnsembleConfig {
 
 /// One member: what a `server.` line says.
 pub use tree::Member as MemberConfig;
+pub use tree::Roster;
 
 /// Keys and certificates between members.
 #[derive(Clone, Debug, PartialEq, Eq)]
