@@ -16,7 +16,8 @@ pub struct Config {
     pub heartbeat_ticks: usize,
     /// Bytes of entries in one append message.
     pub append_bytes_max: u64,
-    /// Append messages under way to one follower.
+    /// Append messages under way to one follower. Together with their size it bounds what a member that comes back after
+    /// a pause is sent at once: making that up holds up everybody else's writes.
     pub appends_in_flight_max: usize,
     /// Bytes of entries proposed and not yet committed, beyond which proposals are refused.
     pub uncommitted_bytes_max: u64,
@@ -32,8 +33,8 @@ impl Config {
             id,
             election_ticks: 10,
             heartbeat_ticks: 2,
-            append_bytes_max: 1 << 20,
-            appends_in_flight_max: 256,
+            append_bytes_max: 256 << 10,
+            appends_in_flight_max: 16,
             uncommitted_bytes_max: 256 << 20,
             seed,
         }

@@ -271,3 +271,39 @@ fn what_stands_in_the_way_is_named() {
     });
     assert!(errors.contains("holds an ensemble of 2, and 3 are asked for"), "{errors}");
 }
+
+#[test]
+fn members_are_shown_tried_and_changed_through_any_of_them() {
+    let (folder, host) = (Folder::new(), own_host());
+    let more = ["-D", "ensemble.reconfig-enabled=true", "-D", "skipACL=yes"];
+    let mut up = Up::start(&folder.path().join("up"), host, &more);
+    let rows = up.table(complete);
+    let server = rows[0].clients.clone();
+    let member = |words: &[&str]| {
+        let output = diwan().arg("member").args(words).args(["--server", &server]).output().unwrap();
+        let (out, error) = (output.stdout.as_slice(), output.stderr.as_slice());
+        let said = [out, error].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
+        (output.status.success(), said)
+    };
+    let new = format!("9={host}:1:observer;2181");
+    assert_eq!(member(&["list"]).1.lines().filter(|line| line.starts_with("server.")).count(), 3);
+    let (fine, said) = member(&["add", &new, "--dry-run"]);
+    assert!(fine && said.contains("server.9=") && said.contains("Nothing was changed"), "{said}");
+    assert!(!member(&["list"]).1.contains("server.9="));
+    let (fine, said) = member(&["add", &new]);
+    assert!(fine && said.contains("server.9="), "{said}");
+    // Two absent voters would leave no majority.
+    let absent = format!("8={host}:2");
+    assert!(member(&["add", &absent]).0);
+    assert!(member(&["promote", "9"]).0, "three of five are there");
+    let (fine, said) = member(&["add", &format!("7={host}:3")]);
+    assert!(!fine && said.contains("a majority"), "{said}");
+    for gone in ["8", "9"] {
+        assert!(member(&["remove", gone]).0);
+    }
+    let (fine, said) = member(&["remove", "9"]);
+    assert!(!fine && said.contains("no member 9"), "{said}");
+    let (fine, said) = member(&["add", "4=nonsense"]);
+    assert!(!fine && said.contains("hint: "), "{said}");
+    assert!(member(&["list"]).1.lines().filter(|line| line.starts_with("server.")).count() == 3);
+}

@@ -46,8 +46,8 @@ pub struct CoreConfig {
     pub lease_ms: u64,
     /// After how long without progress commands that are under way are given to the leader again, milliseconds.
     pub resubmit_ms: u64,
-    /// How long this member's disk may hold up what a majority has made durable before another leads and clients go
-    /// elsewhere, milliseconds.
+    /// How long this member's disk may hold up what a majority has made durable before another leads, milliseconds.
+    /// After three times that its clients go elsewhere.
     pub disk_stall_ms: u64,
     /// Bytes of log kept in memory for members that lag; who lags further is given a snapshot.
     pub window_bytes_max: usize,

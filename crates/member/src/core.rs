@@ -462,6 +462,12 @@ impl Core {
         self.status.seat_lost
     }
 
+    /// For how long this member's disk has held up what the others' have done, milliseconds.
+    #[must_use]
+    pub const fn disk_stalled_ms(&self) -> u64 {
+        self.status.disk_stalled_ms
+    }
+
     /// The other members.
     #[must_use]
     pub fn peers(&self) -> Vec<u64> {

@@ -6,6 +6,9 @@ use std::collections::VecDeque;
 
 use crate::core::Core;
 
+/// How much longer clients wait for a disk than the others wait for a leader's.
+const PATIENCE: u64 = 3;
+
 /// What the disk was asked and has not answered.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWatch {
@@ -28,16 +31,23 @@ impl DiskWatch {
 }
 
 impl Core {
-    /// Whether this member's disk holds up what the others' have done.
+    /// For how long this member's disk has held up what the others' have done, milliseconds.
+    fn held_up_ms(&self) -> u64 {
+        let held_up = self.council.committed() > self.applied_index && !self.is_alone();
+        if held_up { self.disk_watch.waits_ms(self.now.mono_ms) } else { 0 }
+    }
+
+    /// Whether that is so long that clients are better off elsewhere.
     pub(crate) fn is_disk_stalled(&self) -> bool {
-        self.disk_watch.waits_ms(self.now.mono_ms) > self.config.disk_stall_ms
-            && self.council.committed() > self.applied_index
-            && !self.is_alone()
+        self.held_up_ms() > PATIENCE * self.config.disk_stall_ms
     }
 
     pub(crate) fn watch_disk(&mut self) {
-        if self.is_disk_stalled() {
+        self.status.disk_stalled_ms = self.held_up_ms();
+        if self.status.disk_stalled_ms > self.config.disk_stall_ms {
             self.hand_over(|_| true);
+        }
+        if self.is_disk_stalled() {
             self.stop_serving();
         }
     }

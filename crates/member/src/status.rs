@@ -54,6 +54,8 @@ pub struct CoreStatus {
     pub reigns: u64,
     /// How often its tree was replaced by another member's.
     pub trees_replaced: u64,
+    /// For how long this member's disk has held up what the others' have done, milliseconds.
+    pub disk_stalled_ms: u64,
     /// How often this member has handed the lead to another.
     pub handed_over: u64,
     /// Milliseconds by which sessions were forgiven because this process stood still.

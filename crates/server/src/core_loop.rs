@@ -202,6 +202,13 @@ impl CoreLoop {
         if part == self.part {
             return;
         }
+        let stalled_ms = self.core.disk_stalled_ms();
+        if stalled_ms > 0 && (self.part.serving && !part.serving) {
+            tracing::warn!(
+                stalled_ms,
+                "this member's disk does not keep up with the others': its clients go elsewhere"
+            );
+        }
         match (part.leader, part.serving) {
             (None, true) => tracing::warn!("the leader is lost; clients are served while the lease lasts"),
             (None, false) => tracing::warn!("there is no leader: clients are not served"),
