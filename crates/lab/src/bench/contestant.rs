@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::Failure;
 use super::floor::Kind;
+use crate::ensemble::Ensemble;
 use crate::peer::Server;
 use crate::peer::process::{self, CpuTime};
 
@@ -36,29 +37,30 @@ impl Who {
     }
 }
 
-/// A running server of any kind. Dropping it ends the process.
+/// Running servers that are one contestant. Dropping it ends the processes.
 pub(super) enum Contestant {
     Peer(Server),
-    Floor(FloorServer),
+    Ensemble(Ensemble),
+    Floor(Vec<FloorServer>),
 }
 
 impl Contestant {
-    pub(super) fn address(&self) -> SocketAddr {
+    /// Where clients connect.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         match self {
-            Self::Peer(server) => server.address(),
-            Self::Floor(server) => server.address,
+            Self::Peer(server) => vec![server.address()],
+            Self::Ensemble(ensemble) => ensemble.servers().map(Server::address).collect(),
+            Self::Floor(servers) => servers.iter().map(|server| server.address).collect(),
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
-        match self {
-            Self::Peer(server) => server.pid(),
-            Self::Floor(server) => server.child.id(),
-        }
-    }
-
+    /// CPU time of all its processes.
     pub(super) fn cpu_time(&self) -> io::Result<CpuTime> {
-        process::cpu_time(self.pid())
+        match self {
+            Self::Peer(server) => server.cpu_time(),
+            Self::Ensemble(ensemble) => ensemble.servers().map(Server::cpu_time).sum(),
+            Self::Floor(servers) => servers.iter().map(|server| process::cpu_time(server.child.id())).sum(),
+        }
     }
 }
 

@@ -90,6 +90,18 @@ impl Sheet {
         Self { figures, notes: Vec::new() }
     }
 
+    /// The middle value of one contestant's figure.
+    #[must_use]
+    pub fn median(&self, name: &str, who: Who) -> Option<f64> {
+        self.figures.iter().find(|figure| figure.spec.name == name)?.median(who)
+    }
+
+    /// Whether the row has a figure of that name.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.figures.iter().any(|figure| figure.spec.name == name)
+    }
+
     /// Adds a measured value.
     ///
     /// # Panics

@@ -12,6 +12,7 @@ pub mod floor;
 mod limit;
 mod machine;
 pub mod options;
+mod patient;
 mod probe;
 pub mod report;
 mod scenario;
@@ -27,6 +28,7 @@ pub use options::Options;
 pub use scenario::{ROWS, Row};
 pub use setting::Bench;
 
+use crate::ensemble;
 use crate::peer::PeerError;
 
 /// Why a row could not be measured.
@@ -43,6 +45,12 @@ impl std::error::Error for Failure {}
 
 impl From<PeerError> for Failure {
     fn from(error: PeerError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<ensemble::Failure> for Failure {
+    fn from(error: ensemble::Failure) -> Self {
         Self(error.to_string())
     }
 }

@@ -10,13 +10,14 @@ pub const USAGE: &str = "\
 bench: Diwan beside a real Apache ZooKeeper 3.9 and a bare floor, in one run, in turn
 
   --only ROW,...       only these rows (see --rows); given again, these too
+  --servers N          only rows with so many servers to a contestant: 1, or 3 for ensembles
   --rows               list the rows and measure nothing
   --repeats N          how often each contestant takes its turn (default 3)
   --short              each row small, once: whether it works, not how fast it is
-  --large              also the rows that need 2 GB of data (tens of GB of disk and memory)
+  --large              also the rows that need gigabytes of disk and memory, or root
   --zookeeper yes|no   whether the real ZooKeeper takes part (default yes)
   --diwan PATH|no      Diwan's binary (default: the one beside this program)
-  --rate N             operations a second offered in row `mix` when there is no ZooKeeper (default 10000)
+  --rate N             operations a second offered in the rows `mix` and `three-writes` when there is no ZooKeeper (default 10000)
   --data PATH          where the servers keep their data (default: the system's folder for temporary files)
   --cache PATH         where the real ZooKeeper is kept (default: `peers` in the build folder)
   --json PATH          also write the figures as lines of JSON
@@ -81,6 +82,12 @@ pub struct Scale {
     pub snapshot_every: u32,
     /// Writes a second while they are.
     pub paced_writes: f64,
+    /// How often a leader dies or hands over, each repeat.
+    pub deaths: usize,
+    /// How long somebody or something stands still.
+    pub pause: Duration,
+    /// Nodes of 100 KiB that somebody who joins is brought.
+    pub joined: u32,
     /// Writes that lie in the log behind the last snapshot when a start is measured.
     pub writes_behind: u32,
 }
@@ -97,6 +104,9 @@ impl Scale {
         sessions: 10_000,
         snapshot_every: 8_000,
         paced_writes: 2_000.0,
+        deaths: 4,
+        pause: Duration::from_secs(10),
+        joined: 1_000,
         writes_behind: 100_000,
     };
     const SHORT: Self = Self {
@@ -110,6 +120,9 @@ impl Scale {
         sessions: 50,
         snapshot_every: 60,
         paced_writes: 300.0,
+        deaths: 1,
+        pause: Duration::from_secs(1),
+        joined: 40,
         writes_behind: 500,
     };
 }
@@ -122,7 +135,7 @@ impl Options {
     pub fn read(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let arguments: Vec<String> = arguments.collect();
         let mut options = Self { arguments: arguments.join(" "), ..Self::default() };
-        let (mut only, mut large, mut repeats) = (Vec::new(), false, None);
+        let (mut only, mut large, mut repeats, mut servers) = (Vec::new(), false, None, None);
         let mut rest = arguments.into_iter();
         while let Some(flag) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{flag}` wants a value"));
@@ -133,6 +146,7 @@ impl Options {
                 "--repeats" => repeats = Some(number(&value()?)?),
                 "--short" => options.scale = Scale::SHORT,
                 "--large" => large = true,
+                "--servers" => servers = Some(number(&value()?)?),
                 "--zookeeper" => options.zookeeper = yes(&value()?)?,
                 "--diwan" => match value()?.as_str() {
                     "no" => options.diwan = false,
@@ -149,6 +163,10 @@ impl Options {
         options.repeats = repeats.unwrap_or(if options.scale.short { 1 } else { 3 }).max(1);
         options.rows =
             if only.is_empty() { ROWS.iter().filter(|row| large || !row.large).collect() } else { only };
+        options.rows.retain(|row| servers.is_none_or(|servers| servers == row.servers));
+        if options.rows.is_empty() {
+            return Err("no row has so many servers: `--rows` lists them".into());
+        }
         Ok(options)
     }
 }

@@ -45,6 +45,36 @@ pub(super) fn probe(folder: &Path, per_second: f64, duration: Duration) -> io::R
     probed
 }
 
+/// Records a second that three files take, side by side on the disk that holds `folder`: so many are appended to each
+/// and flushed, and when all three are done, so many more.
+pub(super) fn three_files(folder: &Path, records: usize, duration: Duration) -> io::Result<f64> {
+    let files = [0, 1, 2].map(|number| prepared(&folder.join(format!("flush-{number}"))));
+    let batch = vec![b'p'; APPEND * records];
+    let end = Instant::now() + duration;
+    let (mut rounds, mut at) = (0, 0);
+    let began = Instant::now();
+    while Instant::now() < end {
+        thread::scope(|scope| {
+            let flush = |file: &File| file.write_all_at(&batch, at).and_then(|()| file.sync_data());
+            let flushes: Vec<_> = files
+                .iter()
+                .filter_map(|file| file.as_ref().ok())
+                .map(|(file, _)| scope.spawn(move || flush(file)))
+                .collect();
+            flushes
+                .into_iter()
+                .try_for_each(|flush| flush.join().map_err(|_| io::Error::other("a flush panicked"))?)
+        })?;
+        rounds += 1;
+        at = if at as usize + 2 * batch.len() > FILE { 0 } else { at + batch.len() as u64 };
+    }
+    let took = began.elapsed();
+    for file in files {
+        fs::remove_file(file?.1)?;
+    }
+    Ok((rounds * records) as f64 / took.as_secs_f64())
+}
+
 /// A probe that goes on beside something else until it is asked.
 pub(super) struct Beside {
     stop: Arc<AtomicBool>,

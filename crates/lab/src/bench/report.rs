@@ -47,8 +47,8 @@ fn heading(bench: &Bench) -> String {
     let _ = writeln!(text, "Command: `{}`\n", command(bench));
     let _ = writeln!(
         text,
-        "Medians of {} interleaved repeats, least and greatest in brackets. CPU is utime + stime of the server's \
-         process over operations. ZooKeeper {}.",
+        "Medians of {} interleaved repeats, least and greatest in brackets. CPU is utime + stime of all processes of a \
+         contestant over operations. ZooKeeper {}.",
         options.repeats,
         if bench.has(Who::ZooKeeper) { "3.9.5 with a heap of 2 GB, warmed up" } else { "took no part" },
     );

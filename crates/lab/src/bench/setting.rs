@@ -12,6 +12,7 @@ use super::floor::Kind;
 use super::machine::Machine;
 use super::options::Scale;
 use super::{Failure, Options, Row, Sheet, Who};
+use crate::ensemble::{Ensemble, Place};
 use crate::load::{Load, Measured, Mix, Nodes, Pace};
 use crate::peer::zookeeper::Distribution;
 use crate::peer::{Config, PeerError, Server, Software, diwan, port, zookeeper};
@@ -22,6 +23,9 @@ pub(super) const HEAP_MB: u32 = 2048;
 /// size, ends ZooKeeper 3.9.5 by a division by zero.
 pub(super) const NO_SNAPSHOTS: [(&str, &str); 2] =
     [("snapCount", "2000000000"), ("snapSizeLimitInKb", "1000000000")];
+
+/// What a ZooKeeper needs to know beyond the `server.` lines, as its own example has them.
+const ENSEMBLE_OF_ZOOKEEPER: [(&str, &str); 2] = [("initLimit", "10"), ("syncLimit", "5")];
 
 /// A run's surroundings.
 pub struct Bench {
@@ -138,23 +142,69 @@ impl Bench {
         FloorServer::start(&self.floor, kind)
     }
 
-    /// All servers that take part, fresh, each with its nodes, and a bare one if `floor` says which.
-    pub(super) fn all(&self, nodes: Nodes, floor: Option<Kind>) -> Result<Vec<(Who, Contestant)>, Failure> {
+    /// Members of one ensemble over empty folders, none of them started, with further keys of `zoo.cfg`.
+    pub(super) fn members(
+        &self,
+        who: Who,
+        members: usize,
+        heap_mb: u32,
+        keys: &[(&str, &str)],
+    ) -> Result<Ensemble, Failure> {
+        let folder = self.folder(who);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?.clone();
+        let keys: Vec<_> = [("maxSessionTimeout", "600000")].iter().chain(keys).copied().collect();
+        let (keys, flags): (Vec<_>, Vec<_>) = match software {
+            Software::ZooKeeper(_) => {
+                (ENSEMBLE_OF_ZOOKEEPER.iter().copied().chain(keys).collect(), Vec::new())
+            }
+            Software::Diwan(_) => (keys, ["-D", "metrics.listen=off"].map(String::from).to_vec()),
+        };
+        let ensemble = Ensemble::of(software, &folder, members, &Place::loopback(), &keys, &flags);
+        Ok(ensemble.with_heap(heap_mb))
+    }
+
+    /// As [`Self::members`], all serving.
+    pub(super) fn ensemble(
+        &self,
+        who: Who,
+        members: usize,
+        heap_mb: u32,
+        keys: &[(&str, &str)],
+    ) -> Result<Ensemble, Failure> {
+        let mut ensemble = self.members(who, members, heap_mb, keys)?;
+        ensemble.start_all()?;
+        Ok(ensemble)
+    }
+
+    /// All who take part with so many servers, fresh, each with its nodes, and as many bare ones if `floor` says which.
+    pub(super) fn all(
+        &self,
+        servers: usize,
+        nodes: Nodes,
+        floor: Option<Kind>,
+    ) -> Result<Vec<(Who, Contestant)>, Failure> {
         let mut started = Vec::new();
         for who in self.servers() {
-            let server = self.fresh(who, &[])?;
-            crate::load::prepare(server.address(), nodes)?;
-            started.push((who, Contestant::Peer(server)));
+            let contestant = match servers {
+                1 => Contestant::Peer(self.fresh(who, &[])?),
+                _ => Contestant::Ensemble(self.ensemble(who, servers, HEAP_MB, &[])?),
+            };
+            crate::load::prepare(contestant.addresses()[0], nodes)?;
+            started.push((who, contestant));
         }
         if let Some(kind) = floor {
-            started.push((Who::Floor, Contestant::Floor(self.floor(kind)?)));
+            let floor: Result<_, _> = (0..servers).map(|_| self.floor(kind)).collect();
+            started.push((Who::Floor, Contestant::Floor(floor?)));
         }
         Ok(started)
     }
 
     /// A load on 1 KiB values.
     pub(super) fn load(&self, on: &Contestant, connections: usize, pace: Pace, mix: Mix) -> Load {
-        Load { address: on.address(), connections, pace, mix, nodes: self.few_kib(), seed: 1 }
+        Load { addresses: on.addresses(), connections, pace, mix, nodes: self.few_kib(), seed: 1 }
     }
 
     /// The small tree with values of 1 KiB.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::Failure;
+use crate::peer::process::is_stopped;
 use crate::peer::{Config, Server, Software};
 
 /// Below the ports that a system gives to outgoing connections: one of those could hold a killed member's.
@@ -100,6 +101,21 @@ impl Ensemble {
         keys: &[(&str, &str)],
         level: &str,
     ) -> Self {
+        let flags = ["-D", "metrics.listen=off", "--log-level", level].map(String::from);
+        let software = Software::Diwan(diwan.to_owned());
+        Self::of(software, folder, count, place, keys, &flags)
+    }
+
+    /// As [`Ensemble::new`], of any software, with further arguments of its program.
+    #[must_use]
+    pub fn of(
+        software: Software,
+        folder: &Path,
+        count: usize,
+        place: &Place,
+        keys: &[(&str, &str)],
+        flags: &[String],
+    ) -> Self {
         let line = |number: usize| {
             let host = place.address(number);
             (format!("server.{number}"), format!("{host}:{PEER_PORT}:{ELECTION_PORT}"))
@@ -118,12 +134,19 @@ impl Ensemble {
                 namespace: place.namespace(number),
                 heap_mb: 0,
                 keys: keys.clone(),
-                flags: ["-D", "metrics.listen=off", "--log-level", level].map(String::from).to_vec(),
+                flags: flags.to_vec(),
             },
             server: None,
             condition: Condition::Down,
         };
-        Self { software: Software::Diwan(diwan.to_owned()), members: (1..=count).map(member).collect() }
+        Self { software, members: (1..=count).map(member).collect() }
+    }
+
+    /// The heap limit of each member that is a JVM and was not started yet.
+    #[must_use]
+    pub fn with_heap(mut self, heap_mb: u32) -> Self {
+        self.members.iter_mut().for_each(|member| member.config.heap_mb = heap_mb);
+        self
     }
 
     /// Starts these members, without waiting for anything.
@@ -205,6 +228,18 @@ impl Ensemble {
     pub fn pause(&mut self, number: usize) -> Result<(), Failure> {
         self.server(number)?.signal(Signal::STOP)?;
         self.members[number - 1].condition = Condition::Paused;
+        Ok(())
+    }
+
+    /// Waits until a member that was told to stand still does.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn wait_until_paused(&mut self, number: usize) -> Result<(), Failure> {
+        let pid = self.server(number)?.pid();
+        while !is_stopped(pid).map_err(Failure::io("a paused member"))? {
+            thread::yield_now();
+        }
         Ok(())
     }
 
@@ -298,6 +333,11 @@ impl Ensemble {
 
     fn log(&self, number: usize) -> PathBuf {
         self.members[number - 1].config.folder.join("log")
+    }
+
+    /// The members that were started.
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        self.members.iter().filter_map(|member| member.server.as_ref())
     }
 
     /// All numbers.

@@ -22,7 +22,7 @@ impl Crowd {
     /// # Errors
     /// A connection failed or was closed.
     pub fn connect(address: SocketAddr, sessions: usize) -> io::Result<Self> {
-        Ok(Self { runner: Runner::connect(address, sessions + 1)?, sessions })
+        Ok(Self { runner: Runner::connect(&[address], sessions + 1)?, sessions })
     }
 
     /// Each session pings once; returns when all were answered.

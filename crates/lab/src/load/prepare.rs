@@ -24,7 +24,7 @@ const OUTSTANDING: usize = 200;
 /// # Errors
 /// A connection failed, or the nodes were there already.
 pub fn prepare(address: SocketAddr, nodes: Nodes) -> io::Result<()> {
-    let mut runner = Runner::connect(address, 1)?;
+    let mut runner = Runner::connect(&[address], 1)?;
     create(&mut runner, std::iter::once(vec![Nodes::PARENT.to_owned()]), b"")?;
     fill(&mut runner, nodes, 0..nodes.count)?;
     runner.close()
@@ -35,7 +35,7 @@ pub fn prepare(address: SocketAddr, nodes: Nodes) -> io::Result<()> {
 /// # Errors
 /// A connection failed, or the nodes were there already.
 pub fn extend(address: SocketAddr, nodes: Nodes, from: u32) -> io::Result<()> {
-    let mut runner = Runner::connect(address, 1)?;
+    let mut runner = Runner::connect(&[address], 1)?;
     fill(&mut runner, nodes, from..nodes.count)?;
     runner.close()
 }

@@ -11,11 +11,11 @@ use super::runner::{PATIENCE, Runner};
 use super::script::Dice;
 use super::{Mix, Nodes, Pace};
 
-/// A load on one server.
-#[derive(Clone, Copy, Debug)]
+/// A load on one server, or on several of one ensemble.
+#[derive(Clone, Debug)]
 pub struct Load {
-    /// The server's client port.
-    pub address: SocketAddr,
+    /// The servers' client ports: connections go to each in turn.
+    pub addresses: Vec<SocketAddr>,
     /// Connections, each with a session.
     pub connections: usize,
     /// When requests are sent.
@@ -70,7 +70,7 @@ pub fn run(
     duration: Duration,
     mut edge: impl FnMut(),
 ) -> io::Result<Measured> {
-    let mut runner = Runner::connect(load.address, load.connections)?;
+    let mut runner = Runner::connect(&load.addresses, load.connections)?;
     let mut state = State::new(load);
     state.drive(&mut runner, Instant::now() + warm_up)?;
     edge();

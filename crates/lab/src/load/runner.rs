@@ -30,8 +30,8 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Opens connections and waits until each has its session.
-    pub(super) fn connect(address: SocketAddr, connections: usize) -> io::Result<Self> {
+    /// Opens connections, to each address in turn, and waits until each has its session.
+    pub(super) fn connect(addresses: &[SocketAddr], connections: usize) -> io::Result<Self> {
         let poll = Poll::new()?;
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut runner = Self {
@@ -44,7 +44,7 @@ impl Runner {
         while runner.connections.len() < connections {
             let from = runner.connections.len();
             for place in from..connections.min(from + CONNECTING_MAX) {
-                let mut connection = Connection::open(address)?;
+                let mut connection = Connection::open(addresses[place % addresses.len()])?;
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 runner.poll.registry().register(&mut connection.stream, Token(place), interest)?;
                 runner.connections.push(connection);

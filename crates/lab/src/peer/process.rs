@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::iter::Sum;
 use std::time::Duration;
 
 /// The kernel counts CPU time for user space in hundredths of a second on every Linux architecture we run on (`USER_HZ`).
@@ -33,6 +34,15 @@ impl CpuTime {
     }
 }
 
+impl Sum for CpuTime {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            user: sum.user + one.user,
+            system: sum.system + one.system,
+        })
+    }
+}
+
 /// CPU time of process `pid`.
 ///
 /// # Errors
@@ -60,6 +70,21 @@ pub fn written_bytes(pid: u32) -> io::Result<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix("write_bytes:")?.trim().parse().ok())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unknown form of /proc/PID/io"))
+}
+
+/// Whether process `pid` stands still, all its threads.
+///
+/// # Errors
+/// The process is gone.
+pub fn is_stopped(pid: u32) -> io::Result<bool> {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let stat = fs::read_to_string(thread?.path().join("stat"))?;
+        let state = stat.rfind(')').and_then(|end| stat[end + 1..].trim_start().chars().next());
+        if state != Some('T') {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// utime and stime are fields 14 and 15; field 2, the program's name, may hold spaces and brackets of its own.

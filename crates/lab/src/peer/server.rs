@@ -60,6 +60,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether it names the servers of an ensemble.
+    fn is_member(&self) -> bool {
+        self.keys.iter().any(|(key, _)| key.starts_with("server."))
+    }
+
     fn text(&self) -> String {
         let mut text = String::new();
         let data = self.folder.join("data");
@@ -268,7 +273,7 @@ fn spawn(software: &Software, config: &Config) -> Result<Child, PeerError> {
     let file = config.folder.join("zoo.cfg");
     let mut command = match software {
         Software::ZooKeeper(distribution) => {
-            let mut command = distribution.command(config.heap_mb, &config.flags);
+            let mut command = distribution.command(config.is_member(), config.heap_mb, &config.flags);
             command.arg(&file);
             command
         }

@@ -11,6 +11,10 @@ use super::PeerError;
 const POM: &str = include_str!("../../peers/zookeeper/pom.xml");
 /// Written last, with the POM's own text: a half-filled folder, or one of another release, is fetched again.
 const STAMP: &str = "fetched";
+/// What serves alone, ...
+const ALONE: &str = "org.apache.zookeeper.server.ZooKeeperServerMain";
+/// ... and what serves among others.
+const MEMBER: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
 /// The jars of one release.
 #[derive(Clone, Debug)]
@@ -44,9 +48,10 @@ impl Distribution {
         (stamp == POM).then_some(Distribution { java: program("java")?, jars })
     }
 
-    /// `java ... -cp ... ZooKeeperServerMain` with further arguments for the JVM, without its configuration file.
+    /// `java ... -cp ... MAIN` with further arguments for the JVM, without its configuration file; a member of an
+    /// ensemble has a main class of its own.
     #[must_use]
-    pub fn command(&self, heap_mb: u32, flags: &[String]) -> Command {
+    pub fn command(&self, member: bool, heap_mb: u32, flags: &[String]) -> Command {
         let mut command = Command::new(&self.java);
         command
             .arg(format!("-Xmx{heap_mb}m"))
@@ -54,7 +59,7 @@ impl Distribution {
             .args(flags)
             .arg("-cp")
             .arg(self.jars.join("*"))
-            .arg("org.apache.zookeeper.server.ZooKeeperServerMain");
+            .arg(if member { MEMBER } else { ALONE });
         command
     }
 }

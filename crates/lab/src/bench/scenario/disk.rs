@@ -21,6 +21,7 @@ pub(super) const DISK: Row = Row {
         Spec::held("log", "KiB/write", at_most(1.2), at_most(1.1)),
         Spec::told("written to the device", "KiB/write"),
     ],
+    servers: 1,
     large: false,
     run,
 };
@@ -28,16 +29,18 @@ pub(super) const DISK: Row = Row {
 fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
     sheet.notes.push("what is preallocated, zeros behind the last other byte, does not count".into());
     bench.in_turn(&mut bench.servers(), |who| {
-        let server = Contestant::Peer(bench.fresh(*who, &NO_SNAPSHOTS)?);
+        let server = bench.fresh(*who, &NO_SNAPSHOTS)?;
+        let pid = server.pid();
         prepare(server.address(), bench.few_kib())?;
+        let server = Contestant::Peer(server);
         let load = bench.load(&server, 20, Pace::Closed { outstanding: 50 }, Mix::WRITES);
         let data = bench.folder(*who).join("data");
-        let (size, written) = (content_bytes(&data)?, process::written_bytes(server.pid())?);
+        let (size, written) = (content_bytes(&data)?, process::written_bytes(pid)?);
         let duration = bench.scale().measure * 2;
         let measured = crate::load::run(&load, Duration::ZERO, duration, || {})?;
         let writes = (measured.operations + measured.drained) as f64;
         sheet.add("log", *who, (content_bytes(&data)? - size) as f64 / 1024.0 / writes);
-        let written = process::written_bytes(server.pid())? - written;
+        let written = process::written_bytes(pid)? - written;
         sheet.add("written to the device", *who, written as f64 / 1024.0 / writes);
         Ok(())
     })

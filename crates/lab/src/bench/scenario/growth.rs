@@ -18,6 +18,7 @@ pub(super) const GROWTH: Row = Row {
         Spec::told("writes of few", "µs/op"),
         Spec::told("writes of many", "µs/op"),
     ],
+    servers: 1,
     large: false,
     run,
 };
@@ -29,13 +30,13 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
 fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
     let [few, many] = [bench.scale().few, bench.scale().many].map(|count| Nodes { count, value_bytes: 5 });
     let server = Contestant::Peer(bench.fresh(who, &NO_SNAPSHOTS)?);
-    prepare(server.address(), few)?;
+    prepare(server.addresses()[0], few)?;
     for mix in [Mix::READS, Mix::WRITES] {
         bench.warm_up(&load(&server, few, mix))?;
     }
     let cost = |nodes, mix| bench.run(&server, &load(&server, nodes, mix)).map(|(_, cpu)| cpu);
     let of_few = [cost(few, Mix::READS)?, cost(few, Mix::WRITES)?];
-    extend(server.address(), many, few.count)?;
+    extend(server.addresses()[0], many, few.count)?;
     let of_many = [cost(many, Mix::READS)?, cost(many, Mix::WRITES)?];
     for (place, [added, small, large]) in [
         ["reads: CPU added", "reads of few", "reads of many"],
@@ -53,5 +54,5 @@ fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
 
 fn load(server: &Contestant, nodes: Nodes, mix: Mix) -> Load {
     let pace = Pace::Closed { outstanding: 50 };
-    Load { address: server.address(), connections: 20, pace, mix, nodes, seed: 1 }
+    Load { addresses: server.addresses(), connections: 20, pace, mix, nodes, seed: 1 }
 }

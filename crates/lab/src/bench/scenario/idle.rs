@@ -12,6 +12,7 @@ pub(super) const IDLE: Row = Row {
         Spec::held("resident", "KB/session", at_most(6.0), at_most(2.0)),
         Spec::told("connecting", "µs/session"),
     ],
+    servers: 1,
     large: false,
     run,
 };

@@ -14,6 +14,7 @@ pub(super) const MEMORY: Row = Row {
         Spec::held("resident after a restart", "MB", at_most(200.0), at_most(170.0)),
         Spec::told("creation", "s"),
     ],
+    servers: 1,
     large: false,
     run,
 };

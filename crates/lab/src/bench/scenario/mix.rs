@@ -1,4 +1,4 @@
-//! Nine reads to a write at an equal offered rate: half of the most that ZooKeeper does.
+//! Nine reads to a write, or writes alone, at an equal offered rate: half of the most that ZooKeeper does.
 
 use super::Row;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec, Who, probe};
@@ -23,18 +23,40 @@ pub(super) const MIX: Row = Row {
         Spec::told("CPU", "µs/op"),
         Spec::told("rate", "op/s"),
     ],
+    servers: 1,
     large: false,
-    run,
+    run: |bench, sheet| run(bench, sheet, 1, TENTH),
 };
 
-fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
-    let mut turns = bench.all(bench.few_kib(), None)?;
+pub(super) const THREE_WRITES: Row = Row {
+    name: "three-writes",
+    about: "durable setData of 1 KiB over 100 connections spread over three servers at an equal offered rate",
+    floor: Some("flush probe: appends of 1 KiB with fdatasync at the same rate"),
+    figures: &[
+        Spec::held(
+            "p99.9",
+            "ms",
+            Limit::Larger(&Limit::OfZooKeeper(0.2), &Limit::OfFloor(2.0)),
+            Limit::OfZooKeeper(0.05),
+        ),
+        Spec::told("p50", "ms"),
+        Spec::told("p99", "ms"),
+        Spec::told("CPU", "µs/op"),
+        Spec::told("rate", "op/s"),
+    ],
+    servers: 3,
+    large: false,
+    run: |bench, sheet| run(bench, sheet, 3, Mix::WRITES),
+};
+
+fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix) -> Result<(), Failure> {
+    let mut turns = bench.all(servers, bench.few_kib(), None)?;
     for (_, contestant) in &turns {
-        bench.warm_up(&bench.load(contestant, CONNECTIONS, Pace::Closed { outstanding: 10 }, TENTH))?;
+        bench.warm_up(&bench.load(contestant, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix))?;
     }
     let most = match turns.iter().find(|(who, _)| *who == Who::ZooKeeper) {
         Some((_, zookeeper)) => {
-            let load = bench.load(zookeeper, CONNECTIONS, Pace::Closed { outstanding: 10 }, TENTH);
+            let load = bench.load(zookeeper, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix);
             Some(bench.run(zookeeper, &load)?.0.per_second())
         }
         None => None,
@@ -48,8 +70,10 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
     });
     let mut turns: Vec<_> = turns.drain(..).map(Some).chain([None]).collect();
     bench.in_turn(&mut turns, |turn| {
-        let Some((who, contestant)) = turn else { return probe_disk(bench, sheet, rate / 10.0) };
-        let load = bench.load(contestant, CONNECTIONS, Pace::Open { per_second: rate }, TENTH);
+        let Some((who, contestant)) = turn else {
+            return probe_disk(bench, sheet, rate * f64::from(mix.writes_per_mille) / 1000.0);
+        };
+        let load = bench.load(contestant, CONNECTIONS, Pace::Open { per_second: rate }, mix);
         let (measured, cpu) = bench.run(contestant, &load)?;
         for (name, percentile) in [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)] {
             sheet.add(name, *who, measured.latency_ms(percentile));

@@ -8,6 +8,7 @@ mod memory;
 mod mix;
 mod snapshot;
 mod start;
+mod three;
 mod watchers;
 
 use super::{Bench, Failure, Limit, Sheet, Spec};
@@ -23,7 +24,9 @@ pub struct Row {
     pub floor: Option<&'static str>,
     /// What is measured.
     pub figures: &'static [Spec],
-    /// Whether it needs so much disk and time that it must be asked for.
+    /// How many servers of each kind are one contestant.
+    pub servers: usize,
+    /// Whether it needs so much disk, time or rights that it must be asked for.
     pub large: bool,
     pub(super) run: fn(&Bench, &mut Sheet) -> Result<(), Failure>,
 }
@@ -43,6 +46,19 @@ pub const ROWS: &[Row] = &[
     idle::IDLE,
     growth::GROWTH,
     disk::DISK,
+    closed::THREE_READS_20X50,
+    closed::THREE_READS_100X1,
+    closed::THREE_WRITES_20X50,
+    closed::THREE_WRITES_100X1,
+    mix::THREE_WRITES,
+    three::KILLED,
+    three::STOPPED,
+    three::DISK_STALLED,
+    three::HANDOVER,
+    three::ROLLING,
+    three::FOLLOWER_STOPPED,
+    three::JOIN,
+    three::JOIN_1GB,
 ];
 
 /// Limits as the rows write them.

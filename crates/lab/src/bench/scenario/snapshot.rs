@@ -25,6 +25,7 @@ pub(super) const SNAPSHOT: Row = Row {
     about: "2,000 durable setData of 5 bytes a second while snapshots of 1,000,000 znodes are taken",
     floor: Some("flush probe beside the load, longest append"),
     figures: FIGURES,
+    servers: 1,
     large: false,
     run: |bench, sheet| {
         let nodes = Nodes { count: bench.scale().many, value_bytes: 5 };
@@ -37,6 +38,7 @@ pub(super) const SNAPSHOT_2GB: Row = Row {
     about: "2,000 durable setData of 1 KiB a second while snapshots of 2 GB are taken (ZooKeeper's heap: 8 GB)",
     floor: Some("flush probe beside the load, longest append"),
     figures: FIGURES,
+    servers: 1,
     large: true,
     run: |bench, sheet| {
         let nodes = Nodes { count: bench.scale().heavy, value_bytes: 100 << 10 };
@@ -111,7 +113,7 @@ fn run(bench: &Bench, sheet: &mut Sheet, tree: Tree) -> Result<(), Failure> {
 fn phase(bench: &Bench, server: &Server, tree: Tree) -> Result<(Measured, Probed), Failure> {
     let scale = bench.scale();
     let load = Load {
-        address: server.address(),
+        addresses: vec![server.address()],
         connections: 100,
         pace: Pace::Open { per_second: scale.paced_writes },
         mix: Mix::WRITES,

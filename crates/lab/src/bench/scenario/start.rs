@@ -19,6 +19,7 @@ pub(super) const START: Row = Row {
         Spec::told("CPU", "s"),
         Spec::held("resident", "MB", at_most(200.0), at_most(170.0)),
     ],
+    servers: 1,
     large: false,
     run,
 };
@@ -37,7 +38,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let began = Instant::now();
         let server = bench.over(*who, HEAP_MB, &NO_SNAPSHOTS)?;
         let one = Load {
-            address: server.address(),
+            addresses: vec![server.address()],
             connections: 1,
             pace: Pace::Closed { outstanding: 1 },
             mix: Mix::READS,
@@ -81,7 +82,7 @@ fn write(server: &crate::peer::Server, nodes: Nodes, count: u32) -> Result<(), F
     let mut written = 0;
     while written < u64::from(count) {
         let load = Load {
-            address: server.address(),
+            addresses: vec![server.address()],
             connections: 10,
             pace: Pace::Closed { outstanding: 50 },
             mix: Mix::WRITES,

@@ -16,16 +16,17 @@ pub(super) const WATCHERS: Row = Row {
         Spec::held("until the last is told", "ms", part(4), Limit::OfFloor(1.5)),
         Spec::told("CPU", "µs/session"),
     ],
+    servers: 1,
     large: false,
     run,
 };
 
 fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
     let nodes = Nodes { count: 1, value_bytes: 1024 };
-    let mut all = bench.all(nodes, Some(Kind::Broadcast))?;
+    let mut all = bench.all(1, nodes, Some(Kind::Broadcast))?;
     let path = Nodes::path(0);
     bench.in_turn(&mut all, |(who, contestant)| {
-        let mut crowd = Crowd::connect(contestant.address(), bench.scale().sessions)?;
+        let mut crowd = Crowd::connect(contestant.addresses()[0], bench.scale().sessions)?;
         let mut cpu = 0.0;
         for round in 0..ROUNDS.0 + ROUNDS.1 {
             crowd.watch(&path)?;
