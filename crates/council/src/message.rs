@@ -81,10 +81,12 @@ impl Message {
         Some(SnapshotOffer { index: meta.index, term: meta.term, membership })
     }
 
-    /// Whether it carries entries or state: what may wait behind a slow link without harm to anybody's lead.
+    /// Whether it brings the log forward: what may wait behind a slow link without harm to anybody's lead. All of it
+    /// goes one way, in order: an append that only tells what is committed, come before the entries it builds on, would
+    /// be rejected, and the leader would send all of them once more.
     #[must_use]
     pub fn is_bulky(&self) -> bool {
-        !self.0.entries.is_empty() || self.0.get_msg_type() == MessageType::MsgSnapshot
+        matches!(self.0.get_msg_type(), MessageType::MsgAppend | MessageType::MsgSnapshot)
     }
 
     /// About how many bytes it takes.
@@ -262,6 +264,16 @@ mod tests {
         let membership = Membership { voters: vec![1, 2, 3], learners: vec![4], ..Membership::default() };
         meta.set_conf_state(membership.to_engine());
         Message(message)
+    }
+
+    #[test]
+    fn what_is_committed_goes_the_way_of_the_entries_it_builds_on() {
+        let mut committed = append();
+        committed.0.mut_entries().clear();
+        let mut heartbeat = eraftpb::Message::default();
+        heartbeat.set_msg_type(MessageType::MsgHeartbeat);
+        assert!(append().is_bulky() && committed.is_bulky() && offer().is_bulky());
+        assert!(!Message(heartbeat).is_bulky());
     }
 
     #[test]
