@@ -1,7 +1,7 @@
 //! The server: its threads, put together, started and stopped.
 
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -36,6 +36,8 @@ use crate::peers::tls::PeerTls;
 use crate::snapshots::SnapshotDesk;
 use crate::{audit, random, settings};
 
+/// What a system without IPv6 answers to whoever asks for it.
+const NO_IPV6: i32 = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 
@@ -500,7 +502,7 @@ fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
             ensemble.number
         ))
     })?;
-    let address = match ensemble.listen_on_all_addresses {
+    let mut address = match ensemble.listen_on_all_addresses {
         true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, own.peer_port)),
         false => (own.host.as_str(), own.peer_port)
             .to_socket_addrs()
@@ -518,6 +520,9 @@ fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
     loop {
         match listener::bind(address, &ListenConfig::default()) {
             Ok(listener) => return Ok(TcpListener::from(OwnedFd::from(listener))),
+            Err(source) if address.ip().is_unspecified() && source.raw_os_error() == Some(NO_IPV6) => {
+                address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, own.peer_port));
+            }
             Err(source) if tries < ensemble.bind_retries && source.kind() == io::ErrorKind::AddrInUse => {
                 tries += 1;
                 tracing::warn!(%address, %source, "the port for other members is taken: trying again");

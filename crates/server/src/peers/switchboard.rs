@@ -107,8 +107,8 @@ impl Switchboard {
     pub(crate) fn take(&mut self, established: Established, now_ms: u64) {
         let hello = established.hello;
         if established.seated != self.seated {
-            // It was agreed upon under what this member was before.
-            return self.drop_pair(hello.number);
+            // It was agreed upon under what this member was before; there may be a better one already.
+            return self.diallers.connected(hello.number, self.pairs.contains_key(&hello.number));
         }
         let (number, lane_name) = (hello.number, hello.lane);
         let dialler = if established.dialled { self.own } else { number };
