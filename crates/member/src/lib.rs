@@ -37,6 +37,7 @@ mod identity;
 mod lease;
 mod level;
 mod message;
+mod outlook;
 mod peer;
 mod pending;
 mod pieces;

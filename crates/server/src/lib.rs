@@ -6,7 +6,8 @@
 //! # Threads
 //! One accepts; N shards each poll their connections and hold a [`front::Front`]; one is the core, which alone writes
 //! the tree; one is the journal, which alone touches the disk; one answers four-letter words; one a listener for
-//! HTTP. They share the tree behind a lock, and otherwise mail.
+//! HTTP. In an ensemble the core also reads and writes the members' connections, one thread answers members who dial,
+//! and one dials each other member. They share the tree behind a lock, and otherwise mail.
 //!
 //! # Not done, and what that costs
 //! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. The AdminServer's

@@ -29,7 +29,9 @@ impl Standing {
     }
 
     /// Whether clients may be answered at this moment: the core itself may be standing still.
-    pub(crate) fn may_answer(&self, now_ms: u64) -> bool {
-        now_ms <= self.lease_until_ms.load(Ordering::SeqCst)
+    pub(crate) fn may_answer(&self, now_ms: impl FnOnce() -> u64) -> bool {
+        let lease_until_ms = self.lease_until_ms.load(Ordering::SeqCst);
+        // Alone there is nobody to be cut off from, and no reason to look at the clock once more.
+        lease_until_ms == u64::MAX || now_ms() <= lease_until_ms
     }
 }

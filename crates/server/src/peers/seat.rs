@@ -19,7 +19,8 @@ const TICK: Duration = Duration::from_millis(20);
 /// How often it is said what is waited for.
 const REMIND_MS: u64 = 10_000;
 
-/// Waits until there is a seat to be taken (in an ensemble that is founded, only if this disk never had one), which the caller writes down; nothing when the server is stopped.
+/// Waits until there is a seat to be taken, which the caller writes down; nothing when the server is stopped. A disk
+/// that had a seat once does not found an ensemble, and waits to be let into one.
 pub(crate) fn wait(
     switchboard: &mut Switchboard,
     mail: &Arc<Mailbox<CoreMail>>,

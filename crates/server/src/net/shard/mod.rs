@@ -316,7 +316,7 @@ impl Shard {
         for item in &stream {
             self.front.deliver(item, &tree, now.for_front());
         }
-        if !self.links.standing.may_answer(self.links.clock.mono_us() / 1000) {
+        if !self.links.standing.may_answer(|| self.links.clock.mono_us() / 1000) {
             // The core may not have noticed yet: this whole process may have stood still.
             self.front.deliver(&FromCore::Serving(false), &tree, now.for_front());
         }

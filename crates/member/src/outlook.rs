@@ -1,0 +1,94 @@
+//! What a core tells its driver of itself, at any time and without changing anything.
+
+use jute::{SessionId, Zxid};
+
+use crate::CoreStatus;
+use crate::core::Core;
+
+impl Core {
+    /// Whether this member serves clients: it has applied all that was acknowledged before the present reign.
+    #[must_use]
+    pub const fn is_serving(&self) -> bool {
+        self.status.serving
+    }
+
+    /// This member's id.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.config.member
+    }
+
+    /// Who leads, as far as is known here.
+    #[must_use]
+    pub fn leader(&self) -> Option<u64> {
+        self.council.leader().map(|leader| leader.0)
+    }
+
+    /// The engine's term.
+    #[must_use]
+    pub fn term(&self) -> u64 {
+        self.council.term()
+    }
+
+    /// The index of the last entry applied.
+    #[must_use]
+    pub const fn applied_index(&self) -> u64 {
+        self.applied_index
+    }
+
+    /// Who votes and who learns.
+    #[must_use]
+    pub const fn membership(&self) -> &council::Membership {
+        &self.membership
+    }
+
+    /// Whether this member's seat was given to another disk: the driver puts its data aside and asks for a new one.
+    #[must_use]
+    pub const fn has_lost_seat(&self) -> bool {
+        self.status.seat_lost
+    }
+
+    /// For how long this member's disk has held up what the others' have done, milliseconds.
+    #[must_use]
+    pub const fn disk_stalled_ms(&self) -> u64 {
+        self.status.disk_stalled_ms
+    }
+
+    /// The other members.
+    #[must_use]
+    pub fn peers(&self) -> Vec<u64> {
+        self.membership.others(self.config.member)
+    }
+
+    /// A picture of this core.
+    #[must_use]
+    pub fn status(&self) -> CoreStatus {
+        CoreStatus {
+            term: self.council.term(),
+            leader: self.council.leader().map_or(0, |leader| leader.0),
+            membership: self.membership.clone(),
+            lease_until_ms: self.lease_until_ms(),
+            progress: self.council.progress(),
+            pending_bytes: self.pending.bytes(),
+            sessions: self.expiry.len(),
+            attached: self.attachments.len(),
+            applied_index: self.applied_index,
+            between_entries: self.entry_offset == 0,
+            waiting: self.waiting.commands(),
+            snapshotting: self.snapshotter.is_scanning(),
+            last_snapshot: self.snapshotter.last(),
+            ..self.status.clone()
+        }
+    }
+
+    /// The tree's digest right behind every 128th of the latest transactions, oldest first.
+    pub fn digests(&self) -> impl Iterator<Item = (Zxid, u64)> {
+        self.digests.iter()
+    }
+
+    /// When each session would expire, milliseconds on the monotonic clock.
+    #[must_use]
+    pub fn session_deadlines(&self) -> Vec<(u64, SessionId)> {
+        self.expiry.deadlines()
+    }
+}
