@@ -8,6 +8,8 @@ use client::{Client, Options};
 use jute::{ErrorCode, Reconfig};
 use server::config::Roster;
 
+/// How long a connection may take: longer than a change of leader does.
+const CONNECT: Duration = Duration::from_secs(5);
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -116,7 +118,7 @@ fn connect(access: &Access) -> Result<Client, Trouble> {
         options = options.identity(scheme, credentials.as_bytes());
     }
     let client = options.connect(&access.servers).map_err(|error| Trouble(error.to_string(), None))?;
-    if client.wait_connected(PATIENCE) { Ok(client) } else { Err(silent(access)) }
+    if client.wait_connected(CONNECT) { Ok(client) } else { Err(silent(access)) }
 }
 
 fn existing(roster: &Roster, number: u64) -> Result<&server::config::MemberConfig, Trouble> {
