@@ -42,7 +42,7 @@ impl Default for JournalConfig {
             reserve_bytes: 2 << 20,
             prepare_step_bytes: 256 << 10,
             write_buffer_bytes: 4 << 20,
-            snapshot_writeback_bytes: 2 << 20,
+            snapshot_writeback_bytes: 512 << 10,
             spare_segments_max: 2,
         }
     }

@@ -8,7 +8,7 @@ use crate::journal::{Class, Journal};
 use crate::record::{RecordKind, record_end};
 use crate::replay::Reset;
 use crate::reserve::Spare;
-use crate::segment::segment_path;
+use crate::segment::{Segment, segment_path};
 use crate::snapshot::{
     SNAPSHOT_DIRECTORY, SNAPSHOT_TEMPORARY, SnapshotReader, SnapshotWriter, snapshot_path,
 };
@@ -134,7 +134,10 @@ impl<D: Disk> Journal<D> {
             let first_kept = following.sequence;
             let Some(dropped) = self.closed.pop_front() else { break };
             self.state.index.drop_before(first_kept);
-            self.spare_or_remove(dropped.sequence, dropped.capacity)?;
+            let Segment { sequence, capacity, file, .. } = dropped;
+            // Before its name is gone: whoever lets go of a file last frees its room, which takes long.
+            drop(file);
+            self.spare_or_remove(sequence, capacity)?;
         }
         Ok(())
     }
