@@ -65,9 +65,9 @@ impl Core {
             let mut commands = Commands::of(&entry, self.entry_offset)?;
             let (stamp, mut count) = (commands.stamp(), 0);
             let mut offset = commands.offset();
-            while budget > 0
-                && let Some(command) = commands.next()?
-            {
+            while budget > 0 {
+                commands.reach_ahead(tree);
+                let Some(command) = commands.next()? else { break };
                 self.apply_one(tree, stamp, &command, now);
                 budget = budget.saturating_sub(commands.offset() - offset);
                 offset = commands.offset();

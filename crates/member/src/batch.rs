@@ -75,7 +75,7 @@ impl BatchWriter {
 pub(crate) struct Unreadable;
 
 /// The commands of an entry, in order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BatchReader<'a> {
     pub(crate) wall_ms: i64,
     content: &'a [u8],

@@ -1,16 +1,18 @@
 //! The commands of one committed entry, ready to be applied.
 
 use council::Entry;
-use tree::{Command, Stamp};
+use tree::{Command, REACH, Stamp, Tree};
 
 use crate::batch::BatchReader;
 use crate::core::Fault;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Commands<'a> {
     index: u64,
     reader: BatchReader<'a>,
+    /// How many of the next commands were looked up already.
+    reached: usize,
 }
 
 impl<'a> Commands<'a> {
@@ -18,13 +20,25 @@ impl<'a> Commands<'a> {
     pub(crate) fn of(entry: &'a Entry, offset: usize) -> Result<Self, Fault> {
         let index = entry.index;
         let reader = BatchReader::resume(&entry.data, offset).map_err(|_| unreadable(index))?;
-        Ok(Self { index, reader })
+        Ok(Self { index, reader, reached: 0 })
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<Command<'a>>, Fault> {
         let Some(bytes) = self.reader.next().map_err(|_| unreadable(self.index))? else { return Ok(None) };
         let malformed = |error| Fault(format!("log entry {} holds a {error}", self.index));
         Command::decode(bytes).map(Some).map_err(malformed)
+    }
+
+    /// Looks up what the next commands need in a large tree, many at once.
+    pub(crate) fn reach_ahead(&mut self, tree: &Tree) {
+        if self.reached == 0 && tree.is_large() {
+            let mut ahead = self.clone();
+            // What cannot be read is met again, and told, when it is applied.
+            let commands = core::iter::from_fn(|| ahead.next().ok().flatten());
+            tree.reach(commands.map(|command| command.operation));
+            self.reached = REACH;
+        }
+        self.reached = self.reached.saturating_sub(1);
     }
 
     /// When the leader made the entry.

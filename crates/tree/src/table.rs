@@ -163,6 +163,14 @@ impl Table {
         shard.find(hash, is_it).map(|place| shard.places[place].slot())
     }
 
+    /// What lies where the search for that hash begins.
+    #[inline]
+    pub(crate) fn home(&self, hash: PathHash) -> Option<u64> {
+        let (shard, hash) = Self::split(hash);
+        let shard = &self.shards[shard];
+        shard.places.get(shard.home(hash)).map(|entry| entry.0)
+    }
+
     pub(crate) fn insert(&mut self, hash: PathHash, slot: Slot) {
         let (shard, hash) = Self::split(hash);
         self.shards[shard].insert(Entry::new(hash, slot));

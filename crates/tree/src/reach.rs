@@ -1,0 +1,89 @@
+//! Reaching ahead.
+//!
+//! A large tree lies in memory, far from the processor, and a command waits for its node twice: for the entry in the
+//! table, then for the record. Looked up many at once and in step, with nothing decided by what is still on its way,
+//! their waits overlap.
+
+use core::hint::black_box;
+
+use crate::path::PathHash;
+use crate::{Operation, Tree};
+
+/// How many commands are looked up at once.
+pub const REACH: usize = 16;
+/// Trees with fewer nodes fit into the processor's caches.
+const NODES_MIN: usize = 50_000;
+
+impl Tree {
+    /// Whether it is of use to reach for what the next commands need.
+    pub fn is_large(&self) -> bool {
+        self.arena.len() >= NODES_MIN
+    }
+
+    /// Brings what these operations will need into the processor's caches, of [`REACH`] of them at most. Changes
+    /// nothing, and nothing depends on it.
+    pub fn reach<'a>(&self, operations: impl Iterator<Item = Operation<'a>>) {
+        let mut hashes = [PathHash::ROOT; REACH];
+        for (hash, operation) in hashes.iter_mut().zip(operations) {
+            *hash = hash_of(&operation).unwrap_or(PathHash::ROOT);
+        }
+        let mut sum = 0;
+        for hash in &hashes {
+            sum ^= self.table.home(*hash).unwrap_or(0);
+        }
+        black_box(sum);
+        for hash in &hashes {
+            if let Some(slot) = self.table.find(*hash, |_| true) {
+                let node = self.arena.node(slot);
+                black_box(node.stat.czxid ^ i64::from(node.checksum) ^ i64::from(node.children));
+            }
+        }
+    }
+}
+
+/// All that names one node begins with its path; of anything else the wrong thing is fetched, or nothing.
+fn hash_of(operation: &Operation<'_>) -> Option<PathHash> {
+    let Operation::Client { body, .. } = operation else { return None };
+    let (length, rest) = body.split_first_chunk::<4>()?;
+    let path = rest.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
+    PathHash::of(core::str::from_utf8(path).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use jute::{Acl, OpCode, Writer};
+
+    use super::*;
+    use crate::{Changes, Command, Outcome, Stamp};
+
+    fn operation(body: &[u8]) -> Operation<'_> {
+        Operation::Client { opcode: OpCode::Create, body }
+    }
+
+    #[test]
+    fn a_reach_bears_any_body_and_takes_no_more_than_it_says() {
+        let mut tree = Tree::new();
+        let mut body = Vec::new();
+        let mut writer = Writer::new(&mut body);
+        writer.text("/a").buffer(None);
+        Acl::write_all(&[Acl::open()], &mut writer);
+        writer.i32(0);
+        let created = tree.apply(Stamp::default(), &Command::internal(operation(&body)), &mut Changes::new());
+        assert!(matches!(created, Outcome::Created { .. }));
+        assert_eq!(hash_of(&operation(&body)), PathHash::of("/a"));
+
+        let digest = tree.digest();
+        let absurd: [&[u8]; 5] =
+            [b"", b"\0\0\0", b"\xff\xff\xff\xff/a", b"\0\0\0\x09/a", b"\0\0\0\x02\xff\xff"];
+        assert!(absurd.iter().all(|body| hash_of(&operation(body)).is_none()));
+        tree.reach(absurd.into_iter().chain([body.as_slice()]).map(operation));
+        let mut taken = 0;
+        tree.reach(core::iter::repeat_with(|| {
+            taken += 1;
+            Operation::RaiseEpoch
+        }));
+        assert_eq!((taken, tree.digest()), (REACH, digest));
+    }
+}
