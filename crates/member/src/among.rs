@@ -81,11 +81,13 @@ impl Core {
         self.now = now;
         let leads = self.council.leader().is_some_and(|leader| leader.0 == peer);
         if up {
+            self.linked_peers.insert(peer);
             if leads {
                 self.give_again();
             }
             return;
         }
+        self.linked_peers.remove(&peer);
         let heard_ms = self.now.mono_ms.min(self.heard_ms(peer) + self.config.lease_ms);
         let parted = self.parted_peers.entry(peer % NUMBERS).or_default();
         *parted = heard_ms.max(*parted);

@@ -34,6 +34,7 @@ pub(crate) struct Receiving {
     /// The next piece that is missing.
     next: u64,
     asked_ms: u64,
+    heard_ms: u64,
     stage: Stage,
 }
 
@@ -127,8 +128,9 @@ impl Core {
         }
         self.effects.push(CoreEffect::SnapshotBegin);
         let stage = Stage::Loading(Box::new(Tree::loader()));
-        let asked_ms = self.now.mono_ms;
-        self.receiving = Some(Receiving { from, offer, message, next: 0, asked_ms, stage });
+        let now_ms = self.now.mono_ms;
+        let (asked_ms, heard_ms) = (now_ms, now_ms);
+        self.receiving = Some(Receiving { from, offer, message, next: 0, asked_ms, heard_ms, stage });
         self.outgoing.push((from, PeerMessage::Want { index, piece: 0 }));
         Ok(())
     }
@@ -148,6 +150,7 @@ impl Core {
             return;
         }
         receiving.asked_ms = self.now.mono_ms;
+        receiving.heard_ms = self.now.mono_ms;
         for piece in pieces {
             if loader.chunk(piece).is_err() {
                 return self.give_up_receiving();
@@ -278,6 +281,15 @@ impl Core {
         let silent = |sending: &&Sending| now_ms > sending.heard_ms + PATIENCE_MS;
         let silent: Vec<_> = self.sending.iter().filter(silent).map(|sending| sending.peer).collect();
         silent.into_iter().for_each(|peer| self.stop_sending(peer));
+        let committed = self.council.committed();
+        // The sender may have given up, or a new leader may have sent the log instead. While a snapshot is awaited this
+        // member takes none of its own, and whoever asks it for one waits.
+        let is_over = |receiving: &Receiving| {
+            now_ms > receiving.heard_ms + PATIENCE_MS || receiving.offer.index <= committed
+        };
+        if self.receiving.as_ref().is_some_and(|receiving| receiving.is_loading() && is_over(receiving)) {
+            self.give_up_receiving();
+        }
         let Some(receiving) = &mut self.receiving else { return };
         if receiving.is_loading() && now_ms >= receiving.asked_ms + ASK_AGAIN_MS {
             receiving.asked_ms = now_ms;

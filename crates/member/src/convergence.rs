@@ -4,7 +4,7 @@
 
 use council::{Change, MemberId, Role, Step};
 use jute::{ErrorCode, OpCode, Request};
-use tree::{Command, Identities, Operation, Roster, Tree};
+use tree::{Command, Identities, Operation, Policy, Roster, Tree};
 
 use crate::core::Core;
 use crate::founding::NUMBERS;
@@ -111,6 +111,10 @@ impl Core {
     /// while another is under way, keeps its place in its session's sequence as a refusal.
     pub(crate) fn judge_reconfig<'a>(&self, command: Command<'a>) -> Command<'a> {
         let Operation::Client { opcode: OpCode::Reconfig, body } = command.operation else { return command };
+        // Where it is disabled that is what the client hears, whoever is here.
+        if !command.policy.contains(Policy::RECONFIG_ENABLED) {
+            return command;
+        }
         let Ok(Request::Reconfig(change)) = Request::decode(OpCode::Reconfig, body) else { return command };
         let Some(Ok(next)) = self.roster.as_ref().map(|roster| roster.changed(&change)) else {
             return command;

@@ -1,6 +1,6 @@
 //! The core: takes commands of all shards, has them agreed and made durable, and keeps the sessions.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
@@ -62,6 +62,8 @@ pub struct Core {
     /// By number: until when at the latest members whose connection broke since may have heard of their clients. Their
     /// processes may have died, and what those knew with them.
     pub(crate) parted_peers: BTreeMap<u64, u64>,
+    /// Who is connected, whether it is known as a member or not.
+    pub(crate) linked_peers: BTreeSet<u64>,
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
     /// Who is to be a member.
     pub(crate) roster: Option<Roster>,
@@ -140,6 +142,7 @@ impl Core {
             lease: Lease::default(),
             heard_peers: Vec::new(),
             parted_peers: BTreeMap::new(),
+            linked_peers: BTreeSet::new(),
             outgoing: Vec::new(),
             roster: tree.roster().or_else(|| config.roster.clone()),
             roster_changes: 1,

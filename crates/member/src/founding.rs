@@ -8,7 +8,7 @@
 //! If the proposer dies in the middle, some have a seat in an ensemble that nobody may ever complete. Once every member
 //! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a majority waits for the others, milliseconds: who comes later is admitted.
 const GRACE_MS: u64 = 1_500;
@@ -123,6 +123,8 @@ pub struct Founding {
     /// What an ensemble proposed by this member is called.
     cluster: Cluster,
     heard: BTreeMap<u64, Heard>,
+    /// Who is connected.
+    met: BTreeSet<u64>,
     majority_since_ms: Option<u64>,
     said_ms: Option<u64>,
     round: Option<Round>,
@@ -148,6 +150,7 @@ impl Founding {
             incarnation,
             cluster,
             heard: BTreeMap::new(),
+            met: BTreeSet::new(),
             majority_since_ms: None,
             said_ms: None,
             round: None,
@@ -156,9 +159,16 @@ impl Founding {
         }
     }
 
+    /// A member is connected. It may be one that is not in this one's configuration: an ensemble may have gone on to
+    /// others since that was written, and the leader, who alone lets anybody in, be one of them.
+    pub fn meet(&mut self, number: u64) {
+        self.met.insert(number);
+    }
+
     /// A member is out of reach: what it said counts no more.
     pub fn lost(&mut self, number: u64) {
         self.heard.remove(&number);
+        self.met.remove(&number);
     }
 
     /// A message of the member of that number.
@@ -204,9 +214,10 @@ impl Founding {
         }
         if self.said_ms.is_none_or(|said_ms| now_ms >= said_ms + REPEAT_MS) {
             self.said_ms = Some(now_ms);
-            let others = self.participants.iter().copied().filter(|other| *other != self.number);
+            let mut others: BTreeSet<_> = self.participants.iter().chain(&self.met).copied().collect();
+            others.remove(&self.number);
             let blank = FoundingMessage::Blank { incarnation: self.incarnation, founds: self.founds };
-            self.outgoing.extend(others.map(|other| (other, blank.clone())));
+            self.outgoing.extend(others.into_iter().map(|other| (other, blank.clone())));
         }
         match &self.round {
             Some(_) => self.conclude(now_ms),
@@ -450,6 +461,18 @@ mod tests {
         assert_eq!((id % NUMBERS, id & BLANK), (7, 0));
         assert_ne!(id, id_of(7, [0xfe; 16]));
         assert_ne!(id_of(7, [0; 16]), 7);
+    }
+
+    #[test]
+    fn whoever_is_connected_is_asked_too_for_the_leader_may_be_in_no_configuration_of_ours() {
+        let mut member = Founding::new(3, vec![1, 2, 3], false, [3; 16], [3; 16]);
+        member.meet(5);
+        member.tick(0);
+        let asked: Vec<_> = member.take_outgoing().into_iter().map(|(to, _)| to).collect();
+        assert_eq!(asked, [1, 2, 5]);
+        member.lost(5);
+        member.tick(REPEAT_MS);
+        assert_eq!(member.take_outgoing().len(), 2);
     }
 
     #[test]

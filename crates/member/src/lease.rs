@@ -6,6 +6,8 @@
 //! count. So a leader that has not heard of a member since some moment knows: that member serves nobody later than
 //! one lease after it.
 
+use std::collections::BTreeSet;
+
 use council::Role;
 use front::FromCore;
 
@@ -43,9 +45,15 @@ impl Core {
 
     pub(crate) fn ask_for_lease(&mut self) {
         let (term, at_ms) = (self.council.term(), self.now.mono_ms);
-        if let Some(leader) = self.council.leader().filter(|leader| *leader != self.council.id()) {
+        let own = self.config.member;
+        let leader = self.council.leader().map(|leader| leader.0);
+        // Nobody tells a removed member who leads now, and the leader may be one that it never knew. Whoever leads says
+        // so if this one is to be a member again.
+        let anybody = self.linked_peers.iter().copied().filter(|_| at_ms > self.lease_until_ms());
+        let asked: BTreeSet<_> = leader.into_iter().chain(anybody).filter(|peer| *peer != own).collect();
+        if !asked.is_empty() {
             self.lease.asked_ms = at_ms;
-            self.outgoing.push((leader.0, PeerMessage::LeaseAsk { term, at_ms }));
+            self.outgoing.extend(asked.into_iter().map(|peer| (peer, PeerMessage::LeaseAsk { term, at_ms })));
         }
     }
 

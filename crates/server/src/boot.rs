@@ -71,6 +71,8 @@ impl Boot {
             let _ = journal.join();
             let Some((links, mut peers)) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
             let Some(badge) = badge else { return Ok(()) };
+            // The next core would take what this life's journal answered for answers to its own questions.
+            links.from_journal.take_all(&mut Vec::new());
             tracing::warn!(
                 "this member's seat was given to another disk under its number: its data is put aside in \
                  `put-aside`, and it asks for a new seat"

@@ -72,6 +72,8 @@ pub(crate) struct CoreLoop {
     /// Shards whose stream has grown and who have not been woken yet.
     unwoken: Vec<bool>,
     side_bytes: usize,
+    /// What the log may say, as far as was told.
+    level: u32,
     standing: Arc<Standing>,
     /// The other members, in an ensemble.
     peers: Option<Switchboard>,
@@ -95,6 +97,7 @@ impl CoreLoop {
         serves: Started,
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
+        let level = links.tree.read().feature_level();
         reign.begin(clock.now().mono_ms());
         Self {
             core,
@@ -107,6 +110,7 @@ impl CoreLoop {
             effects: Vec::new(),
             unwoken,
             side_bytes: 0,
+            level,
             standing,
             peers,
             roster_seen: 0,
@@ -301,19 +305,33 @@ impl CoreLoop {
                 break;
             }
             let began = self.clock.mono_us();
+            let level;
             let replaced = {
                 let mut tree = self.links.tree.write();
                 let replaced = self.core.apply(&mut tree, now.for_core())?;
                 self.side_bytes = tree.snapshot_side_bytes();
                 append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+                level = tree.feature_level();
                 replaced
             };
+            self.tell_level(level);
             // Freed without the guard: it may be large.
             drop(replaced);
             self.metrics.apply_us.record(self.clock.mono_us() - began);
             self.propose(now);
         }
         Ok(())
+    }
+
+    /// Whoever upgrades an ensemble wants to know from when on there is no way back.
+    fn tell_level(&mut self, level: u32) {
+        if level != self.level {
+            self.level = level;
+            tracing::info!(
+                level,
+                "the feature level of the log rose: builds that do not understand it are refused"
+            );
+        }
     }
 
     /// Proposes what waits and hands on what comes of it.

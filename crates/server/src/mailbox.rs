@@ -3,8 +3,8 @@
 //! A thread owns one [`Doorbell`] and any number of [`Mailbox`]es that ring it. The bell is silent while its owner
 //! is awake, because an owner looks into its mailboxes before it goes to sleep. Knows nothing of what is sent.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 enum Ring {
     /// It sleeps in `mio::Poll`.
     Poll(mio::Waker),
-    /// It is parked.
-    Park(OnceLock<Thread>),
+    /// It is parked: whoever parked last. A member that comes back under a new seat has a new thread for its journal.
+    Park(Mutex<Option<Thread>>),
 }
 
 /// The bell of one thread.
@@ -32,7 +32,7 @@ impl Doorbell {
 
     /// The bell of a thread that parks itself with [`Self::park`].
     pub(crate) fn of_parking() -> Arc<Self> {
-        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Park(OnceLock::new()) })
+        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Park(Mutex::new(None)) })
     }
 
     /// Wakes the owner if it sleeps.
@@ -48,7 +48,7 @@ impl Doorbell {
                 let _ = waker.wake();
             }
             Ring::Park(owner) => {
-                if let Some(owner) = owner.get() {
+                if let Some(owner) = &*owner.lock() {
                     owner.unpark();
                 }
             }
@@ -70,7 +70,10 @@ impl Doorbell {
     /// something lies there.
     pub(crate) fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
         if let Ring::Park(owner) = &self.ring {
-            owner.get_or_init(thread::current);
+            let (mut owner, current) = (owner.lock(), thread::current());
+            if owner.as_ref().is_none_or(|owner| owner.id() != current.id()) {
+                *owner = Some(current);
+            }
         }
         self.fall_asleep();
         if !mail() {
@@ -203,6 +206,31 @@ mod tests {
         }
         sender.join().expect("the sender ends");
         assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn a_bell_wakes_the_next_owner_when_the_first_has_ended() {
+        let bell = Doorbell::of_parking();
+        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        for round in 0..2_u32 {
+            let (bell, box_of_owner) = (Arc::clone(&bell), Arc::clone(&letters));
+            let (tell, told) = std::sync::mpsc::channel();
+            let owner = thread::spawn(move || {
+                let mut batch = Vec::new();
+                while batch.is_empty() {
+                    bell.park(None, || !box_of_owner.is_empty());
+                    box_of_owner.take_all(&mut batch);
+                }
+                tell.send(batch).expect("somebody listens");
+            });
+            // It sleeps, so that nothing but the bell can wake it.
+            while !letters.bell.asleep.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            letters.put(round);
+            assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(vec![round]));
+            owner.join().expect("the owner ends");
+        }
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub(crate) fn wait(
             match news {
                 News::Message(from, PeerMessage::Founding(message)) => founding.hear(from % NUMBERS, message),
                 News::Down(from) => founding.lost(from % NUMBERS),
-                News::Up(..) | News::Lost(_) | News::Message(..) => {}
+                News::Up(from, ..) => founding.meet(from % NUMBERS),
+                News::Lost(_) | News::Message(..) => {}
             }
         }
         founding.tick(now_ms);
