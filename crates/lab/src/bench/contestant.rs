@@ -39,7 +39,7 @@ impl Who {
 
 /// Running servers that are one contestant. Dropping it ends the processes.
 pub(super) enum Contestant {
-    Peer(Server),
+    Peer(Box<Server>),
     Ensemble(Ensemble),
     Floor(Vec<FloorServer>),
 }

@@ -133,6 +133,7 @@ impl Bench {
             heap_mb,
             flags: Vec::new(),
             keys: all_keys(keys),
+            environment: Vec::new(),
         };
         Ok(Server::start(software, config)?)
     }
@@ -189,7 +190,7 @@ impl Bench {
         let mut started = Vec::new();
         for who in self.servers() {
             let contestant = match servers {
-                1 => Contestant::Peer(self.fresh(who, &[])?),
+                1 => Contestant::Peer(Box::new(self.fresh(who, &[])?)),
                 _ => Contestant::Ensemble(self.ensemble(who, servers, HEAP_MB, &[])?),
             };
             crate::load::prepare(contestant.addresses()[0], nodes)?;

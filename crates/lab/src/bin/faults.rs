@@ -15,6 +15,9 @@ faults [SCENARIO...]: ensembles of real servers are killed, stopped, wiped and c
   --long            all scenarios, also those that take longer
   --rounds N        how often each fault is repeated (default 1)
   --seed N          what `chaos` draws its faults from (default 1); each round takes the next
+  --encrypted       members speak TLS to each other
+  --previous PATH   an earlier build of the servers, which `upgrade` starts from
+  --next PATH       a build whose log says more, which `upgrade-level` goes to
   --diwan PATH      the binary to test (default: the one beside this program)
   --folder PATH     where the servers' files go (default: a temporary folder, removed unless something failed)
   --log-level LEVEL how much the servers log (default info)
@@ -28,6 +31,9 @@ struct Options {
     long: bool,
     rounds: usize,
     seed: u64,
+    encrypted: bool,
+    previous: Option<PathBuf>,
+    next: Option<PathBuf>,
     diwan: Option<PathBuf>,
     folder: Option<PathBuf>,
     level: String,
@@ -75,6 +81,9 @@ fn play_all(options: &Options, diwan: &Path) -> ExitCode {
             level: options.level.clone(),
             rounds: options.rounds,
             seed: options.seed,
+            encrypted: options.encrypted,
+            previous: options.previous.clone(),
+            next: options.next.clone(),
         };
         let began = Instant::now();
         let outcome = (scenario.run)(&setting);
@@ -122,6 +131,9 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         long: false,
         rounds: 1,
         seed: 1,
+        encrypted: false,
+        previous: None,
+        next: None,
         diwan: None,
         folder: None,
         level: String::from("info"),
@@ -132,6 +144,9 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--long" => options.long = true,
             "--rounds" => options.rounds = number(&value()?)?,
             "--seed" => options.seed = number(&value()?)?,
+            "--encrypted" => options.encrypted = true,
+            "--previous" => options.previous = Some(value()?.into()),
+            "--next" => options.next = Some(value()?.into()),
             "--diwan" => options.diwan = Some(value()?.into()),
             "--folder" => options.folder = Some(value()?.into()),
             "--log-level" => options.level = value()?,

@@ -132,7 +132,8 @@ pub fn start(
         }
     };
     let client = (Ipv4Addr::LOCALHOST, client_port).into();
-    let config = Config { folder, client, namespace: None, heap_mb: HEAP_MB, keys, flags };
+    let config =
+        Config { folder, client, namespace: None, heap_mb: HEAP_MB, keys, flags, environment: Vec::new() };
     let server = Server::start(software, config)?;
     let addresses = Addresses { client: server.address(), admin: (Ipv4Addr::LOCALHOST, admin_port).into() };
     Ok((server, addresses))

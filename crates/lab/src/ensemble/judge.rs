@@ -6,8 +6,8 @@ use std::time::Duration;
 use client::{Client, CreateMode, ErrorCode, Options, Pending, Stat};
 
 use super::Failure;
+use super::ledger::{Ledger, ephemeral, register};
 use super::members::Ensemble;
-use super::writer::{Writer, ephemeral, register};
 use crate::peer::word;
 
 /// How long a member may take to let a new client in.
@@ -30,24 +30,28 @@ pub(super) fn make_queue(servers: &str) -> Result<(), Failure> {
     }
 }
 
-/// Compares these members with each other and with what the writers know; says how many nodes there are.
-pub(super) fn judge(ensemble: &Ensemble, members: &[usize], writers: &[Writer]) -> Result<usize, Failure> {
-    let mut wrong = Vec::new();
-    let mut first: Option<(usize, Dump)> = None;
+/// Compares these members with each other and with what the clients know; says how many nodes there are.
+pub(super) fn judge(ensemble: &Ensemble, members: &[usize], ledgers: &[&Ledger]) -> Result<usize, Failure> {
+    let mut dumps = Vec::new();
     for member in members {
-        let dump = dump(&ensemble.connect_string(&[*member]))?;
-        match &first {
-            None => first = Some((*member, dump)),
-            Some((other, known)) => wrong.extend(differences(*other, known, *member, &dump)),
-        }
+        dumps.push((*member, dump(&ensemble.connect_string(&[*member]))?));
     }
+    let mut wrong = check(&dumps, ledgers);
     wrong.extend(digests_differ(ensemble, members)?);
-    let Some((_, dump)) = first else { return Ok(0) };
-    for writer in writers {
-        check_writer(&dump, writer, &mut wrong);
+    let nodes = dumps.first().map_or(0, |(_, dump)| dump.len());
+    if wrong.is_empty() { Ok(nodes) } else { Err(Failure::Broken(wrong)) }
+}
+
+/// What does not hold between members, or between them and what the clients know.
+fn check(dumps: &[(usize, Dump)], ledgers: &[&Ledger]) -> Vec<String> {
+    let Some(((first, dump), rest)) = dumps.split_first() else { return Vec::new() };
+    let mut wrong: Vec<_> =
+        rest.iter().flat_map(|(other, others)| differences(*first, dump, *other, others)).collect();
+    for ledger in ledgers {
+        check_client(dump, ledger, &mut wrong);
     }
-    check_queue(&dump, writers, &mut wrong);
-    if wrong.is_empty() { Ok(dump.len()) } else { Err(Failure::Broken(wrong)) }
+    check_queue(dump, ledgers, &mut wrong);
+    wrong
 }
 
 fn connect(servers: &str) -> Result<Client, Failure> {
@@ -106,29 +110,28 @@ fn digests_differ(ensemble: &Ensemble, members: &[usize]) -> Result<Vec<String>,
     Ok(wrong)
 }
 
-fn check_writer(dump: &Dump, writer: &Writer, wrong: &mut Vec<String>) {
-    let (name, known) = (writer.name, writer.shared.acknowledged(writer.name));
+fn check_client(dump: &Dump, ledger: &Ledger, wrong: &mut Vec<String>) {
+    let (name, known) = (ledger.name, ledger.register);
     match dump.get(&register(name)) {
         Some((_, stat)) if i64::from(stat.version) == i64::try_from(known).unwrap_or(-1) => {}
         found => wrong.push(format!("the register of client {name} is {found:?}, {known} was acknowledged")),
     }
-    match dump.get(&ephemeral(name)) {
-        Some((_, stat)) if stat.ephemeral_owner == writer.client.session_id() => {}
-        found => wrong.push(format!("the ephemeral node of client {name} is {found:?}")),
+    if let Err(what) = ledger.ephemeral(dump.get(&ephemeral(name)).map(|(_, stat)| stat)) {
+        wrong.push(format!("client {name}: {what}"));
     }
 }
 
 /// Each number at most once, in order, and every acknowledged one.
-fn check_queue(dump: &Dump, writers: &[Writer], wrong: &mut Vec<String>) {
-    let mut found: Vec<BTreeMap<u64, u32>> = vec![BTreeMap::new(); writers.len()];
-    let mut last = vec![0; writers.len()];
+fn check_queue(dump: &Dump, ledgers: &[&Ledger], wrong: &mut Vec<String>) {
+    let mut found: Vec<BTreeMap<u64, u32>> = vec![BTreeMap::new(); ledgers.len()];
+    let mut last = vec![0; ledgers.len()];
     // Names end with ten digits: their order is the order of creation.
     for (path, (data, _)) in dump.range(String::from("/queue/")..String::from("/queue0")) {
         let text = String::from_utf8_lossy(data.as_deref().unwrap_or_default()).into_owned();
         let numbers = text
             .split_once(' ')
             .and_then(|(name, number)| Some((name.parse::<usize>().ok()?, number.parse::<u64>().ok()?)));
-        let Some((name, number)) = numbers.filter(|(name, _)| *name < writers.len()) else {
+        let Some((name, number)) = numbers.filter(|(name, _)| *name < ledgers.len()) else {
             wrong.push(format!("{path} holds `{text}`"));
             continue;
         };
@@ -138,15 +141,91 @@ fn check_queue(dump: &Dump, writers: &[Writer], wrong: &mut Vec<String>) {
         last[name] = number;
         *found[name].entry(number).or_default() += 1;
     }
-    for writer in writers {
-        for (number, acknowledged) in &writer.queued {
-            let times = found[writer.name].get(number).copied().unwrap_or(0);
+    for ledger in ledgers {
+        for (number, acknowledged) in &ledger.queued {
+            let times = found[ledger.name].get(number).copied().unwrap_or(0);
             if times > 1 || (times == 0 && *acknowledged) {
-                let name = writer.name;
+                let name = ledger.name;
                 wrong.push(format!(
                     "number {number} of client {name} took effect {times} times; acknowledged: {acknowledged}"
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One client that wrote 2 in its register and put 1 and 2 into the queue; 3 is unknown.
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::new(0, 1);
+        ledger.session = 7;
+        (1..=2).for_each(|version| ledger.written(version).unwrap());
+        ledger.queued = vec![(1, true), (2, true), (3, false)];
+        ledger
+    }
+
+    /// What a member should hold then, with these numbers in the queue.
+    fn dump(queue: &[u64]) -> Dump {
+        let mut dump = Dump::new();
+        let of_version = |version| Stat { version, ..Stat::default() };
+        dump.insert(register(0), (Some(b"2".to_vec()), of_version(2)));
+        dump.insert(ephemeral(0), (Some(b"0".to_vec()), Stat { ephemeral_owner: 7, ..Stat::default() }));
+        for (place, number) in queue.iter().enumerate() {
+            let data = format!("0 {number}").into_bytes();
+            dump.insert(format!("/queue/n-{place:010}"), (Some(data), of_version(0)));
+        }
+        dump
+    }
+
+    /// What is said of one member that holds this.
+    fn said(dump: Dump) -> String {
+        check(&[(1, dump)], &[&ledger()]).join("\n")
+    }
+
+    #[test]
+    fn what_is_as_it_should_be_is_taken() {
+        assert_eq!(said(dump(&[1, 2])), "");
+        assert_eq!(said(dump(&[1, 2, 3])), "");
+        assert!(check(&[(1, dump(&[1, 2])), (2, dump(&[1, 2]))], &[&ledger()]).is_empty());
+    }
+
+    #[test]
+    fn a_lost_write_is_refused() {
+        let mut lost = dump(&[1, 2]);
+        lost.insert(register(0), (Some(b"1".to_vec()), Stat { version: 1, ..Stat::default() }));
+        assert!(said(lost).contains("2 was acknowledged"));
+        assert_eq!(said(dump(&[1])), "number 2 of client 0 took effect 0 times; acknowledged: true");
+    }
+
+    #[test]
+    fn a_write_that_took_effect_twice_is_refused() {
+        let twice = "number 2 of client 0 took effect 2 times; acknowledged: true";
+        assert!(said(dump(&[1, 2, 2])).contains(twice));
+    }
+
+    #[test]
+    fn writes_of_one_client_in_another_order_are_refused() {
+        assert_eq!(said(dump(&[2, 1])), "/queue/n-0000000001: number 1 of client 0 stands behind 2");
+    }
+
+    #[test]
+    fn an_ephemeral_that_is_gone_or_another_sessions_is_refused() {
+        let mut gone = dump(&[1, 2]);
+        gone.remove(&ephemeral(0));
+        assert!(said(gone).starts_with("client 0: its ephemeral node is None"));
+        let mut others = dump(&[1, 2]);
+        others.insert(ephemeral(0), (None, Stat { ephemeral_owner: 8, ..Stat::default() }));
+        assert!(said(others).starts_with("client 0: its ephemeral node is Some"));
+    }
+
+    #[test]
+    fn members_that_differ_are_refused() {
+        let (one, mut other) = (dump(&[1, 2]), dump(&[1, 2]));
+        other.insert(String::from("/more"), (None, Stat::default()));
+        let wrong = check(&[(1, one), (2, other)], &[&ledger()]);
+        assert!(wrong[0].starts_with("/more is None at member 1"), "{wrong:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! The members of one ensemble: their processes, their folders, and the rough things done to them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -78,6 +79,7 @@ struct Part {
 
 #[derive(Debug)]
 struct Member {
+    software: Software,
     config: Config,
     server: Option<Server>,
     condition: Condition,
@@ -86,7 +88,6 @@ struct Member {
 /// Some members, numbered from 1. Dropping it kills them all.
 #[derive(Debug)]
 pub struct Ensemble {
-    software: Software,
     members: Vec<Member>,
 }
 
@@ -135,11 +136,13 @@ impl Ensemble {
                 heap_mb: 0,
                 keys: keys.clone(),
                 flags: flags.to_vec(),
+                environment: Vec::new(),
             },
+            software: software.clone(),
             server: None,
             condition: Condition::Down,
         };
-        Self { software, members: (1..=count).map(member).collect() }
+        Self { members: (1..=count).map(member).collect() }
     }
 
     /// The heap limit of each member that is a JVM and was not started yet.
@@ -155,14 +158,13 @@ impl Ensemble {
     /// A program cannot be started.
     pub fn launch(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), Failure> {
         for number in numbers {
-            let software = self.software.clone();
             let member = &mut self.members[number - 1];
             let data = member.config.folder.join("data");
             fs::create_dir_all(&data).map_err(Failure::io("a data directory"))?;
             fs::write(data.join("myid"), number_text(number)).map_err(Failure::io("`myid`"))?;
             match &mut member.server {
                 Some(server) => server.relaunch()?,
-                None => member.server = Some(Server::launch(&software, member.config.clone())?),
+                None => member.server = Some(Server::launch(&member.software, member.config.clone())?),
             }
             member.condition = Condition::Up;
         }
@@ -374,6 +376,44 @@ impl Ensemble {
     /// Further keys for a member that was not started yet.
     pub fn set_keys(&mut self, number: usize, keys: impl IntoIterator<Item = (String, String)>) {
         self.members[number - 1].config.keys.extend(keys);
+    }
+
+    /// What a member that was not started yet finds in its environment.
+    pub fn set_environment(&mut self, number: usize, name: &str, value: impl Into<OsString>) {
+        self.members[number - 1].config.environment.push((name.to_owned(), value.into()));
+    }
+
+    /// Of all `server.` lines, a member that was not started yet has only these.
+    pub fn set_lines(&mut self, number: usize, of: &[usize]) {
+        self.members[number - 1].config.keys.retain(|(key, _)| {
+            key.strip_prefix("server.").is_none_or(|line| of.iter().any(|one| number_text(*one) == line))
+        });
+    }
+
+    /// Another build serves from the next start of a member that is down.
+    pub fn set_software(&mut self, number: usize, software: Software) {
+        let member = &mut self.members[number - 1];
+        member.software = software;
+        member.server = None;
+    }
+
+    /// Whether a member runs, as far as it was told to.
+    #[must_use]
+    pub fn is_up(&self, number: usize) -> bool {
+        self.members[number - 1].condition == Condition::Up
+    }
+
+    /// Where other members dial a member.
+    #[must_use]
+    pub fn host(&self, number: usize) -> IpAddr {
+        self.address(number).ip()
+    }
+
+    /// A member as `reconfig` takes it and `/zookeeper/config` shows it.
+    #[must_use]
+    pub fn line(&self, number: usize, role: &str) -> String {
+        let host = self.host(number);
+        format!("server.{number}={host}:{PEER_PORT}:{ELECTION_PORT}:{role};0.0.0.0:{CLIENT_PORT}")
     }
 
     /// Whether a member's process has ended by itself.

@@ -4,9 +4,11 @@
 //! Members of one ensemble have addresses of their own, on loopback or in network namespaces, and the same ports. What
 //! holds is judged from outside, through clients alone; of the servers it is only known where they log that they lead.
 
+mod clock;
 mod crowd;
 mod failure;
 mod judge;
+mod ledger;
 mod members;
 mod network;
 pub mod scenario;

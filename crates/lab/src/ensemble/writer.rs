@@ -1,8 +1,5 @@
-//! One client that writes, reads, holds an ephemeral node and leaves watches, and judges each answer it gets.
-//!
-//! Its register is a node that it alone writes: the number `n` is put there under the version `n - 1`, so that data and
-//! version are the same number for ever, and a write that takes effect twice, late or not at all shows. What a lost
-//! connection left unknown is settled by a read in the same session.
+//! One client that writes, reads, holds an ephemeral node and leaves watches, and shows each answer it gets to its ledger.
+//! What a lost connection left unknown is settled by a read in the same session.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +7,7 @@ use std::time::{Duration, Instant};
 use client::{Client, CreateMode, Error, ErrorCode, Events, Options, Pending, Watcher};
 
 use super::crowd::Shared;
+use super::ledger::{Ledger, ephemeral, register};
 use crate::dice::Dice;
 
 /// An operation without an answer for so long, or a session without a server, counts as stuck.
@@ -19,23 +17,14 @@ const PIPELINE: usize = 4;
 /// Between two operations: how much load there is, not a synchronisation.
 const THINK: Duration = Duration::from_millis(2);
 
-/// A creation in the common queue: its number, and whether it was acknowledged.
-pub(super) type Queued = (u64, bool);
-
 /// Why a writer cannot go on.
 pub(super) struct Over;
 
 pub(super) struct Writer {
-    pub(super) name: usize,
+    pub(super) ledger: Ledger,
     pub(super) client: Client,
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     dice: Dice,
-    /// What its register holds.
-    register: u64,
-    pub(super) queued: Vec<Queued>,
-    /// By writer: the highest number that was read in its register.
-    seen: Vec<u64>,
-    session: i64,
     watcher: Watcher,
     events: Events,
     /// Whether the neighbour's register is watched.
@@ -57,14 +46,10 @@ impl Writer {
         let (watcher, events) = Watcher::new();
         let count = shared.writers();
         Ok(Self {
-            name,
+            ledger: Ledger::new(name, count),
             client,
             shared,
             dice: Dice::new(name as u64 + 1),
-            register: 0,
-            queued: Vec::new(),
-            seen: vec![0; count],
-            session: 0,
             watcher,
             events,
             watching: false,
@@ -76,10 +61,11 @@ impl Writer {
         if !self.client.wait_connected(STUCK) {
             return Err(self.complain("no server took it at all"));
         }
-        self.session = self.client.session_id();
-        for (path, mode) in
-            [(register(self.name), CreateMode::Persistent), (ephemeral(self.name), CreateMode::Ephemeral)]
-        {
+        self.ledger.session = self.client.session_id();
+        for (path, mode) in [
+            (register(self.ledger.name), CreateMode::Persistent),
+            (ephemeral(self.ledger.name), CreateMode::Ephemeral),
+        ] {
             match self.ask(|client| client.create(&path, b"0", mode)) {
                 Ok(_) => {}
                 Err(error) if error.is(ErrorCode::NodeExists) => {}
@@ -111,9 +97,9 @@ impl Writer {
         let last = self.shared.acknowledged(neighbour);
         let deadline = Instant::now() + STUCK / 3;
         self.watch()?;
-        while self.seen[neighbour] < last {
+        while self.ledger.seen(neighbour) < last {
             if Instant::now() > deadline {
-                let seen = self.seen[neighbour];
+                let seen = self.ledger.seen(neighbour);
                 return Err(self.complain(&format!(
                     "its watch on {} showed {seen} last, and {last} was written",
                     register(neighbour)
@@ -129,27 +115,24 @@ impl Writer {
 
     /// One more number into its register.
     fn write(&mut self) -> Result<(), Over> {
-        let (next, path) = (self.register + 1, register(self.name));
+        let (now, path) = (self.ledger.register, register(self.ledger.name));
+        let next = now + 1;
         for attempt in 0.. {
             let submitted = Instant::now();
-            let pending = self.client.set_data(&path, next.to_string(), version(self.register));
+            let pending = self.client.set_data(&path, next.to_string(), version(now));
             match self.wait(pending)? {
-                Ok(stat) if stat.version == version(next) => {
-                    self.register = next;
-                    self.shared.acknowledge(self.name, next, submitted);
-                    return Ok(());
-                }
                 Ok(stat) => {
-                    return Err(self.complain(&format!("{next} was written as version {}", stat.version)));
+                    let judged = self.ledger.written(stat.version);
+                    self.judged(judged)?;
+                    self.shared.acknowledge(self.ledger.name, next, submitted);
+                    return Ok(());
                 }
                 Err(Error::ConnectionLost) => {
                     if attempt == 1 {
                         self.shared.failed_twice("a write");
                     }
-                    let found = self.own_register()?;
-                    if found == next {
-                        self.register = next;
-                        self.shared.acknowledge(self.name, next, submitted);
+                    if self.settle_own()? {
+                        self.shared.acknowledge(self.ledger.name, next, submitted);
                         return Ok(());
                     }
                 }
@@ -157,13 +140,12 @@ impl Writer {
                 Err(error) if error.is(ErrorCode::SystemError) => {
                     self.shared.refused();
                     std::thread::sleep(THINK * 10);
-                    if self.own_register()? != self.register {
+                    if self.settle_own()? {
                         return Err(self.complain("a write that was refused took effect"));
                     }
                     return Ok(());
                 }
                 Err(error) => {
-                    let now = self.register;
                     return Err(self.complain(&format!("{next} could not be written over {now}: {error}")));
                 }
             }
@@ -171,33 +153,30 @@ impl Writer {
         Ok(())
     }
 
-    /// What its register holds: what it knows, or one more.
-    fn own_register(&mut self) -> Result<u64, Over> {
-        let found = self.read_register(self.name)?;
-        if found != self.register && found != self.register + 1 {
-            let known = self.register;
-            return Err(self.complain(&format!("its register held {known}, and now {found}")));
-        }
-        Ok(found)
+    /// Whether a write whose answer was lost has taken effect.
+    fn settle_own(&mut self) -> Result<bool, Over> {
+        let found = self.read_register(self.ledger.name)?;
+        let judged = self.ledger.settle(found);
+        self.judged(judged)
     }
 
     /// Some nodes of the common queue, all at once.
     fn queue(&mut self) -> Result<(), Over> {
-        let first = self.queued.len() as u64 + 1;
+        let first = self.ledger.queued.len() as u64 + 1;
         let submitted: Vec<_> = (first..first + PIPELINE as u64)
             .map(|number| {
-                let data = format!("{} {number}", self.name);
+                let data = format!("{} {number}", self.ledger.name);
                 self.client.create("/queue/n-", data, CreateMode::PersistentSequential)
             })
             .collect();
         for (number, pending) in (first..).zip(submitted) {
             let done = self.wait(pending)?;
             match done {
-                Ok(_) => self.queued.push((number, true)),
-                Err(Error::ConnectionLost) => self.queued.push((number, false)),
+                Ok(_) => self.ledger.queued.push((number, true)),
+                Err(Error::ConnectionLost) => self.ledger.queued.push((number, false)),
                 Err(error) if error.is(ErrorCode::SystemError) => {
                     self.shared.refused();
-                    self.queued.push((number, false));
+                    self.ledger.queued.push((number, false));
                 }
                 Err(error) => return Err(self.complain(&format!("cannot create in the queue: {error}"))),
             }
@@ -206,33 +185,27 @@ impl Writer {
     }
 
     fn read_other(&mut self) -> Result<(), Over> {
-        let other = self.dice.below(self.seen.len());
+        let other = self.dice.below(self.ledger.clients());
         self.read_register(other).map(drop)
     }
 
     /// After a sync a read shows everything that was acknowledged before the sync began.
     fn read_behind_sync(&mut self) -> Result<(), Over> {
-        let other = self.dice.below(self.seen.len());
+        let other = self.dice.below(self.ledger.clients());
         let least = self.shared.acknowledged(other);
         let path = register(other);
         // Both on one connection: a sync holds for the server that it was sent to.
         let (sync, read) = (self.client.sync(&path), self.client.data(&path));
         let (sync, read) = (self.wait(sync)?, self.wait(read)?);
         let (Ok(()), Ok((data, stat))) = (sync, read) else { return Ok(()) };
-        let shown = self.judge(other, data.as_deref(), stat.version)?;
-        if shown < least {
-            return Err(self.complain(&format!(
-                "behind a sync it read {shown} in {path}, where {least} was acknowledged before"
-            )));
-        }
-        Ok(())
+        let judged = self.ledger.shown_behind_sync(other, data.as_deref(), stat.version, least);
+        self.judged(judged)
     }
 
     fn look_for_ephemeral(&mut self) -> Result<(), Over> {
-        let path = ephemeral(self.name);
+        let path = ephemeral(self.ledger.name);
         match self.ask(|client| client.exists(&path)) {
-            Ok(Some(stat)) if stat.ephemeral_owner == self.session => Ok(()),
-            Ok(found) => Err(self.complain(&format!("its ephemeral node is {found:?}"))),
+            Ok(found) => self.judged(self.ledger.ephemeral(found.as_ref())),
             Err(error) => Err(self.complain(&format!("cannot look for {path}: {error}"))),
         }
     }
@@ -250,7 +223,8 @@ impl Writer {
         match self.wait(pending)? {
             Ok((data, stat)) => {
                 self.watching = true;
-                self.judge(neighbour, data.as_deref(), stat.version).map(drop)
+                let judged = self.ledger.shown(neighbour, data.as_deref(), stat.version);
+                self.judged(judged).map(drop)
             }
             Err(Error::ConnectionLost) => Ok(()),
             Err(error) => Err(self.complain(&format!("cannot watch: {error}"))),
@@ -260,24 +234,12 @@ impl Writer {
     fn read_register(&mut self, of: usize) -> Result<u64, Over> {
         let path = register(of);
         match self.ask(|client| client.data(&path)) {
-            Ok((data, stat)) => self.judge(of, data.as_deref(), stat.version),
+            Ok((data, stat)) => {
+                let judged = self.ledger.shown(of, data.as_deref(), stat.version);
+                self.judged(judged)
+            }
             Err(error) => Err(self.complain(&format!("cannot read {path}: {error}"))),
         }
-    }
-
-    /// A register's data and version are one number, which never falls.
-    fn judge(&mut self, of: usize, data: Option<&[u8]>, version: i32) -> Result<u64, Over> {
-        let text = String::from_utf8_lossy(data.unwrap_or_default()).into_owned();
-        let path = register(of);
-        if text != version.to_string() {
-            return Err(self.complain(&format!("{path} holds `{text}` as version {version}")));
-        }
-        let (shown, before) = (u64::try_from(version).unwrap_or(0), self.seen[of]);
-        if shown < before {
-            return Err(self.complain(&format!("{path} went back from {before} to {shown}")));
-        }
-        self.seen[of] = shown;
-        Ok(shown)
     }
 
     /// Asks again and again what may be asked twice.
@@ -306,23 +268,21 @@ impl Writer {
         Ok(result)
     }
 
+    /// Complains of what the ledger refuses.
+    fn judged<T>(&self, judged: Result<T, String>) -> Result<T, Over> {
+        judged.map_err(|what| self.complain(&what))
+    }
+
     fn complain(&self, what: &str) -> Over {
-        let (name, state, server) = (self.name, self.client.state(), self.client.server());
-        self.shared.complain(format!("client {name} ({:#x}, {state:?}, {server:?}): {what}", self.session));
+        let Ledger { name, session, .. } = &self.ledger;
+        let (state, server) = (self.client.state(), self.client.server());
+        self.shared.complain(format!("client {name} ({session:#x}, {state:?}, {server:?}): {what}"));
         Over
     }
 
     fn neighbour(&self) -> usize {
-        (self.name + 1) % self.seen.len()
+        (self.ledger.name + 1) % self.ledger.clients()
     }
-}
-
-pub(super) fn register(name: usize) -> String {
-    format!("/register-{name}")
-}
-
-pub(super) fn ephemeral(name: usize) -> String {
-    format!("/ephemeral-{name}")
 }
 
 fn version(number: u64) -> i32 {

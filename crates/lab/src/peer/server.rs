@@ -1,5 +1,6 @@
 //! One server process with its folder: configuration written as `zoo.cfg`, started, waited for, killed, restarted.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -57,6 +58,8 @@ pub struct Config {
     pub keys: Vec<(String, String)>,
     /// Further arguments: of the JVM for ZooKeeper, of the command line for Diwan.
     pub flags: Vec<String>,
+    /// What the program finds in its environment beside what we have in ours.
+    pub environment: Vec<(String, OsString)>,
 }
 
 impl Config {
@@ -288,6 +291,7 @@ fn spawn(software: &Software, config: &Config) -> Result<Child, PeerError> {
         inside.args(["netns", "exec", namespace]).arg(command.get_program()).args(command.get_args());
         command = inside;
     }
+    command.envs(config.environment.iter().map(|(name, value)| (name, value)));
     let path = config.folder.join("log");
     let log = File::options().create(true).append(true).open(&path).map_err(PeerError::io(&path))?;
     let also = log.try_clone().map_err(PeerError::io(&path))?;

@@ -32,7 +32,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let server = bench.fresh(*who, &NO_SNAPSHOTS)?;
         let pid = server.pid();
         prepare(server.address(), bench.few_kib())?;
-        let server = Contestant::Peer(server);
+        let server = Contestant::Peer(Box::new(server));
         let load = bench.load(&server, 20, Pace::Closed { outstanding: 50 }, Mix::WRITES);
         let data = bench.folder(*who).join("data");
         let (size, written) = (content_bytes(&data)?, process::written_bytes(pid)?);

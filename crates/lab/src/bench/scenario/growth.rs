@@ -29,7 +29,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
 
 fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
     let [few, many] = [bench.scale().few, bench.scale().many].map(|count| Nodes { count, value_bytes: 5 });
-    let server = Contestant::Peer(bench.fresh(who, &NO_SNAPSHOTS)?);
+    let server = Contestant::Peer(Box::new(bench.fresh(who, &NO_SNAPSHOTS)?));
     prepare(server.addresses()[0], few)?;
     for mix in [Mix::READS, Mix::WRITES] {
         bench.warm_up(&load(&server, few, mix))?;

@@ -24,7 +24,7 @@ pub(super) fn chaos(setting: &Setting) -> Result<Vec<String>, Failure> {
     // Where there are no namespaces the network stays as it is.
     let network = Network::lay(MEMBERS).ok();
     let place = network.as_ref().map_or_else(Place::loopback, Network::place);
-    let mut ensemble = members(setting, MEMBERS, &place);
+    let mut ensemble = members(setting, MEMBERS, &place)?;
     for number in ensemble.all() {
         // Many snapshots, so that members that lag are given one.
         ensemble.set_keys(number, [(String::from("snapCount"), String::from("400"))]);

@@ -18,7 +18,7 @@ const SLACK: Duration = Duration::from_secs(1);
 /// Three members in namespaces of their own, and clients at work.
 fn open(setting: &Setting) -> Result<(Play, Network), Failure> {
     let network = Network::lay(3)?;
-    let mut ensemble = members(setting, 3, &network.place());
+    let mut ensemble = members(setting, 3, &network.place())?;
     let began = Instant::now();
     ensemble.start_all()?;
     let founded = began.elapsed();

@@ -96,6 +96,25 @@ pub(super) fn two_of_five_killed(setting: &Setting) -> Result<Vec<String>, Failu
     play.close()
 }
 
+/// So each member dies once with either neighbour: with the leader or without, with those who have the newest log or not.
+pub(super) fn five_killed_in_turn(setting: &Setting) -> Result<Vec<String>, Failure> {
+    let mut play = Play::open(setting, 5)?;
+    let mut writes = Vec::new();
+    for _ in 0..setting.rounds {
+        for number in play.ensemble.all() {
+            let killed = Instant::now();
+            play.ensemble.kill(number)?;
+            play.ensemble.kill(number % 5 + 1)?;
+            writes.push(play.next_write(killed)?);
+            play.crowd.work_for(BETWEEN)?;
+            play.ensemble.start_all()?;
+            play.crowd.all_write()?;
+        }
+    }
+    play.note_all("two of five killed, until the next write", &writes);
+    play.close()
+}
+
 pub(super) fn disk_wiped(setting: &Setting) -> Result<Vec<String>, Failure> {
     let mut play = Play::open(setting, 3)?;
     let mut times = Vec::new();

@@ -1,11 +1,16 @@
 //! What is done to ensembles, each a story of its own; see `ALL`.
 
+mod certificates;
 mod chaos;
+mod clocks;
 mod cuts;
 mod deaths;
 mod pauses;
+mod planted;
+mod reconfig;
 mod room;
 mod starts;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,6 +38,12 @@ pub struct Setting {
     pub rounds: usize,
     /// What faults of all kinds are drawn from.
     pub seed: u64,
+    /// Whether members speak encrypted to each other.
+    pub encrypted: bool,
+    /// An earlier build of the servers.
+    pub previous: Option<PathBuf>,
+    /// A build that says more in the log than `diwan`.
+    pub next: Option<PathBuf>,
 }
 
 /// One story.
@@ -134,6 +145,48 @@ pub const ALL: &[Scenario] = &[
         run: room::leader_full,
     },
     Scenario {
+        name: "clock-jumps",
+        what: "the leader's wall clock jumps ahead and back by an hour",
+        short: true,
+        run: clocks::clock_jumps,
+    },
+    Scenario {
+        name: "encrypted",
+        what: "members that speak TLS to each other are killed in turn, and one loses its disk",
+        short: true,
+        run: certificates::encrypted,
+    },
+    Scenario {
+        name: "reconfig",
+        what: "members are added, removed and given a vote while others are killed",
+        short: true,
+        run: reconfig::reconfig,
+    },
+    Scenario {
+        name: "planted",
+        what: "all disks are put back to an earlier state; passes if the clients notice",
+        short: true,
+        run: planted::planted,
+    },
+    Scenario {
+        name: "upgrade",
+        what: "an earlier build becomes this one, member by member, back and forth",
+        short: true,
+        run: upgrade::upgrade,
+    },
+    Scenario {
+        name: "upgrade-level",
+        what: "the log's feature level rises when the last member is of the next build",
+        short: false,
+        run: upgrade::upgrade_level,
+    },
+    Scenario {
+        name: "five-killed-in-turn",
+        what: "of five, each two neighbours are killed in turn",
+        short: false,
+        run: deaths::five_killed_in_turn,
+    },
+    Scenario {
         name: "leader-paused-long",
         what: "the leader stands still for 10 s, longer than its clients' sessions last",
         short: false,
@@ -163,7 +216,7 @@ struct Play {
 impl Play {
     /// So many members, all serving, and clients at work.
     fn open(setting: &Setting, count: usize) -> Result<Self, Failure> {
-        let mut ensemble = members(setting, count, &Place::loopback());
+        let mut ensemble = members(setting, count, &Place::loopback())?;
         let began = Instant::now();
         ensemble.start_all()?;
         let founded = began.elapsed();
@@ -190,7 +243,8 @@ impl Play {
         if !died.is_empty() {
             return Err(Failure::Broken(died));
         }
-        let nodes = judge(&self.ensemble, &self.ensemble.all(), &writers)?;
+        let ledgers: Vec<_> = writers.iter().map(|writer| &writer.ledger).collect();
+        let nodes = judge(&self.ensemble, &self.ensemble.all(), &ledgers)?;
         writers.iter().for_each(|writer| writer.client.close());
         if refused > 0 {
             self.notes.push(format!("{refused} writes refused"));
@@ -227,7 +281,11 @@ impl Play {
 }
 
 /// Members in some place, none of them started.
-fn members(setting: &Setting, count: usize, place: &Place) -> Ensemble {
+fn members(setting: &Setting, count: usize, place: &Place) -> Result<Ensemble, Failure> {
     let words = [("4lw.commands.whitelist", "srvr,hash")];
-    Ensemble::new(&setting.diwan, &setting.folder, count, place, &words, &setting.level)
+    let mut ensemble = Ensemble::new(&setting.diwan, &setting.folder, count, place, &words, &setting.level);
+    if setting.encrypted {
+        certificates::encrypt(setting, &mut ensemble)?;
+    }
+    Ok(ensemble)
 }

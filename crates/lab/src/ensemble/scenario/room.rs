@@ -65,7 +65,7 @@ pub(super) fn leader_full(setting: &Setting) -> Result<Vec<String>, Failure> {
 }
 
 fn full(setting: &Setting, leads: bool) -> Result<Vec<String>, Failure> {
-    let mut ensemble = members(setting, 3, &Place::loopback());
+    let mut ensemble = members(setting, 3, &Place::loopback())?;
     let mut disks = Vec::new();
     for number in ensemble.all() {
         ensemble.set_keys(number, [(String::from(SEGMENT.0), String::from(SEGMENT.1))]);

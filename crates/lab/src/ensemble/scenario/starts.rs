@@ -7,7 +7,7 @@ use crate::ensemble::crowd::Crowd;
 use crate::ensemble::{Failure, Place};
 
 pub(super) fn late_founder(setting: &Setting) -> Result<Vec<String>, Failure> {
-    let mut ensemble = members(setting, 3, &Place::loopback());
+    let mut ensemble = members(setting, 3, &Place::loopback())?;
     let began = Instant::now();
     ensemble.launch([1, 3])?;
     ensemble.wait_for([1, 3])?;
@@ -25,14 +25,14 @@ pub(super) fn late_founder(setting: &Setting) -> Result<Vec<String>, Failure> {
 /// One server with data, then the same data directory as member 1 of three whose others are empty.
 pub(super) fn grown(setting: &Setting) -> Result<Vec<String>, Failure> {
     let place = Place::loopback();
-    let mut alone = members(setting, 1, &place);
+    let mut alone = members(setting, 1, &place)?;
     alone.start_all()?;
     let crowd = Crowd::start(&alone, &[1], WRITERS, SESSION)?;
     crowd.work_for(Duration::from_secs(1))?;
     let mut play = Play { ensemble: alone, crowd, notes: Vec::new() };
     play.ensemble.stop(1)?;
     // Its clients wait for it meanwhile.
-    play.ensemble = members(setting, 3, &place);
+    play.ensemble = members(setting, 3, &place)?;
     let began = Instant::now();
     play.ensemble.start_all()?;
     play.note("three serve", began.elapsed());
