@@ -25,6 +25,38 @@ const (
 
 var connect = envOr("ZK_CONNECT", "127.0.0.1:2181")
 
+// toll is a file that grows with every death: members of an ensemble die one after the other meanwhile, and clients
+// know all of them. Empty when nobody dies.
+var toll = os.Getenv("ZK_DEATHS")
+
+// servers are those that clients of the present test are given. What one client wrote another reads at once only at
+// the same server, so all try them in the same order, beginning with one that answers.
+var servers = []string{connect}
+
+const attemptsMax = 5
+
+func deaths() int64 {
+	if info, err := os.Stat(toll); err == nil {
+		return info.Size()
+	}
+	return 0
+}
+
+func orderServers() {
+	if toll == "" {
+		return
+	}
+	var answering, silent []string
+	for _, server := range strings.Split(os.Getenv("ZK_SERVERS"), ",") {
+		if strings.Contains(fourLetterWord(server, "srvr"), "Mode:") {
+			answering = append(answering, server)
+		} else {
+			silent = append(silent, server)
+		}
+	}
+	servers = append(answering, silent...)
+}
+
 func envOr(name, fallback string) string {
 	if value := os.Getenv(name); value != "" {
 		return value
@@ -148,18 +180,26 @@ func (r *recorder) await(state zk.State) {
 	await(fmt.Sprint(state), func() bool { return r.seen(state) })
 }
 
-// oneServer is a host provider that tries its server again soon (the client's own pauses a second),
-// and not before it serves: a starting ZooKeeper may leave a connection hanging for ten.
-type oneServer struct{ address string }
+// soon is a host provider that tries servers in turn and soon again (the client's own pauses a second), and none before
+// it serves: a starting ZooKeeper may leave a connection hanging for ten.
+type soon struct {
+	addresses []string
+	next      int
+}
 
-func (s *oneServer) Init([]string) error { return nil }
-func (s *oneServer) Len() int            { return 1 }
-func (s *oneServer) Connected()          {}
-func (s *oneServer) Next() (string, bool) {
-	for tries := 0; tries < 50 && !strings.Contains(fourLetterWord(s.address, "srvr"), "Mode:"); tries++ {
+func (s *soon) Init([]string) error { return nil }
+func (s *soon) Len() int            { return len(s.addresses) }
+func (s *soon) Connected()          {}
+func (s *soon) Next() (address string, retryStart bool) {
+	for tries := 0; tries < 50; tries++ {
+		address = s.addresses[s.next%len(s.addresses)]
+		s.next++
+		if strings.Contains(fourLetterWord(address, "srvr"), "Mode:") {
+			break
+		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return s.address, false
+	return address, false
 }
 
 func fourLetterWord(address, word string) string {
@@ -177,9 +217,13 @@ func fourLetterWord(address, word string) string {
 // negotiated is the session timeout in milliseconds that the server keeps for a client.
 func negotiated(conn *zk.Conn) string {
 	pattern := fmt.Sprintf(`sid=0x%x,.*to=(\d+),`, conn.SessionID())
-	match := regexp.MustCompile(pattern).FindStringSubmatch(fourLetterWord(connect, "cons"))
-	check(match != nil, "session %x is not in `cons`", conn.SessionID())
-	return match[1]
+	for _, server := range servers {
+		if match := regexp.MustCompile(pattern).FindStringSubmatch(fourLetterWord(server, "cons")); match != nil {
+			return match[1]
+		}
+	}
+	fail("session %x is not in `cons`", conn.SessionID())
+	return ""
 }
 
 type silent struct{}
@@ -187,8 +231,12 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 func dial(address string, timeout time.Duration, told func(zk.Event)) *zk.Conn {
-	conn, _, err := zk.Connect([]string{address}, timeout, zk.WithLogger(silent{}), zk.WithEventCallback(told),
-		zk.WithHostProvider(&oneServer{address}))
+	addresses := []string{address}
+	if address == connect {
+		addresses = servers
+	}
+	conn, _, err := zk.Connect(addresses, timeout, zk.WithLogger(silent{}), zk.WithEventCallback(told),
+		zk.WithHostProvider(&soon{addresses: addresses}))
 	ok(err)
 	return conn
 }
@@ -256,7 +304,7 @@ func run(groups []group, only []string) int {
 				continue
 			}
 			started := time.Now()
-			switch outcome := attempt(name, test.body).(type) {
+			switch outcome := attempts(group.name, name, test.body).(type) {
 			case nil:
 				fmt.Println("ok", name)
 			case skip:
@@ -290,7 +338,26 @@ func raiseServer() {
 	control("start")
 }
 
+// attempts plays a test again, at a path of its own, if it fails and a member died under it: it is about something else.
+// What must hold through deaths is told in the group `deaths`, which is played once.
+func attempts(group, name string, body func(*T)) (outcome any) {
+	for number := 0; number < attemptsMax; number++ {
+		before, path := deaths(), name
+		if number > 0 {
+			path = fmt.Sprintf("%s.again-%d", name, number)
+		}
+		outcome = attempt(path, body)
+		if _, skipped := outcome.(skip); outcome == nil || skipped || deaths() == before || group == "deaths" {
+			break
+		}
+		fmt.Println("#", name, "met a death:", strings.Join(strings.Fields(fmt.Sprint(outcome)), " "))
+		raiseServer()
+	}
+	return outcome
+}
+
 func attempt(name string, body func(*T)) any {
+	orderServers()
 	done := make(chan any, 1)
 	t := &T{events: &recorder{}}
 	go func() {

@@ -10,5 +10,8 @@ func main() {
 		return
 	}
 	groups := []group{nodeTests, transactionTests, aclTests, watchTests, recipeTests, sessionTests, outageTests}
+	if toll != "" {
+		groups = append(groups, deathTests)
+	}
 	os.Exit(run(groups, os.Args[1:]))
 }

@@ -4,6 +4,7 @@ deadline, and a hand on the server. Knows nothing of what is tested."""
 import contextlib
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -14,8 +15,13 @@ from kazoo.client import KazooClient
 
 CONNECT = os.environ.get("ZK_CONNECT", "127.0.0.1:2181")
 FLAVOR = os.environ.get("ZK_FLAVOR", "zookeeper")
+# Members die one after the other meanwhile, which a file counts: clients know all of them.
+DEATHS = os.environ.get("ZK_DEATHS")
+SERVERS = os.environ["ZK_SERVERS"].split(",") if DEATHS else [CONNECT]
 EXTRAS = os.environ.get("ZK_EXTRAS", "").split()
 TEST_SECONDS_MAX = 40
+# How often a test is played whose connections break under it.
+ATTEMPTS = 5 if DEATHS else 1
 WAIT_SECONDS = 15
 
 
@@ -28,14 +34,17 @@ class Test:
 
     def __init__(self, name):
         self._clients = []
+        # What one client wrote another reads at once only at the same server.
+        self.servers = ",".join(sorted(SERVERS, key=lambda server: not _answers(server)))
         self.zk = self.client()
         self.path = "/kazoo/" + name.replace(".", "/")
         self.zk.ensure_path(self.path)
 
-    def client(self, start=True, chroot="", timeout=10.0, address=CONNECT, **options):
+    def client(self, start=True, chroot="", timeout=10.0, address=None, **options):
         """A client of its own session; stopped when the test ends."""
         options.setdefault("connection_retry", {"max_tries": -1, "delay": 0.05, "max_delay": 0.2})
-        client = KazooClient(address + chroot, timeout=timeout, **options)
+        address = address or self.servers
+        client = KazooClient(address + chroot, timeout=timeout, randomize_hosts=False, **options)
         self._clients.append(client)
         if start:
             client.start(timeout=WAIT_SECONDS)
@@ -117,6 +126,15 @@ def in_background(function, *arguments):
     return thread
 
 
+def _answers(server):
+    host, port = server.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), 1).close()
+        return True
+    except OSError:
+        return False
+
+
 def _attempt(name, function):
     """Runs one test with a deadline: None when it passed, else its `Exception`."""
     outcome = []
@@ -136,6 +154,20 @@ def _attempt(name, function):
     thread = in_background(body)
     thread.join(TEST_SECONDS_MAX)
     return outcome[0] if outcome else TimeoutError(f"not done after {TEST_SECONDS_MAX} s")
+
+
+def _attempts(name, function):
+    """A test is about one thing, and not about what a death under it does beside that: then it is played again, at a
+    path of its own. What must hold through deaths is told in `deaths`, which is played once."""
+    for attempt in range(ATTEMPTS):
+        before = DEATHS and os.path.getsize(DEATHS)
+        error = _attempt(name if attempt == 0 else f"{name}.again{attempt}", function)
+        met = DEATHS and os.path.getsize(DEATHS) > before and not name.startswith("deaths.")
+        if not error or isinstance(error, Skip) or not met:
+            break
+        print(f"# {name} met a death: {_reason(error)}")
+        _raise_server()
+    return error
 
 
 def _raise_server():
@@ -165,7 +197,7 @@ def run(modules, only):
             if only and not any(part in name for part in only):
                 continue
             started = time.monotonic()
-            error = _attempt(name, function)
+            error = _attempts(name, function)
             if isinstance(error, Skip):
                 print(f"skip {name} - {error}")
             elif error:

@@ -63,7 +63,7 @@ impl Served {
         let socket = std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), ports.plain));
         let listener =
             UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
-        let environment = vec![
+        let mut environment: Environment = vec![
             ("ZK_CONNECT", format!("127.0.0.1:{}", ports.plain).into()),
             ("ZK_SERVERS", servers.connect_string().into()),
             ("ZK_SECURE", format!("127.0.0.1:{}", ports.secure).into()),
@@ -72,9 +72,14 @@ impl Served {
             ("ZK_FLAVOR", "diwan".into()),
             ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
         ];
+        let toll = servers.first().folder().join("deaths");
+        if deaths == Some(Deaths::All) {
+            std::fs::write(&toll, "").context("cannot write the count of deaths")?;
+            environment.push(("ZK_DEATHS", toll.clone().into()));
+        }
         let log = servers.first().log();
         let servers = Arc::new(Mutex::new(servers));
-        let reaper = deaths.map(|deaths| Reaper::start(Arc::clone(&servers), deaths));
+        let reaper = deaths.map(|deaths| Reaper::start(Arc::clone(&servers), deaths, toll));
         let keeper = Some(std::thread::spawn(move || keep(&servers, &listener)));
         Ok(Self { socket, log, environment, keeper, reaper })
     }

@@ -120,10 +120,14 @@ impl Diwan {
         Ok(())
     }
 
-    /// Asks it to end, and returns when it has.
-    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
+    /// Asks it to end.
+    pub(super) fn ask_to_stop(&self) -> anyhow::Result<()> {
+        self.running.as_ref().map_or(Ok(()), |group| group.signal(Signal::TERM))
+    }
+
+    /// Returns when it has ended, as it was asked to.
+    pub(super) fn stopped(&mut self) -> anyhow::Result<()> {
         let Some(mut group) = self.running.take() else { return Ok(()) };
-        group.signal(Signal::TERM)?;
         let until = Instant::now() + PATIENCE;
         while group.ended()?.is_none() {
             if Instant::now() > until {

@@ -1,6 +1,8 @@
 //! What a suite calls its server: one Diwan, or all members of an ensemble, which are killed, stopped and started together.
 //! Clients connect to the first; those who know of ensembles, to all.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -81,7 +83,9 @@ impl Servers {
     }
 
     pub(super) fn stop(&mut self) -> anyhow::Result<()> {
-        self.members.iter_mut().try_for_each(Diwan::stop)
+        // All at once: else clients would go from one to the next.
+        self.members.iter().try_for_each(Diwan::ask_to_stop)?;
+        self.members.iter_mut().try_for_each(Diwan::stopped)
     }
 
     pub(super) fn pause(&mut self) -> anyhow::Result<()> {
@@ -95,16 +99,23 @@ impl Servers {
     }
 
     /// Kills a member and starts it again, if all live.
-    fn one_dies(&mut self, place: usize) -> anyhow::Result<()> {
+    fn one_dies(&mut self, place: usize, toll: &Path) -> anyhow::Result<()> {
         if self.paused || !self.members.iter().all(Diwan::is_running) {
             return Ok(());
         }
         let member = &mut self.members[place];
+        ring(toll)?;
         member.kill()?;
         std::thread::sleep(DEAD);
         member.launch(&[])?;
-        member.wait()
+        member.wait()?;
+        ring(toll)
     }
+}
+
+fn ring(toll: &Path) -> anyhow::Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(toll);
+    file.and_then(|mut file| file.write_all(b".")).context("cannot count a death")
 }
 
 pub(super) fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
@@ -119,7 +130,8 @@ pub(super) struct Reaper {
 }
 
 impl Reaper {
-    pub(super) fn start(servers: Arc<Mutex<Servers>>, deaths: Deaths) -> Self {
+    /// Each death and each return adds a byte to the file `toll`, so that suites know whether they met one.
+    pub(super) fn start(servers: Arc<Mutex<Servers>>, deaths: Deaths, toll: PathBuf) -> Self {
         let (stop, stopped) = channel();
         let reap = move || {
             let first = usize::from(deaths == Deaths::Others);
@@ -128,7 +140,7 @@ impl Reaper {
                 if stopped.recv_timeout(BETWEEN_DEATHS) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                if let Err(error) = lock(&servers).one_dies(place) {
+                if let Err(error) = lock(&servers).one_dies(place, &toll) {
                     println!("not ok a_member_comes_back - {error:#}");
                     return;
                 }
