@@ -347,11 +347,15 @@ func attempts(group, name string, body func(*T)) (outcome any) {
 			path = fmt.Sprintf("%s.again-%d", name, number)
 		}
 		outcome = attempt(path, body)
-		if _, skipped := outcome.(skip); outcome == nil || skipped || deaths() == before || group == "deaths" {
+		if _, skipped := outcome.(skip); outcome == nil || skipped || toll == "" || group == "deaths" {
+			break
+		}
+		// Returns when a death that is under way is over, and counted.
+		raiseServer()
+		if deaths() == before {
 			break
 		}
 		fmt.Println("#", name, "met a death:", strings.Join(strings.Fields(fmt.Sprint(outcome)), " "))
-		raiseServer()
 	}
 	return outcome
 }

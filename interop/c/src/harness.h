@@ -17,12 +17,13 @@ struct test {
 
 /* Ends with an entry without a name. */
 extern const struct test node_tests[], transaction_tests[], acl_tests[], watch_tests[], async_tests[],
-    recipe_tests[], session_tests[], outage_tests[];
+    recipe_tests[], session_tests[], outage_tests[], death_tests[];
 
 /* This test's client, and its empty node. */
 extern zhandle_t *zk;
 extern char root[PATH_MAX_LENGTH];
-extern const char *server;
+/* One server, and all that clients are given. */
+extern const char *server, *servers;
 
 __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *format, ...);
 __attribute__((noreturn)) void skip(const char *reason);

@@ -27,7 +27,7 @@ static void reconnection_keeps_the_session(void) {
 }
 
 static zhandle_t *resume(const clientid_t *id, struct events *events) {
-    return zookeeper_init(server, events_told, 10000, id, events, 0);
+    return zookeeper_init(servers, events_told, 10000, id, events, 0);
 }
 
 static void resumed_from_another_connection(void) {

@@ -162,11 +162,13 @@ def _attempts(name, function):
     for attempt in range(ATTEMPTS):
         before = DEATHS and os.path.getsize(DEATHS)
         error = _attempt(name if attempt == 0 else f"{name}.again{attempt}", function)
-        met = DEATHS and os.path.getsize(DEATHS) > before and not name.startswith("deaths.")
-        if not error or isinstance(error, Skip) or not met:
+        if not error or isinstance(error, Skip) or not DEATHS or name.startswith("deaths."):
+            break
+        # Returns when a death that is under way is over, and counted.
+        _raise_server()
+        if os.path.getsize(DEATHS) == before:
             break
         print(f"# {name} met a death: {_reason(error)}")
-        _raise_server()
     return error
 
 

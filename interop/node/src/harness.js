@@ -205,10 +205,12 @@ async function attempts(group, name, body) {
         try {
             return await attempt(number ? `${name}.again${number}` : name, body);
         } catch (error) {
-            const isLast = number + 1 === ATTEMPTS_MAX || group === 'deaths' || deaths() === before;
+            const isLast = number + 1 === ATTEMPTS_MAX || group === 'deaths' || !TOLL;
             if (error instanceof Skip || isLast) throw error;
-            console.log(`# ${name} met a death: ${String(error.message).split(/\s+/).join(' ')}`);
+            // Returns when a death that is under way is over, and counted.
             await raiseServer();
+            if (deaths() === before) throw error;
+            console.log(`# ${name} met a death: ${String(error.message).split(/\s+/).join(' ')}`);
         }
     }
 }
