@@ -276,6 +276,9 @@ impl Core {
     }
 
     fn create_session(&mut self, shard: u16, conn: ConnId, timeout_ms: i32, tree: &Tree) {
+        if let Some(latest) = tree.latest_session((self.config.member & 0xff) as u8) {
+            self.identities.go_on_behind(latest);
+        }
         let session = self.identities.session(|id| tree.session(id).is_none());
         let password = self.identities.password();
         self.attachments.arrive(session, shard, conn, None, |before| before + 1);

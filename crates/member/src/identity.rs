@@ -22,6 +22,12 @@ impl Identities {
         Self { next, random: ChaCha20Rng::from_seed(seed) }
     }
 
+    /// All ids from now on are above this one, also if the clock was set back: a lower one would be taken for a session
+    /// that was opened, and perhaps closed, before.
+    pub(crate) fn go_on_behind(&mut self, latest: SessionId) {
+        self.next = self.next.max(latest.0.wrapping_add(1));
+    }
+
     /// The next id for which `is_free` holds. 0 means "none" on the wire and `i64::MIN` marks containers.
     pub(crate) fn session(&mut self, is_free: impl Fn(SessionId) -> bool) -> SessionId {
         loop {

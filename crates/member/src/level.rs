@@ -6,8 +6,9 @@ use tree::{Operation, Tree};
 
 use crate::core::{Core, Fault};
 
-/// The highest level that this build understands.
-pub const FEATURE_LEVEL: u32 = 0;
+/// The highest level that this build understands. At 1 a session is opened once: a command that comes twice does not
+/// bring back one that has ended.
+pub const FEATURE_LEVEL: u32 = 1;
 
 impl Core {
     /// Another member's build understands this level.

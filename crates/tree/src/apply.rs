@@ -12,7 +12,7 @@ use crate::{
     ChangeKind, Changes, Command, DropReason, Operation, Origin, Outcome, Policy, Session, Stamp, Tree,
     digest, path,
 };
-use crate::{multi, null_path};
+use crate::{births, multi, null_path};
 
 impl Tree {
     /// Applies a command. The same commands with the same stamps give the same results on every member.
@@ -145,8 +145,10 @@ impl Tree {
     }
 
     fn create_session(&mut self, id: SessionId, timeout_ms: i32, password: [u8; 16], zxid: Zxid) -> Outcome {
+        let once = self.feature_level >= births::LEVEL;
         if crate::node::Owner::decode(id.0) != crate::node::Owner::Session(id.0)
             || self.sessions.contains_key(&id)
+            || (once && !self.births.is_new(id))
         {
             return Outcome::Rejected(ErrorCode::BadArguments);
         }
@@ -157,6 +159,9 @@ impl Tree {
             Session { id, timeout_ms, generation: 1, sequence: 0, password, ephemerals: BTreeSet::new() };
         self.terms = self.terms.wrapping_add(digest::of_session(&session));
         self.sessions.insert(id, session);
+        if once {
+            self.births.note(id);
+        }
         self.zxid = zxid;
         Outcome::SessionCreated
     }

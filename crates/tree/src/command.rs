@@ -40,7 +40,7 @@ pub enum Operation<'a> {
     },
     /// Opens a session, generation 1, sequence 0. Takes a zxid.
     CreateSession {
-        /// Its id: not 0, not open, and with a first byte other than 0xff or 0x80 00.. (which mark TTL and containers).
+        /// Its id: not 0, not open, from level 1 on above all that its member (its first byte) opened before, and with a first byte other than 0xff or 0x80 00.. (which mark TTL and containers).
         session: SessionId,
         /// Its negotiated timeout.
         timeout_ms: i32,

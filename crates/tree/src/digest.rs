@@ -70,6 +70,11 @@ pub(crate) fn of_session(session: &Session) -> u64 {
         .hash(id as u64)
 }
 
+/// The term of a member's latest session.
+pub(crate) fn of_birth(SessionId(id): SessionId) -> u64 {
+    Fields::<8>::new().put(id.to_le_bytes()).hash(1)
+}
+
 /// The term of what there is only one of.
 pub(crate) fn of_rest(zxid: Zxid, feature_level: u32, config_version: i64) -> u64 {
     Fields::<20>::new()

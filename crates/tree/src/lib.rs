@@ -28,6 +28,7 @@ mod acl;
 mod address;
 mod apply;
 mod arena;
+mod births;
 mod change;
 mod codec;
 mod command;

@@ -10,6 +10,7 @@ use jute::{Acl, Malformed, SessionId, Zxid};
 
 use crate::acl::AclId;
 use crate::arena::{NONE, ROOT, Slot};
+use crate::births::Births;
 use crate::codec::Cursor;
 use crate::node::{Name, Node, NodeStat, Owner, Value};
 use crate::path::{self, CONFIG, PathHash, QUOTA, ZOOKEEPER};
@@ -154,6 +155,7 @@ impl Loader {
         self.tree.zxid = Zxid(cursor.i64()?);
         self.tree.feature_level = cursor.varint32()?;
         self.tree.config_version = cursor.signed()?;
+        self.tree.births = Births::read(cursor)?;
         self.begun = true;
         Ok(())
     }

@@ -137,6 +137,12 @@ impl Tree {
         self.config_version
     }
 
+    /// The latest session that the member of this number opened, whether it is open still.
+    #[must_use]
+    pub fn latest_session(&self, member: u8) -> Option<SessionId> {
+        self.births.last(member)
+    }
+
     /// The open sessions, by id.
     pub fn sessions(&self) -> impl ExactSizeIterator<Item = &Session> {
         self.sessions.values()

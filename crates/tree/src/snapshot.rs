@@ -17,6 +17,7 @@ use jute::SessionId;
 
 use crate::acl::{AclId, AclTable};
 use crate::arena::Slot;
+use crate::births::Births;
 use crate::codec::{put_bytes, put_signed, put_varint};
 use crate::node::{Name, Node, NodeStat, Value};
 use crate::{Session, Tree};
@@ -81,6 +82,7 @@ pub(crate) struct Snapshot {
     digest: u64,
     feature_level: u32,
     config_version: i64,
+    births: Births,
     nodes: usize,
     sessions: usize,
     phase: Phase,
@@ -137,6 +139,7 @@ impl Snapshot {
         out.extend_from_slice(&self.zxid.to_le_bytes());
         put_varint(out, u64::from(self.feature_level));
         put_signed(out, self.config_version);
+        self.births.write(out);
         end_record(out, at, 0);
     }
 
@@ -240,6 +243,7 @@ impl Tree {
             digest: self.digest(),
             feature_level: self.feature_level,
             config_version: self.config_version,
+            births: self.births.clone(),
             nodes: self.arena.len(),
             sessions: self.sessions.len(),
             phase: Phase::Header,

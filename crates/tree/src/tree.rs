@@ -9,6 +9,7 @@ use jute::{Acl, SessionId, Zxid, permission};
 
 use crate::acl::{AclId, AclTable};
 use crate::arena::{Arena, NONE, ROOT, Slot};
+use crate::births::Births;
 use crate::node::{Name, Node, NodeStat, Owner, Value};
 use crate::path::{CONFIG, PathHash, QUOTA, ROOT_PATH, ZOOKEEPER};
 use crate::reap::ReapIndex;
@@ -22,6 +23,7 @@ pub struct Tree {
     pub(crate) table: crate::table::Table,
     pub(crate) acls: AclTable,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) births: Births,
     pub(crate) zxid: Zxid,
     pub(crate) feature_level: u32,
     pub(crate) config_version: i64,
@@ -73,6 +75,7 @@ impl Tree {
             table: crate::table::Table::new(),
             acls: AclTable::new(),
             sessions: BTreeMap::new(),
+            births: Births::default(),
             zxid: Zxid(0),
             feature_level: 0,
             config_version: 0,
@@ -106,7 +109,8 @@ impl Tree {
     /// A number that two trees share exactly when all that is replicated is the same (but for chance).
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.terms.wrapping_add(digest::of_rest(self.zxid, self.feature_level, self.config_version))
+        let rest = digest::of_rest(self.zxid, self.feature_level, self.config_version);
+        self.terms.wrapping_add(rest).wrapping_add(self.births.term())
     }
 
     /// A node's term of the digest.
