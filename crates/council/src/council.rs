@@ -112,7 +112,12 @@ impl Council {
     /// One tick of the member's clock.
     pub fn tick(&mut self) {
         if !self.may_campaign() {
-            self.node.raft.election_elapsed = 0;
+            // It must not campaign. But the time in which it refuses its vote, because it has heard of a leader, must
+            // run out as everybody's does: where its vote is needed, nobody would ever lead again.
+            let ticks = self.election_ticks;
+            let raft = &mut self.node.raft;
+            raft.election_elapsed = raft.election_elapsed.min(ticks - 1);
+            raft.set_randomized_election_timeout(2 * ticks - 1);
         }
         self.node.tick();
         self.leave_joint();
