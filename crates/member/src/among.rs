@@ -1,6 +1,6 @@
 //! Among members: what their messages mean to the core, and what a broken connection does.
 
-use council::Role;
+use council::{Membership, Role};
 
 use crate::Now;
 use crate::core::{Core, Fault};
@@ -21,7 +21,9 @@ impl Core {
             (_, true) => return Ok(()),
             _ => {}
         }
-        self.hear(from);
+        if self.membership.contains(from) {
+            self.hear(from);
+        }
         if !self.knows_seat(from) {
             return Ok(());
         }
@@ -60,6 +62,18 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// The members are these now. One that was removed is asked nothing any more, and gets no lease.
+    pub(crate) fn change_membership(&mut self, next: Membership) {
+        let before = core::mem::replace(&mut self.membership, next);
+        for peer in before.others(self.config.member) {
+            if !self.membership.contains(peer) {
+                let until_ms = self.serves_until_ms(peer);
+                let parted = self.parted_peers.entry(peer % NUMBERS).or_default();
+                *parted = until_ms.max(*parted);
+            }
+        }
     }
 
     fn hear(&mut self, peer: u64) {

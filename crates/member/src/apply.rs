@@ -56,7 +56,8 @@ impl Core {
             self.applying_term = entry.term;
             if entry.kind == EntryKind::Membership {
                 let unreadable = |Malformed(what)| Fault(format!("log entry {} holds {what}", entry.index));
-                self.membership = self.council.apply_change(&entry).map_err(unreadable)?;
+                let next = self.council.apply_change(&entry).map_err(unreadable)?;
+                self.change_membership(next);
                 self.applied_one(&entry);
                 // Who the founders were is in no log: a new member begins with a snapshot that says who the members are.
                 self.council.compact(entry.index.saturating_sub(1).min(self.pinned_index()));

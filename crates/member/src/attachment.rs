@@ -208,10 +208,11 @@ impl Attachments {
         arrivals.is_some_and(|all| all.iter().any(|arrival| arrival.generation == generation))
     }
 
-    /// A shard heard of the session's client.
+    /// A shard heard of the session's client. It may say so after everybody was sent away.
     pub(crate) fn heard(&mut self, session: SessionId, heard_ms: u64) {
-        if let Some(held) = self.held.get_mut(&session) {
-            held.heard_ms = held.heard_ms.max(heard_ms);
+        let held = self.held.get_mut(&session).map(|held| &mut held.heard_ms);
+        if let Some(known_ms) = held.or_else(|| self.parted.get_mut(&session)) {
+            *known_ms = heard_ms.max(*known_ms);
         }
     }
 

@@ -218,7 +218,7 @@ impl Core {
     }
 
     pub(crate) fn snapshot_failed(&mut self, reason: &str) -> Result<(), Fault> {
-        if self.saving.is_some() {
+        if self.saving.is_some() || self.receiving.as_ref().is_some_and(|receiving| !receiving.is_loading()) {
             // The engine stands behind it already.
             return Err(Fault(format!("the snapshot of another member could not be kept: {reason}")));
         }

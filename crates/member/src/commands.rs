@@ -55,3 +55,16 @@ impl<'a> Commands<'a> {
 fn unreadable(index: u64) -> Fault {
     Fault(format!("log entry {index} is not of a form that this build can read"))
 }
+
+/// All commands of a committed entry and the time at which its leader made it: for whoever follows the log.
+///
+/// # Errors
+/// [`Fault`] when the entry is not of a form that this build can read.
+pub fn commands_of(entry: &Entry) -> Result<(Stamp, Vec<Command<'_>>), Fault> {
+    let mut commands = Commands::of(entry, 0)?;
+    let (stamp, mut all) = (commands.stamp(), Vec::new());
+    while let Some(command) = commands.next()? {
+        all.push(command);
+    }
+    Ok((stamp, all))
+}

@@ -72,16 +72,18 @@ impl Core {
                 _ => {}
             }
         }
+        let stays = |id: &u64| votes(*id) == Some(true);
         let loses_seat = |step: &Step| matches!(step, Step::Remove(id) | Step::Learner(id) if *id == own);
-        if steps.iter().any(loses_seat) {
+        if steps.iter().any(loses_seat) && self.membership.voters.iter().any(stays) {
             // Whoever stays does it.
-            return self.hand_over(|id| votes(id) == Some(true));
+            return self.hand_over(|id| stays(&id));
         }
-        let voters_stay = self.membership.voters.iter().any(|id| votes(*id) == Some(true));
-        if steps.is_empty() {
+        if steps.is_empty() || !self.membership.voters.iter().any(stays) {
+            // Where nobody who stays votes yet, somebody has to first.
+            steps.clear();
             steps.extend(self.ripe_learner().map(Step::Voter));
         }
-        if !steps.is_empty() && voters_stay {
+        if !steps.is_empty() {
             // Refused while another change is under way; tried again with the next tick.
             let _ = self.council.propose_change(&Change { steps });
         }

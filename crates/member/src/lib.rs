@@ -50,6 +50,7 @@ pub mod start;
 mod status;
 mod succession;
 
+pub use commands::commands_of;
 pub use config::CoreConfig;
 pub use core::{Core, Fault};
 pub use level::FEATURE_LEVEL;

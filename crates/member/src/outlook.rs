@@ -42,6 +42,30 @@ impl Core {
         &self.membership
     }
 
+    /// Whether nothing of the next entry is applied.
+    #[must_use]
+    pub const fn is_between_entries(&self) -> bool {
+        self.entry_offset == 0
+    }
+
+    /// What is committed and not wholly applied here, in order: for whoever follows the log.
+    pub fn committed(&self) -> impl Iterator<Item = &council::Entry> {
+        self.committed.iter()
+    }
+
+    /// The term in which this member leads, if it does.
+    #[must_use]
+    pub fn leads_in(&self) -> Option<u64> {
+        let leads = self.council.role() == council::Role::Leader && self.leader() == Some(self.id());
+        leads.then(|| self.council.term())
+    }
+
+    /// How often here a lead was won, the tree was replaced, and a session was taken up too late.
+    #[must_use]
+    pub const fn counts(&self) -> [u64; 3] {
+        [self.status.reigns, self.status.trees_replaced, self.status.attach_races]
+    }
+
     /// Whether this member's seat was given to another disk: the driver puts its data aside and asks for a new one.
     #[must_use]
     pub const fn has_lost_seat(&self) -> bool {

@@ -131,24 +131,33 @@ impl Core {
         }
     }
 
+    /// Until when a member that this leader has not heard of since may serve clients. It has a lease of this leader's, or
+    /// of the one before, who could give leases for as long as its own: that began before a majority left it.
+    pub(crate) fn serves_until_ms(&self, peer: u64) -> u64 {
+        let lease_ms = self.config.lease_ms;
+        self.heard_ms(peer).max(self.reign_ms + lease_ms) + lease_ms
+    }
+
     /// Everybody who can has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not
-    /// among the answers has been silent for its whole timeout. A member that is cut off may have heard of its own
-    /// clients until its lease was over, and one that died may have done so until its connection broke.
+    /// among the answers has been silent for its whole timeout. A member that did not answer may have heard of its own
+    /// clients until its lease was over, one that died or was removed until that happened.
     fn condemn(&mut self, began_ms: u64) {
-        let silent: Vec<_> = self
-            .peers()
-            .into_iter()
-            .map(|peer| (peer, self.heard_ms(peer)))
-            .filter(|(_, heard_ms)| *heard_ms > 0 && *heard_ms < began_ms)
-            .collect();
-        let (lease_ms, parted) = (self.config.lease_ms, &self.parted_peers);
+        let peers = self.peers();
+        let silent = peers.iter().filter(|peer| self.heard_ms(**peer) < began_ms);
+        let silent: Vec<_> = silent.map(|peer| (peer % NUMBERS, self.serves_until_ms(*peer))).collect();
+        let (own, stranger_ms, parted) =
+            (self.config.member % NUMBERS, self.serves_until_ms(0), &self.parted_peers);
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
-            let silent = silent.iter().find(|(peer, _)| peer % NUMBERS == holder);
-            let silent_ms = silent.map_or(0, |(_, heard_ms)| heard_ms + lease_ms);
-            silent_ms.max(parted.get(&holder).copied().unwrap_or(0))
+            let parted_ms = parted.get(&holder).copied().unwrap_or(0);
+            if holder != own && !peers.iter().any(|peer| peer % NUMBERS == holder) {
+                return parted_ms.max(stranger_ms);
+            }
+            let silent = silent.iter().filter(|(number, _)| *number == holder);
+            silent.map(|(_, until_ms)| *until_ms).fold(parted_ms, u64::max)
         };
-        for (session, generation) in self.expiry.condemn(began_ms, heard_ms) {
+        let condemned = self.expiry.condemn(began_ms, heard_ms);
+        for (session, generation) in condemned {
             self.propose(Operation::Expire { session, generation });
         }
     }
