@@ -54,6 +54,12 @@ impl Front {
         self.common.history = history;
     }
 
+    /// Behind which transaction all changes are remembered.
+    #[must_use]
+    pub fn remembers_since(&self) -> jute::Zxid {
+        self.common.history.start_zxid()
+    }
+
     /// A new connection. One too many gets an id too, and is closed by the next event.
     pub fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
         self.common.now = now;

@@ -34,7 +34,8 @@ pub struct Client {
     pub timeout_ms: i32,
     connected: bool,
     next_xid: i32,
-    last_zxid: i64,
+    /// The last transaction it has seen.
+    pub last_zxid: i64,
     partial: Vec<u8>,
 }
 
@@ -86,8 +87,13 @@ impl Client {
         opcode: OpCode,
         body: impl FnOnce(&mut Writer<'_>),
     ) -> i32 {
-        let xid = if opcode == OpCode::Ping { xid::PING } else { self.next_xid };
-        self.next_xid += 1;
+        let xid = match opcode {
+            OpCode::Ping => xid::PING,
+            OpCode::Auth => xid::AUTH,
+            OpCode::SetWatches => xid::SET_WATCHES,
+            _ => self.next_xid,
+        };
+        self.next_xid += i32::from(xid > 0);
         let mut frame = Vec::new();
         let at = start_frame(&mut frame);
         let mut writer = Writer::new(&mut frame);
@@ -126,6 +132,11 @@ impl Client {
         self.ask(node, OpCode::GetData, |writer| {
             writer.text(path).bool(watch);
         })
+    }
+
+    /// Forgets its session, as if it had never had one.
+    pub fn forget(&mut self) {
+        (self.session, self.password, self.last_zxid) = (SessionId::NONE, [0; 16], 0);
     }
 
     /// Takes what was answered since the last call, in order.

@@ -3,5 +3,12 @@
 pub mod client;
 pub mod disk;
 pub mod ensemble;
+pub mod history;
+pub mod load;
 pub mod node;
+pub mod oracle;
 pub mod random;
+pub mod record;
+pub mod rules;
+pub mod run;
+pub mod trace;

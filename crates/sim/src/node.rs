@@ -6,13 +6,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
+use council::{Entry, EntryKind};
 use front::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
-use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
+use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, Space};
+use jute::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
 use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start};
 use tree::Tree;
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;
+
+/// Turns in which nothing is applied, after which time has to pass.
+const IDLE_ROUNDS: u64 = 100;
 
 /// Why a node did not start, or stopped.
 #[derive(Debug)]
@@ -78,6 +83,12 @@ pub struct Node<D: Disk> {
     /// Bytes answered and not taken, by connection.
     output: BTreeMap<ConnId, Vec<u8>>,
     closed: Vec<ConnId>,
+    /// Which of its session's connections each one is.
+    generations: BTreeMap<ConnId, u32>,
+    /// Requests that became commands: their connections, their numbers and those of the commands.
+    sequences: Vec<(ConnId, i32, u64)>,
+    /// Entries applied, for whoever follows the log.
+    applied: Vec<Entry>,
     torn_tail: bool,
     /// What was counted last: elections won, trees replaced, sessions taken up too late.
     counted: [u64; 3],
@@ -93,7 +104,9 @@ impl<D: Disk> Node<D> {
         let (mut journal, recovered) =
             Journal::open(disk, config.journal.clone()).map_err(NodeError::Open)?;
         if start::is_unfounded(&recovered) && !config.founders.is_empty() {
-            append(&mut journal, &start::founding(config.founders.clone(), Vec::new()), true)?;
+            if !append(&mut journal, &start::founding(config.founders.clone(), Vec::new()), true)? {
+                return Err(NodeError::Fault(String::from("there is no room to found an ensemble")));
+            }
             journal.flush().map_err(fault)?;
         }
         let tree = load(&mut journal)?;
@@ -104,12 +117,16 @@ impl<D: Disk> Node<D> {
             config.front.history_bytes_max,
             config.core.window_bytes_max,
         );
+        let mut applied = Vec::new();
         while let Some(wanted) = replay.wants() {
             let entries = journal.entries(wanted.start, wanted.end, config.piece_bytes);
-            let taken = replay.take(entries.map_err(NodeError::Read)?);
+            let entries = entries.map_err(NodeError::Read)?;
+            applied.extend(entries.iter().cloned().map(council_entry));
+            let taken = replay.take(entries);
             taken.map_err(|fault| NodeError::Fault(fault.0))?;
         }
         let (seat, tree, history) = replay.finish();
+        applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
         let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
         let mut front = Front::new(config.front.clone(), 0);
         front.remember(history);
@@ -126,19 +143,29 @@ impl<D: Disk> Node<D> {
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
+            generations: BTreeMap::new(),
+            sequences: Vec::new(),
+            applied,
             torn_tail: recovered.torn_tail.is_some(),
             counted: [0; 3],
             now,
         };
-        let mut rounds = 0;
-        while config.founders.len() == 1 && !node.core.is_serving() {
+        let (mut rounds, mut idle) = (0, 0);
+        let is_alone = |core: &Core| core.membership().voters == [core.id()] && core.peers().is_empty();
+        while is_alone(&node.core) && !node.core.is_serving() {
             rounds += 1;
+            let before = node.core.applied_index();
+            if idle > IDLE_ROUNDS {
+                // It takes a tick or more: what is committed is about to change the members.
+                break;
+            }
             if rounds > ROUNDS_TO_SERVE {
-                return Err(NodeError::Fault(String::from("it does not serve: others have a say")));
+                return Err(NodeError::Fault(format!("it does not serve: {:?}", node.core.status())));
             }
             for step in [Step::Advance, Step::Journal, Step::Apply] {
                 node.step(step)?;
             }
+            idle = if node.core.applied_index() == before { idle + 1 } else { 0 };
         }
         Ok(node)
     }
@@ -175,16 +202,38 @@ impl<D: Disk> Node<D> {
         self.torn_tail
     }
 
+    /// What was applied since the last time, whole entries in order.
+    pub fn take_applied(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.applied)
+    }
+
+    /// The index of the last entry applied.
+    #[must_use]
+    pub const fn applied_index(&self) -> u64 {
+        self.core.applied_index()
+    }
+
+    /// The term in which this member leads, if it does.
+    #[must_use]
+    pub fn leads_in(&self) -> Option<u64> {
+        self.core.leads_in()
+    }
+
     /// What happened here since the last time.
     pub fn take_counts(&mut self) -> [(&'static str, u64); 3] {
-        let status = self.core.status();
-        let counted = [status.reigns, status.trees_replaced, status.attach_races];
+        let counted = self.core.counts();
         let [reigns, installs, races] = std::mem::replace(&mut self.counted, counted);
         [
             ("election", counted[0] - reigns),
             ("install", counted[1] - installs),
             ("attach race", counted[2] - races),
         ]
+    }
+
+    /// Whether the journal was asked for something.
+    #[must_use]
+    pub fn asks_journal(&self) -> bool {
+        !self.effects.is_empty()
     }
 
     /// The wall clock is set.
@@ -227,6 +276,23 @@ impl<D: Disk> Node<D> {
         self.closed.contains(&conn)
     }
 
+    /// Which of its session's connections this one is, once it has one.
+    #[must_use]
+    pub fn generation(&self, conn: ConnId) -> Option<u32> {
+        self.generations.get(&conn).copied()
+    }
+
+    /// Requests that became commands since the last time: their connections, their numbers and those of the commands.
+    pub fn take_sequences(&mut self) -> Vec<(ConnId, i32, u64)> {
+        std::mem::take(&mut self.sequences)
+    }
+
+    /// Behind which transaction all changes are remembered here.
+    #[must_use]
+    pub fn remembers_since(&self) -> i64 {
+        self.front.remembers_since().0
+    }
+
     /// A thread looks at its clock, which nobody else knows of yet.
     pub fn look_at_clock(&mut self, now_ms: u64) {
         let passed = now_ms.saturating_sub(self.now.mono_ms);
@@ -260,8 +326,11 @@ impl<D: Disk> Node<D> {
             Step::Journal => self.journal()?,
             Step::Apply => {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
+                    let committed: Vec<_> = self.core.committed().cloned().collect();
                     let applied = self.core.apply(&mut self.tree, self.now);
                     drop(applied.map_err(|fault| NodeError::Fault(fault.0))?);
+                    let index = self.core.applied_index();
+                    self.applied.extend(committed.into_iter().filter(|entry| entry.index <= index));
                 }
             }
         }
@@ -297,12 +366,15 @@ impl<D: Disk> Node<D> {
     fn shard(&mut self) {
         let now = self.front_now();
         for item in std::mem::take(&mut self.stream) {
+            if let FromCore::Connected { conn, generation, .. } = &item {
+                self.generations.insert(*conn, *generation);
+            }
             self.front.deliver(&item, &self.tree, now);
         }
         if self.now.mono_ms <= self.core.lease_until_ms() {
             for (conn, input) in &mut self.input {
-                let used = self.front.receive(*conn, input, &self.tree, now);
-                input.drain(..used);
+                let numbers = take_frames(&mut self.front, *conn, input, &self.tree, now);
+                self.sequences.extend(numbers);
             }
         }
         for conn in self.front.dirty().collect::<Vec<_>>() {
@@ -326,10 +398,17 @@ impl<D: Disk> Node<D> {
 
     fn journal(&mut self) -> Result<(), NodeError> {
         let mut persisted = None;
-        for effect in std::mem::take(&mut self.effects) {
+        if self.journal.space() == Space::Full {
+            self.journal.try_reserve().map_err(fault)?;
+        }
+        while let Some(effect) = self.effects.pop_front() {
             match effect {
-                CoreEffect::Persist { number, batch, reserved, .. } => {
-                    append(&mut self.journal, &batch, reserved)?;
+                CoreEffect::Persist { number, batch, reserved, commands } => {
+                    if !append(&mut self.journal, &batch, reserved)? {
+                        // What is committed cannot be taken back: it waits for room.
+                        self.effects.push_front(CoreEffect::Persist { number, batch, reserved, commands });
+                        break;
+                    }
                     persisted = Some(number);
                 }
                 other => {
@@ -409,20 +488,59 @@ impl<D: Disk> Node<D> {
     }
 }
 
+/// A connection's requests, one by one. Gives which of them became which commands.
+fn take_frames(
+    front: &mut Front,
+    conn: ConnId,
+    input: &mut Vec<u8>,
+    tree: &Tree,
+    now: front::Now,
+) -> Vec<(ConnId, i32, u64)> {
+    let mut numbers = Vec::new();
+    while let Frame::Whole(frame) = next_frame(input, usize::MAX) {
+        let end = FRAME_HEADER + frame.len();
+        let xid = RequestHeader::read(&mut Reader::new(frame)).map_or(0, |header| header.xid);
+        let used = front.receive(conn, &input[..end], tree, now);
+        input.drain(..used);
+        if let Some(ToCore::Command { conn: of, sequence, .. }) = front.to_core().last()
+            && *of == conn
+            && numbers.last().is_none_or(|(_, _, last)| last < sequence)
+        {
+            numbers.push((conn, xid, *sequence));
+        }
+        if used == 0 {
+            break;
+        }
+    }
+    numbers
+}
+
 fn fault(error: journal::Fault) -> NodeError {
     NodeError::Fault(error.to_string())
 }
 
+/// False when there is no room.
 fn append<D: Disk>(
     journal: &mut Journal<D>,
     batch: &journal::Batch,
     reserved: bool,
-) -> Result<(), NodeError> {
-    let appended = if reserved { journal.append_reserved(batch) } else { journal.append(batch) };
-    appended.map_err(|error| match error {
-        AppendError::Fault(error) => fault(error),
-        other => NodeError::Fault(other.to_string()),
-    })
+) -> Result<bool, NodeError> {
+    match if reserved { journal.append_reserved(batch) } else { journal.append(batch) } {
+        Ok(()) => Ok(true),
+        Err(AppendError::Full) => Ok(false),
+        Err(AppendError::Fault(error)) => Err(fault(error)),
+        Err(other) => panic!("the journal was given what it cannot take: {other}"),
+    }
+}
+
+/// As the council knows it.
+fn council_entry(entry: journal::Entry) -> Entry {
+    let journal::Entry { index, term, kind, data } = entry;
+    let kind = match kind {
+        journal::EntryKind::Normal => EntryKind::Normal,
+        journal::EntryKind::Membership => EntryKind::Membership,
+    };
+    Entry { index, term, kind, data }
 }
 
 /// The tree of the newest snapshot; a fresh one if there is none.

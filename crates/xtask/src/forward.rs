@@ -7,7 +7,15 @@ use anyhow::Context;
 use crate::workspace::{Workspace, cargo, program};
 
 #[derive(clap::Args)]
+#[command(disable_help_flag = true)]
 pub(crate) struct SimArgs {
+    /// Options of the program `sim`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct TortureArgs {
     /// How many seeds each test plays; the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1000)]
     seeds: u64,
@@ -25,8 +33,14 @@ pub(crate) struct BenchArgs {
 }
 
 pub(crate) fn sim(workspace: &Workspace, args: &SimArgs) -> anyhow::Result<bool> {
+    succeeds(program(workspace, "release", "sim", "sim").args(&args.rest))
+}
+
+pub(crate) fn torture(workspace: &Workspace, args: &TortureArgs) -> anyhow::Result<bool> {
     let mut command = cargo();
-    command.args(["test", "--release", "--package", "sim", "--"]).args(&args.rest);
+    command
+        .args(["test", "--release", "--package", "sim", "--test", "journal", "--test", "member", "--"])
+        .args(&args.rest);
     command.env("SIM_SEEDS", args.seeds.to_string()).current_dir(&workspace.root);
     succeeds(&mut command)
 }

@@ -51,8 +51,10 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` tells the scenarios and the options
     Faults(faults::Args),
-    /// Torture members on simulated disks and clocks, for longer than the tests do
+    /// Play simulated ensembles under faults; `cargo xtask sim --help` tells the options
     Sim(forward::SimArgs),
+    /// Torture recovery and single members on simulated disks, for longer than the tests do
+    Torture(forward::TortureArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
     Bench(forward::BenchArgs),
     /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
@@ -90,6 +92,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Faults(args) => faults::run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, &args),
+        Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
         Command::Control(_) => unreachable!("answered above"),
     }

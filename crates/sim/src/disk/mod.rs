@@ -71,6 +71,7 @@ struct State {
     crash_at: Option<u64>,
     crashed: bool,
     failing_flush: Option<u64>,
+    failing_write: Option<u64>,
     capacity: u64,
 }
 
@@ -100,6 +101,7 @@ impl SimDisk {
             crash_at: None,
             crashed: false,
             failing_flush: None,
+            failing_write: None,
             capacity: u64::MAX,
         })))
     }
@@ -128,6 +130,17 @@ impl SimDisk {
     /// Lets the flush of this number fail with an I/O error.
     pub fn fail_flush(&self, flush: u64) {
         self.0.borrow_mut().failing_flush = Some(flush);
+    }
+
+    /// Lets the first write from this operation on fail with an I/O error, half of it done.
+    pub fn fail_write(&self, operation: u64) {
+        self.0.borrow_mut().failing_write = Some(operation);
+    }
+
+    /// It fails no more, and has all the room that there is.
+    pub fn repair(&self) {
+        let mut state = self.0.borrow_mut();
+        (state.failing_flush, state.failing_write, state.capacity) = (None, None, u64::MAX);
     }
 
     /// Lets writes beyond this many bytes, all files together, find the disk full.
@@ -351,6 +364,11 @@ impl Disk for SimDisk {
     fn write_at(&mut self, file: &SimFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         let mut state = self.0.borrow_mut();
         state.count()?;
+        if state.failing_write.is_some_and(|operation| operation <= state.operations) {
+            state.failing_write = None;
+            state.file(*file)?.write_at(offset as usize, &bytes[..bytes.len() / 2]);
+            return Err(DiskError::Other("input/output error".into()));
+        }
         let length = state.file(*file)?.len() as u64;
         let growth = (offset + bytes.len() as u64).saturating_sub(length);
         let room = state.capacity.saturating_sub(state.used());

@@ -1,0 +1,296 @@
+//! What goes wrong, how often, and the budget that keeps it bearable.
+//!
+//! # The budget
+//! What an ensemble promises holds as long as a majority of its voters' disks keeps what they flushed. So:
+//! - Crashes, pauses, partitions, slow, failing and full disks and clocks are not limited: none of them takes away what
+//!   was flushed, and each of them ends.
+//! - A disk is lost only when the ensemble is whole ([`Ensemble::is_whole`]), has three voters at the least and no
+//!   change of members may be under way; the next only when it is whole again.
+//! - No change of members is asked for before a lost disk is made good, and none leaves fewer than three voters where
+//!   there were three once. A machine whose member was removed loses its disk only when the ensemble is whole without
+//!   it.
+//! - Only founders found: a machine that is added later, or had a seat, asks for one.
+//! - Monotonic clocks run [`DRIFT_MAX_PPM`] faster or slower at the most. Leases have no room of their own for that: a
+//!   slow clock serves its clients for `lease_ms` times the drift longer than the leader counts, and a fast one counts
+//!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
+
+use crate::disk::Loss;
+use crate::ensemble::{Ensemble, Life};
+use crate::random::Random;
+
+/// How far a monotonic clock strays at the most, millionths.
+pub const DRIFT_MAX_PPM: i64 = 1_000;
+
+/// How often, of a thousand moments, a thing goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// A message is lost.
+    pub loss: u64,
+    /// A message comes twice.
+    pub repeat: u64,
+    /// A message overtakes others.
+    pub overtake: u64,
+    /// One direction between two members becomes slow for a while.
+    pub delay: u64,
+    /// A member crashes, and its disk with it.
+    pub crash: u64,
+    /// A crashed member comes back.
+    pub restart: u64,
+    /// The network falls apart.
+    pub part: u64,
+    /// The network comes together.
+    pub mend: u64,
+    /// A member stands still for a while.
+    pub pause: u64,
+    /// A member's disk stands still for a while.
+    pub stall: u64,
+    /// Each flush of a member's disk takes long for a while.
+    pub slow: u64,
+    /// A write or a flush of a member's disk fails.
+    pub fail: u64,
+    /// A member's disk is full for a while.
+    pub full: u64,
+    /// A member comes back with an empty disk.
+    pub wipe: u64,
+    /// A member's wall clock jumps.
+    pub jump: u64,
+    /// A member's process dies while its machine lives on.
+    pub kill: u64,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub const NONE: Self = Self {
+        loss: 0,
+        repeat: 0,
+        overtake: 0,
+        delay: 0,
+        crash: 0,
+        restart: 0,
+        part: 0,
+        mend: 0,
+        pause: 0,
+        stall: 0,
+        slow: 0,
+        fail: 0,
+        full: 0,
+        wipe: 0,
+        jump: 0,
+        kill: 0,
+    };
+
+    /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
+    /// what another would show.
+    pub fn draw(random: &mut Random) -> Self {
+        let mut often = |most: u64| if random.chance(50) { 1 + random.below(most) } else { 0 };
+        Self {
+            loss: often(100),
+            repeat: often(50),
+            overtake: often(300),
+            delay: often(4),
+            crash: often(4),
+            restart: 10,
+            part: often(4),
+            mend: 8,
+            pause: often(4),
+            stall: often(4),
+            slow: often(4),
+            fail: often(3),
+            full: often(2),
+            wipe: often(2),
+            jump: often(3),
+            kill: often(3),
+        }
+    }
+}
+
+impl Ensemble {
+    /// What goes wrong in this moment.
+    pub(super) fn misfortune(&mut self, faults: &Faults) {
+        let happens = |random: &mut Random, often: u64| often > random.below(1000);
+        if happens(&mut self.random, faults.crash)
+            && let Some(number) = self.any()
+        {
+            self.crash(number);
+        }
+        if happens(&mut self.random, faults.kill)
+            && let Some(number) = self.any()
+        {
+            self.kill(number);
+        }
+        if happens(&mut self.random, faults.restart)
+            && let Some(number) = self.down().first().copied()
+        {
+            self.start(number);
+        }
+        if self.wiped && self.is_whole() {
+            self.wiped = false;
+        }
+        if happens(&mut self.random, faults.wipe)
+            && let Some(number) = self.any()
+        {
+            self.wipe(number);
+        }
+        if self.moments.is_multiple_of(64) {
+            self.retire();
+        }
+        self.disks_fail(faults);
+        if happens(&mut self.random, faults.jump)
+            && let Some(number) = self.any()
+        {
+            let by_ms = self.random.below(20_000) as i64 - 10_000;
+            if let Some(node) = self.node(number) {
+                node.jump(by_ms);
+            }
+            self.tell("jump", format_args!("the wall clock of member {number} jumps by {by_ms} ms"));
+        }
+        if happens(&mut self.random, faults.part) {
+            self.part();
+        }
+        if happens(&mut self.random, faults.mend) {
+            self.mend();
+        }
+        if happens(&mut self.random, faults.delay) {
+            let (from, to) = (self.any_machine(), self.any_machine());
+            let (extra, long) = (50 + self.random.below(1_500), 200 + self.random.below(5_000));
+            self.network.slow_down((from, to), extra, self.now_ms + long);
+            self.tell(
+                "delay",
+                format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
+            );
+        }
+        if happens(&mut self.random, faults.pause)
+            && let Some(number) = self.any()
+        {
+            let long = 50 + self.random.below(6_000);
+            self.machine(number).paused_until_ms = self.now_ms + long;
+            self.tell("pause", format_args!("member {number} stands still for {long} ms"));
+        }
+    }
+
+    fn disks_fail(&mut self, faults: &Faults) {
+        let happens = |random: &mut Random, often: u64| often > random.below(1000);
+        if happens(&mut self.random, faults.stall)
+            && let Some(number) = self.any()
+        {
+            let long = 50 + self.random.below(5_000);
+            self.machine(number).stalled_until_ms = self.now_ms + long;
+            self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
+        }
+        if happens(&mut self.random, faults.slow)
+            && let Some(number) = self.any()
+        {
+            let (each, long) = (5 + self.random.below(150), 500 + self.random.below(8_000));
+            let until_ms = self.now_ms + long;
+            let machine = self.machine(number);
+            (machine.flush_ms, machine.slow_until_ms) = (each, until_ms);
+            self.tell(
+                "slow disk",
+                format_args!("each flush of member {number} takes {each} ms, for {long} ms"),
+            );
+        }
+        if happens(&mut self.random, faults.fail)
+            && let Some(number) = self.any()
+        {
+            let (writes, after) = (self.random.chance(30), 1 + self.random.below(4));
+            let machine = self.machine(number);
+            match writes {
+                true => machine.disk.fail_write(machine.disk.operations() + after),
+                false => machine.disk.fail_flush(machine.disk.flushes() + after),
+            }
+            machine.failing = true;
+            let what = if writes { "write" } else { "flush" };
+            self.tell("failing disk", format_args!("a {what} of member {number} will fail"));
+        }
+        if happens(&mut self.random, faults.full)
+            && let Some(number) = self.any()
+        {
+            let (room, long) = (self.random.below(20_000), 500 + self.random.below(10_000));
+            let until_ms = self.now_ms + long;
+            let machine = self.machine(number);
+            machine.disk.set_capacity(machine.disk.used() + room);
+            machine.full_until_ms = Some(until_ms);
+            self.tell(
+                "full disk",
+                format_args!("the disk of member {number} has room for {room} bytes, for {long} ms"),
+            );
+        }
+        let now_ms = self.now_ms;
+        for machine in self.machines.values_mut() {
+            if machine.full_until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
+                machine.full_until_ms = None;
+                machine.disk.set_capacity(u64::MAX);
+            }
+        }
+    }
+
+    /// A member loses its disk, within the budget.
+    fn wipe(&mut self, number: u64) {
+        let voters = self.roster().map_or(0, |roster| roster.participants().len());
+        if self.wiped || self.changing || voters < 3 || !self.is_member(number) || !self.is_whole() {
+            return;
+        }
+        self.tell("wipe", format_args!("member {number} loses its disk"));
+        self.empty(number);
+        self.wiped = true;
+    }
+
+    /// Machines whose members were removed are turned off, some for good: their disks are thrown away.
+    fn retire(&mut self) {
+        let Some(roster) = self.roster() else { return };
+        let running = self.machines.iter().filter(|(_, machine)| !machine.off);
+        let gone: Vec<_> =
+            running.map(|(number, _)| *number).filter(|number| roster.member(*number).is_none()).collect();
+        let Some(number) = gone.get(self.random.below(gone.len() as u64) as usize).copied() else { return };
+        if self.random.chance(70) || self.changing || !self.is_whole() {
+            return;
+        }
+        self.crash(number);
+        self.machine(number).off = true;
+        if self.random.chance(50) {
+            self.empty(number);
+        }
+        self.machine(number).founds = false;
+        self.tell(
+            "retired",
+            format_args!("the machine of number {number}, which is no member, is turned off"),
+        );
+    }
+
+    /// The power of a member fails.
+    pub fn crash(&mut self, number: u64) {
+        let Some(machine) = self.machines.get_mut(&number) else { return };
+        match std::mem::replace(&mut machine.life, Life::Down) {
+            Life::Down => return,
+            Life::Blank(_) => {}
+            Life::Seated(mut node) => {
+                if self.random.chance(50) {
+                    // It dies in the middle of what its disk is asked.
+                    let (disk, chance) = (machine.disk.clone(), self.random.below(3));
+                    super::die_while_asked(&mut node, &disk, chance);
+                    let numbers = node.take_sequences().into_iter();
+                    let life = machine.born;
+                    self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
+                }
+            }
+        }
+        let loss = [Loss::All, Loss::Nothing, Loss::Some][self.random.below(3) as usize];
+        machine.disk.crash(loss);
+        machine.disk.repair();
+        machine.full_until_ms = None;
+        self.tell(
+            "crash",
+            format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
+        );
+        self.gone(number);
+    }
+
+    /// The process of a member dies; what it wrote is there as long as the machine is.
+    pub fn kill(&mut self, number: u64) {
+        if self.node(number).is_none() {
+            return;
+        }
+        self.stop(number);
+        self.tell("kill", format_args!("the process of member {number} is killed"));
+    }
+}

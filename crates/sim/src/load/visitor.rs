@@ -1,0 +1,286 @@
+//! A client that writes down what it asks and what it sees: one connection at a time, watches kept as client libraries
+//! keep them. Decides nothing.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use jute::{EventType, Reader, SessionId, WatcherEvent, xid};
+
+use crate::client::{Client, Reply};
+use crate::ensemble::Ensemble;
+use crate::history::{Answer, Ask, Call, Connection, Delivery, Grant, History};
+
+/// Watches as a client library keeps them, to register them anew elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watches {
+    data: BTreeSet<String>,
+    exist: BTreeSet<String>,
+    child: BTreeSet<String>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) name: usize,
+    client: Option<Client>,
+    /// Its server, and which of its lives.
+    at: Option<(u64, u64)>,
+    connection: usize,
+    asked: VecDeque<(i32, usize)>,
+    watches: Watches,
+    timeout_ms: i32,
+    pinged_ms: u64,
+    heard_ms: u64,
+    /// The password that it shows, if that is not its own.
+    forged: bool,
+}
+
+impl Visitor {
+    pub(super) fn new(name: usize, timeout_ms: i32) -> Self {
+        Self {
+            name,
+            client: None,
+            at: None,
+            connection: 0,
+            asked: VecDeque::new(),
+            watches: Watches::default(),
+            timeout_ms,
+            pinged_ms: 0,
+            heard_ms: 0,
+            forged: false,
+        }
+    }
+
+    pub(super) const fn timeout_ms(&self) -> u64 {
+        self.timeout_ms as u64
+    }
+
+    /// Whether it has a connection, answered or not.
+    pub(super) const fn is_there(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// Whether it has a session on its connection.
+    pub(super) fn is_served(&self) -> bool {
+        self.at.is_some() && self.client.as_ref().is_some_and(Client::is_connected)
+    }
+
+    /// How many answers it waits for.
+    pub(super) fn outstanding(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// Where it stands.
+    pub(super) fn describe(&self) -> String {
+        let (name, at, asked) = (self.name, self.at, &self.asked);
+        let (served, session) = (self.is_served(), self.session());
+        format!("\nclient {name}: at {at:?}, served {served}, session {session:?}, waits for {asked:?}")
+    }
+
+    /// Since when it has heard nothing while it waited.
+    pub(super) const fn heard_ms(&self) -> u64 {
+        self.heard_ms
+    }
+
+    /// The session it has, or will ask for; 0 for none.
+    pub(super) fn session(&self) -> SessionId {
+        self.client.as_ref().map_or(SessionId::NONE, |client| client.session)
+    }
+
+    /// Connects, and asks for the session it had.
+    pub(super) fn open(&mut self, ensemble: &mut Ensemble, history: &mut History, member: u64) {
+        let now_ms = ensemble.now_ms();
+        let Some(life) = ensemble.life(member) else { return };
+        let Some(node) = ensemble.node(member) else { return };
+        let (asked, seen_zxid) =
+            self.client.as_ref().map_or((0, 0), |client| (client.session.0, client.last_zxid));
+        match &mut self.client {
+            Some(client) => client.reconnect(node, self.timeout_ms),
+            None => self.client = Some(Client::connect(node, self.timeout_ms)),
+        }
+        let Some(conn) = self.client.as_ref().map(Client::conn) else { return };
+        self.at = Some((member, life));
+        self.connection = history.connections.len();
+        (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
+        ensemble.trace.step("connect", &[self.name as u64, member, now_ms]);
+        history.connections.push(Connection {
+            client: self.name,
+            member,
+            life,
+            conn,
+            opened_ms: now_ms,
+            asked,
+            rightful: !self.forged,
+            seen_zxid,
+            grant: None,
+            refused_ms: None,
+            ended_ms: None,
+            calls: Vec::new(),
+            deliveries: Vec::new(),
+        });
+    }
+
+    /// Somebody who knows a session, but not its password.
+    pub(super) fn forge(&mut self, session: SessionId) {
+        if let Some(client) = &mut self.client {
+            (client.session, client.password, client.last_zxid) = (session, [7; 16], 0);
+        }
+        self.forged = true;
+    }
+
+    pub(super) fn ask(&mut self, ensemble: &mut Ensemble, history: &mut History, ask: Ask) -> Option<usize> {
+        let now_ms = ensemble.now_ms();
+        let (member, _) = self.at?;
+        let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
+        let xid = client.ask(node, ask.opcode(), |writer| ask.write(writer));
+        ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
+        if self.asked.is_empty() {
+            self.heard_ms = now_ms;
+        }
+        let number = history.calls.len();
+        history.calls.push(Call {
+            connection: self.connection,
+            ask,
+            sent_ms: now_ms,
+            xid,
+            sequence: 0,
+            remembered: 0,
+            answer: None,
+        });
+        history.connections[self.connection].calls.push(number);
+        self.asked.push_back((xid, number));
+        Some(number)
+    }
+
+    pub(super) fn ping(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        let now_ms = ensemble.now_ms();
+        if self.is_served() && now_ms >= self.pinged_ms + self.timeout_ms() / 3 {
+            self.pinged_ms = now_ms;
+            self.ask(ensemble, history, Ask::Ping);
+        }
+    }
+
+    /// Leaves its server; what was not answered never will be. If it leaves without a word, the server takes the
+    /// connection to stand.
+    pub(super) fn part(&mut self, ensemble: &mut Ensemble, history: &mut History, says_so: bool) {
+        let Some((member, life)) = self.at.take() else { return };
+        let lives = ensemble.life(member) == Some(life);
+        if let Some(client) = self.client.as_ref().filter(|_| lives && says_so)
+            && let Some(node) = ensemble.node(member)
+        {
+            node.disconnect(client.conn());
+        }
+        history.connections[self.connection].ended_ms = Some(ensemble.now_ms());
+        self.asked.clear();
+    }
+
+    /// Forgets its session: the next connection asks for a new one.
+    pub(super) fn forget(&mut self) {
+        if let Some(client) = &mut self.client {
+            client.forget();
+        }
+        self.watches = Watches::default();
+        self.forged = false;
+    }
+
+    /// Takes what came. Gives the calls that were answered.
+    pub(super) fn hear(&mut self, ensemble: &mut Ensemble, history: &mut History) -> Vec<usize> {
+        let now_ms = ensemble.now_ms();
+        let Some((member, life)) = self.at else { return Vec::new() };
+        if ensemble.life(member) != Some(life) {
+            self.part(ensemble, history, false);
+            return Vec::new();
+        }
+        let (Some(client), Some(node)) = (&mut self.client, ensemble.node(member)) else { return Vec::new() };
+        let was_connected = client.is_connected();
+        let replies = client.replies(node);
+        let remembered = node.remembers_since();
+        let (closed, generation) = (node.is_closed(client.conn()), node.generation(client.conn()));
+        let mut answered = Vec::new();
+        if !was_connected && client.is_connected() {
+            self.heard_ms = now_ms;
+            let connection = &mut history.connections[self.connection];
+            if client.timeout_ms > 0 {
+                connection.grant = Some(Grant {
+                    at_ms: now_ms,
+                    session: client.session.0,
+                    timeout_ms: client.timeout_ms as u64,
+                    generation: generation.unwrap_or(0),
+                });
+                ensemble.trace.step("granted", &[self.name as u64, client.session.0 as u64, now_ms]);
+                self.watch_anew(ensemble, history);
+            } else {
+                connection.refused_ms = Some(now_ms);
+                self.part(ensemble, history, true);
+                self.forget();
+                return answered;
+            }
+        }
+        for reply in replies {
+            self.heard_ms = now_ms;
+            ensemble.trace.step("reply", &[self.name as u64, reply.xid as u64, reply.zxid as u64]);
+            ensemble.trace.bytes(&reply.body);
+            answered.extend(self.note(reply, history, (now_ms, remembered)));
+        }
+        if closed {
+            self.part(ensemble, history, true);
+        }
+        answered
+    }
+
+    /// The watches that it had on another connection.
+    fn watch_anew(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        let Watches { data, exist, child } = self.watches.clone();
+        if data.is_empty() && exist.is_empty() && child.is_empty() {
+            return;
+        }
+        let relative_zxid = self.client.as_ref().map_or(0, |client| client.last_zxid);
+        let list = |paths: BTreeSet<String>| paths.into_iter().collect();
+        let ask = Ask::SetWatches { relative_zxid, data: list(data), exist: list(exist), child: list(child) };
+        self.ask(ensemble, history, ask);
+    }
+
+    fn note(
+        &mut self,
+        reply: Reply,
+        history: &mut History,
+        (now_ms, remembered): (u64, i64),
+    ) -> Option<usize> {
+        let Reply { xid, zxid, err, body } = reply;
+        let connection = &mut history.connections[self.connection];
+        if xid == xid::NOTIFICATION {
+            let event = WatcherEvent::read(&mut Reader::new(&body)).expect("an event");
+            let path = event.path.to_owned();
+            self.fired(event.event, &path);
+            connection.deliveries.push((now_ms, Delivery::Event { zxid, kind: event.event, path }));
+            return None;
+        }
+        let Some(at) = self.asked.iter().position(|(asked, _)| *asked == xid) else {
+            connection.deliveries.push((now_ms, Delivery::Stray { xid }));
+            return None;
+        };
+        let (_, number) = self.asked.remove(at)?;
+        connection.deliveries.push((now_ms, Delivery::Reply(number)));
+        let call = &mut history.calls[number];
+        call.remembered = remembered;
+        call.answer = Some(Answer { at_ms: now_ms, zxid, err, body });
+        if let Some((path, true)) = call.ask.reads() {
+            match (&call.ask, err) {
+                (Ask::Children { .. }, 0) => drop(self.watches.child.insert(path.into())),
+                (_, 0) => drop(self.watches.data.insert(path.into())),
+                (Ask::Exists { .. }, _) => drop(self.watches.exist.insert(path.into())),
+                _ => {}
+            }
+        }
+        Some(number)
+    }
+
+    fn fired(&mut self, kind: EventType, path: &str) {
+        if kind != EventType::NodeChildrenChanged {
+            self.watches.data.remove(path);
+            self.watches.exist.remove(path);
+        }
+        if matches!(kind, EventType::NodeChildrenChanged | EventType::NodeDeleted) {
+            self.watches.child.remove(path);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `sim`: plays seeds, tells what they reached, and for a seed that fails what went wrong, its story, and the one command
+//! that plays it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use sim::run::{Plan, REACHED, Report, play};
+
+const HELP: &str =
+    "usage: sim [--seeds N] [--from SEED] [--seed SEED] [--seconds N] [--for SECONDS] [--trace]
+
+  --seeds N      how many seeds to play (100)
+  --from SEED    the first of them (0)
+  --seed SEED    this one alone, with its whole story
+  --seconds N    simulated seconds under faults, in each (60)
+  --for SECONDS  begin no seed after so many seconds
+  --trace        a hash of all steps so far, once a simulated second";
+
+struct Options {
+    from: u64,
+    seeds: u64,
+    alone: bool,
+    seconds: u64,
+    limit: Option<Duration>,
+    trace: bool,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options { from: 0, seeds: 100, alone: false, seconds: 60, limit: None, trace: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let value = words.next().ok_or_else(|| format!("`{word}` wants a number"))?;
+            value.parse::<u64>().map_err(|error| format!("`{word} {value}`: {error}"))
+        };
+        match word.as_str() {
+            "--seeds" => options.seeds = number()?,
+            "--from" => options.from = number()?,
+            "--seed" => (options.from, options.seeds, options.alone) = (number()?, 1, true),
+            "--seconds" => options.seconds = number()?,
+            "--for" => options.limit = Some(Duration::from_secs(number()?)),
+            "--trace" => options.trace = true,
+            _ => return Err(format!("there is no option `{word}`\n{HELP}")),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> ExitCode {
+    if std::env::args().any(|word| word == "--help" || word == "-h") {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match options() {
+        Ok(options) => run(&options),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> ExitCode {
+    // A broken invariant is told with its run, not on its own.
+    if !options.alone {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+    let (began, mut told) = (Instant::now(), Instant::now());
+    let (mut simulated_ms, mut played, mut failed) = (0, 0_u32, BTreeSet::new());
+    let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in options.from..options.from + options.seeds {
+        if options.limit.is_some_and(|limit| began.elapsed() > limit) {
+            break;
+        }
+        let hashes: fn(u64, u64) = |second, hash| println!("{second:>6} s  {hash:016x}");
+        let plan = Plan { seed, faulty_ms: options.seconds * 1000 };
+        let report = play(plan, options.trace.then_some(hashes));
+        played += 1;
+        simulated_ms += report.simulated_ms;
+        for (what, count) in &report.happened {
+            *happened.entry(what).or_default() += count;
+        }
+        if !report.wrongs.is_empty() {
+            failed.insert(seed);
+        }
+        if options.alone || !report.wrongs.is_empty() {
+            tell(seed, options, &report);
+        }
+        if told.elapsed() > Duration::from_secs(20) {
+            told = Instant::now();
+            let rate = simulated_ms as f64 / 1000.0 / began.elapsed().as_secs_f64();
+            eprintln!("{played} seeds, {} failed, {rate:.0} simulated seconds a second", failed.len());
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let simulated = simulated_ms as f64 / 1000.0;
+    println!("reached:");
+    for (what, count) in &happened {
+        println!("  {count:>10}  {what}");
+    }
+    let missing: Vec<_> = REACHED.iter().filter(|what| !happened.contains_key(**what)).collect();
+    if !missing.is_empty() && !options.alone {
+        println!("not reached: {missing:?}");
+    }
+    println!(
+        "{played} seeds of {:.1} simulated seconds each on average, {:.0} simulated seconds for each of {seconds:.1} s",
+        simulated / f64::from(played.max(1)),
+        simulated / seconds
+    );
+    println!("{} passed, {} failed {failed:?}", u64::from(played) - failed.len() as u64, failed.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A run's story: what it was set to, what happened, what is wrong, and how to see it again.
+fn tell(seed: u64, options: &Options, report: &Report) {
+    println!("seed {seed}: {}", report.setting);
+    let lines = if options.alone { report.story.len() } else { 25 };
+    for (at_ms, words) in report.story.iter().skip(report.story.len().saturating_sub(lines)) {
+        println!("  {:>8.3} s  {words}", *at_ms as f64 / 1000.0);
+    }
+    for wrong in &report.wrongs {
+        println!("seed {seed}: {wrong}");
+    }
+    println!("seed {seed}: {} steps, hash {:016x}", report.steps, report.hash);
+    if !report.wrongs.is_empty() {
+        println!("again: cargo xtask sim --seed {seed} --seconds {}", options.seconds);
+    }
+}

@@ -1,0 +1,313 @@
+//! The oracle: one applied order of the log, replayed on the plain model. It knows what each transaction did, what each
+//! session lived through, and the tree as of every zxid.
+
+pub mod model;
+
+use std::collections::BTreeMap;
+
+use council::EntryKind;
+use jute::{ErrorCode, OpCode, Request, SessionId, Writer};
+use member::commands_of;
+use tree::Operation;
+
+use crate::record::Record;
+use model::{Context, Done, Model};
+
+/// Which command of which connection: session, generation, sequence.
+pub type Origin = (i64, u32, u64);
+
+/// A command that had an effect, or at least a zxid.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// Its zxid; that of the one before it if it took none.
+    pub zxid: i64,
+    /// Its entry.
+    pub index: u64,
+    /// The term of its entry.
+    pub term: u64,
+    /// When it was first applied anywhere, as far as was seen.
+    pub at_ms: u64,
+    /// Who sent it, if a client did.
+    pub origin: Option<Origin>,
+    /// What it is.
+    pub opcode: Option<OpCode>,
+    /// The client's bytes.
+    pub body: Vec<u8>,
+    /// What its client is to be answered: an error, or 0.
+    pub error: i32,
+    /// And the bytes behind the header.
+    pub reply: Vec<u8>,
+}
+
+/// What a session lived through.
+#[derive(Clone, Debug, Default)]
+pub struct SessionStory {
+    /// Its timeout as of the last attach, milliseconds.
+    pub timeout_ms: u64,
+    /// Its first transaction.
+    pub created_zxid: i64,
+    /// Each generation, by which entry it began, and when that was first applied.
+    pub generations: Vec<(u32, u64, u64)>,
+    /// How it ended.
+    pub ended: Option<End>,
+    sequence: u64,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// By which transaction.
+    pub zxid: i64,
+    /// In which entry.
+    pub index: u64,
+    /// First applied then.
+    pub at_ms: u64,
+    /// Because nobody had heard of it.
+    pub expired: bool,
+    /// What it owned.
+    pub owned: Vec<String>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Oracle {
+    /// The tree, as of every zxid.
+    pub model: Model,
+    /// All transactions, in order.
+    pub transactions: Vec<Transaction>,
+    /// All sessions there ever were.
+    pub sessions: BTreeMap<i64, SessionStory>,
+    /// The last zxid behind each entry; that of index 1 comes first.
+    pub zxids: Vec<i64>,
+    /// The term of the first entry that raised the epoch to this, and of every entry with a transaction in it.
+    pub epochs: BTreeMap<i64, Vec<u64>>,
+    by_origin: BTreeMap<Origin, usize>,
+    /// The latest session that each member opened.
+    births: BTreeMap<u64, i64>,
+    /// The log's feature level.
+    level: u32,
+    /// Commands that came again, or late.
+    pub dropped: u64,
+    /// What could not be made sense of.
+    pub nonsense: Vec<String>,
+}
+
+impl Oracle {
+    /// Replays everything that was applied.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        let mut oracle = Self {
+            model: Model::new(),
+            transactions: Vec::new(),
+            sessions: BTreeMap::new(),
+            zxids: Vec::new(),
+            epochs: BTreeMap::new(),
+            by_origin: BTreeMap::new(),
+            births: BTreeMap::new(),
+            level: 0,
+            dropped: 0,
+            nonsense: Vec::new(),
+        };
+        for committed in &record.entries {
+            let entry = &committed.entry;
+            if entry.kind == EntryKind::Normal && !entry.data.is_empty() {
+                match commands_of(entry) {
+                    Ok((stamp, commands)) => {
+                        for command in commands {
+                            oracle.apply(stamp.time_ms, &command, entry.index, entry.term, committed.at_ms);
+                        }
+                    }
+                    Err(fault) => oracle.nonsense.push(fault.0),
+                }
+            }
+            oracle.zxids.push(oracle.model.zxid);
+        }
+        oracle
+    }
+
+    /// The transaction of that command, if it is in the log.
+    #[must_use]
+    pub fn of_origin(&self, origin: Origin) -> Option<&Transaction> {
+        self.by_origin.get(&origin).and_then(|at| self.transactions.get(*at))
+    }
+
+    /// The transactions behind that zxid.
+    #[must_use]
+    pub fn behind(&self, zxid: i64) -> &[Transaction] {
+        let from = self.transactions.partition_point(|transaction| transaction.zxid <= zxid);
+        &self.transactions[from..]
+    }
+
+    /// The last zxid in the log.
+    #[must_use]
+    pub const fn last_zxid(&self) -> i64 {
+        self.model.zxid
+    }
+
+    fn apply(&mut self, time_ms: i64, command: &tree::Command<'_>, index: u64, term: u64, at_ms: u64) {
+        let origin = command.origin.map(|origin| (origin.session.0, origin.generation, origin.sequence));
+        if origin.is_some_and(|origin| !self.admit(origin)) {
+            self.dropped += 1;
+            return;
+        }
+        let before = self.model.zxid;
+        let session = origin.map_or(0, |origin| origin.0);
+        let by = Context { zxid: before + 1, time_ms, session };
+        let mut transaction = Transaction {
+            zxid: 0,
+            index,
+            term,
+            at_ms,
+            origin,
+            opcode: None,
+            body: Vec::new(),
+            error: 0,
+            reply: Vec::new(),
+        };
+        match command.operation {
+            Operation::Client { opcode, body } => {
+                (transaction.opcode, transaction.body) = (Some(opcode), body.to_vec());
+                match Request::decode(opcode, body) {
+                    Ok(request) => match self.model.write(&request, opcode, &by) {
+                        Ok(done) => transaction.reply = reply(opcode, &done),
+                        Err(error) => transaction.error = error.code(),
+                    },
+                    Err(error) => self.nonsense.push(format!("entry {index}: {error}")),
+                }
+            }
+            Operation::CreateSession { session, timeout_ms, .. } => {
+                // Each member's ids rise: whatever does not comes a second time.
+                let latest = self.births.entry(session.0 as u64 >> 56).or_insert(i64::MIN);
+                let open = self.sessions.get(&session.0).is_some_and(|story| story.ended.is_none());
+                if open || (self.level > 0 && session.0 <= *latest) {
+                    return;
+                }
+                if self.level > 0 {
+                    *latest = session.0;
+                }
+                self.model.zxid = by.zxid;
+                let story = SessionStory {
+                    timeout_ms: timeout_ms as u64,
+                    created_zxid: by.zxid,
+                    generations: vec![(1, index, at_ms)],
+                    ended: None,
+                    sequence: 0,
+                };
+                self.sessions.insert(session.0, story);
+            }
+            Operation::Attach { session, generation, timeout_ms } => {
+                self.attach(session, generation, timeout_ms, index, at_ms);
+            }
+            Operation::CloseSession { session } => {
+                transaction.opcode = Some(OpCode::CloseSession);
+                if !self.end(session, by.zxid, index, at_ms, false) {
+                    transaction.error = ErrorCode::SessionExpired.code();
+                }
+            }
+            Operation::Expire { session, generation } => {
+                let present = self.sessions.get(&session.0).and_then(|story| story.generations.last());
+                if present.is_some_and(|(present, ..)| *present == generation) {
+                    self.end(session, by.zxid, index, at_ms, true);
+                }
+            }
+            Operation::RaiseEpoch => {
+                self.model.zxid = ((before >> 32) + 1) << 32;
+                self.epochs.entry(self.model.zxid >> 32).or_default().push(term);
+            }
+            Operation::SetConfig { text, .. } => {
+                self.model.set_config(text, &by);
+            }
+            Operation::Refuse(code) => transaction.error = code.code(),
+            Operation::FeatureLevel(level) => self.level = self.level.max(level),
+            Operation::Reap { .. } => self.nonsense.push(format!("entry {index}: a reap of nothing")),
+        }
+        transaction.zxid = self.model.zxid;
+        if self.model.zxid != before {
+            let terms = self.epochs.entry(self.model.zxid >> 32).or_default();
+            if terms.last() != Some(&term) {
+                terms.push(term);
+            }
+        }
+        if let Some(origin) = origin {
+            self.by_origin.insert(origin, self.transactions.len());
+        } else if self.model.zxid == before {
+            return;
+        }
+        self.transactions.push(transaction);
+    }
+
+    /// Whether that command is the next of its session's living connection.
+    fn admit(&mut self, (session, generation, sequence): Origin) -> bool {
+        let Some(story) = self.sessions.get_mut(&session).filter(|story| story.ended.is_none()) else {
+            return false;
+        };
+        let present = story.generations.last().map_or(0, |(generation, ..)| *generation);
+        if generation != present || sequence != story.sequence + 1 {
+            return false;
+        }
+        story.sequence = sequence;
+        true
+    }
+
+    fn attach(&mut self, session: SessionId, generation: u32, timeout_ms: i32, index: u64, at_ms: u64) {
+        let Some(story) = self.sessions.get_mut(&session.0).filter(|story| story.ended.is_none()) else {
+            return;
+        };
+        if story.generations.last().is_some_and(|(present, ..)| generation > *present) {
+            story.generations.push((generation, index, at_ms));
+            (story.sequence, story.timeout_ms) = (0, timeout_ms as u64);
+        }
+    }
+
+    fn end(&mut self, session: SessionId, zxid: i64, index: u64, at_ms: u64, expired: bool) -> bool {
+        let Some(story) = self.sessions.get_mut(&session.0).filter(|story| story.ended.is_none()) else {
+            return false;
+        };
+        let owned = self.model.close(session.0, zxid);
+        story.ended = Some(End { zxid, index, at_ms, expired, owned });
+        true
+    }
+}
+
+/// The bytes behind the header of the reply to a write that was done.
+fn reply(opcode: OpCode, done: &Done) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    match done {
+        Done::Created(path, stat) => {
+            writer.text(path);
+            if opcode != OpCode::Create {
+                stat.write(&mut writer);
+            }
+        }
+        Done::Set(stat) => stat.write(&mut writer),
+        Done::Reconfigured(text, stat) => {
+            writer.buffer(Some(text.as_bytes()));
+            stat.write(&mut writer);
+        }
+        Done::Deleted | Done::Checked => {}
+        Done::All(all) => {
+            for (opcode, one) in all {
+                header(&mut writer, opcode.code(), 0);
+                writer.raw(&reply(*opcode, one));
+            }
+            end_of_multi(&mut writer);
+        }
+        Done::Nothing(codes) => {
+            for code in codes {
+                header(&mut writer, -1, *code);
+                writer.i32(*code);
+            }
+            end_of_multi(&mut writer);
+        }
+    }
+    bytes
+}
+
+fn header(writer: &mut Writer<'_>, operation: i32, err: i32) {
+    jute::MultiHeader { operation, done: false, err }.write(writer);
+}
+
+fn end_of_multi(writer: &mut Writer<'_>) {
+    jute::MultiHeader { operation: -1, done: true, err: -1 }.write(writer);
+}

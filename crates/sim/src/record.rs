@@ -1,0 +1,121 @@
+//! What the members did: which entries they applied, in which order, and what their trees were then. Only looks;
+//! judges nothing but that which it could not keep otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use council::{Entry, Membership};
+use journal::Disk;
+
+use crate::node::Node;
+
+/// An entry of the log, when it was first applied anywhere.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The entry.
+    pub entry: Entry,
+    /// When it was first seen applied.
+    pub at_ms: u64,
+    /// Where.
+    pub member: u64,
+}
+
+/// A member has applied some more.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply {
+    /// When.
+    pub at_ms: u64,
+    /// Which member.
+    pub member: u64,
+    /// In which of all lives.
+    pub life: u64,
+    /// Up to which entry, that one wholly and nothing of the next.
+    pub index: u64,
+    /// Its last zxid then.
+    pub zxid: i64,
+    /// Its tree's digest then.
+    pub digest: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// Every entry that was applied anywhere; that of index 1 comes first.
+    pub entries: Vec<Committed>,
+    /// Entries that were applied and are not what was applied at their index first: member and entry.
+    pub contradictions: Vec<(u64, Entry)>,
+    /// Entries that were applied before the one below them was seen.
+    pub gaps: Vec<(u64, u64)>,
+    /// Where the members stood, in the order of time.
+    pub applies: Vec<Apply>,
+    /// Who led in which term, by id.
+    pub reigns: BTreeMap<u64, BTreeSet<u64>>,
+    /// When the latest lead was won.
+    pub reign_began_ms: u64,
+    /// The members as of each index at which a change of them was applied, and who says so.
+    pub memberships: BTreeMap<u64, Membership>,
+    /// Memberships that differ from what another member held at the same index.
+    pub unlike: Vec<(u64, u64, Membership)>,
+    /// The last place noted of each member's life.
+    noted: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Record {
+    /// A member's new life begins.
+    pub fn begun(&mut self, member: u64, life: u64) {
+        self.noted.insert(member, (life, 0));
+    }
+
+    /// What has a member done since the last look?
+    pub fn look<D: Disk>(&mut self, at_ms: u64, member: u64, life: u64, node: &mut Node<D>) {
+        for entry in node.take_applied() {
+            self.applied(at_ms, member, entry);
+        }
+        if let Some(term) = node.leads_in()
+            && self.reigns.entry(term).or_default().insert(node.core().id())
+        {
+            self.reign_began_ms = at_ms;
+        }
+        let index = node.applied_index();
+        let noted = self.noted.entry(member).or_default();
+        if (*noted == (life, index)) || index == 0 || !node.core().is_between_entries() {
+            return;
+        }
+        *noted = (life, index);
+        let (zxid, digest) = (node.tree().last_zxid().0, node.tree().digest());
+        self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
+        let membership = sorted(node.core().membership());
+        let known = self.memberships.range(..=index).next_back();
+        match known {
+            Some((_, known)) if *known == membership => {}
+            Some((at, _)) if *at == index => self.unlike.push((member, index, membership)),
+            _ => drop(self.memberships.insert(index, membership)),
+        }
+    }
+
+    fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
+        let last = self.entries.len() as u64;
+        if let Some(known) = entry.index.checked_sub(1).and_then(|at| self.entries.get(at as usize)) {
+            if known.entry != entry {
+                self.contradictions.push((member, entry));
+            }
+        } else if entry.index == last + 1 {
+            self.entries.push(Committed { entry, at_ms, member });
+        } else {
+            self.gaps.push((member, entry.index));
+        }
+    }
+}
+
+/// In one order: who is meant does not depend on it.
+fn sorted(membership: &Membership) -> Membership {
+    let mut membership = membership.clone();
+    for list in [
+        &mut membership.voters,
+        &mut membership.learners,
+        &mut membership.voters_outgoing,
+        &mut membership.learners_next,
+    ] {
+        list.sort_unstable();
+    }
+    membership
+}

@@ -1,0 +1,35 @@
+//! Rule 1. Zxid order: every committed transaction has a unique zxid, strictly increasing in commit order; within
+//! an epoch counts are contiguous, failed writes included; no epoch is used by two leaders.
+//!
+//! Source: ZAB (Junqueira, Reed, Serafini 2011), primary order; ZooKeeper's zxids.
+
+use std::collections::BTreeMap;
+
+use crate::rules::{Evidence, Findings};
+
+pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
+    let Evidence { oracle, record, .. } = evidence;
+    for (epoch, terms) in &oracle.epochs {
+        if terms.len() > 1 {
+            findings.add(format!("epoch {epoch:x} was used in the terms {terms:?}"));
+        }
+    }
+    let mut last: BTreeMap<(u64, u64), i64> = BTreeMap::new();
+    for apply in &record.applies {
+        let expected = oracle.zxids.get(apply.index as usize - 1).copied();
+        if expected.is_some_and(|zxid| zxid != apply.zxid) {
+            findings.add(format!(
+                "member {} stands at {:x} behind entry {}, which ends at {:x}",
+                apply.member,
+                apply.zxid,
+                apply.index,
+                expected.unwrap_or(0)
+            ));
+        }
+        let last = last.entry((apply.member, apply.life)).or_default();
+        if apply.zxid < *last {
+            findings.add(format!("member {} went from {last:x} back to {:x}", apply.member, apply.zxid));
+        }
+        *last = apply.zxid;
+    }
+}

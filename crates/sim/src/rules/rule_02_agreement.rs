@@ -1,0 +1,60 @@
+//! Rule 2. Agreement: for any zxid, all members that applied up to it have the same tree, Stats and sessions
+//! included.
+//!
+//! Source: ZAB, total order; the data-loss bugs of ZooKeeper's fuzzy snapshots (ZOOKEEPER-3125, 3249) show what breaks it.
+
+use std::collections::BTreeMap;
+
+use crate::oracle::Oracle;
+use crate::rules::{Evidence, Findings, Standing};
+
+pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
+    let Evidence { oracle, record, standings, .. } = evidence;
+    let mut digests: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for apply in &record.applies {
+        let (member, digest) = *digests.entry(apply.index).or_insert((apply.member, apply.digest));
+        if digest != apply.digest {
+            findings.add(format!("members {member} and {} differ at entry {}", apply.member, apply.index));
+        }
+    }
+    for (member, entry) in &record.contradictions {
+        findings.add(format!("member {member} applied another entry {} of term {}", entry.index, entry.term));
+    }
+    for nonsense in &oracle.nonsense {
+        findings.add(nonsense.clone());
+    }
+    for (member, index) in &record.gaps {
+        findings.add(format!("member {member} applied entry {index} before anybody applied the one below"));
+    }
+    for standing in *standings {
+        compare(standing, oracle, findings);
+    }
+}
+
+/// A member's tree at rest against the model's.
+fn compare(standing: &Standing, oracle: &Oracle, findings: &mut Findings) {
+    let member = standing.member;
+    let expected: BTreeMap<_, _> =
+        oracle.model.all_at(standing.zxid).map(|(path, node)| (path, (&node.data, &node.stat))).collect();
+    for (path, (data, stat)) in &standing.nodes {
+        match expected.get(path.as_str()) {
+            None => findings.add(format!("member {member} holds `{path}`, which should be gone: {stat:?}")),
+            Some((known, _)) if *known != data => {
+                findings.add(format!("member {member} holds other data in `{path}`"));
+            }
+            Some((_, known)) if *known != stat => {
+                findings.add(format!("member {member} holds `{path}` as {stat:?}, it should be {known:?}"));
+            }
+            Some(_) => {}
+        }
+    }
+    for path in expected.keys().filter(|path| !standing.nodes.contains_key(**path)) {
+        findings.add(format!("member {member} lacks `{path}`"));
+    }
+    let open = oracle.sessions.iter().filter(|(_, story)| story.ended.is_none());
+    let open: Vec<_> = open.map(|(session, _)| *session).collect();
+    if open != standing.sessions {
+        findings
+            .add(format!("member {member} knows other sessions: {:x?}, not {open:x?}", standing.sessions));
+    }
+}

@@ -1,0 +1,36 @@
+//! Rule 5. At most once: one request yields one transaction at the most, also when it is given to another leader.
+//!
+//! Source: Raft (Ongaro 2014), section 6.3, on clients' requests given twice; ClickHouse Keeper's replay of requests after a
+//! snapshot.
+
+use std::collections::BTreeMap;
+
+use jute::{OpCode, Reader};
+
+use crate::rules::{Evidence, Findings};
+
+pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
+    let mut seen: BTreeMap<&[u8], i64> = BTreeMap::new();
+    for transaction in &evidence.oracle.transactions {
+        // Each of these carries a number of its own.
+        let marked = matches!(transaction.opcode, Some(OpCode::SetData | OpCode::Multi))
+            || matches!(transaction.opcode, Some(OpCode::Create | OpCode::Create2))
+                && is_marked(&transaction.body);
+        if !marked || transaction.error != 0 {
+            continue;
+        }
+        if let Some(before) = seen.insert(&transaction.body, transaction.zxid) {
+            findings.add(format!(
+                "one request of session {:x} took effect at {before:x} and at {:x}",
+                transaction.origin.map_or(0, |origin| origin.0),
+                transaction.zxid
+            ));
+        }
+    }
+}
+
+/// Whether it creates a node with data.
+fn is_marked(body: &[u8]) -> bool {
+    let mut reader = Reader::new(body);
+    reader.text().is_ok() && reader.buffer().is_ok_and(|data| data.is_some_and(|data| !data.is_empty()))
+}

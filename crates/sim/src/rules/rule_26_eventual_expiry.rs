@@ -1,0 +1,24 @@
+//! Rule 26. Eventual expiry: under a stable leader a session that is silent ends soon after its timeout.
+//!
+//! Source: ZooKeeper's session tracker, which rounds to a tick.
+
+use crate::rules::{Evidence, Findings};
+
+pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
+    let Evidence { oracle, history, record, settings, .. } = evidence;
+    let Some(healed_ms) = history.healed_ms else { return };
+    let calm_ms = healed_ms.max(record.reign_began_ms);
+    let seen = evidence.last_seen();
+    for (session, story) in &oracle.sessions {
+        let seen_ms = seen.get(session).copied().unwrap_or(0).max(calm_ms);
+        let end_ms = story.ended.as_ref().map_or(history.ended_ms, |end| end.at_ms);
+        let left = story.ended.as_ref().is_none_or(|end| end.expired);
+        if left && end_ms > seen_ms + settings.timeout_max_ms(story.timeout_ms) {
+            findings.add(format!(
+                "session {session:x} of {} ms lived on for {} ms of silence and calm",
+                story.timeout_ms,
+                end_ms - seen_ms
+            ));
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! One run of a seed: an ensemble under faults with clients, then everything heals, comes to rest, serves once more and
+//! is looked over; then the rules are applied. The seed alone decides what happens.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use front::FrontConfig;
+use journal::{JournalConfig, KeepPolicy};
+use member::CoreConfig;
+use tree::Policy;
+
+use crate::ensemble::{Ensemble, Faults};
+use crate::history::{History, Outcome};
+use crate::load::{Appetite, Load, SUPER};
+use crate::node::NodeConfig;
+use crate::oracle::Oracle;
+use crate::random::Random;
+use crate::rules::{Evidence, Settings, Standing, judge};
+
+/// The feature level of all builds here.
+const LEVEL: u32 = 3;
+/// How long everything may take to come to rest after it healed, milliseconds.
+const REST_MAX_MS: u64 = 180_000;
+/// How long all is calm after that: the longest timeout, and room, so that whoever left expires.
+const CALM_MS: u64 = 20_000;
+
+/// What some hundred seeds must have reached, or they tried nothing.
+pub const REACHED: &[&str] = &[
+    "admission",
+    "attach race",
+    "call unknown",
+    "crash",
+    "delay",
+    "disk fault",
+    "election",
+    "failing disk",
+    "full disk",
+    "install",
+    "intrusion",
+    "jump",
+    "kill",
+    "loss",
+    "one-way part",
+    "overtaking",
+    "part",
+    "pause",
+    "read judged",
+    "reconfig",
+    "repeat",
+    "retired",
+    "seat lost",
+    "slow disk",
+    "stall",
+    "torn tail",
+    "wipe",
+    "write acknowledged",
+];
+
+/// What a run did and found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What is wrong; nothing if the run was clean.
+    pub wrongs: Vec<String>,
+    /// How often each thing happened.
+    pub happened: BTreeMap<&'static str, u64>,
+    /// Simulated milliseconds.
+    pub simulated_ms: u64,
+    /// The hash of every step.
+    pub hash: u64,
+    /// How many steps it is of.
+    pub steps: u64,
+    /// What happened last, in words.
+    pub story: Vec<(u64, String)>,
+    /// What the run was set to.
+    pub setting: String,
+}
+
+/// What a run is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Decides everything.
+    pub seed: u64,
+    /// Simulated milliseconds under faults.
+    pub faulty_ms: u64,
+}
+
+/// A run that is under way.
+struct Run {
+    ensemble: Ensemble,
+    load: Load,
+    history: History,
+    faults: Faults,
+    appetite: Appetite,
+    settings: Settings,
+    setting: String,
+    hashes: Option<fn(u64, u64)>,
+}
+
+/// Plays a seed under no faults, with some clients and nobody who changes the members.
+#[must_use]
+pub fn quiet(founders: u64, seed: u64, simulated: Duration) -> Report {
+    let mut run = Run::of(Random::new(seed), Some(founders));
+    (run.faults, run.appetite) = (Faults::NONE, Appetite::LIGHT);
+    run.load = Load::new(run.appetite, founders, Random::new(seed));
+    run.play(simulated.as_millis() as u64)
+}
+
+/// Plays a seed. `hashes` is told the hash of everything so far once a simulated second.
+#[must_use]
+pub fn play(plan: Plan, hashes: Option<fn(u64, u64)>) -> Report {
+    let mut run = Run::of(Random::new(plan.seed), None);
+    run.hashes = hashes;
+    run.play(plan.faulty_ms)
+}
+
+impl Run {
+    fn play(mut self, faulty_ms: u64) -> Report {
+        // Members and rules panic over what must never be; that is a finding as well.
+        let done = catch_unwind(AssertUnwindSafe(|| self.all(faulty_ms)));
+        let wrongs = done.unwrap_or_else(|panic| vec![format!("it broke: {}", words_of(&*panic))]);
+        let Run { mut ensemble, history, setting, .. } = self;
+        let acknowledged =
+            history.calls.iter().filter(|call| call.ask.is_write() && call.outcome() == Outcome::Ok);
+        ensemble.count("write acknowledged", acknowledged.count() as u64);
+        let unknown = history.calls.iter().filter(|call| call.outcome() == Outcome::Unknown);
+        ensemble.count("call unknown", unknown.count() as u64);
+        let reads = history.calls.iter().filter(|call| call.ask.is_read() && call.answer.is_some());
+        ensemble.count("read judged", reads.count() as u64);
+        Report {
+            wrongs,
+            simulated_ms: ensemble.now_ms(),
+            hash: ensemble.trace.hash(),
+            steps: ensemble.trace.steps(),
+            story: ensemble.story().to_vec(),
+            happened: ensemble.happened,
+            setting,
+        }
+    }
+
+    /// A run of so many founders, or of as many as are drawn.
+    fn of(mut random: Random, founders: Option<u64>) -> Self {
+        let drawn = [1, 3, 3, 3, 5][random.below(5) as usize];
+        let founders = founders.unwrap_or(drawn);
+        let config = config(&mut random);
+        let settings = Settings { lease_ms: config.core.lease_ms, tick_ms: config.core.tick_ms };
+        let (faults, appetite) = (Faults::draw(&mut random), Appetite::draw(&mut random));
+        let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
+        Self {
+            ensemble: Ensemble::new(founders, config, random.fork()),
+            load: Load::new(appetite, founders, random.fork()),
+            history: History::default(),
+            faults,
+            appetite,
+            settings,
+            setting,
+            hashes: None,
+        }
+    }
+
+    fn all(&mut self, faulty_ms: u64) -> Vec<String> {
+        while self.ensemble.now_ms() < faulty_ms {
+            let faults = self.faults;
+            self.moment(&faults);
+            self.load.moment(&mut self.ensemble, &mut self.history);
+        }
+        self.ensemble.heal();
+        self.history.healed_ms = Some(self.ensemble.now_ms());
+        let mut wrongs = self.rest();
+        if wrongs.is_empty() {
+            self.load.serve(&mut self.ensemble, &mut self.history);
+            let until_ms = self.ensemble.now_ms() + CALM_MS;
+            while self.ensemble.now_ms() < until_ms {
+                self.calm_moment();
+            }
+            wrongs = self.rest();
+        }
+        self.history.ended_ms = self.ensemble.now_ms();
+        let standings = if wrongs.is_empty() { self.standings() } else { Vec::new() };
+        self.history.link(&self.ensemble.sequences);
+        let oracle = Oracle::of(&self.ensemble.record);
+        let evidence = Evidence {
+            history: &self.history,
+            record: &self.ensemble.record,
+            oracle: &oracle,
+            standings: &standings,
+            settings: self.settings,
+        };
+        wrongs.extend(judge(&evidence));
+        wrongs
+    }
+
+    fn moment(&mut self, faults: &Faults) {
+        let before = self.ensemble.now_ms() / 1000;
+        self.ensemble.moment(faults);
+        let now = self.ensemble.now_ms() / 1000;
+        if let Some(tell) = self.hashes.filter(|_| now > before) {
+            tell(now, self.ensemble.trace.hash());
+        }
+    }
+
+    fn calm_moment(&mut self) {
+        self.moment(&Faults::NONE);
+        self.load.wait(&mut self.ensemble, &mut self.history);
+    }
+
+    /// Everything comes to rest: gives what does not.
+    fn rest(&mut self) -> Vec<String> {
+        let until_ms = self.ensemble.now_ms() + REST_MAX_MS;
+        while self.ensemble.now_ms() < until_ms {
+            self.calm_moment();
+            if self.load.is_done() && self.ensemble.is_whole() && self.is_settled() {
+                return Vec::new();
+            }
+        }
+        vec![format!("it does not come to rest:{}", self.describe())]
+    }
+
+    /// The members that are to be: all that runs, but those that were removed.
+    fn members(&mut self) -> Vec<u64> {
+        let Some(roster) = self.ensemble.roster() else { return Vec::new() };
+        roster.members().map(|member| member.number).collect()
+    }
+
+    fn is_settled(&mut self) -> bool {
+        let mut all = Vec::new();
+        for number in self.members() {
+            let Some(node) = self.ensemble.node(number) else { return false };
+            let status = node.core().status();
+            let (digest, level) = (node.tree().digest(), node.tree().feature_level());
+            all.push((status.applied_index, digest, status.serving, status.pending_bytes, level));
+        }
+        all.windows(2).all(|pair| pair[0] == pair[1])
+            && all.iter().all(|(_, _, serving, pending, level)| *serving && *pending == 0 && *level == LEVEL)
+    }
+
+    fn describe(&mut self) -> String {
+        let mut text = self.load.describe();
+        for number in self.ensemble.running() {
+            if let Some(node) = self.ensemble.node(number) {
+                text += &format!("\nmember {number}: {:?}", node.core().status());
+            }
+        }
+        text + &format!("\nmembers that are to be: {:?}", self.members())
+    }
+
+    /// Everything that the members hold.
+    fn standings(&mut self) -> Vec<Standing> {
+        let numbers = self.members();
+        let standing = |member| {
+            let node = self.ensemble.node(member)?;
+            let tree = node.tree();
+            let mut nodes = BTreeMap::new();
+            let mut paths = vec![String::from("/")];
+            while let Some(path) = paths.pop() {
+                let Some(found) = tree.node(&path) else { continue };
+                let below = if path == "/" { String::new() } else { path.clone() };
+                paths.extend(found.children().map(|name| format!("{below}/{name}")));
+                nodes.insert(path, (found.data().unwrap_or_default().to_vec(), found.stat()));
+            }
+            let mut sessions: Vec<_> = tree.sessions().map(|session| session.id.0).collect();
+            sessions.sort_unstable();
+            Some(Standing { member, index: node.applied_index(), zxid: tree.last_zxid().0, nodes, sessions })
+        };
+        numbers.into_iter().filter_map(standing).collect()
+    }
+}
+
+/// Settings drawn so that everything that has a bound meets it.
+fn config(random: &mut Random) -> NodeConfig {
+    let mut core = CoreConfig { tick_ms: 100, reconfig_enabled: true, ..CoreConfig::new(1, 1) };
+    core.election_tick_ms = 20 + random.below(40);
+    core.feature_level = LEVEL;
+    core.lease_ms = 1_500 + random.below(2_000);
+    core.resubmit_ms = 300 + random.below(1_000);
+    core.entry_bytes_max = 300 + random.below(4_000) as usize;
+    core.snapshot_after_bytes = 10_000 + random.below(60_000);
+    core.window_bytes_max = 2_000 + random.below(60_000) as usize;
+    let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
+    front.policy = front.policy | Policy::RECONFIG_ENABLED;
+    let algorithm = front.auth.digest_algorithm;
+    front.auth.super_digest = Some(front::auth::digest_id(algorithm, SUPER.as_bytes()));
+    NodeConfig {
+        core,
+        front,
+        journal: JournalConfig {
+            segment_bytes: 64 << 10,
+            first_segment_bytes: 16 << 10,
+            reserve_bytes: 4 << 10,
+            prepare_step_bytes: 16 << 10,
+            ..JournalConfig::default()
+        },
+        keep: KeepPolicy { snapshots: 2, entries: 0 },
+        piece_bytes: 4 << 10,
+        seed: [0; 32],
+        founders: Vec::new(),
+    }
+}
+
+fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
