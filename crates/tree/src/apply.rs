@@ -5,7 +5,6 @@ use alloc::string::String;
 
 use jute::{ErrorCode, OpCode, Reconfig, Request, SessionId, Stat, Zxid, permission};
 
-use crate::node::Value;
 use crate::path::{CONFIG, PathHash};
 use crate::write::Context;
 use crate::{
@@ -262,7 +261,7 @@ impl Tree {
         let found = PathHash::of(CONFIG).and_then(|hash| Some((self.find(CONFIG, hash)?, hash)));
         let Some((slot, hash)) = found else { return Outcome::Rejected(ErrorCode::NoNode) };
         if self.arena.node(slot).value.as_bytes() != Some(text) {
-            self.write_value(slot, hash, Value::new(Some(text)), context, |stat| stat.version = -1);
+            self.write_data(slot, hash, Some(text), context, |stat| stat.version = -1);
             self.tell(ChangeKind::DataChanged, slot, CONFIG, context.zxid, changes);
             self.zxid = context.zxid;
         }

@@ -203,6 +203,18 @@ impl Node {
         self.value = value;
     }
 
+    /// Sets the data, in place where that is as long as the old and nobody else holds it.
+    pub(crate) fn set_data(&mut self, data: Option<&[u8]>) {
+        match (&mut self.value, data) {
+            (Value::Heap(old), Some(new)) if old.len() == new.len() => match Arc::get_mut(old) {
+                Some(old) => old.copy_from_slice(new),
+                None => *old = Arc::from(new),
+            },
+            (value, data) => *value = Value::new(data),
+        }
+        self.checksum = self.value.checksum();
+    }
+
     pub(crate) const fn owner(&self) -> Owner {
         Owner::decode(self.stat.owner)
     }
@@ -248,6 +260,19 @@ mod tests {
         {
             assert_eq!(Owner::decode(owner.encode()), owner);
         }
+    }
+
+    #[test]
+    fn data_of_the_same_length_replaces_the_old_but_not_what_another_holds() {
+        let mut node = Node::new(0, Name::new("a"), NodeStat::default(), Value::new(Some(&[1; 100])));
+        let held = node.value.clone();
+        for data in [&[2_u8; 100][..], &[3; 100], &[4; 90], &[5; 3], &[]] {
+            node.set_data(Some(data));
+            assert_eq!(node.value.as_bytes(), Some(data));
+            assert_eq!(node.checksum, Value::new(Some(data)).checksum());
+        }
+        node.set_data(None);
+        assert_eq!((node.value.as_bytes(), held.as_bytes()), (None, Some(&[1; 100][..])));
     }
 
     #[test]

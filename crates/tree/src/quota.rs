@@ -201,7 +201,7 @@ impl Tree {
         self.displace(slot);
         let before = self.term(slot, hash);
         let mtime = self.arena.node(slot).stat.mtime;
-        self.replace_value(slot, Value::new(Some(text.as_bytes())), mtime);
+        self.replace_data(slot, mtime, |node| node.set_data(Some(text.as_bytes())));
         self.terms = self.terms.wrapping_sub(before).wrapping_add(self.term(slot, hash));
     }
 }

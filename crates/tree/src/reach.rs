@@ -6,13 +6,14 @@
 
 use core::hint::black_box;
 
+use crate::arena::ROOT;
 use crate::path::PathHash;
 use crate::{Operation, Tree};
 
 /// How many commands are looked up at once.
 pub const REACH: usize = 16;
 /// Trees with fewer nodes fit into the processor's caches.
-const NODES_MIN: usize = 50_000;
+const NODES_MIN: usize = 4096;
 
 impl Tree {
     /// Whether it is of use to reach for what the next commands need.
@@ -32,11 +33,15 @@ impl Tree {
             sum ^= self.table.home(*hash).unwrap_or(0);
         }
         black_box(sum);
-        for hash in &hashes {
-            if let Some(slot) = self.table.find(*hash, |_| true) {
-                let node = self.arena.node(slot);
-                black_box(node.stat.czxid ^ i64::from(node.checksum) ^ i64::from(node.children));
-            }
+        let slots = hashes.map(|hash| self.table.find(hash, |_| true).unwrap_or(ROOT));
+        let mut sum = 0;
+        for slot in slots {
+            let node = self.arena.node(slot);
+            sum ^= node.stat.czxid ^ i64::from(node.checksum) ^ i64::from(node.children);
+        }
+        black_box(sum);
+        for slot in slots {
+            black_box(self.arena.node(slot).value.as_bytes().and_then(<[u8]>::first));
         }
     }
 }

@@ -272,17 +272,16 @@ impl Tree {
     }
 
     /// Replaces a node's data, and its size and due time with it.
-    pub(crate) fn replace_value(&mut self, slot: Slot, value: Value, mtime: i64) {
-        let node = self.arena.node(slot);
-        let owner = node.owner();
+    pub(crate) fn replace_data(&mut self, slot: Slot, mtime: i64, replace: impl FnOnce(&mut Node)) {
+        let node = self.arena.node_mut(slot);
+        let (owner, old_mtime, old_bytes) = (node.owner(), node.stat.mtime, node.value.len());
+        replace(node);
+        node.stat.mtime = mtime;
+        self.data_size += node.value.len() as i64 - old_bytes as i64;
         if let Owner::Ttl(ttl_ms) = owner {
-            self.reap.ttl_gone(node.stat.mtime, ttl_ms, slot);
+            self.reap.ttl_gone(old_mtime, ttl_ms, slot);
             self.reap.ttl_due(mtime, ttl_ms, slot);
         }
-        self.data_size += value.len() as i64 - node.value.len() as i64;
-        let node = self.arena.node_mut(slot);
-        node.stat.mtime = mtime;
-        node.set_value(value);
     }
 
     /// Changes a session and the digest with it.

@@ -94,7 +94,7 @@ impl Tree {
     }
 
     fn change_back(&mut self, slot: Slot, stat: NodeStat, value: Value) {
-        self.replace_value(slot, value, stat.mtime);
+        self.replace_data(slot, stat.mtime, |node| node.set_value(value));
         let node = self.arena.node_mut(slot);
         debug_assert!(
             Owner::decode(node.stat.owner) == Owner::decode(stat.owner),

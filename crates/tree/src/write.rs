@@ -232,7 +232,7 @@ impl Tree {
             self.check_quota(path, difference, 0)?;
         }
         let next = next_version(node.stat.version, version)?;
-        self.write_value(slot, hash, Value::new(data), context, |stat| stat.version = next);
+        self.write_data(slot, hash, data, context, |stat| stat.version = next);
         let stat = self.arena.node(slot).wire_stat();
         self.tell(ChangeKind::DataChanged, slot, path, context.zxid, changes);
         self.count_for_quota(path, difference, 0);
@@ -240,17 +240,17 @@ impl Tree {
     }
 
     /// Replaces a node's data, mzxid, mtime and what else its Stat needs.
-    pub(crate) fn write_value(
+    pub(crate) fn write_data(
         &mut self,
         slot: Slot,
         hash: PathHash,
-        value: Value,
+        data: Option<&[u8]>,
         context: &Context<'_>,
         change: impl FnOnce(&mut NodeStat),
     ) {
         self.displace(slot);
         let before = self.term(slot, hash);
-        self.replace_value(slot, value, context.time_ms);
+        self.replace_data(slot, context.time_ms, |node| node.set_data(data));
         let stat = &mut self.arena.node_mut(slot).stat;
         stat.mzxid = context.zxid.0;
         change(stat);
