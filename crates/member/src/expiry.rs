@@ -78,10 +78,12 @@ impl Expiry {
         }
     }
 
-    /// This process stood still for `stall_ms`: every deadline moves by as much.
-    pub(crate) fn forgive(&mut self, stall_ms: u64) {
+    /// This process stood still for `stall_ms` until now: every deadline moves by as much, but nobody is taken to have
+    /// been heard of later than now: whoever came when it was over has lost nothing.
+    pub(crate) fn forgive(&mut self, stall_ms: u64, now_ms: u64) {
         for tracked in self.sessions.values_mut() {
-            tracked.last_heard_ms += stall_ms;
+            let heard_ms = (tracked.last_heard_ms + stall_ms).min(now_ms);
+            tracked.last_heard_ms = heard_ms.max(tracked.last_heard_ms);
         }
     }
 
@@ -173,9 +175,11 @@ mod tests {
     fn our_own_stall_is_forgiven() {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
-        expiry.forgive(5_000);
+        expiry.track(SessionId(2), 1, 1_000, 5_500);
+        expiry.forgive(5_000, 5_500);
         assert_eq!(expiry.condemn(5_999, |_, _| 0), []);
         assert_eq!(expiry.condemn(6_000, |_, _| 0), [(S, 1)]);
+        assert_eq!(expiry.condemn(6_500, |_, _| 0), [(SessionId(2), 1)], "it came when the stall was over");
     }
 
     #[test]

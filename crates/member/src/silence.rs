@@ -17,7 +17,7 @@ impl Core {
         let elapsed = now.mono_ms.saturating_sub(self.ticked_ms);
         if elapsed > self.config.stall_ms + self.tick_interval_ms() {
             // We stood still (a stopped process, a starved machine): that time counts against no client.
-            self.expiry.forgive(elapsed);
+            self.expiry.forgive(elapsed, now.mono_ms);
             self.status.forgiven_ms += elapsed;
             self.round = None;
         }
