@@ -87,7 +87,7 @@ impl Ensemble {
     }
 
     /// Counts that something happened, and tells it.
-    fn tell(&mut self, what: &'static str, words: Arguments<'_>) {
+    pub(crate) fn tell(&mut self, what: &'static str, words: Arguments<'_>) {
         self.count(what, 1);
         self.trace.step(what, &[self.now_ms]);
         if self.story.len() == STORY_MAX {
@@ -126,11 +126,16 @@ impl Ensemble {
         self.machines.keys().copied().collect()
     }
 
-    /// The members that are to be, as the member knows that has come farthest.
+    /// The members that are to be, as the member knows that has come farthest. Nothing while none has come as far as
+    /// somebody once had: what that one knew may have been a change of members.
     #[must_use]
     pub fn roster(&mut self) -> Option<Roster> {
         let nodes = self.machines.values_mut().filter_map(Machine::node);
-        nodes.max_by_key(|node| node.applied_index())?.core().roster().cloned()
+        let farthest = nodes.max_by_key(|node| node.applied_index())?;
+        if farthest.applied_index() < self.record.entries.len() as u64 {
+            return None;
+        }
+        farthest.core().roster().cloned()
     }
 
     /// Whether a disk was lost that is not made good yet.

@@ -37,10 +37,9 @@ impl Operator {
         if let Some(call) = self.asked
             && history.calls[call].answer.is_some()
         {
-            if history.calls[call].outcome() == Outcome::Ok {
-                ensemble.count("reconfig", 1);
-            } else {
-                ensemble.count("reconfig refused", 1);
+            match history.calls[call].outcome() {
+                Outcome::Ok => ensemble.tell("reconfig", format_args!("the members are to be changed")),
+                other => ensemble.tell("reconfig refused", format_args!("the members stay: {other:?}")),
             }
             self.asked = None;
             ensemble.changing = false;
@@ -62,6 +61,7 @@ impl Operator {
         let Some(roster) = ensemble.roster() else { return };
         let Some((joining, leaving)) = self.wish(&roster, ensemble, random) else { return };
         let version = if random.chance(70) { -1 } else { roster.version };
+        ensemble.tell("reconfig asked", format_args!("asked for: join `{joining}`, leave `{leaving}`"));
         self.asked = self.visitor.ask(ensemble, history, Ask::Reconfig { joining, leaving, version });
         ensemble.changing = self.asked.is_some();
     }
