@@ -23,6 +23,8 @@ const DEAD: Duration = Duration::from_millis(300);
 pub(super) struct Servers {
     members: Vec<Diwan>,
     keys: PathBuf,
+    /// Of the present start.
+    settings: Vec<String>,
     paused: bool,
 }
 
@@ -51,7 +53,7 @@ impl Servers {
         }
         let member = |number| Diwan::new(binary, (work, &folder), number, members);
         let members = (1..=members.len()).map(member).collect::<anyhow::Result<_>>()?;
-        Ok(Self { members, keys: folder, paused: false })
+        Ok(Self { members, keys: folder, settings: Vec::new(), paused: false })
     }
 
     /// The member that suites mean when they mean one.
@@ -73,6 +75,9 @@ impl Servers {
 
     /// Returns when all serve.
     pub(super) fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
+        if !self.members.iter().all(Diwan::is_running) {
+            self.settings = settings.iter().map(|setting| String::from(*setting)).collect();
+        }
         self.members.iter_mut().try_for_each(|member| member.launch(settings))?;
         self.members.iter_mut().try_for_each(Diwan::wait)
     }
@@ -107,7 +112,7 @@ impl Servers {
         ring(toll)?;
         member.kill()?;
         std::thread::sleep(DEAD);
-        member.launch(&[])?;
+        member.launch(&self.settings.iter().map(String::as_str).collect::<Vec<_>>())?;
         member.wait()?;
         ring(toll)
     }

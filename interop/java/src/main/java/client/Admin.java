@@ -45,7 +45,7 @@ public final class Admin {
 
     /** What the shell prints for these commands. */
     private static String shell(String... lines) throws Exception {
-        return shell(List.of(), Server.CONNECT, lines);
+        return shell(List.of(), Server.answering(), lines);
     }
 
     private static String shell(List<String> options, String connect, String... lines) throws Exception {

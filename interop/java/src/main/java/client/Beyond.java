@@ -32,7 +32,7 @@ public final class Beyond {
     }
 
     private static ZooKeeper pretend(Test t, ZooKeeper owner, byte[] password, Events events) throws Exception {
-        return t.closing(new ZooKeeper(Server.CONNECT, 10_000, events, owner.getSessionId(), password));
+        return t.closing(Server.client(Server.CONNECT, 10_000, events, owner.getSessionId(), password));
     }
 
     /** ZooKeeper's rule, by which anyone who sees a session's id knows its password. */

@@ -140,7 +140,7 @@ public final class Outage {
         restart(t, "kill");
         equal(t.zk.exists(path, false), null);
         Events events = new Events();
-        t.closing(new ZooKeeper(Server.CONNECT, 10_000, events, closed.getSessionId(), closed.getSessionPasswd()));
+        t.closing(Server.client(Server.CONNECT, 10_000, events, closed.getSessionId(), closed.getSessionPasswd()));
         events.settle("Expired");
     }
 

@@ -38,14 +38,14 @@ public final class Sasl {
 
     static ZooKeeper client(Test t, String section) throws Exception {
         Events events = new Events();
-        ZooKeeper client = client(t, section, Server.CONNECT, events);
+        ZooKeeper client = client(t, section, Server.answering(), events);
         events.awaitState("SaslAuthenticated");
         return client;
     }
 
     private static void refused(Test t, String section) throws Exception {
         Events events = new Events();
-        ZooKeeper zk = client(t, section, Server.CONNECT, events);
+        ZooKeeper zk = client(t, section, Server.answering(), events);
         events.awaitState("AuthFailed");
         await("the client to give up", () -> zk.getState() == ZooKeeper.States.AUTH_FAILED);
         fails(Code.AUTHFAILED, () -> zk.exists("/", false));

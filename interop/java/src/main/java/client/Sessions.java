@@ -24,7 +24,7 @@ public final class Sessions {
     }
 
     private static ZooKeeper resume(Test t, ZooKeeper owner, byte[] password, Events events) throws Exception {
-        return t.closing(new ZooKeeper(Server.CONNECT, 10_000, events, owner.getSessionId(), password));
+        return t.closing(Server.client(Server.CONNECT, 10_000, events, owner.getSessionId(), password));
     }
 
     public static void identities(Test t) throws Exception {
@@ -129,7 +129,7 @@ public final class Sessions {
 
     public static void unknownSessionIsExpired(Test t) throws Exception {
         Events events = new Events();
-        t.closing(new ZooKeeper(Server.CONNECT, 10_000, events, 0x123456789abcdefL, new byte[16]));
+        t.closing(Server.client(Server.CONNECT, 10_000, events, 0x123456789abcdefL, new byte[16]));
         events.settle("Expired");
     }
 
@@ -216,7 +216,7 @@ public final class Sessions {
 
     public static void readOnlyClientsAreWelcome(Test t) throws Exception {
         Events events = new Events();
-        ZooKeeper zk = t.closing(new ZooKeeper(Server.CONNECT, 10_000, events, true));
+        ZooKeeper zk = t.closing(Server.client(Server.CONNECT, 10_000, events, true));
         events.settle("SyncConnected");
         create(zk, t.path + "/a", CreateMode.PERSISTENT);
     }
@@ -226,7 +226,7 @@ public final class Sessions {
         Events[] events = new Events[clients.length];
         for (int n = 0; n < clients.length; n++) {
             events[n] = new Events();
-            clients[n] = t.closing(new ZooKeeper(Server.CONNECT, 10_000, events[n]));
+            clients[n] = t.closing(Server.client(Server.CONNECT, 10_000, events[n], false));
         }
         for (int n = 0; n < clients.length; n++) {
             events[n].awaitState("SyncConnected");

@@ -17,7 +17,8 @@ final class Clients {
 
     static CuratorFrameworkFactory.Builder builder(Test t) {
         return CuratorFrameworkFactory.builder().connectString(Server.CONNECT).sessionTimeoutMs(10_000)
-            .connectionTimeoutMs(10_000).retryPolicy(new RetryForever(50)).namespace(t.path.substring(1));
+            .connectionTimeoutMs(10_000).retryPolicy(new RetryForever(50)).namespace(t.path.substring(1))
+            .zookeeperFactory(Server::client);
     }
 
     static CuratorFramework start(Test t, CuratorFrameworkFactory.Builder builder) throws Exception {

@@ -42,7 +42,7 @@ public final class Held implements AutoCloseable {
             System.out.println(event.getState());
             System.out.flush();
         };
-        ZooKeeper zk = new ZooKeeper(Server.CONNECT, Integer.parseInt(arguments[1]), tell);
+        ZooKeeper zk = Server.client(Server.CONNECT, Integer.parseInt(arguments[1]), tell, false);
         zk.create(arguments[0], new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
         System.out.println("ready");
         System.out.flush();

@@ -18,6 +18,7 @@ import java.util.concurrent.TimeoutException;
 public final class Runner {
     private static final long TEST_SECONDS_MAX = 45;
     private static final int TESTS_AT_ONCE = 6;
+    private static final int ATTEMPTS_MAX = 5;
     private static final ExecutorService BODIES = Executors.newCachedThreadPool(body -> {
         Thread thread = new Thread(body);
         thread.setDaemon(true);
@@ -65,7 +66,7 @@ public final class Runner {
 
     private static boolean report(String suite, String name, Method method) {
         long started = System.nanoTime();
-        Throwable error = attempt(suite, name, method);
+        Throwable error = attempts(suite, name, method);
         if (error == null) {
             System.out.println("ok " + name);
         } else if (error instanceof Skip) {
@@ -73,14 +74,39 @@ public final class Runner {
         } else {
             error.printStackTrace();
             raiseServer();
-            String reason = error instanceof AssertionError ? error.getMessage() : error.toString();
-            System.out.println("not ok " + name + " - " + String.join(" ", reason.split("\\s+")));
+            System.out.println("not ok " + name + " - " + reason(error));
         }
         long tookMs = (System.nanoTime() - started) / 1_000_000;
         if (tookMs > 4_000) {
             System.out.println("# " + name + " took " + tookMs + " ms");
         }
         return error == null || error instanceof Skip;
+    }
+
+    private static String reason(Throwable error) {
+        String reason = error instanceof AssertionError ? error.getMessage() : error.toString();
+        return String.join(" ", String.valueOf(reason).split("\\s+"));
+    }
+
+    /**
+     * A test that fails while a member dies is played again, at a path of its own: it is about something else. What must
+     * hold through deaths is told in the classes `Deaths`, which are played once.
+     */
+    private static Throwable attempts(String suite, String name, Method method) {
+        for (int number = 0; ; number++) {
+            long before = Server.deaths();
+            Throwable error = attempt(suite, number == 0 ? name : name + ".again" + number, method);
+            boolean last = number + 1 == ATTEMPTS_MAX || !Server.dies() || name.startsWith("Deaths.");
+            if (error == null || error instanceof Skip || last) {
+                return error;
+            }
+            // Returns when a death that is under way is over, and counted.
+            raiseServer();
+            if (Server.deaths() == before) {
+                return error;
+            }
+            System.out.println("# " + name + " met a death: " + reason(error));
+        }
     }
 
     /** A test that failed may have left the server down, which is not the next one's fault. */

@@ -1,5 +1,6 @@
 package harness;
 
+import java.io.File;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -7,16 +8,48 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooKeeper;
 
 /** The server under test, as its environment tells of it. */
 public final class Server {
-    public static final String CONNECT = System.getenv().getOrDefault("ZK_CONNECT", "127.0.0.1:2181");
+    private static final String FIRST = System.getenv().getOrDefault("ZK_CONNECT", "127.0.0.1:2181");
+    /** A file that grows with every death: members of an ensemble die one after the other meanwhile. Null if nobody dies. */
+    private static final String TOLL = System.getenv("ZK_DEATHS");
+    /** What clients are given: all members where members die. */
+    public static final String CONNECT = TOLL == null ? FIRST : System.getenv("ZK_SERVERS");
 
     private Server() {
     }
 
     public static int port() {
-        return Integer.parseInt(CONNECT.substring(CONNECT.lastIndexOf(':') + 1));
+        return Integer.parseInt(FIRST.substring(FIRST.lastIndexOf(':') + 1));
+    }
+
+    public static boolean dies() {
+        return TOLL != null;
+    }
+
+    /** Grows with every death. */
+    public static long deaths() {
+        return TOLL == null ? 0 : new File(TOLL).length();
+    }
+
+    /** A client of these servers. Of an ensemble all clients prefer the same member: what one wrote another reads at once
+     * only there. */
+    public static ZooKeeper client(String connect, int timeoutMs, Watcher watcher, boolean readOnly) throws IOException {
+        return new ZooKeeper(connect, timeoutMs, watcher, readOnly, new InOrder(connect));
+    }
+
+    /** The same, to go on with a session. */
+    public static ZooKeeper client(String connect, int timeoutMs, Watcher watcher, long session, byte[] password)
+        throws IOException {
+        return new ZooKeeper(connect, timeoutMs, watcher, session, password, false, new InOrder(connect));
+    }
+
+    /** One that answers now. */
+    public static String answering() {
+        return new InOrder(CONNECT).first();
     }
 
     public static boolean extra(String word) {

@@ -37,7 +37,8 @@ public final class Test implements AutoCloseable {
     }
 
     public ZooKeeper client(String connect, int timeoutMs, Events events) throws Exception {
-        ZooKeeper client = closing(new ZooKeeper(connect, timeoutMs, events));
+        ZooKeeper client = closing(connect.startsWith(Server.CONNECT)
+            ? Server.client(connect, timeoutMs, events, false) : new ZooKeeper(connect, timeoutMs, events));
         events.awaitState("SyncConnected");
         return client;
     }
