@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 pub const WAIT: Duration = Duration::from_secs(15);
 const TEST_MAX: Duration = Duration::from_secs(40);
+const ATTEMPTS_MAX: usize = 5;
 
 /// A test's name, and its body, which gets a path of its own.
 pub type Test = (String, fn(&str));
@@ -28,8 +29,33 @@ macro_rules! tests {
     };
 }
 
-pub fn connect() -> String {
+/// One server.
+pub fn first() -> String {
     std::env::var("ZK_CONNECT").unwrap_or_else(|_| "127.0.0.1:2181".to_owned())
+}
+
+/// What clients are given: where members of an ensemble die one after the other, all of them. What one client wrote
+/// another reads at once only at the same server, so all try them in the same order, those that answer first.
+pub fn connect() -> String {
+    if !members_die() {
+        return first();
+    }
+    let servers = std::env::var("ZK_SERVERS").expect("all servers");
+    let (mut all, silent): (Vec<_>, Vec<_>) =
+        servers.split(',').partition(|server| TcpStream::connect(server).is_ok());
+    all.extend(silent);
+    all.join(",")
+}
+
+/// Whether members die meanwhile.
+pub fn members_die() -> bool {
+    std::env::var_os("ZK_DEATHS").is_some()
+}
+
+/// Grows with every death.
+fn deaths() -> u64 {
+    let toll = std::env::var_os("ZK_DEATHS");
+    toll.and_then(|toll| std::fs::metadata(toll).ok()).map_or(0, |toll| toll.len())
 }
 
 pub fn skip_without(extra: &str, reason: &str) {
@@ -48,8 +74,17 @@ pub fn control(verb: &str) {
     assert!(status.success(), "{verb}: {status}");
 }
 
+/// What each server that clients know answers.
+pub fn four_letter_words(word: &str) -> String {
+    connect().split(',').map(|server| ask(server, word)).collect()
+}
+
 pub fn four_letter_word(word: &str) -> String {
-    let mut stream = TcpStream::connect(connect()).expect("the server's port");
+    ask(&first(), word)
+}
+
+fn ask(server: &str, word: &str) -> String {
+    let mut stream = TcpStream::connect(server).expect("the server's port");
     stream.write_all(word.as_bytes()).expect("a four letter word");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
@@ -78,7 +113,7 @@ pub fn run(tests: &[Test], only: &[String]) -> i32 {
             continue;
         }
         let started = Instant::now();
-        match attempt(name, *body) {
+        match attempts(name, *body) {
             Ok(()) => println!("ok {name}"),
             Err(panic) => match panic.downcast_ref::<Skip>() {
                 Some(Skip(reason)) => println!("skip {name} - {reason}"),
@@ -94,6 +129,27 @@ pub fn run(tests: &[Test], only: &[String]) -> i32 {
         }
     }
     status
+}
+
+/// A test that fails while a member dies is played again, at a path of its own: it is about something else. What must
+/// hold through deaths is told in the modules `deaths`, which are played once.
+fn attempts(name: &str, body: fn(&str)) -> Result<(), Box<dyn Any + Send>> {
+    for number in 1.. {
+        let before = deaths();
+        let path = if number == 1 { name.to_owned() } else { format!("{name}.again{number}") };
+        let Err(panic) = attempt(&path, body) else { return Ok(()) };
+        let is_last = number == ATTEMPTS_MAX || !members_die() || name.contains(".deaths.");
+        if is_last || panic.is::<Skip>() {
+            return Err(panic);
+        }
+        // Returns when a death that is under way is over, and counted.
+        raise_server();
+        if deaths() == before {
+            return Err(panic);
+        }
+        println!("# {name} met a death: {}", reason(panic.as_ref()));
+    }
+    Ok(())
 }
 
 fn attempt(name: &str, body: fn(&str)) -> Result<(), Box<dyn Any + Send>> {

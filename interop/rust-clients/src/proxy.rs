@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use crate::harness::connect;
+use crate::harness::first;
 
 #[derive(Default)]
 struct State {
@@ -57,7 +57,7 @@ fn join(state: &Mutex<State>, client: TcpStream) -> io::Result<()> {
     if state.shut {
         return Ok(());
     }
-    let server = TcpStream::connect(connect())?;
+    let server = TcpStream::connect(first())?;
     for (mut source, mut sink) in
         [(client.try_clone()?, server.try_clone()?), (server.try_clone()?, client.try_clone()?)]
     {

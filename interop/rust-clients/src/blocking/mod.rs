@@ -1,5 +1,6 @@
 //! The crate `zookeeper`: blocking calls, watchers as closures, three recipes.
 
+mod deaths;
 mod nodes;
 mod recipes;
 mod sessions;
@@ -10,10 +11,11 @@ use std::time::Duration;
 
 use zookeeper::{Acl, CreateMode, WatchedEvent, ZkError, ZooKeeper, ZooKeeperExt};
 
-use crate::harness::{Test, connect, wait_for};
+use crate::harness::{Test, connect, members_die, wait_for};
 
 pub fn tests() -> Vec<Test> {
-    [nodes::tests(), watches::tests(), recipes::tests(), sessions::tests()].concat()
+    let deaths = if members_die() { deaths::tests() } else { Vec::new() };
+    [nodes::tests(), watches::tests(), recipes::tests(), sessions::tests(), deaths].concat()
 }
 
 /// One test's client, and its empty node.

@@ -1,5 +1,6 @@
 //! The crate `zookeeper-client`: futures, watchers as values, a lock recipe.
 
+mod deaths;
 mod locks;
 mod nodes;
 mod outage;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error, SessionState, Stat};
 
-use crate::harness::{Test, WAIT, connect};
+use crate::harness::{Test, WAIT, connect, members_die};
 
 const OPEN: CreateOptions<'static> = CreateMode::Persistent.with_acls(Acls::anyone_all());
 const EPHEMERAL: CreateOptions<'static> = CreateMode::Ephemeral.with_acls(Acls::anyone_all());
@@ -26,6 +27,7 @@ pub fn tests() -> Vec<Test> {
         locks::tests(),
         sessions::tests(),
         outage::tests(),
+        if members_die() { deaths::tests() } else { Vec::new() },
     ]
     .concat()
 }
@@ -106,13 +108,18 @@ async fn state(watcher: &mut zookeeper_client::StateWatcher, expected: SessionSt
     soon(&expected.to_string(), async { while watcher.changed().await != expected {} }).await;
 }
 
+/// Whether nobody knows if a request was heard. A connection that is reset shows as the system's own error.
+fn is_lost(error: &Error) -> bool {
+    matches!(error, Error::ConnectionLoss | Error::Custom(_))
+}
+
 /// Repeats what the loss of a connection interrupted.
 async fn retried<T, F: Future<Output = Result<T, Error>>>(mut request: impl FnMut() -> F) -> T {
     soon("an answer", async {
         loop {
             match request().await {
                 Ok(value) => return value,
-                Err(Error::ConnectionLoss) => {}
+                Err(error) if is_lost(&error) => {}
                 Err(error) => panic!("failed: {error}"),
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use zookeeper_client::{Client, Error, SessionState};
 
 use super::{Context, EPHEMERAL, client, client_at, run, soon, state};
-use crate::harness::{Test, connect, four_letter_word};
+use crate::harness::{Test, connect, four_letter_word, four_letter_words};
 use crate::proxy::Proxy;
 
 pub fn tests() -> Vec<Test> {
@@ -36,7 +36,7 @@ async fn timeouts_are_clamped(_: Context) {
 
 async fn shown_by_the_server(t: Context) {
     let id = format!("sid={}", t.zk.session_id());
-    assert!(four_letter_word("cons").contains(&id), "{id} is not in `cons`");
+    assert!(four_letter_words("cons").contains(&id), "{id} is not in `cons`");
     assert_eq!(four_letter_word("ruok"), "imok");
 }
 
