@@ -15,6 +15,9 @@ use crate::workspace::Workspace;
 /// The name by which `--only` and `--require` know the tests of the Rust workspace.
 const RUST: &str = "rust";
 
+/// Suites that have no tests of what must hold while members die.
+const WITHOUT_DEATHS: [&str; 1] = ["kafka"];
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only these: `rust`, `fuzz`, `faults`, `differential`, or names of interop suites
@@ -58,8 +61,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let suites = interop::names(workspace)?;
     if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
         tally.add(part("the interop suites", || {
-            interop::run_suites(workspace, Flavor::Diwan, Among::ALONE, &args.interop, |name| {
+            interop::run_suites(workspace, Flavor::Diwan, &Among::ALONE, &args.interop, |name| {
                 args.chosen(name)
+            })
+        }));
+        tally.add(part("the interop suites, while members die", || {
+            interop::run_suites(workspace, Flavor::Diwan, &Among::dying(), &args.interop, |name| {
+                args.chosen(name) && !WITHOUT_DEATHS.contains(&name)
             })
         }));
     }

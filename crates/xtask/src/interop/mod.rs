@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Kill members one after the other meanwhile
     #[arg(long, value_enum, requires = "ensemble")]
     deaths: Option<servers::Deaths>,
+    /// Only tests whose names contain one of these
+    #[arg(long, value_name = "PART,...", value_delimiter = ',')]
+    tests: Vec<String>,
     #[command(flatten)]
     options: Options,
 }
@@ -82,8 +85,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     if args.ensemble > 1 && args.against != Flavor::Diwan {
         bail!("only ensembles of Diwan can be started here");
     }
-    let among = Among { members: usize::from(args.ensemble), deaths: args.deaths };
-    let tally = run_suites(workspace, args.against, among, &args.options, |name| {
+    let among = Among { members: usize::from(args.ensemble), deaths: args.deaths, tests: args.tests.clone() };
+    let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
         args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
     })?;
     tally.print();
@@ -99,7 +102,7 @@ pub(crate) fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
 pub(crate) fn run_suites(
     workspace: &Workspace,
     against: Flavor,
-    among: Among,
+    among: &Among,
     options: &Options,
     chosen: impl Fn(&str) -> bool,
 ) -> anyhow::Result<Tally> {
@@ -129,7 +132,7 @@ pub(crate) fn run_suites(
                     Ok(ServerPorts { plain, secure, peer })
                 };
                 let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
-                run_one(&suite, &server, options, &members, among.deaths)
+                run_one(&suite, &server, options, &members, among)
             }
             Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
         };
@@ -154,7 +157,7 @@ fn run_one(
     server: &Server,
     options: &Options,
     members: &[ServerPorts],
-    deaths: Option<servers::Deaths>,
+    among: &Among,
 ) -> Tally {
     let ports = members[0];
     let deadline = Duration::from_secs(options.deadline);
@@ -162,13 +165,14 @@ fn run_one(
         Server::Zookeeper(with_zookeeper) => {
             let mut command = Command::new(with_zookeeper);
             command.env("SECURE_PORT", ports.secure.to_string());
-            suite.run(command.arg(ports.plain.to_string()).arg(&suite.program), deadline, None)
+            command.arg(ports.plain.to_string()).arg(&suite.program).args(&among.tests);
+            suite.run(&mut command, deadline, None)
         }
         Server::Diwan { binary, keys } => {
             let servers = servers::Servers::new(keys, binary, &suite.work, members)?;
-            let served = control::Served::start(servers, deaths)?;
+            let served = control::Served::start(servers, among.deaths)?;
             let mut command = Command::new(&suite.program);
-            command.envs(served.environment());
+            command.args(&among.tests).envs(served.environment());
             suite.run(&mut command, deadline, Some(served.log()))
         }
     });
@@ -179,16 +183,23 @@ fn run_one(
     })
 }
 
-/// How many servers belong together, and what befalls them.
-#[derive(Clone, Copy)]
+/// How many servers belong together, what befalls them, and under which tests.
 pub(crate) struct Among {
     members: usize,
     deaths: Option<servers::Deaths>,
+    /// Parts of names; none for all tests.
+    tests: Vec<String>,
 }
 
 impl Among {
     /// One server, which only its suite treats badly.
-    pub(crate) const ALONE: Self = Self { members: 1, deaths: None };
+    pub(crate) const ALONE: Self = Self { members: 1, deaths: None, tests: Vec::new() };
+
+    /// Three, of whom each is killed in turn, and what must hold through that.
+    pub(crate) fn dying() -> Self {
+        let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
+        Self { members: 3, deaths: Some(servers::Deaths::All), tests }
+    }
 }
 
 /// What a suite is run against.
