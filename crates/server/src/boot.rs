@@ -204,7 +204,7 @@ impl Boot {
 const fn is_damage(error: &StartError) -> bool {
     matches!(
         error,
-        StartError::Journal(OpenError::Corrupt(_))
+        StartError::Journal { source: OpenError::Corrupt(_) }
             | StartError::Read(ReadError::Corrupt(_))
             | StartError::Snapshot(_)
     )

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use journal::{DiskError, Fault, OpenError};
+
 use crate::disk::DirectoryError;
 use crate::net::tls::context::TlsError;
 
@@ -22,8 +24,12 @@ pub enum StartError {
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// The data in it cannot be used.
-    #[error(transparent)]
-    Journal(#[from] journal::OpenError),
+    #[error("{source}{}", room(source))]
+    Journal {
+        /// What.
+        #[from]
+        source: OpenError,
+    },
     /// Its snapshot cannot be read.
     #[error(transparent)]
     Read(#[from] journal::ReadError),
@@ -56,6 +62,16 @@ fn hint(source: &std::io::Error) -> &'static str {
         }
         std::io::ErrorKind::PermissionDenied => "\nhint: ports below 1024 need a privilege",
         std::io::ErrorKind::AddrNotAvailable => "\nhint: this machine has no such address",
+        _ => "",
+    }
+}
+
+fn room(error: &OpenError) -> &'static str {
+    match error {
+        OpenError::Disk(Fault { error: DiskError::Full, .. }) => {
+            "\nhint: make room, or name another directory; a log begins with 8 MiB and grows by 64 MiB at a time \
+             (`storage.segment-bytes`)"
+        }
         _ => "",
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct Draft {
     pub(crate) config: ServerConfig,
     /// Whether the file is a `zoo.cfg`: then ZooKeeper's defaults hold.
     pub(crate) zoo: bool,
+    pub(crate) client_port_said: bool,
     pub(crate) data_dir_said: bool,
     pub(crate) client: Endpoint,
     pub(crate) secure: Endpoint,
@@ -317,7 +318,7 @@ impl Draft {
         if let Some(address) = self.secure.address("secureClientPort", "secureClientPortAddress")? {
             listen.secure = Some(address);
         }
-        if listen.client.is_none() && listen.secure.is_none() {
+        if listen.client.is_none() && listen.secure.is_none() && !self.client_port_said {
             return Err(Problem::new("there is no port for clients").hint("set `clientPort` (2181 is usual)"));
         }
         Ok(())

@@ -142,6 +142,13 @@ fn the_port_may_stand_in_the_server_line() {
 }
 
 #[test]
+fn a_port_that_is_none_is_told_once() {
+    let problems = load_text("port", "zoo.cfg", "dataDir=/d\nclientPort=abc\n").result.unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].what.contains("`clientPort` is `abc`"), "{problems:?}");
+}
+
+#[test]
 fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
     let scratch = Scratch::new("ensemble");
     let servers = "server.1=a:1:2\nserver.2=b:3:4;127.0.0.1:2182\nserver.3=c:5:6:observer\n";

@@ -11,6 +11,8 @@ const REQUEST_BYTES_MAX: usize = 512 << 20;
 
 pub(super) const ROWS: &[Row] = &[
     Row::zoo("clientPort", "the plain client port", |draft, setting| {
+        // Also where it makes no sense: that is told, and need not be told twice.
+        draft.client_port_said = true;
         draft.client.port = Some(setting.port()?);
         Ok(())
     }),
