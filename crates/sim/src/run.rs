@@ -11,7 +11,7 @@ use member::CoreConfig;
 use tree::Policy;
 
 use crate::ensemble::{Ensemble, Faults};
-use crate::history::{History, Outcome};
+use crate::history::{Ask, Delivery, History, Outcome};
 use crate::load::{Appetite, Load, SUPER};
 use crate::node::NodeConfig;
 use crate::oracle::Oracle;
@@ -53,6 +53,8 @@ pub const REACHED: &[&str] = &[
     "slow disk",
     "stall",
     "torn tail",
+    "watch event",
+    "watches set again",
     "wipe",
     "write acknowledged",
 ];
@@ -94,6 +96,7 @@ struct Run {
     appetite: Appetite,
     settings: Settings,
     setting: String,
+    standings: Vec<Standing>,
     hashes: Option<fn(u64, u64)>,
 }
 
@@ -127,6 +130,11 @@ impl Run {
         ensemble.count("call unknown", unknown.count() as u64);
         let reads = history.calls.iter().filter(|call| call.ask.is_read() && call.answer.is_some());
         ensemble.count("read judged", reads.count() as u64);
+        let deliveries = history.connections.iter().flat_map(|connection| &connection.deliveries);
+        let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
+        ensemble.count("watch event", events.count() as u64);
+        let renewed = history.calls.iter().filter(|call| matches!(call.ask, Ask::SetWatches { .. }));
+        ensemble.count("watches set again", renewed.filter(|call| call.answer.is_some()).count() as u64);
         Report {
             wrongs,
             simulated_ms: ensemble.now_ms(),
@@ -154,6 +162,7 @@ impl Run {
             appetite,
             settings,
             setting,
+            standings: Vec::new(),
             hashes: None,
         }
     }
@@ -176,18 +185,24 @@ impl Run {
             wrongs = self.rest();
         }
         self.history.ended_ms = self.ensemble.now_ms();
-        let standings = if wrongs.is_empty() { self.standings() } else { Vec::new() };
         self.history.link(&self.ensemble.sequences);
+        if wrongs.is_empty() {
+            self.standings = self.look_around();
+        }
+        wrongs.extend(self.verdict());
+        wrongs
+    }
+
+    /// What the rules find.
+    fn verdict(&self) -> Vec<String> {
         let oracle = Oracle::of(&self.ensemble.record);
-        let evidence = Evidence {
+        judge(&Evidence {
             history: &self.history,
             record: &self.ensemble.record,
             oracle: &oracle,
-            standings: &standings,
+            standings: &self.standings,
             settings: self.settings,
-        };
-        wrongs.extend(judge(&evidence));
-        wrongs
+        })
     }
 
     fn moment(&mut self, faults: &Faults) {
@@ -245,7 +260,7 @@ impl Run {
     }
 
     /// Everything that the members hold.
-    fn standings(&mut self) -> Vec<Standing> {
+    fn look_around(&mut self) -> Vec<Standing> {
         let numbers = self.members();
         let standing = |member| {
             let node = self.ensemble.node(member)?;
@@ -301,3 +316,6 @@ fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;
