@@ -34,6 +34,8 @@ pub struct Council {
     role: Role,
     /// Numbers of turns whose entries or votes are on their way to the disk.
     persisting: VecDeque<u64>,
+    /// The last turn with a new term or vote.
+    voted: u64,
     /// Messages that wait for the disk, each with the turn that must be durable first.
     withheld: VecDeque<(u64, Envelope)>,
     /// Committed entries from a change of members on, with the turn that makes their commit durable: a start under the
@@ -81,6 +83,7 @@ impl Council {
             stance,
             role: Role::Follower,
             persisting: VecDeque::new(),
+            voted: 0,
             withheld: VecDeque::new(),
             committed: VecDeque::new(),
             released: Vec::new(),
@@ -346,7 +349,13 @@ impl Council {
         if persist.is_none() && self.persisting.is_empty() {
             self.node.on_persist_ready(number);
         }
-        self.outbox.extend(at_once.into_iter().map(envelope));
+        if self.persisting.front().is_none_or(|first| *first > self.voted) {
+            self.outbox.extend(at_once.into_iter().map(envelope));
+        } else {
+            // The only voter leads as soon as it wants to. Were its term forgotten in a crash, it would lead in the same
+            // term again, and learners would take other entries for those that they have.
+            self.withheld.extend(at_once.into_iter().map(|message| (self.voted, envelope(message))));
+        }
         match self.persisting.back() {
             None => self.outbox.extend(after_disk.into_iter().map(envelope)),
             Some(last) => {
@@ -372,6 +381,9 @@ impl Council {
             return None;
         }
         self.persisting.push_back(number);
+        if voted {
+            self.voted = number;
+        }
         Some(Persist {
             number,
             hard_state: Some(self.told),
