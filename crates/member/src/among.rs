@@ -6,6 +6,7 @@ use crate::Now;
 use crate::core::{Core, Fault};
 use crate::founding::{BLANK, NUMBERS};
 use crate::peer::PeerMessage;
+use crate::round::Asker;
 use crate::succession::Reign;
 
 impl Core {
@@ -74,6 +75,8 @@ impl Core {
                 *parted = until_ms.max(*parted);
             }
         }
+        // Who votes now may have answered before it did: the round would wait for a majority that never comes.
+        self.round.take_if(|round| round.asker == Asker::Us);
     }
 
     fn hear(&mut self, peer: u64) {
