@@ -97,6 +97,17 @@ fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
 }
 
 #[test]
+fn its_learners_hear_of_a_term_only_when_its_own_disk_holds_it() {
+    let mut recovered = fresh();
+    recovered.membership.learners.push(2);
+    let (mut council, persists) = leader(&recovered, 0);
+    assert_eq!(council.role(), Role::Leader);
+    assert_eq!(council.outbox().len(), 0, "a crash now would have it lead in the same term again");
+    council.persisted(persists.last().unwrap().number);
+    assert!(!council.outbox().is_empty());
+}
+
+#[test]
 fn the_same_seed_gives_the_same_life() {
     let life = || {
         let (council, persists) = leader(&fresh(), 0);
