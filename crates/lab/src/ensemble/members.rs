@@ -333,6 +333,13 @@ impl Ensemble {
         fs::read_to_string(self.log(number)).is_ok_and(|log| log.contains(what))
     }
 
+    /// The lines that a member has logged with this in them.
+    #[must_use]
+    pub fn said(&self, number: usize, what: &str) -> Vec<String> {
+        let log = fs::read_to_string(self.log(number)).unwrap_or_default();
+        log.lines().filter(|line| line.contains(what)).map(String::from).collect()
+    }
+
     fn log(&self, number: usize) -> PathBuf {
         self.members[number - 1].config.folder.join("log")
     }
