@@ -40,6 +40,7 @@ pub mod revival;
 mod server;
 mod settings;
 mod snapshots;
+mod sockets;
 mod standing;
 #[cfg(test)]
 mod testing;

@@ -1,8 +1,7 @@
 //! The server: its threads, put together, started and stopped.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
-use std::os::fd::OwnedFd;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +15,7 @@ use crate::board::{Board, spawn};
 use crate::boot::{self, Boot};
 use crate::clerk::{self, Clerk};
 use crate::clock::Clock;
-use crate::config::{EnsembleConfig, ListenConfig, ServerConfig};
+use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
 use crate::error::{ServerFault, StartError};
 use crate::http::listener::HttpListener;
@@ -25,7 +24,7 @@ use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
-use crate::net::listener::{self, Gate, Listener};
+use crate::net::listener::{Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::net::tls::context::TlsContext;
 use crate::overview::Overview;
@@ -34,10 +33,9 @@ use crate::peers::door::Door;
 use crate::peers::switchboard::Switchboard;
 use crate::peers::tls::PeerTls;
 use crate::snapshots::SnapshotDesk;
+use crate::sockets::{Addresses, Sockets};
 use crate::{audit, random, settings};
 
-/// What a system without IPv6 answers to whoever asks for it.
-const NO_IPV6: i32 = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 
@@ -47,15 +45,6 @@ pub struct Server {
     board: Arc<Board>,
     running: Mutex<Option<Running>>,
     overview: Arc<Overview>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Addresses {
-    client: Option<SocketAddr>,
-    secure: Option<SocketAddr>,
-    http: Option<SocketAddr>,
-    admin: Option<SocketAddr>,
-    peers: Option<SocketAddr>,
 }
 
 /// What is there to be stopped, in the order of stopping.
@@ -442,93 +431,6 @@ impl Running {
         if let Some((mail, thread)) = self.core {
             mail.put(CoreMail::Stop);
             let _ = thread.join();
-        }
-    }
-}
-
-/// The client ports, taken before anything else so that a port in use costs nothing.
-struct Sockets {
-    client: Option<mio::net::TcpListener>,
-    secure: Option<mio::net::TcpListener>,
-    peers: Option<TcpListener>,
-}
-
-impl Sockets {
-    fn bind(config: &ServerConfig) -> Result<Self, StartError> {
-        if config.listen.client.is_none() && config.listen.secure.is_none() {
-            return Err(StartError::Unsupported(String::from(
-                "there is no address for clients to connect to",
-            )));
-        }
-        if (config.listen.secure.is_some() || config.listen.client_takes_tls) && config.tls.is_none() {
-            return Err(StartError::Unsupported(String::from(
-                "encrypted connections are asked for without a key\nhint: set `ssl.keyStore.location`",
-            )));
-        }
-        let bind = |address: Option<SocketAddr>, purpose| {
-            let bound = address.map(|address| {
-                listener::bind(address, &config.listen).map_err(|source| StartError::Listen {
-                    address,
-                    purpose,
-                    source,
-                })
-            });
-            bound.transpose()
-        };
-        Ok(Self {
-            client: bind(config.listen.client, "clients")?,
-            secure: bind(config.listen.secure, "encrypted clients")?,
-            peers: config.ensemble.as_ref().map(bind_peers).transpose()?,
-        })
-    }
-
-    fn addresses(&self) -> Addresses {
-        let address = |listener: &Option<mio::net::TcpListener>| listener.as_ref()?.local_addr().ok();
-        let peers = self.peers.as_ref().and_then(|listener| listener.local_addr().ok());
-        Addresses {
-            client: address(&self.client),
-            secure: address(&self.secure),
-            peers,
-            ..Addresses::default()
-        }
-    }
-}
-
-/// Where other members connect.
-fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
-    let own = ensemble.own().ok_or_else(|| {
-        StartError::Unsupported(format!(
-            "no `server.` line names this member, which is number {}\nhint: see `myid`",
-            ensemble.number
-        ))
-    })?;
-    let mut address = match ensemble.listen_on_all_addresses {
-        true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, own.peer_port)),
-        false => (own.host.as_str(), own.peer_port)
-            .to_socket_addrs()
-            .ok()
-            .and_then(|mut addresses| addresses.next())
-            .ok_or_else(|| {
-                StartError::Unsupported(format!(
-                    "`{}`, the host of this member, has no address\nhint: see `server.{}`, or set \
-                     `quorumListenOnAllIPs=true`",
-                    own.host, own.number
-                ))
-            })?,
-    };
-    let mut tries = 0;
-    loop {
-        match listener::bind(address, &ListenConfig::default()) {
-            Ok(listener) => return Ok(TcpListener::from(OwnedFd::from(listener))),
-            Err(source) if address.ip().is_unspecified() && source.raw_os_error() == Some(NO_IPV6) => {
-                address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, own.peer_port));
-            }
-            Err(source) if tries < ensemble.bind_retries && source.kind() == io::ErrorKind::AddrInUse => {
-                tries += 1;
-                tracing::warn!(%address, %source, "the port for other members is taken: trying again");
-                std::thread::sleep(Duration::from_secs(1));
-            }
-            Err(source) => return Err(StartError::Listen { address, purpose: "other members", source }),
         }
     }
 }
