@@ -77,6 +77,10 @@ impl Writer {
 
     /// Works until told to stop.
     pub(super) fn work(&mut self) -> Result<(), Over> {
+        // What the others have made may not have come to its server yet.
+        if let Err(error) = self.ask(|client| client.sync("/")) {
+            return Err(self.complain(&format!("cannot sync: {error}")));
+        }
         while !self.shared.is_stopping() {
             self.watch()?;
             match self.dice.below(20) {

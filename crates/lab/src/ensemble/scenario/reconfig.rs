@@ -39,7 +39,9 @@ pub(super) fn reconfig(setting: &Setting) -> Result<Vec<String>, Failure> {
     let mut changes = Vec::new();
     for _ in 0..setting.rounds {
         for number in [4, 5] {
-            play.ensemble.launch([number])?;
+            if !play.ensemble.is_up(number) {
+                play.ensemble.launch([number])?;
+            }
             changes.push(change(&mut play, &mut dice, Some((number, "observer")), None)?);
             changes.push(change(&mut play, &mut dice, Some((number, "participant")), None)?);
         }
