@@ -296,8 +296,9 @@ impl Core {
     ) {
         match tree.session(session) {
             Some(known) if same_password(&known.password, password) => {
-                let (alone, member) = (self.is_alone(), self.config.member);
-                let next = |before| if alone { before + 1 } else { next_generation(before, member) };
+                // Also one that is alone says who it is: others may join, and want to know who held the session.
+                let member = self.config.member;
+                let next = |before| next_generation(before, member);
                 let generation = self.attachments.arrive(session, shard, conn, Some(known.generation), next);
                 self.propose(Operation::Attach { session, generation, timeout_ms });
             }
