@@ -47,8 +47,8 @@ func lost(err error) bool {
 
 var deathTests = group{"deaths", []test{
 	{"session-ephemerals-and-writes-stay", func(t *T) {
-		session, path := t.zk.SessionID(), t.node("a", "0")
-		ephemeral := must(t.zk.Create(t.path+"/e", nil, zk.FlagEphemeral, open()))
+		session, path := t.zk.SessionID(), t.make(t.path+"/a", "0", zk.FlagPersistent)
+		ephemeral := t.make(t.path+"/e", "", zk.FlagEphemeral)
 		deadline, version := time.Now().Add(30*time.Second), int32(0)
 		for ; t.events.count(zk.StateDisconnected) < moves || version < 100; version++ {
 			check(time.Now().Before(deadline), "%v writes", version)
@@ -87,7 +87,7 @@ var deathTests = group{"deaths", []test{
 	}},
 	{"watches-hear-of-each-change", func(t *T) {
 		other, events := t.clientAt(connect, 10*time.Second)
-		path, deadline := t.node("a", "0"), time.Now().Add(30*time.Second)
+		path, deadline := t.make(t.path+"/a", "0", zk.FlagPersistent), time.Now().Add(30*time.Second)
 		for version := int32(0); events.count(zk.StateDisconnected) < moves || version < 50; version++ {
 			check(time.Now().Before(deadline), "%v writes", version)
 			var changed <-chan zk.Event

@@ -273,6 +273,18 @@ func (t *T) node(name, data string) string {
 	return must(t.zk.Create(t.path+"/"+name, []byte(data), zk.FlagPersistent, open()))
 }
 
+// make makes a node whatever happens; one that is there already is the one of the first try.
+func (t *T) make(path, data string, flags int32) string {
+	_, err := t.zk.Create(path, []byte(data), flags, open())
+	for toll != "" && lost(err) {
+		_, err = t.zk.Create(path, []byte(data), flags, open())
+	}
+	if err != zk.ErrNodeExists {
+		ok(err)
+	}
+	return path
+}
+
 func (t *T) data(path string) string {
 	data, _, err := t.zk.Get(path)
 	ok(err)
@@ -378,9 +390,7 @@ func attempt(name string, body func(*T)) any {
 			if part != "" {
 				t.path += "/" + part
 			}
-			if _, err := t.zk.Create(t.path, nil, zk.FlagPersistent, open()); err != zk.ErrNodeExists {
-				ok(err)
-			}
+			t.make(t.path, "", zk.FlagPersistent)
 		}
 		body(t)
 	}()

@@ -48,8 +48,10 @@ static void write_once(zhandle_t *handle, const char *path, int version) {
 static void session_ephemerals_and_writes_stay(void) {
     long long session = zoo_client_id(zk)->client_id, deadline = now_ms() + SECONDS_MAX * 1000;
     char path[PATH_MAX_LENGTH], ephemeral[PATH_MAX_LENGTH];
-    snprintf(path, sizeof path, "%s", node("a", "0"));
-    snprintf(ephemeral, sizeof ephemeral, "%s", create(zk, at("e"), "", ZOO_EPHEMERAL));
+    snprintf(path, sizeof path, "%s", at("a"));
+    make(path, "0", ZOO_PERSISTENT);
+    snprintf(ephemeral, sizeof ephemeral, "%s", at("e"));
+    make(ephemeral, "", ZOO_EPHEMERAL);
     for (int version = 0; moves() < MOVES || version < 100; version++) {
         CHECK(now_ms() < deadline);
         write_once(zk, path, version);
@@ -85,7 +87,8 @@ static void sequences_have_no_doubles_and_no_losses(void) {
 static void watches_hear_of_each_change(void) {
     zhandle_t *other = client();
     char path[PATH_MAX_LENGTH];
-    snprintf(path, sizeof path, "%s", node("a", "0"));
+    snprintf(path, sizeof path, "%s", at("a"));
+    make(path, "0", ZOO_PERSISTENT);
     long long deadline = now_ms() + SECONDS_MAX * 1000;
     for (int version = 0; moves() < MOVES || version < 50; version++) {
         CHECK(now_ms() < deadline);

@@ -259,16 +259,21 @@ void held_main(const char *path) {
     printf("expired\n");
 }
 
+void make(const char *path, const char *data, int mode) {
+    int code;
+    do code = zoo_create(zk, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+    while (toll && (code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT));
+    CHECK(code == ZOK || code == ZNODEEXISTS);
+}
+
 static void prepare(const char *name) {
     zk = client();
     for (const char *slash = name; slash; slash = strchr(slash + 1, '.')) {
         const char *end = strchr(slash + 1, '.');
         snprintf(root, sizeof root, "/c/%.*s", (int)(end ? end - name : (long)strlen(name)), name);
         for (char *dot = root; (dot = strchr(dot, '.'));) *dot = '/';
-        int code = zoo_create(zk, "/c", "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
-        CHECK(code == ZOK || code == ZNODEEXISTS);
-        code = zoo_create(zk, root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
-        CHECK(code == ZOK || code == ZNODEEXISTS);
+        make("/c", "", ZOO_PERSISTENT);
+        make(root, "", ZOO_PERSISTENT);
     }
 }
 

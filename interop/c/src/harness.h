@@ -83,6 +83,8 @@ void add_auth(zhandle_t *handle, const char *user);
 const char *at(const char *name);
 const char *node(const char *name, const char *data);
 const char *create(zhandle_t *handle, const char *path, const char *data, int mode);
+/* A node, whatever happens; one that is there already is the one of the first try. */
+void make(const char *path, const char *data, int mode);
 bool gone(const char *path);
 /* The node's data as text; null data is `(null)`. */
 const char *data_of(const char *path);

@@ -2,7 +2,7 @@
 
 import time
 
-from kazoo.exceptions import BadVersionError, ConnectionLoss
+from kazoo.exceptions import BadVersionError, ConnectionLoss, NodeExistsError
 from kazoo.protocol.states import KazooState
 
 from suite.harness import equal, in_background, wait_for
@@ -19,6 +19,14 @@ def _moves(*clients):
     return lost
 
 
+def _make(t, name, **options):
+    """A node, whatever happens."""
+    try:
+        return t.zk.retry(t.node, name, b"0", **options)
+    except NodeExistsError:
+        return f"{t.path}/{name}"
+
+
 def _write(zk, path, version):
     """Writes once whatever happens: what a lost connection leaves unknown, the version tells."""
     try:
@@ -29,8 +37,8 @@ def _write(zk, path, version):
 
 
 def session_ephemerals_and_writes_stay(t):
-    identity, path = t.zk.client_id, t.node("a", b"0")
-    ephemeral = t.node("e", ephemeral=True)
+    identity, path = t.zk.client_id, _make(t, "a")
+    ephemeral = _make(t, "e", ephemeral=True)
     lost, version = _moves(t.zk), 0
     deadline = time.monotonic() + 30
     while len(lost) < MOVES or version < 100:
@@ -59,7 +67,7 @@ def sequences_have_no_doubles_and_no_losses(t):
 
 def a_lock_has_one_holder(t):
     clients = [t.zk, t.client(), t.client()]
-    lost, count, stop, errors = _moves(*clients), t.node("count", b"0"), [], []
+    lost, count, stop, errors = _moves(*clients), _make(t, "count"), [], []
 
     def add(zk):
         try:
@@ -81,7 +89,7 @@ def a_lock_has_one_holder(t):
 
 
 def watches_hear_of_each_change(t):
-    other, path, heard = t.client(), t.node("a", b"0"), []
+    other, path, heard = t.client(), _make(t, "a"), []
     t.zk.DataWatch(path, lambda data, stat: heard.append(int(data)))
     lost, version = _moves(t.zk, other), 0
     deadline = time.monotonic() + 30

@@ -38,7 +38,7 @@ class Test:
         self.servers = ",".join(sorted(SERVERS, key=lambda server: not _answers(server)))
         self.zk = self.client()
         self.path = "/kazoo/" + name.replace(".", "/")
-        self.zk.ensure_path(self.path)
+        self.zk.retry(self.zk.ensure_path, self.path)
 
     def client(self, start=True, chroot="", timeout=10.0, address=None, **options):
         """A client of its own session; stopped when the test ends."""

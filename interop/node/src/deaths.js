@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import zookeeper from 'node-zookeeper-client';
-import { Events, waitFor } from './harness.js';
+import { Events, retried, waitFor } from './harness.js';
 
 const { CreateMode } = zookeeper;
 // Connections that are lost under each test.
@@ -12,15 +12,12 @@ const DEADLINE_MS = 30_000;
 const moves = client => client.states.filter(state => state === 'DISCONNECTED').length;
 const wasLost = error => error.getName?.() === 'CONNECTION_LOSS';
 
-// Asks again what may be asked twice.
-async function ask(operation) {
-    for (;;) {
-        try {
-            return await operation();
-        } catch (error) {
-            if (!wasLost(error)) throw error;
-        }
-    }
+// A node, whatever happens; one that is there already is the one of the first try.
+async function make(t, name, options) {
+    await retried(() => t.node(name, '0', options)).catch(error => {
+        if (error.getName?.() !== 'NODE_EXISTS') throw error;
+    });
+    return `${t.path}/${name}`;
 }
 
 // Writes once whatever happens: what a lost connection leaves unknown, the version tells.
@@ -31,7 +28,7 @@ async function write(client, path, version) {
         } catch (error) {
             if (!wasLost(error) && error.getName?.() !== 'BAD_VERSION') throw error;
         }
-        const [data, stat] = await ask(() => client.get(path));
+        const [data, stat] = await retried(() => client.get(path));
         if (stat.version === version + 1) return assert.equal(String(data), String(version + 1));
         assert.equal(stat.version, version);
     }
@@ -39,15 +36,15 @@ async function write(client, path, version) {
 
 export default {
     async sessionEphemeralsAndWritesStay(t) {
-        const [session, path] = [t.zk.session, await t.node('a', '0')];
-        const ephemeral = await t.node('e', '', { mode: CreateMode.EPHEMERAL });
+        const [session, path] = [t.zk.session, await make(t, 'a')];
+        const ephemeral = await make(t, 'e', { mode: CreateMode.EPHEMERAL });
         const deadline = Date.now() + DEADLINE_MS;
         for (let version = 0; moves(t.zk) < MOVES || version < 100; version++) {
             assert.ok(Date.now() < deadline, `${version} writes, ${t.zk.states}`);
             await write(t.zk, path, version);
-            const stat = await ask(() => t.zk.exists(ephemeral));
+            const stat = await retried(() => t.zk.exists(ephemeral));
             assert.equal(stat.ephemeralOwner.toString('hex'), session);
-            assert.equal((await ask(() => t.zk.get(path)))[1].version, version + 1);
+            assert.equal((await retried(() => t.zk.get(path)))[1].version, version + 1);
         }
         assert.equal(t.zk.session, session);
         assert.ok(!t.zk.states.includes('EXPIRED'));
@@ -62,18 +59,18 @@ export default {
                 error => assert.ok(wasLost(error), error),
             );
         }
-        const present = new Set((await ask(() => t.zk.children(t.path)))[0]);
+        const present = new Set((await retried(() => t.zk.children(t.path)))[0]);
         assert.equal(new Set(made).size, made.length);
         assert.deepEqual(made.filter(name => !present.has(name)), []);
     },
 
     async watchesHearOfEachChange(t) {
-        const [other, path, deadline] = [await t.client(), await t.node('a', '0'), Date.now() + DEADLINE_MS];
+        const [other, path, deadline] = [await t.client(), await make(t, 'a'), Date.now() + DEADLINE_MS];
         for (let version = 0; moves(t.zk) < MOVES || version < 50; version++) {
             assert.ok(Date.now() < deadline, `${version} writes, ${t.zk.states}`);
             const events = new Events();
             await waitFor(
-                async () => (await ask(() => t.zk.get(path, events.watcher)))[1].version === version,
+                async () => (await retried(() => t.zk.get(path, events.watcher)))[1].version === version,
                 'what was written',
             );
             await write(other, path, version);

@@ -124,6 +124,17 @@ export class Client {
     }
 }
 
+// Asks again what may be asked twice, where members die.
+export async function retried(operation) {
+    for (;;) {
+        try {
+            return await operation();
+        } catch (error) {
+            if (!TOLL || error.getName?.() !== 'CONNECTION_LOSS') throw error;
+        }
+    }
+}
+
 // One test's surroundings: `zk` is connected, `path` exists and is empty.
 class Test {
     clients = [];
@@ -138,7 +149,7 @@ class Test {
     async prepare(name) {
         this.zk = await this.client();
         this.path = '/node/' + name.replaceAll('.', '/');
-        await this.zk.mkdirp(this.path);
+        await retried(() => this.zk.mkdirp(this.path));
     }
 
     node(name, data, options) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use zookeeper_client::{Acls, Client, CreateMode, Error, SessionState};
 
-use super::{Context, EPHEMERAL, client, is_lost, retried, run, soon};
+use super::{Context, EPHEMERAL, OPEN, client, is_lost, made, retried, run, soon};
 use crate::harness::Test;
 
 /// Connections that are lost under each test.
@@ -39,6 +39,12 @@ fn moves(zk: &Client) -> Arc<AtomicUsize> {
     moves
 }
 
+async fn node(t: &Context) -> String {
+    let path = t.at("a");
+    made(async || t.zk.create(&path, b"0", &OPEN).await).await;
+    path
+}
+
 /// Writes once whatever happens: what a lost connection leaves unknown, the version tells.
 async fn write(zk: &Client, path: &str, version: i32) {
     loop {
@@ -57,9 +63,9 @@ async fn write(zk: &Client, path: &str, version: i32) {
 }
 
 async fn session_ephemerals_and_writes_stay(t: Context) {
-    let (path, deadline) = (t.node("a", "0").await, Instant::now() + LONGEST);
+    let (path, deadline) = (node(&t).await, Instant::now() + LONGEST);
     let (moves, session, ephemeral) = (moves(&t.zk), t.zk.session_id(), t.at("e"));
-    t.zk.create(&ephemeral, b"", &EPHEMERAL).await.expect("an ephemeral");
+    made(async || t.zk.create(&ephemeral, b"", &EPHEMERAL).await).await;
     let mut version = 0;
     while moves.load(Ordering::SeqCst) < MOVES || version < 100 {
         assert!(Instant::now() < deadline, "{version} writes, {moves:?} connections lost");
@@ -94,7 +100,7 @@ async fn sequences_have_no_doubles_and_no_losses(t: Context) {
 }
 
 async fn watches_hear_of_each_change(t: Context) {
-    let (path, deadline) = (t.node("a", "0").await, Instant::now() + LONGEST);
+    let (path, deadline) = (node(&t).await, Instant::now() + LONGEST);
     let (moves, other, mut version) = (moves(&t.zk), client().await, 0);
     while moves.load(Ordering::SeqCst) < MOVES || version < 50 {
         assert!(Instant::now() < deadline, "{version} writes, {moves:?} connections lost");

@@ -43,7 +43,7 @@ fn run<F: Future<Output = ()>>(body: fn(Context) -> F, path: &str) {
     let runtime = Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let zk = client().await;
-        zk.mkdir(path, &OPEN).await.expect("the test's node");
+        made(async || zk.mkdir(path, &OPEN).await).await;
         body(Context { zk, path: path.to_owned() }).await;
     });
     runtime.shutdown_background();
@@ -106,6 +106,17 @@ impl Context {
 /// Waits until the client is in this state.
 async fn state(watcher: &mut zookeeper_client::StateWatcher, expected: SessionState) {
     soon(&expected.to_string(), async { while watcher.changed().await != expected {} }).await;
+}
+
+/// Makes a node whatever happens; one that is there already is the one of the first try.
+async fn made<T>(mut create: impl AsyncFnMut() -> Result<T, Error>) {
+    loop {
+        match create().await {
+            Ok(_) | Err(Error::NodeExists) => return,
+            Err(error) if members_die() && is_lost(&error) => {}
+            Err(error) => panic!("the test's node: {error}"),
+        }
+    }
 }
 
 /// Whether nobody knows if a request was heard. A connection that is reset shows as the system's own error.

@@ -71,8 +71,8 @@ public final class Deaths {
 
     public static void sessionEphemeralsAndWritesStay(Test t) throws Exception {
         long session = t.zk.getSessionId();
-        String path = t.node("a", "0");
-        String ephemeral = t.zk.create(t.path + "/e", new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
+        String path = t.make(t.path + "/a", "0", CreateMode.PERSISTENT);
+        String ephemeral = t.make(t.path + "/e", "", CreateMode.EPHEMERAL);
         long deadline = System.currentTimeMillis() + MAX_MS;
         for (int version = 0; moves(t.events) < MOVES || version < 100; version++) {
             that(System.currentTimeMillis() < deadline, version + " writes, " + t.events.states());
@@ -104,7 +104,7 @@ public final class Deaths {
 
     public static void watchesHearOfEachChange(Test t) throws Exception {
         ZooKeeper other = t.client();
-        String path = t.node("a", "0");
+        String path = t.make(t.path + "/a", "0", CreateMode.PERSISTENT);
         long deadline = System.currentTimeMillis() + MAX_MS;
         for (int version = 0; moves(t.events) < MOVES || version < 50; version++) {
             that(System.currentTimeMillis() < deadline, version + " writes, " + t.events.states());

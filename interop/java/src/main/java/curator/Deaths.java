@@ -51,7 +51,7 @@ public final class Deaths {
         CuratorFramework client = Clients.client(t);
         AtomicInteger moves = moves(client);
         long session = Clients.session(client);
-        client.create().withMode(CreateMode.EPHEMERAL).forPath("/e");
+        client.create().idempotent().withMode(CreateMode.EPHEMERAL).forPath("/e");
         long deadline = System.currentTimeMillis() + MAX_MS;
         int made = 0;
         for (; moves.get() < MOVES || made < 100; made++) {
@@ -67,7 +67,7 @@ public final class Deaths {
     public static void aMutexHasOneHolder(Test t) throws Exception {
         CuratorFramework first = Clients.client(t);
         AtomicInteger moves = moves(first);
-        first.create().forPath("/count", "0".getBytes());
+        first.create().idempotent().forPath("/count", "0".getBytes());
         AtomicReference<Throwable> failed = new AtomicReference<>();
         AtomicInteger added = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();
@@ -115,7 +115,7 @@ public final class Deaths {
         that(node.waitForInitialCreate(15, TimeUnit.SECONDS), "no node");
         long owner = client.checkExists().forPath("/own").getEphemeralOwner();
         CuratorCache cache = t.closing(CuratorCache.build(client, "/a"));
-        client.create().forPath("/a", "0".getBytes());
+        client.create().idempotent().forPath("/a", "0".getBytes());
         cache.start();
         CuratorFramework other = Clients.client(t);
         long deadline = System.currentTimeMillis() + MAX_MS;

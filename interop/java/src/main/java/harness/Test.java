@@ -18,10 +18,21 @@ public final class Test implements AutoCloseable {
         zk = client(Server.CONNECT, 10_000, events);
         path = "/" + suite + "/" + name.replace('.', '-');
         for (String part : new String[] {"/" + suite, path}) {
+            make(part, "", CreateMode.PERSISTENT);
+        }
+    }
+
+    /** A node, whatever happens: one that is there already was made by the first try, or by an earlier test. */
+    public String make(String node, String data, CreateMode mode) throws Exception {
+        while (true) {
             try {
-                zk.create(part, new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+                return zk.create(node, data.getBytes(), Ids.OPEN_ACL_UNSAFE, mode);
             } catch (KeeperException.NodeExistsException error) {
-                // The suite's own node, made by an earlier test.
+                return node;
+            } catch (KeeperException.ConnectionLossException error) {
+                if (!Server.dies()) {
+                    throw error;
+                }
             }
         }
     }
