@@ -5,14 +5,16 @@
 use journal::{Disk, DiskError};
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 const LOCK_NAME: &str = "lock";
 /// The journal's directory of log segments.
@@ -94,8 +96,8 @@ struct Filling {
 enum Errand {
     /// Flush this file ahead of the flush that counts, which learns of a failure from the file.
     Flush(Arc<Shared>),
-    /// Close this file, whose name is gone: the system frees a large file's room only then, and that takes long.
-    Close(File),
+    /// Free the room of this file, whose name is gone.
+    Free(File),
 }
 
 /// A thread that flushes files ahead of the flush that waits, and frees the room of files that were removed.
@@ -105,20 +107,42 @@ struct Writeback {
     thread: Option<JoinHandle<()>>,
 }
 
+/// How much room of files that are gone is given back at once, and how often. All at once it can hold the whole disk
+/// up, where the file system tells the device about it.
+const FREE_BYTES: u64 = 1 << 20;
+const FREE_PAUSE: Duration = Duration::from_millis(16);
+
 impl Writeback {
     fn start() -> io::Result<Writeback> {
         let (queue, errands) = channel();
-        let run = move || {
-            for errand in errands {
-                match errand {
-                    Errand::Flush(file) => drop(file.sync_data()),
-                    Errand::Close(file) => drop(file),
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("writeback".into()).spawn(run)?;
+        let thread = std::thread::Builder::new().name("writeback".into()).spawn(move || run(&errands))?;
         Ok(Writeback { queue: Some(queue), thread: Some(thread) })
     }
+}
+
+fn run(errands: &Receiver<Errand>) {
+    let mut gone = VecDeque::new();
+    loop {
+        let errand = match gone.front() {
+            None => errands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(_) => errands.recv_timeout(FREE_PAUSE),
+        };
+        match errand {
+            Ok(Errand::Flush(file)) => drop(file.sync_data()),
+            Ok(Errand::Free(file)) => gone.push_back(file),
+            Err(RecvTimeoutError::Timeout) => {
+                gone.pop_front_if(|file| free_some(file).is_none());
+            }
+            // What is left is freed when it is closed.
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// Gives back some of a file's room; nothing when there is no more, or it cannot be given back by and by.
+fn free_some(file: &File) -> Option<()> {
+    let left = file.metadata().ok()?.len().checked_sub(FREE_BYTES)?;
+    file.set_len(left).ok()
 }
 
 impl Drop for Writeback {
@@ -183,7 +207,7 @@ impl DirDisk {
     }
 
     /// Hands something to the thread. Without the thread the flush that counts does all the work, and a file is
-    /// closed here.
+    /// freed here.
     fn send(&mut self, errand: Errand) {
         if self.writeback.is_none() {
             self.writeback = Writeback::start().ok();
@@ -335,10 +359,10 @@ impl Disk for DirDisk {
         // An open file would keep its room.
         self.filling = None;
         let path = self.path(path);
-        let held = File::open(&path);
+        let held = OpenOptions::new().write(true).open(&path);
         std::fs::remove_file(path).map_err(|error| disk_error(&error))?;
         if let Ok(held) = held {
-            self.send(Errand::Close(held));
+            self.send(Errand::Free(held));
         }
         Ok(())
     }
