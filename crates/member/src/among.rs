@@ -45,7 +45,7 @@ impl Core {
             PeerMessage::TouchAsk { round } => self.touch_asked(from, round),
             PeerMessage::Touched { round, ages } => self.peer_touched(from, round, &ages),
             PeerMessage::LeaseAsk { term, at_ms } => self.lease_asked(from, term, at_ms),
-            PeerMessage::LeaseGrant { term, at_ms } => self.lease_granted(term, at_ms),
+            PeerMessage::LeaseGrant { term, at_ms } => self.lease_granted(from, term, at_ms),
             PeerMessage::LeaderLost { term, leader, last_index } => {
                 self.succession.report(Reign { term, leader }, from, last_index);
                 self.end_reign(Reign { term, leader });

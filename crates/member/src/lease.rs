@@ -2,11 +2,12 @@
 //! it. A member that is cut off must neither answer from an ever older tree nor keep its clients believing that
 //! their sessions live.
 //!
-//! A lease counts from the moment at which it was asked for, on the asker's clock, and only the leader's answer makes it
-//! count. So a leader that has not heard of a member since some moment knows: that member serves nobody later than
-//! one lease after it.
+//! A lease counts from the moment at which it was asked for, on the asker's clock. A member asks its leader; a leader asks
+//! the other voters, and holds a lease from the moment that a majority answered for: none of them had gone on to a later
+//! term then. However long answers were under way, a leader that has not heard of a member since some moment knows: that
+//! member serves nobody later than one lease after it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use council::Role;
 use front::FromCore;
@@ -16,6 +17,8 @@ use crate::peer::PeerMessage;
 
 /// How often in the length of a lease a new one is asked for.
 const ASKS: u64 = 10;
+/// Builds of a lower feature level answer no leader that asks.
+const ANSWERS_LEADERS: u32 = 1;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ pub(crate) struct Lease {
     /// When the lease that is held was asked for.
     held_ms: u64,
     asked_ms: u64,
+    /// For which moment each other voter answered, to this member as its leader.
+    answered_ms: BTreeMap<u64, u64>,
 }
 
 impl Core {
@@ -33,10 +38,11 @@ impl Core {
     }
 
     pub(crate) fn keep_lease(&mut self) {
-        if self.council.role() == Role::Leader {
-            self.lease.held_ms = self.lease.held_ms.max(self.heard_majority_ms());
-        } else if self.now.mono_ms >= self.lease.asked_ms + self.config.lease_ms / ASKS {
+        if self.now.mono_ms >= self.lease.asked_ms + self.config.lease_ms / ASKS {
             self.ask_for_lease();
+        }
+        if self.council.role() == Role::Leader {
+            self.lease.held_ms = self.lease.held_ms.max(self.answered_majority_ms());
         }
         if self.status.serving && self.now.mono_ms > self.lease_until_ms() {
             self.stop_serving();
@@ -46,11 +52,19 @@ impl Core {
     pub(crate) fn ask_for_lease(&mut self) {
         let (term, at_ms) = (self.council.term(), self.now.mono_ms);
         let own = self.config.member;
-        let leader = self.council.leader().map(|leader| leader.0);
-        // Nobody tells a removed member who leads now, and the leader may be one that it never knew. Whoever leads says
-        // so if this one is to be a member again.
-        let anybody = self.linked_peers.iter().copied().filter(|_| at_ms > self.lease_until_ms());
-        let asked: BTreeSet<_> = leader.into_iter().chain(anybody).filter(|peer| *peer != own).collect();
+        let mut asked: BTreeSet<u64> = BTreeSet::new();
+        if self.council.role() == Role::Leader {
+            asked.extend(&self.membership.voters);
+            asked.extend(&self.membership.voters_outgoing);
+        } else {
+            asked.extend(self.council.leader().map(|leader| leader.0));
+            if at_ms > self.lease_until_ms() {
+                // Nobody tells a removed member who leads now, and the leader may be one that it never knew. Whoever
+                // leads says so if this one is to be a member again.
+                asked.extend(&self.linked_peers);
+            }
+        }
+        asked.remove(&own);
         if !asked.is_empty() {
             self.lease.asked_ms = at_ms;
             self.outgoing.extend(asked.into_iter().map(|peer| (peer, PeerMessage::LeaseAsk { term, at_ms })));
@@ -58,24 +72,51 @@ impl Core {
     }
 
     pub(crate) fn lease_asked(&mut self, peer: u64, term: u64, at_ms: u64) {
-        let leads = self.council.role() == Role::Leader && self.council.term() == term;
-        if leads && self.now.mono_ms <= self.lease_until_ms() {
+        if self.council.term() != term {
+            return;
+        }
+        let answers = match self.council.role() {
+            Role::Leader => self.now.mono_ms <= self.lease_until_ms(),
+            // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term.
+            _ => self.council.leader().is_none_or(|leader| leader.0 == peer),
+        };
+        if answers {
             self.outgoing.push((peer, PeerMessage::LeaseGrant { term, at_ms }));
         }
     }
 
-    pub(crate) fn lease_granted(&mut self, term: u64, at_ms: u64) {
-        if self.council.term() == term {
-            self.lease.held_ms = self.lease.held_ms.max(at_ms.min(self.now.mono_ms));
+    pub(crate) fn lease_granted(&mut self, peer: u64, term: u64, at_ms: u64) {
+        if self.council.term() != term {
+            return;
         }
+        let at_ms = at_ms.min(self.now.mono_ms);
+        let held_ms = match self.council.role() {
+            Role::Leader => {
+                let answered = self.lease.answered_ms.entry(peer).or_default();
+                *answered = at_ms.max(*answered);
+                self.answered_majority_ms()
+            }
+            _ if self.council.leader().is_some_and(|leader| leader.0 == peer) => at_ms,
+            _ => return,
+        };
+        self.lease.held_ms = self.lease.held_ms.max(held_ms);
+        self.start_serving();
     }
 
-    /// The latest time since which a majority of the voters, this one included, has been heard of.
-    fn heard_majority_ms(&self) -> u64 {
-        let heard = |id: &u64| if *id == self.config.member { self.now.mono_ms } else { self.heard_ms(*id) };
-        let mut times: Vec<_> = self.membership.voters.iter().map(heard).collect();
-        times.sort_unstable_by(|one, other| other.cmp(one));
-        times.get(self.membership.majority() - 1).copied().unwrap_or(0)
+    /// The latest moment for which a majority of the voters, this one included, has answered.
+    fn answered_majority_ms(&self) -> u64 {
+        let answered = |id: &u64| match self.lease.answered_ms.get(id) {
+            _ if *id == self.config.member => self.now.mono_ms,
+            _ if self.levels.get(id).is_some_and(|level| *level < ANSWERS_LEADERS) => self.heard_ms(*id),
+            answered_ms => answered_ms.copied().unwrap_or(0),
+        };
+        let of_a_majority = |voters: &[u64]| {
+            let mut times: Vec<_> = voters.iter().map(answered).collect();
+            times.sort_unstable_by(|one, other| other.cmp(one));
+            times.get(voters.len() / 2).copied()
+        };
+        let both = [&self.membership.voters, &self.membership.voters_outgoing];
+        both.into_iter().filter_map(|voters| of_a_majority(voters)).min().unwrap_or(0)
     }
 
     /// With an entry of the present reign applied, everything that was acknowledged before it is; a leader has to wait

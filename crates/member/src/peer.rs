@@ -28,9 +28,9 @@ pub enum PeerMessage {
         /// By session.
         ages: Vec<(SessionId, u64)>,
     },
-    /// A follower asks the leader whether it may go on serving clients.
+    /// May the sender go on serving clients? A member asks its leader, a leader the other voters.
     LeaseAsk {
-        /// The term in which the receiver leads.
+        /// The term in which the receiver leads, or the sender.
         term: u64,
         /// The asker's clock.
         at_ms: u64,
@@ -38,7 +38,7 @@ pub enum PeerMessage {
     /// It may, for the length of a lease from the time on its own clock at which it asked: so far, then, may its
     /// clients have been heard of without the leader's knowing.
     LeaseGrant {
-        /// The term in which the sender leads.
+        /// The term it was asked in, and which the sender has not gone beyond.
         term: u64,
         /// What the asker's clock said.
         at_ms: u64,
