@@ -69,14 +69,15 @@ const FORGERIES: &[Forgery] = &[
         connection.deliveries.swap(one, other);
     }),
     (8, "a read behind a write does not see it", |run| {
-        let connections = run.history.connections.iter();
-        let late = connections.flat_map(|connection| connection.calls.iter().skip(10));
-        let read = late.copied().find(|call| {
-            let call = &run.history.calls[*call];
-            call.ask.is_read() && call.answer.is_some()
+        let calls = &run.history.calls;
+        let answered = |call: &usize| calls[*call].answer.is_some() && calls[*call].outcome() == Outcome::Ok;
+        let is_write = |call: &usize| matches!(calls[*call].ask, Ask::Set { .. }) && answered(call);
+        let behind_a_write = run.history.connections.iter().find_map(|connection| {
+            let behind = connection.calls.iter().skip_while(|call| !is_write(call));
+            behind.copied().find(|call| calls[*call].ask.is_read() && answered(call))
         });
-        let call = &mut run.history.calls[read.expect("a read")];
-        call.answer.as_mut().expect("answered").zxid = 1;
+        let read = &mut run.history.calls[behind_a_write.expect("a read behind a write")];
+        read.answer.as_mut().expect("answered").zxid = 1;
     }),
     (9, "a session is taken back", |run| {
         let reads: Vec<_> =
