@@ -59,6 +59,10 @@ impl Core {
                 let next = self.council.apply_change(&entry).map_err(unreadable)?;
                 self.change_membership(next);
                 self.applied_one(&entry);
+                if self.is_alone() && self.council.role() == Role::Follower {
+                    // Whoever is alone need not wait for a timeout; it could not before, with this change to be applied.
+                    self.council.campaign();
+                }
                 // Who the founders were is in no log: a new member begins with a snapshot that says who the members are.
                 self.council.compact(entry.index.saturating_sub(1).min(self.pinned_index()));
                 continue;

@@ -39,8 +39,10 @@ pub(crate) fn run(bytes: &[u8]) {
 
 /// Batches as the member writes them: version, wall clock, then each command behind its length.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
+    // Once found: with a change of members still to be applied, a lone member waited for a timeout before it led.
+    let a_change_that_changes_nothing = vec![1, 0, 4];
     let conversations = golden::conversations();
-    conversations
+    let mut seeds: Vec<_> = conversations
         .iter()
         .map(|frames| {
             let mut out = vec![0];
@@ -55,5 +57,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
             }
             out
         })
-        .collect()
+        .collect();
+    seeds.push(a_change_that_changes_nothing);
+    seeds
 }
