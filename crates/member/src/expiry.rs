@@ -17,8 +17,6 @@ struct Tracked {
     last_heard_ms: u64,
     timeout_ms: u64,
     bucket: u64,
-    /// Its expiry has been proposed; until that is decided it is in no bucket.
-    condemned: bool,
 }
 
 impl Tracked {
@@ -47,8 +45,7 @@ impl Expiry {
 
     /// Follows a session from now on, its full timeout ahead of it.
     pub(crate) fn track(&mut self, session: SessionId, generation: u32, timeout_ms: u64, now_ms: u64) {
-        let mut tracked =
-            Tracked { generation, last_heard_ms: now_ms, timeout_ms, bucket: 0, condemned: false };
+        let mut tracked = Tracked { generation, last_heard_ms: now_ms, timeout_ms, bucket: 0 };
         tracked.bucket = tracked.end_ms(self.tick_ms);
         let bucket = tracked.bucket;
         self.sessions.insert(session, tracked);
@@ -99,7 +96,8 @@ impl Expiry {
 
     /// Takes the sessions whose deadline had passed at `began_ms`, now that all answers to the round begun then are
     /// in. Those heard of meanwhile get a new bucket; `heard_ms` says until when somebody who could not answer may have
-    /// heard of a session of that generation.
+    /// heard of a session of that generation. A verdict may be lost (the lead is being handed over, say): it is given
+    /// again when as much time has passed once more and the session is still there.
     pub(crate) fn condemn(
         &mut self,
         began_ms: u64,
@@ -113,18 +111,17 @@ impl Expiry {
             }
             for session in entry.remove() {
                 let Some(tracked) = self.sessions.get_mut(&session) else { continue };
-                if tracked.condemned || tracked.bucket != due {
+                if tracked.bucket != due {
                     continue;
                 }
                 tracked.last_heard_ms = tracked.last_heard_ms.max(heard_ms(session, tracked.generation));
-                let bucket = tracked.end_ms(self.tick_ms);
-                if bucket <= began_ms {
-                    tracked.condemned = true;
+                tracked.bucket = tracked.end_ms(self.tick_ms);
+                if tracked.bucket <= began_ms {
                     condemned.push((session, tracked.generation));
-                } else {
-                    tracked.bucket = bucket;
-                    self.buckets.entry(bucket).or_default().push(session);
+                    let again_ms = began_ms + tracked.timeout_ms.max(self.tick_ms);
+                    tracked.bucket = again_ms.div_ceil(self.tick_ms) * self.tick_ms;
                 }
+                self.buckets.entry(tracked.bucket).or_default().push(session);
             }
         }
         condemned
@@ -157,7 +154,10 @@ mod tests {
         assert!(expiry.is_due(1_300));
         assert_eq!(expiry.condemn(1_299, |_, _| 0), []);
         assert_eq!(expiry.condemn(1_300, |_, _| 0), [(S, 1)]);
-        assert_eq!(expiry.condemn(9_999, |_, _| 0), [], "condemned once");
+        assert_eq!(expiry.condemn(1_599, |_, _| 0), [], "condemned once");
+        assert_eq!(expiry.condemn(1_600, |_, _| 0), [(S, 1)], "it is still there: the verdict was lost");
+        expiry.forget(S);
+        assert_eq!(expiry.condemn(9_999, |_, _| 0), []);
     }
 
     #[test]

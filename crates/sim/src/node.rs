@@ -49,6 +49,18 @@ pub struct NodeConfig {
     pub founders: Vec<u64>,
 }
 
+/// A journal of small files, so that a short run meets their ends.
+#[must_use]
+pub fn small_journal() -> JournalConfig {
+    JournalConfig {
+        segment_bytes: 64 << 10,
+        first_segment_bytes: 16 << 10,
+        reserve_bytes: 4 << 10,
+        prepare_step_bytes: 16 << 10,
+        ..JournalConfig::default()
+    }
+}
+
 /// A step of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

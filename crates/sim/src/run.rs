@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use front::FrontConfig;
-use journal::{JournalConfig, KeepPolicy};
+use journal::KeepPolicy;
 use member::CoreConfig;
 use tree::Policy;
 
 use crate::ensemble::{Ensemble, Faults};
 use crate::history::{Ask, Delivery, History, Outcome};
 use crate::load::{Appetite, Load, SUPER};
-use crate::node::NodeConfig;
+use crate::node::{NodeConfig, small_journal};
 use crate::oracle::Oracle;
 use crate::random::Random;
 use crate::rules::{Evidence, Settings, Standing, judge};
@@ -298,13 +298,7 @@ fn config(random: &mut Random) -> NodeConfig {
     NodeConfig {
         core,
         front,
-        journal: JournalConfig {
-            segment_bytes: 64 << 10,
-            first_segment_bytes: 16 << 10,
-            reserve_bytes: 4 << 10,
-            prepare_step_bytes: 16 << 10,
-            ..JournalConfig::default()
-        },
+        journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         seed: [0; 32],

@@ -2,12 +2,12 @@
 
 use front::auth::SaslConfig;
 use front::{AuthConfig, FrontConfig};
-use journal::{JournalConfig, KeepPolicy};
+use journal::KeepPolicy;
 use jute::{ConnectRequest, OpCode, SessionId, Writer};
 use member::{CoreConfig, Now};
 use sim::client::Client;
 use sim::disk::SimDisk;
-use sim::node::{Node, NodeConfig, STEPS};
+use sim::node::{Node, NodeConfig, STEPS, small_journal};
 use tree::Policy;
 
 use super::restart;
@@ -111,13 +111,7 @@ pub(crate) fn config() -> NodeConfig {
             audit: true,
             ..FrontConfig::default()
         },
-        journal: JournalConfig {
-            segment_bytes: 64 << 10,
-            first_segment_bytes: 16 << 10,
-            reserve_bytes: 4 << 10,
-            prepare_step_bytes: 16 << 10,
-            ..JournalConfig::default()
-        },
+        journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         seed: [7; 32],
     }

@@ -8,12 +8,12 @@ mod snapshot;
 mod space;
 
 use front::FrontConfig;
-use journal::{JournalConfig, KeepPolicy};
+use journal::KeepPolicy;
 use jute::ErrorCode;
 use member::{CoreConfig, Now};
 use sim::client::{Client, Reply};
 use sim::disk::SimDisk;
-use sim::node::{Node, NodeConfig};
+use sim::node::{Node, NodeConfig, small_journal};
 
 /// Small files and short times, so that a short run meets their ends.
 fn config() -> NodeConfig {
@@ -21,13 +21,7 @@ fn config() -> NodeConfig {
         founders: vec![1],
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
         front: FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() },
-        journal: JournalConfig {
-            segment_bytes: 64 << 10,
-            first_segment_bytes: 16 << 10,
-            reserve_bytes: 4 << 10,
-            prepare_step_bytes: 16 << 10,
-            ..JournalConfig::default()
-        },
+        journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         seed: [7; 32],
