@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use sim::run::{Plan, REACHED, Report, play};
 
 const HELP: &str =
-    "usage: sim [--seeds N] [--from SEED] [--seed SEED] [--seconds N] [--for SECONDS] [--trace]
+    "usage: sim [--seeds N] [--from SEED] [--seed SEED] [--seconds N] [--for SECONDS] [--stop] [--trace]
 
   --seeds N      how many seeds to play (100)
   --from SEED    the first of them (0)
   --seed SEED    this one alone, with its whole story
   --seconds N    simulated seconds under faults, in each (60)
   --for SECONDS  begin no seed after so many seconds
+  --stop         begin no seed after one that fails
   --trace        a hash of all steps so far, once a simulated second";
 
 struct Options {
@@ -23,11 +24,13 @@ struct Options {
     alone: bool,
     seconds: u64,
     limit: Option<Duration>,
+    stop: bool,
     trace: bool,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { from: 0, seeds: 100, alone: false, seconds: 60, limit: None, trace: false };
+    let mut options =
+        Options { from: 0, seeds: 100, alone: false, seconds: 60, limit: None, stop: false, trace: false };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut number = || {
@@ -40,6 +43,7 @@ fn options() -> Result<Options, String> {
             "--seed" => (options.from, options.seeds, options.alone) = (number()?, 1, true),
             "--seconds" => options.seconds = number()?,
             "--for" => options.limit = Some(Duration::from_secs(number()?)),
+            "--stop" => options.stop = true,
             "--trace" => options.trace = true,
             _ => return Err(format!("there is no option `{word}`\n{HELP}")),
         }
@@ -70,7 +74,8 @@ fn run(options: &Options) -> ExitCode {
     let (mut simulated_ms, mut played, mut failed) = (0, 0_u32, BTreeSet::new());
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in options.from..options.from + options.seeds {
-        if options.limit.is_some_and(|limit| began.elapsed() > limit) {
+        let failed_once = options.stop && !failed.is_empty();
+        if failed_once || options.limit.is_some_and(|limit| began.elapsed() > limit) {
             break;
         }
         let hashes: fn(u64, u64) = |second, hash| println!("{second:>6} s  {hash:016x}");
