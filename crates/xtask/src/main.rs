@@ -10,6 +10,7 @@ mod forward;
 mod fuzz;
 mod gates;
 mod interop;
+mod mutants;
 mod ports;
 mod process;
 mod rust_tests;
@@ -53,6 +54,8 @@ enum Command {
     Faults(faults::Args),
     /// Play simulated ensembles under faults; `cargo xtask sim --help` tells the options
     Sim(forward::SimArgs),
+    /// Plant bugs in a copy of the source, one at a time: each must be found
+    Mutants(mutants::Args),
     /// Torture recovery and single members on simulated disks, for longer than the tests do
     Torture(forward::TortureArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
@@ -92,6 +95,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Faults(args) => faults::run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, &args),
+        Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
         Command::Control(_) => unreachable!("answered above"),

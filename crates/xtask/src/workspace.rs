@@ -52,6 +52,21 @@ impl Workspace {
         serde_json::from_slice(&output.stdout).context("cannot read the answer of `cargo metadata`")
     }
 
+    /// The files git knows or would add, from the root on.
+    pub(crate) fn tracked(&self) -> anyhow::Result<Vec<String>> {
+        let output = Command::new("git")
+            // Also where the checkout belongs to somebody else, as in some containers.
+            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(&self.root)
+            .output()
+            .context("cannot run `git ls-files`")?;
+        if !output.status.success() {
+            bail!("`git ls-files` failed: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let names = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }

@@ -2,9 +2,8 @@
 //! are, and that work was left for later. Also names files that grew too long (a note, not a failure).
 
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::Verdict;
 use crate::workspace::Workspace;
@@ -40,7 +39,7 @@ const LEFT_FOR_LATER: &[&str] =
 pub(crate) fn run(workspace: &Workspace) -> Verdict {
     let checkout = workspace.root.to_string_lossy().into_owned();
     let (mut wrongs, mut notes) = (Vec::new(), Vec::new());
-    for path in tracked(&workspace.root)? {
+    for path in workspace.tracked()? {
         // A file that git still lists but that was just deleted has nothing to say.
         let Ok(bytes) = std::fs::read(workspace.root.join(&path)) else { continue };
         let Ok(text) = String::from_utf8(bytes) else { continue };
@@ -55,21 +54,6 @@ pub(crate) fn run(workspace: &Workspace) -> Verdict {
     }
     wrongs.extend(notes);
     bail!("{}", wrongs.join("\n"))
-}
-
-/// The files git knows or would add.
-fn tracked(root: &Path) -> anyhow::Result<Vec<String>> {
-    let output = Command::new("git")
-        // Also where the checkout belongs to somebody else, as in some containers.
-        .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .context("cannot run `git ls-files`")?;
-    if !output.status.success() {
-        bail!("`git ls-files` failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 fn extension(path: &str) -> &str {
