@@ -15,6 +15,7 @@ mod rule_11_bounded_staleness;
 mod rule_12_session_move;
 mod rule_13_password;
 mod rule_15_event_before_data;
+mod rule_17_one_shot;
 mod rule_18_no_lost_event;
 mod rule_20_reconnect;
 mod rule_24_atomic_close;
@@ -60,6 +61,7 @@ pub const RULES: &[Rule] = &[
     Rule { number: 12, name: "Session move", check: rule_12_session_move::check },
     Rule { number: 13, name: "Password", check: rule_13_password::check },
     Rule { number: 15, name: "Event before data", check: rule_15_event_before_data::check },
+    Rule { number: 17, name: "One-shot", check: rule_17_one_shot::check },
     Rule { number: 18, name: "No lost event", check: rule_18_no_lost_event::check },
     Rule { number: 20, name: "Reconnect", check: rule_20_reconnect::check },
     Rule { number: 24, name: "Atomic close", check: rule_24_atomic_close::check },

@@ -1,5 +1,5 @@
 //! A connection's watches, followed from reply to reply and event to event beside what the oracle says happened: what
-//! rules 15, 18 and 20 have in common.
+//! rules 15, 17, 18 and 20 have in common.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,8 @@ pub(super) enum Wrong {
     Late(String),
     /// An event never came.
     Lost(String),
+    /// An event came that nobody waited for, or of what did not happen.
+    Spurious(String),
     /// A setWatches told too much or too little.
     Reconnect(String),
 }
@@ -46,8 +48,9 @@ pub(super) fn walk(evidence: &Evidence<'_>, connection: &Connection) -> Vec<Wron
     let (mut wrongs, mut watches, mut told) = (Vec::new(), Watches::new(), BTreeSet::new());
     for (place, (_, delivery)) in connection.deliveries.iter().enumerate() {
         match delivery {
-            Delivery::Event { kind, path, .. } => {
+            Delivery::Event { zxid, kind, path } => {
                 told.insert((kind.code(), path.clone()));
+                wrongs.extend(spurious(model, &watches, (*zxid, *kind), path).map(Wrong::Spurious));
                 if *kind != EventType::NodeChildrenChanged {
                     watches.remove(&(Kind::Node, path.clone()));
                 }
@@ -117,6 +120,27 @@ fn missed(
         wrongs.push(if comes { Wrong::Late(words) } else { Wrong::Lost(words) });
         false
     });
+}
+
+/// What is wrong with an event: each is of a change, and of a watch that was left before it and has not fired yet.
+fn spurious(model: &Model, watches: &Watches, (zxid, kind): (i64, EventType), path: &str) -> Option<String> {
+    // Those that a setWatches tells carry no zxid; they are compared with what it should tell.
+    if zxid < 0 {
+        return None;
+    }
+    let change = match kind {
+        EventType::NodeCreated => Change::Created,
+        EventType::NodeDeleted => Change::Deleted,
+        EventType::NodeDataChanged => Change::Data,
+        EventType::NodeChildrenChanged => Change::Children,
+        EventType::None => return Some(format!("an event of nothing at {zxid:x}")),
+    };
+    if !model.changes(path, zxid - 1, zxid).any(|(_, done)| done == change) {
+        return Some(format!("`{path}` {change:?} at {zxid:x} was told, and did not happen"));
+    }
+    let left = |kind| watches.get(&(kind, path.to_owned())).is_some_and(|since| *since < zxid);
+    let waited = [Kind::Node, Kind::Children].into_iter().any(|kind| kind.fires(change) && left(kind));
+    (!waited).then(|| format!("`{path}` {change:?} at {zxid:x} was told, and nobody waited for it"))
 }
 
 /// A setWatches was answered at `up_to` by a client that had seen everything up to `behind`. Gives what it told wrongly.

@@ -112,6 +112,15 @@ const FORGERIES: &[Forgery] = &[
             }
         }
     }),
+    (17, "an event comes twice", |run| {
+        for connection in &mut run.history.connections {
+            let fired = |one: &Delivery| matches!(one, Delivery::Event { zxid, .. } if *zxid > 0);
+            if let Some(at) = connection.deliveries.iter().position(|(_, one)| fired(one)) {
+                let again = connection.deliveries[at].clone();
+                connection.deliveries.insert(at, again);
+            }
+        }
+    }),
     (18, "events are lost", |run| {
         for connection in &mut run.history.connections {
             connection.deliveries.retain(|(_, one)| !matches!(one, Delivery::Event { .. }));
