@@ -32,6 +32,8 @@ pub struct Faults {
     pub overtake: u64,
     /// One direction between two members becomes slow for a while.
     pub delay: u64,
+    /// How much longer a message takes then at the most, milliseconds.
+    pub delay_max_ms: u64,
     /// A member crashes, and its disk with it.
     pub crash: u64,
     /// A crashed member comes back.
@@ -65,6 +67,7 @@ impl Faults {
         repeat: 0,
         overtake: 0,
         delay: 0,
+        delay_max_ms: 0,
         crash: 0,
         restart: 0,
         part: 0,
@@ -82,16 +85,19 @@ impl Faults {
     /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
     /// what another would show.
     pub fn draw(random: &mut Random) -> Self {
+        // What lasts longer than a lease is drawn apart: where nothing does, all else is as it always was.
+        let (delay_max_ms, mend) = if random.clone().fork().chance(25) { (8_000, 1) } else { (1_500, 8) };
         let mut often = |most: u64| if random.chance(50) { 1 + random.below(most) } else { 0 };
         Self {
             loss: often(100),
             repeat: often(50),
             overtake: often(300),
             delay: often(4),
+            delay_max_ms,
             crash: often(4),
             restart: 10,
             part: often(4),
-            mend: 8,
+            mend,
             pause: often(4),
             stall: often(4),
             slow: often(4),
@@ -152,7 +158,7 @@ impl Ensemble {
         }
         if happens(&mut self.random, faults.delay) {
             let (from, to) = (self.any_machine(), self.any_machine());
-            let (extra, long) = (50 + self.random.below(1_500), 200 + self.random.below(5_000));
+            let (extra, long) = (50 + self.random.below(faults.delay_max_ms), 200 + self.random.below(5_000));
             self.network.slow_down((from, to), extra, self.now_ms + long);
             self.tell(
                 "delay",

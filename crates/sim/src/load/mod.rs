@@ -45,6 +45,9 @@ impl Appetite {
 pub struct Load {
     random: Random,
     appetite: Appetite,
+    /// How many clients only read. Nothing of a connection is answered behind a write that is not: it does not show what
+    /// a member that is cut off still answers.
+    readers: usize,
     visitors: Vec<Visitor>,
     operator: Operator,
     /// Comes with other people's sessions.
@@ -60,6 +63,8 @@ impl Load {
     /// Clients of an ensemble founded by so many.
     #[must_use]
     pub fn new(appetite: Appetite, founders: u64, mut random: Random) -> Self {
+        // Drawn apart: where nobody only reads, all else is as it always was.
+        let readers = random.clone().fork().below(2) as usize;
         let mut visitor = |name| Visitor::new(name, 3_000 + random.below(6_000) as i32);
         let visitors: Vec<_> = (0..appetite.clients).map(&mut visitor).collect();
         Self {
@@ -69,6 +74,7 @@ impl Load {
             seen: vec![Vec::new(); appetite.clients],
             visitors,
             appetite,
+            readers,
             random,
             numbers: 0,
         }
@@ -81,7 +87,7 @@ impl Load {
             if self.random.chance(self.appetite.asks) {
                 self.ask(place, ensemble, history);
             }
-            if self.random.below(500) == 0 {
+            if self.random.below(500) == 0 && (place >= self.readers || self.random.chance(20)) {
                 self.wander(place, ensemble, history);
             }
         }
@@ -213,6 +219,12 @@ impl Load {
         let version = if random.chance(70) { -1 } else { random.below(4) as i32 };
         let plain = |path: &str| Ask::Create { path: path.into(), data: Vec::new(), flags: 0, stat: false };
         let asks = match random.below(100) {
+            0..2 if place < self.readers => {
+                vec![Ask::Sync { path: any.clone() }, Ask::Get { path: any, watch }]
+            }
+            2..40 if place < self.readers => vec![Ask::Exists { path: any, watch }],
+            40..60 if place < self.readers => vec![Ask::Children { path: any, watch }],
+            _ if place < self.readers => vec![Ask::Get { path: any, watch }],
             _ if number % 40 == 1 => vec![plain("/q"), plain("/e"), plain("/s"), plain(&own)],
             0..18 => vec![Ask::Set { path: own, data, version: -1 }],
             18..26 => vec![Ask::Create { path: "/q/n-".into(), data, flags: 2, stat }],
