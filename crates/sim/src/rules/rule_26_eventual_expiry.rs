@@ -7,7 +7,11 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
     let Some(healed_ms) = history.healed_ms else { return };
-    let calm_ms = healed_ms.max(record.reign_began_ms);
+    // A leader reigns from its first transaction on. Before that it may have to wait for others: should the word be lost
+    // that a snapshot has arrived, it is ten seconds until the log goes on to whoever has it.
+    let epoch = oracle.last_zxid() >> 32 << 32;
+    let reigns_ms = oracle.behind(epoch - 1).first().map_or(0, |first| first.at_ms);
+    let calm_ms = healed_ms.max(record.reign_began_ms).max(reigns_ms);
     let seen = evidence.last_seen();
     for (session, story) in &oracle.sessions {
         let seen_ms = seen.get(session).copied().unwrap_or(0).max(calm_ms);
