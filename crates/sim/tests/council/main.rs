@@ -4,6 +4,7 @@
 
 mod world;
 
+use council::Step;
 use sim::random::{Random, seeds};
 use world::World;
 
@@ -48,6 +49,25 @@ fn members_join_and_leave() {
         changes += world.changes_applied();
     }
     assert!(changes > 3 * played.end, "{changes} membership changes took effect");
+}
+
+/// It has heard of a leader, so it gives no vote to others for a while; it may not campaign, and nobody else can lead
+/// without its vote.
+#[test]
+fn a_learner_that_missed_its_promotion_gives_its_vote() {
+    let mut world = World::new(1, Random::new(5));
+    world.allow_changes();
+    world.heal();
+    world.change(vec![Step::Learner(2)]);
+    for _ in 0..20 {
+        world.quiet_round();
+    }
+    world.change(vec![Step::Voter(2)]);
+    world.work_unheard();
+    assert_eq!(world.changes_applied(), 3, "the first by both, the second by the leader alone");
+    world.crash(1);
+    world.start(1);
+    world.heal();
 }
 
 #[test]

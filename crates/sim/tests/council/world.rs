@@ -309,6 +309,22 @@ impl World {
         let _ = leader.council.propose_change(&change);
     }
 
+    /// The leader changes the members so.
+    pub(crate) fn change(&mut self, steps: Vec<Step>) {
+        let leader = self.leader().expect("somebody leads");
+        leader.council.propose_change(&Change { steps }).expect("no other change is under way");
+    }
+
+    /// Every member does what it has to do, and nobody hears of it.
+    pub(crate) fn work_unheard(&mut self) {
+        for _ in 0..10 {
+            self.turn_all();
+            let ids: Vec<_> = self.members.keys().copied().collect();
+            ids.into_iter().for_each(|id| self.flush(id));
+            self.network.clear();
+        }
+    }
+
     /// Every member snapshots what it has applied and forgets the log before it.
     pub(crate) fn compact(&mut self) {
         for (id, member) in &mut self.members {
