@@ -11,9 +11,12 @@ use crate::core::Core;
 use crate::peer::PeerMessage;
 use crate::{CoreEffect, Now, convert};
 
-/// Turns that may wait for the disk at a time: one being flushed, one behind it. What arrives meanwhile goes together
-/// into the next, so that one flush serves all that waits.
+/// Turns that may wait for the disk at a time: one being flushed, one behind it if it is [`WORTH_A_FLUSH`]. What arrives
+/// meanwhile goes together into the next, so that one flush serves all that waits.
 const PERSISTING_MAX: usize = 2;
+
+/// Commands that wait behind a flush with a turn of their own; fewer gather until it is over.
+const WORTH_A_FLUSH: usize = 128;
 
 /// Transactions of an epoch after which the next begins: what is under way then still has room.
 const COUNT_MAX: u32 = 0xf000_0000;
@@ -65,16 +68,18 @@ impl Core {
     }
 
     fn propose_waiting(&mut self, wall_ms: i64) {
-        if self.council.persisting() >= PERSISTING_MAX {
+        let persisting = self.council.persisting();
+        if persisting >= PERSISTING_MAX {
             return;
         }
         while let Some(content) = self.pending.next() {
             self.relay(&content);
         }
-        if self.waiting.commands() + self.relayed.commands() == 0 {
+        let commands = self.waiting.commands() + self.relayed.commands();
+        if commands < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
-        self.status.commands += (self.waiting.commands() + self.relayed.commands()) as u64;
+        self.status.commands += commands as u64;
         self.status.command_bytes += (self.waiting.bytes() + self.relayed.bytes()) as u64;
         let mut contents = self.relayed.take(wall_ms);
         let own = self.waiting.take(wall_ms);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, bail};
 
 use super::Environment;
-use super::servers::{Deaths, Reaper, Servers, lock};
+use super::servers::{Deaths, Doomed, Reaper, Servers, lock};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -73,7 +73,7 @@ impl Served {
             ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
         ];
         let toll = servers.first().folder().join("deaths");
-        if deaths == Some(Deaths::All) {
+        if deaths.is_some_and(|deaths| deaths.of == Doomed::All) {
             std::fs::write(&toll, "").context("cannot write the count of deaths")?;
             environment.push(("ZK_DEATHS", toll.clone().into()));
         }

@@ -41,7 +41,10 @@ pub(crate) struct Args {
     ensemble: u8,
     /// Kill members one after the other meanwhile
     #[arg(long, value_enum, requires = "ensemble")]
-    deaths: Option<servers::Deaths>,
+    deaths: Option<servers::Doomed>,
+    /// Milliseconds from when all members live until the next death
+    #[arg(long, value_name = "MS", default_value_t = 1500, requires = "deaths")]
+    between: u64,
     /// Only tests whose names contain one of these
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     tests: Vec<String>,
@@ -85,7 +88,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     if args.ensemble > 1 && args.against != Flavor::Diwan {
         bail!("only ensembles of Diwan can be started here");
     }
-    let among = Among { members: usize::from(args.ensemble), deaths: args.deaths, tests: args.tests.clone() };
+    let between = Duration::from_millis(args.between);
+    let deaths = args.deaths.map(|of| servers::Deaths { of, between });
+    let among = Among { members: usize::from(args.ensemble), deaths, tests: args.tests.clone() };
     let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
         args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
     })?;
@@ -198,7 +203,8 @@ impl Among {
     /// Three, of whom each is killed in turn, and what must hold through that.
     pub(crate) fn dying() -> Self {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
-        Self { members: 3, deaths: Some(servers::Deaths::All), tests }
+        let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
+        Self { members: 3, deaths: Some(deaths), tests }
     }
 }
 

@@ -14,8 +14,6 @@ use anyhow::{Context, bail};
 
 use super::diwan::{Diwan, ServerPorts};
 
-/// Between two deaths of members.
-const BETWEEN_DEATHS: Duration = Duration::from_millis(1500);
 /// How long a member stays dead.
 const DEAD: Duration = Duration::from_millis(300);
 
@@ -28,9 +26,17 @@ pub(super) struct Servers {
     paused: bool,
 }
 
-/// Which members are killed behind a suite's back, one after the other.
+/// Who dies behind a suite's back, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deaths {
+    pub(super) of: Doomed,
+    /// From when all live until the next death.
+    pub(super) between: Duration,
+}
+
+/// Which members are killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Deaths {
+pub(crate) enum Doomed {
     /// All but the first, to which clients that know of one server are connected
     Others,
     /// All
@@ -139,10 +145,10 @@ impl Reaper {
     pub(super) fn start(servers: Arc<Mutex<Servers>>, deaths: Deaths, toll: PathBuf) -> Self {
         let (stop, stopped) = channel();
         let reap = move || {
-            let first = usize::from(deaths == Deaths::Others);
+            let first = usize::from(deaths.of == Doomed::Others);
             let count = lock(&servers).members.len();
             for place in (first..count).cycle() {
-                if stopped.recv_timeout(BETWEEN_DEATHS) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(deaths.between) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
                 if let Err(error) = lock(&servers).one_dies(place, &toll) {
