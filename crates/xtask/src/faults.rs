@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 
 use crate::counting;
 use crate::interop;
+use crate::porcupine;
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo, program};
 
@@ -42,7 +43,11 @@ pub(crate) fn run(workspace: &Workspace, diwan: &Path) -> anyhow::Result<Tally> 
     if let Some(tag) = newest_tag(workspace) {
         command.arg("--previous").arg(build(workspace, &tag, None)?);
     }
-    counting::run(NAME, &mut command, DEADLINE)
+    let histories = porcupine::folder(workspace)?;
+    command.arg("--history").arg(&histories);
+    let mut tally = counting::run(NAME, &mut command, DEADLINE)?;
+    tally.add(porcupine::judge(workspace, &histories)?);
+    Ok(tally)
 }
 
 /// What is asked for, at our own terminal.
@@ -52,16 +57,20 @@ pub(crate) fn run_alone(workspace: &Workspace, args: &Args) -> anyhow::Result<bo
     let mut command = program(workspace, "test", PACKAGE, NAME);
     command.arg("--diwan").arg(diwan);
     let asks = ["--help", "-h", "--list"];
-    if !rest.iter().any(|word| asks.contains(&word.as_str())) {
-        if let Some(revision) = from.or_else(|| newest_tag(workspace)) {
-            command.arg("--previous").arg(build(workspace, &revision, None)?);
-        }
-        if rest.iter().any(|word| word == TO_NEXT) {
-            let next = own_level(workspace)? + 1;
-            command.arg("--next").arg(build(workspace, "HEAD", Some(next))?);
-        }
+    if rest.iter().any(|word| asks.contains(&word.as_str())) {
+        return crate::forward::succeeds(command.args(rest));
     }
-    crate::forward::succeeds(command.args(rest))
+    if let Some(revision) = from.or_else(|| newest_tag(workspace)) {
+        command.arg("--previous").arg(build(workspace, &revision, None)?);
+    }
+    if rest.iter().any(|word| word == TO_NEXT) {
+        let next = own_level(workspace)? + 1;
+        command.arg("--next").arg(build(workspace, "HEAD", Some(next))?);
+    }
+    let histories = porcupine::folder(workspace)?;
+    let passed = crate::forward::succeeds(command.arg("--history").arg(&histories).args(rest))?;
+    let judged = porcupine::judge(workspace, &histories)?;
+    Ok(passed && judged.failed == 0)
 }
 
 impl Args {

@@ -11,6 +11,7 @@ mod fuzz;
 mod gates;
 mod interop;
 mod mutants;
+mod porcupine;
 mod ports;
 mod process;
 mod rust_tests;

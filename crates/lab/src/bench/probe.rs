@@ -20,6 +20,11 @@ const APPEND: usize = 1024;
 /// Bytes of the file; the probe begins anew at its end.
 const FILE: usize = 64 << 20;
 
+/// A disk is calm when no flush of a second takes longer.
+const CALM: Duration = Duration::from_millis(10);
+/// How long a disk is waited for to become calm.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What a disk did.
 pub(super) struct Probed {
     /// Microseconds from the moment an append was due until it was flushed.
@@ -43,6 +48,28 @@ pub(super) fn probe(folder: &Path, per_second: f64, duration: Duration) -> io::R
     let probed = paced(&file.0, per_second, || Instant::now() < end);
     fs::remove_file(file.1)?;
     probed
+}
+
+/// Waits until what others left to be written to the disk that holds `folder`, or freed on it, is done with. Whether the
+/// disk became calm: there are disks that never are.
+pub(super) fn settle(folder: &Path) -> io::Result<bool> {
+    let path = folder.join("calm-probe");
+    let file = File::create(&path)?;
+    rustix::fs::syncfs(&file)?;
+    let began = Instant::now();
+    let mut calm_since = began;
+    while began.elapsed() < PATIENCE && calm_since.elapsed() < Duration::from_secs(1) {
+        let asked = Instant::now();
+        file.write_all_at(&[b'p'; APPEND], 0)?;
+        file.sync_data()?;
+        if asked.elapsed() > CALM {
+            calm_since = Instant::now();
+        }
+        // The pace of the probe: a hundred flushes a second.
+        thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(path)?;
+    Ok(began.elapsed() < PATIENCE)
 }
 
 /// Records a second that three files take, side by side on the disk that holds `folder`: so many are appended to each

@@ -11,7 +11,7 @@ use super::contestant::{Contestant, FloorServer};
 use super::floor::Kind;
 use super::machine::Machine;
 use super::options::Scale;
-use super::{Failure, Options, Row, Sheet, Who};
+use super::{Failure, Options, Row, Sheet, Who, probe};
 use crate::ensemble::{Ensemble, Place};
 use crate::load::{Load, Measured, Mix, Nodes, Pace};
 use crate::peer::zookeeper::Distribution;
@@ -239,7 +239,7 @@ impl Bench {
         eprintln!("  {text}");
     }
 
-    /// Each repeat, each of `who` in turn.
+    /// Each repeat, each of `who` in turn, on a disk that has done with what the one before left.
     pub(super) fn in_turn<T>(
         &self,
         among: &mut [T],
@@ -248,6 +248,9 @@ impl Bench {
         for repeat in 1..=self.options.repeats {
             let began = Instant::now();
             for one in among.iter_mut() {
+                if !probe::settle(&self.folder)? {
+                    self.say("the disk is busy with something else: tails and durable writes may suffer");
+                }
                 turn(one)?;
             }
             let took = began.elapsed().as_secs_f64();

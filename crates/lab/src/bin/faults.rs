@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use lab::ensemble::Failure;
 use lab::ensemble::scenario::{ALL, Scenario, Setting};
+use lab::ensemble::{Failure, HISTORY};
 use lab::peer::diwan;
 
 const USAGE: &str = "\
@@ -20,6 +20,7 @@ faults [SCENARIO...]: ensembles of real servers are killed, stopped, wiped and c
   --next PATH       a build whose log says more, which `upgrade-level` goes to
   --diwan PATH      the binary to test (default: the one beside this program)
   --folder PATH     where the servers' files go (default: a temporary folder, removed unless something failed)
+  --history FOLDER  also keep there what clients did to nodes that all write, for other checkers (see `porcupine`)
   --log-level LEVEL how much the servers log (default info)
   --list            name the scenarios and play none
   --help            print this
@@ -36,6 +37,7 @@ struct Options {
     next: Option<PathBuf>,
     diwan: Option<PathBuf>,
     folder: Option<PathBuf>,
+    history: Option<PathBuf>,
     level: String,
 }
 
@@ -88,6 +90,7 @@ fn play_all(options: &Options, diwan: &Path) -> ExitCode {
         let began = Instant::now();
         let outcome = (scenario.run)(&setting);
         let seconds = began.elapsed().as_secs_f64();
+        let outcome = outcome.and_then(|notes| keep_history(&setting, scenario, options).map(|()| notes));
         match outcome {
             Ok(notes) => {
                 passed += 1;
@@ -116,6 +119,17 @@ fn play_all(options: &Options, diwan: &Path) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// A scenario that has no such clients has no history.
+fn keep_history(setting: &Setting, scenario: &Scenario, options: &Options) -> Result<(), Failure> {
+    let (Some(folder), file) = (&options.history, setting.folder.join(HISTORY)) else { return Ok(()) };
+    if !file.exists() {
+        return Ok(());
+    }
+    let kept = std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::copy(file, folder.join(format!("{}.jsonl", scenario.name))));
+    kept.map(drop).map_err(Failure::io("the history of what clients did"))
+}
+
 impl Options {
     fn chooses(&self, scenario: &Scenario) -> bool {
         if self.names.is_empty() {
@@ -136,6 +150,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         next: None,
         diwan: None,
         folder: None,
+        history: None,
         level: String::from("info"),
     };
     while let Some(argument) = arguments.next() {
@@ -149,6 +164,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--next" => options.next = Some(value()?.into()),
             "--diwan" => options.diwan = Some(value()?.into()),
             "--folder" => options.folder = Some(value()?.into()),
+            "--history" => options.history = Some(value()?.into()),
             "--log-level" => options.level = value()?,
             name if ALL.iter().any(|scenario| scenario.name == name) => options.names.push(argument),
             _ => return Err(format!("there is no scenario and no option `{argument}`")),

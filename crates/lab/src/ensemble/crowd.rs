@@ -1,17 +1,21 @@
 //! All clients of one scenario: started together, stopped together, and what they know together.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Failure;
+use super::history::History;
 use super::members::Ensemble;
 use super::writer::Writer;
 
 /// How long the first acknowledged write behind a fault may take before the ensemble counts as dead.
 const RECOVERY_MAX: Duration = Duration::from_secs(60);
+/// The name of the file of what clients did.
+pub const HISTORY: &str = "history.jsonl";
 /// Between two looks. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -32,6 +36,7 @@ pub(super) struct Shared {
     complaints: Mutex<Vec<String>>,
     failed_twice: Mutex<Vec<(Instant, &'static str)>>,
     refused: AtomicU64,
+    pub(super) history: History,
 }
 
 impl Shared {
@@ -43,6 +48,7 @@ impl Shared {
             complaints: Mutex::default(),
             failed_twice: Mutex::default(),
             refused: AtomicU64::new(0),
+            history: History::new(),
         }
     }
 
@@ -84,6 +90,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// See the module.
 pub(super) struct Crowd {
     shared: Arc<Shared>,
+    /// Where the history of what they did goes.
+    history: PathBuf,
     threads: Vec<JoinHandle<Writer>>,
 }
 
@@ -98,7 +106,7 @@ impl Crowd {
         let shared = Arc::new(Shared::new(writers));
         let settled = Arc::new(Barrier::new(writers + 1));
         let worked = Arc::new(Barrier::new(writers));
-        super::judge::make_queue(&ensemble.connect_string(members))?;
+        super::judge::make_common(&ensemble.connect_string(members))?;
         let mut threads = Vec::new();
         for name in 0..writers {
             let mut order = members.to_vec();
@@ -120,7 +128,7 @@ impl Crowd {
             threads.push(thread.map_err(Failure::io("a thread"))?);
         }
         settled.wait();
-        Ok(Self { shared, threads })
+        Ok(Self { shared, history: ensemble.folder().join(HISTORY), threads })
     }
 
     /// Waits for the first write that was submitted after `since` to be acknowledged; how long after `since` that was.
@@ -206,6 +214,7 @@ impl Crowd {
         for thread in self.threads {
             writers.push(thread.join().map_err(|_| Failure::broken("a client panicked"))?);
         }
+        self.shared.history.write(&self.history)?;
         let complaints = lock(&self.shared.complaints).clone();
         if complaints.is_empty() { Ok(writers) } else { Err(Failure::Broken(complaints)) }
     }

@@ -28,7 +28,8 @@ impl Failure {
         move |error| Self::broken(format!("{what}: {error}"))
     }
 
-    pub(super) fn io(what: &str) -> impl FnOnce(io::Error) -> Self {
+    /// Shorthand for `map_err`: the machine does not do what every machine can.
+    pub fn io(what: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Peer(PeerError::Io { what: what.into(), source })
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use client::{Client, CreateMode, ErrorCode, Options, Pending, Stat};
 
 use super::Failure;
+use super::history::{NODES, contended};
 use super::ledger::{Ledger, ephemeral, register};
 use super::members::Ensemble;
 use crate::peer::word;
@@ -19,15 +20,20 @@ const PIPELINE: usize = 500;
 /// A member's nodes by path.
 type Dump = BTreeMap<String, (Option<Vec<u8>>, Stat)>;
 
-/// The parent of the common queue.
-pub(super) fn make_queue(servers: &str) -> Result<(), Failure> {
+/// Makes what all clients use: the parent of the common queue, and the nodes that all of them write.
+pub(super) fn make_common(servers: &str) -> Result<(), Failure> {
     let client = connect(servers)?;
-    match client.create("/queue", b"", CreateMode::Persistent).wait() {
-        Err(error) if !error.is(ErrorCode::NodeExists) => {
-            Err(Failure::client("cannot create `/queue`")(error))
+    let mut paths = vec![String::from("/queue")];
+    paths.extend((0..NODES).map(contended));
+    for path in paths {
+        match client.create(&path, b"0", CreateMode::Persistent).wait() {
+            Err(error) if !error.is(ErrorCode::NodeExists) => {
+                return Err(Failure::client("cannot create what all clients use")(error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// Compares these members with each other and with what the clients know; says how many nodes there are.

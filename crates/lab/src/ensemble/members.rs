@@ -89,6 +89,7 @@ struct Member {
 #[derive(Debug)]
 pub struct Ensemble {
     members: Vec<Member>,
+    folder: PathBuf,
 }
 
 impl Ensemble {
@@ -142,7 +143,7 @@ impl Ensemble {
             server: None,
             condition: Condition::Down,
         };
-        Self { members: (1..=count).map(member).collect() }
+        Self { members: (1..=count).map(member).collect(), folder: folder.to_owned() }
     }
 
     /// The heap limit of each member that is a JVM and was not started yet.
@@ -372,6 +373,12 @@ impl Ensemble {
     pub fn connect_string(&self, numbers: &[usize]) -> String {
         let texts: Vec<_> = numbers.iter().map(|number| self.address(*number).to_string()).collect();
         texts.join(",")
+    }
+
+    /// Where all of their files are.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// A member's data directory.

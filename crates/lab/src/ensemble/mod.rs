@@ -7,6 +7,7 @@
 mod clock;
 mod crowd;
 mod failure;
+mod history;
 mod judge;
 mod ledger;
 mod members;
@@ -15,6 +16,7 @@ pub mod scenario;
 mod tun;
 mod writer;
 
+pub use crowd::HISTORY;
 pub use failure::Failure;
 pub use members::{Ensemble, Place};
 pub use network::Network;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use client::{Client, CreateMode, Error, ErrorCode, Events, Options, Pending, Watcher};
 
 use super::crowd::Shared;
+use super::history::{Call, Kind, NODES, Outcome, contended};
 use super::ledger::{Ledger, ephemeral, register};
 use crate::dice::Dice;
 
@@ -29,6 +30,8 @@ pub(super) struct Writer {
     events: Events,
     /// Whether the neighbour's register is watched.
     watching: bool,
+    /// How often it wrote a node that all write: no two writes are alike.
+    contended: u64,
 }
 
 impl Writer {
@@ -53,6 +56,7 @@ impl Writer {
             watcher,
             events,
             watching: false,
+            contended: 0,
         })
     }
 
@@ -84,7 +88,8 @@ impl Writer {
         while !self.shared.is_stopping() {
             self.watch()?;
             match self.dice.below(20) {
-                0..=8 => self.write()?,
+                0..=5 => self.write()?,
+                6..=8 => self.contend()?,
                 9..=10 => self.queue()?,
                 11..=13 => self.read_other()?,
                 14..=17 => self.read_behind_sync()?,
@@ -204,6 +209,42 @@ impl Writer {
         let (Ok(()), Ok((data, stat))) = (sync, read) else { return Ok(()) };
         let judged = self.ledger.shown_behind_sync(other, data.as_deref(), stat.version, least);
         self.judged(judged)
+    }
+
+    /// Reads a node that all write, writes it, or writes it over the version that it read; what came of it goes into the
+    /// history.
+    fn contend(&mut self) -> Result<(), Over> {
+        let (client, node) = (self.ledger.name, self.dice.below(NODES));
+        let path = contended(node);
+        let mut over = -1;
+        if !self.dice.once_in(3) {
+            let began = Instant::now();
+            let (sync, read) = (self.client.sync(&path), self.client.data(&path));
+            let outcome = match (self.wait(sync)?, self.wait(read)?) {
+                (Ok(()), Ok((data, stat))) => {
+                    over = stat.version;
+                    let data = String::from_utf8_lossy(&data.unwrap_or_default()).into_owned();
+                    Outcome::Done { version: stat.version, data }
+                }
+                _ => Outcome::Unknown,
+            };
+            self.shared.history.add(Call { client, node, kind: Kind::Read, began, outcome });
+        }
+        if self.dice.once_in(3) {
+            return Ok(());
+        }
+        self.contended += 1;
+        let data = format!("{client} {}", self.contended);
+        let began = Instant::now();
+        let pending = self.client.set_data(&path, data.clone(), over);
+        let outcome = match self.wait(pending)? {
+            Ok(stat) => Outcome::Done { version: stat.version, data: String::new() },
+            Err(error) if error.is(ErrorCode::BadVersion) => Outcome::Refused,
+            // A server whose disk is full has refused it for another reason: that it never comes is not known here.
+            Err(_) => Outcome::Unknown,
+        };
+        self.shared.history.add(Call { client, node, kind: Kind::Write { data, over }, began, outcome });
+        Ok(())
     }
 
     fn look_for_ephemeral(&mut self) -> Result<(), Over> {
