@@ -49,6 +49,7 @@ impl Core {
             return;
         }
         self.standing = standing;
+        self.relays.clear();
         self.give_again();
         if self.council.role() != Role::Leader {
             // Their members give them to the next leader themselves.
@@ -88,8 +89,10 @@ impl Core {
         }
         contents.extend(own);
         self.status.entries += contents.len() as u64;
-        // A refusal (the lead is being handed over, say) loses nothing: the members give what is not applied again.
-        let _ = self.council.propose(contents);
+        if self.council.propose(contents).is_err() {
+            // A refusal (the lead is being handed over, say) loses nothing: the members give what is not applied again.
+            self.relays.clear();
+        }
     }
 
     fn keep(&mut self, contents: &[bytes::Bytes]) {
@@ -123,7 +126,9 @@ impl Core {
                 let mut judged = Vec::with_capacity(command.len());
                 self.judge_reconfig(decoded).encode(&mut judged);
                 self.relayed.push(&judged);
-            } else if is_of_a_client(&decoded) {
+            } else if is_of_a_client(&decoded)
+                && decoded.origin.is_none_or(|origin| self.relays.admit(origin))
+            {
                 self.relayed.push(command);
             }
         }

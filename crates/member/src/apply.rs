@@ -101,8 +101,7 @@ impl Core {
             // Nobody lags: what is applied need not be kept in memory.
             self.council.compact(entry.index);
         } else {
-            let floor = entry.index.min(self.pinned_index());
-            self.council.compact_to(self.config.window_bytes_max, floor);
+            self.compact(entry.index);
         }
     }
 
@@ -138,9 +137,16 @@ impl Core {
                 // Its first coming was answered.
                 DropReason::Duplicate => return,
                 // What should have come before it was lost on the way to the leader.
-                DropReason::Gap => return self.give_again(),
+                DropReason::Gap => {
+                    if self.attachments.held(session).is_some_and(|held| held.generation == generation) {
+                        self.give_again();
+                    }
+                    return;
+                }
                 DropReason::UnknownSession | DropReason::OldGeneration => {}
             }
+        } else {
+            self.relays.applied(origin);
         }
         if let Some(held) = self.attachments.held(session)
             && held.generation == generation
@@ -212,6 +218,7 @@ impl Core {
 
     fn end_session(&mut self, session: SessionId, zxid: Zxid) {
         self.expiry.forget(session);
+        self.relays.forget(session);
         self.attachments.end(session);
         self.tell_shards(|| FromCore::SessionClosed { session, zxid });
     }

@@ -21,7 +21,7 @@ const ASK_AGAIN_MS: u64 = 1_000;
 #[derive(Debug)]
 pub(crate) struct Sending {
     peer: u64,
-    index: u64,
+    pub(crate) index: u64,
     heard_ms: u64,
 }
 
@@ -60,7 +60,11 @@ impl Receiving {
 impl Core {
     /// Somebody lags behind the log that is kept, and no snapshot is offered that would do: a new one is taken.
     pub(crate) fn offer_what_is_wanted(&mut self) {
-        if self.council.wants_snapshot() && !self.snapshotter.is_busy() {
+        if !self.council.wants_snapshot() {
+            return;
+        }
+        self.await_snapshot();
+        if !self.snapshotter.is_busy() {
             self.snapshotter.ask(self.applied_index);
         }
     }
@@ -96,6 +100,9 @@ impl Core {
     pub(crate) fn taken(&mut self, peer: u64, index: u64, whole: bool) {
         if self.sending.iter().any(|sending| sending.peer == peer && sending.index == index) {
             self.sending.retain(|sending| sending.peer != peer);
+            if whole {
+                self.trail(peer, index);
+            }
             self.council.snapshot_sent(MemberId(peer), whole);
         }
     }
@@ -105,11 +112,6 @@ impl Core {
             self.sending.retain(|sending| sending.peer != peer);
             self.council.snapshot_sent(MemberId(peer), false);
         }
-    }
-
-    /// The lowest index that a snapshot on its way to somebody needs the log to begin at.
-    pub(crate) fn pinned_index(&self) -> u64 {
-        self.sending.iter().map(|sending| sending.index).min().unwrap_or(u64::MAX)
     }
 
     /// The leader offers its snapshot.
@@ -277,6 +279,7 @@ impl Core {
 
     /// Asks again for what does not come, and gives up on who has fallen silent.
     pub(crate) fn catch_up_tick(&mut self) {
+        self.trail_tick();
         let now_ms = self.now.mono_ms;
         let silent = |sending: &&Sending| now_ms > sending.heard_ms + PATIENCE_MS;
         let silent: Vec<_> = self.sending.iter().filter(silent).map(|sending| sending.peer).collect();

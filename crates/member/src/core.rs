@@ -17,11 +17,13 @@ use crate::convert;
 use crate::digests::DigestLog;
 use crate::disk_watch::DiskWatch;
 use crate::expiry::Expiry;
+use crate::floor::Floor;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
 use crate::peer::PeerMessage;
 use crate::pending::Pending;
 use crate::reaper::Reaper;
+use crate::relays::Relays;
 use crate::round::Round;
 use crate::snapshotter::Snapshotter;
 use crate::start::Seat;
@@ -50,6 +52,8 @@ pub struct Core {
     pub(crate) waiting: BatchWriter,
     /// Commands of other members, to be proposed while this one leads.
     pub(crate) relayed: BatchWriter,
+    /// Which of those are in the log already.
+    pub(crate) relays: Relays,
     pub(crate) pending: Pending,
     /// When something pending was last settled or given, for those that seem lost.
     pub(crate) progressed_ms: u64,
@@ -79,6 +83,7 @@ pub struct Core {
     pub(crate) renewed_epoch: u32,
     pub(crate) comparison: Comparison,
     pub(crate) sending: Vec<Sending>,
+    pub(crate) floor: Floor,
     pub(crate) receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
     pub(crate) saving: Option<(u64, SnapshotOffer)>,
@@ -135,6 +140,7 @@ impl Core {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
             relayed: BatchWriter::new(config.entry_bytes_max),
+            relays: Relays::default(),
             pending: Pending::default(),
             progressed_ms: now.mono_ms,
             standing: (0, 0),
@@ -153,6 +159,7 @@ impl Core {
             renewed_epoch: 0,
             comparison: Comparison::default(),
             sending: Vec::new(),
+            floor: Floor::default(),
             receiving: None,
             saving: None,
             barriers: Barriers::new(),

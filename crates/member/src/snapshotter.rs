@@ -90,6 +90,11 @@ impl Snapshotter {
         self.asked |= self.scanned.index < index;
     }
 
+    /// What the newest one covers: the one under way, or the last.
+    pub(crate) const fn covers(&self) -> u64 {
+        self.scanned.index
+    }
+
     /// Whether one should begin.
     pub(crate) const fn is_due(&self) -> bool {
         matches!(self.stage, Stage::Idle)

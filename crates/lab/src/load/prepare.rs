@@ -16,8 +16,9 @@ use super::script::append;
 const PER_MULTI: u32 = 100;
 /// Bytes of one multi: well under ZooKeeper's limit of 1 MiB.
 const MULTI_BYTES: usize = 512 << 10;
-/// Multis on their way at a time.
+/// Multis on their way at a time, and their bytes: more would only wait in the servers' memory.
 const OUTSTANDING: usize = 200;
+const OUTSTANDING_BYTES: usize = 16 << 20;
 
 /// Makes all the nodes, their groups and the parent of those.
 ///
@@ -64,13 +65,16 @@ fn pieces(numbers: Range<u32>, size: u32, path: fn(u32) -> String) -> impl Itera
 /// Creates the nodes of each list in one multi.
 fn create(runner: &mut Runner, mut lists: impl Iterator<Item = Vec<String>>, value: &[u8]) -> io::Result<()> {
     let mut more = true;
+    let mut outstanding = OUTSTANDING;
     runner.until(|runner| {
         let connection = &mut runner.connections[0];
-        while more && connection.outstanding() < OUTSTANDING {
+        while more && connection.outstanding() < outstanding {
             let Some(paths) = lists.next() else {
                 more = false;
                 break;
             };
+            outstanding =
+                OUTSTANDING.min(OUTSTANDING_BYTES / (paths.len() * (value.len() + 100)).max(1)).max(1);
             connection.ask(Instant::now(), |xid, out| {
                 append(out, xid, OpCode::Multi, |writer| write_creates(writer, &paths, value));
             });

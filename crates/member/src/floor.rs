@@ -1,0 +1,72 @@
+//! Which entries are kept in memory for members that lag: those behind what each has that is in reach, and those behind a
+//! snapshot from when it is begun for one until it has arrived. Otherwise the log would have gone on without it by
+//! then, and the next snapshot would come too late as well.
+
+use council::Role;
+
+use crate::core::Core;
+
+/// How many times the usual bytes of log are kept at the most, whoever lags.
+const WINDOWS_MAX: usize = 8;
+/// How long a snapshot that somebody needs may take to be begun, or to be asked for once it is there, milliseconds.
+const PATIENCE_MS: u64 = 10_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Floor {
+    /// Until when somebody needs the newest snapshot, and is not given it yet.
+    wanted_until_ms: u64,
+    /// Who is in reach and has not caught up, and how far each is.
+    trailing: Vec<(u64, u64)>,
+    /// What was committed a tick ago: who has that has caught up.
+    committed: u64,
+}
+
+impl Core {
+    /// Lets go of applied entries that nobody needs.
+    pub(crate) fn compact(&mut self, applied: u64) {
+        let (bytes_max, pinned) = (self.config.window_bytes_max, self.pinned_index());
+        self.council.compact_to(bytes_max, applied.min(pinned));
+        self.council.compact_to(bytes_max.saturating_mul(WINDOWS_MAX), applied);
+    }
+
+    /// The highest index up to which no member needs the log.
+    pub(crate) fn pinned_index(&self) -> u64 {
+        let wanted = self.floor.wanted_until_ms > self.now.mono_ms;
+        let awaited = wanted.then(|| self.snapshotter.covers());
+        let sent = self.sending.iter().map(|sending| sending.index);
+        let trailing = self.floor.trailing.iter().map(|(_, matched)| *matched);
+        sent.chain(trailing).chain(awaited).min().unwrap_or(u64::MAX)
+    }
+
+    /// Somebody needs a snapshot.
+    pub(crate) const fn await_snapshot(&mut self) {
+        self.floor.wanted_until_ms = self.now.mono_ms + PATIENCE_MS;
+    }
+
+    /// A member has taken over the snapshot of this index.
+    pub(crate) fn trail(&mut self, peer: u64, index: u64) {
+        self.floor.trailing.retain(|(trailing, _)| *trailing != peer);
+        self.floor.trailing.push((peer, index));
+    }
+
+    /// Looks how far everybody is.
+    pub(crate) fn trail_tick(&mut self) {
+        let goal = std::mem::replace(&mut self.floor.committed, self.council.committed());
+        if self.council.role() != Role::Leader {
+            return self.floor.trailing.clear();
+        }
+        let before = std::mem::take(&mut self.floor.trailing);
+        for known in self.council.progress() {
+            let peer = known.id.0;
+            let told =
+                before.iter().find(|(trailing, _)| *trailing == peer).map_or(0, |(_, matched)| *matched);
+            let matched = known.matched.max(told);
+            // Whoever has nothing yet begins with a snapshot, which says who the members are, and never with the log.
+            let lags = !known.wants_snapshot && (1..goal).contains(&matched);
+            if lags && self.linked_peers.contains(&peer) {
+                self.floor.trailing.push((peer, matched));
+            }
+        }
+    }
+}
