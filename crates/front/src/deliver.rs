@@ -50,6 +50,7 @@ impl Front {
             FromCore::Serving(false) => self.cut_all(),
             FromCore::TreeReplaced { zxid } => {
                 self.cut_all();
+                self.unwatch_all();
                 self.common.history.restart(*zxid);
                 self.common.advance(*zxid);
             }
@@ -114,6 +115,14 @@ impl Front {
             if matches!(connection.stage, Stage::Connecting | Stage::Live) {
                 self.common.close(connection, CloseReason::NotServing, false);
             }
+        }
+    }
+
+    /// Forgets what those watch who are not cut, because they wait for the end of their session alone: what they were to
+    /// be told first is lost, so nothing later may be told.
+    fn unwatch_all(&mut self) {
+        for connection in self.connections.iter() {
+            self.common.watches.remove_connection(connection.id.slot);
         }
     }
 

@@ -522,7 +522,7 @@ impl Ensemble {
         self.tell("heal", format_args!("all faults end"));
         self.machines.values_mut().for_each(Machine::heal);
         self.down().into_iter().for_each(|number| self.start(number));
-        self.network.speed_up();
+        self.network.speed_up(self.now_ms);
         self.mend();
     }
 }

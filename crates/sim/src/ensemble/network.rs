@@ -117,9 +117,13 @@ impl Network {
         }
     }
 
-    /// Every direction is as fast as it ever was.
-    pub(super) fn speed_up(&mut self) {
-        self.lanes.values_mut().for_each(|lane| lane.slow_until_ms = 0);
+    /// Every direction is as fast as it ever was, also for what is on its way.
+    pub(super) fn speed_up(&mut self, now_ms: u64) {
+        for lane in self.lanes.values_mut() {
+            lane.slow_until_ms = 0;
+            let latest_ms = now_ms + lane.base_ms;
+            lane.flights.iter_mut().for_each(|flight| flight.due_ms = flight.due_ms.min(latest_ms));
+        }
     }
 
     /// Nothing comes through between that number and some others.
