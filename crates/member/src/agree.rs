@@ -122,13 +122,15 @@ impl Core {
         let Ok(mut reader) = BatchReader::new(content) else { return };
         while let Ok(Some(command)) = reader.next() {
             let Ok(decoded) = Command::decode(command) else { return };
+            let belongs = decoded.origin.is_none_or(|origin| self.relays.admit(origin));
+            if !is_of_a_client(&decoded) || !belongs {
+                continue;
+            }
             if matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. }) {
                 let mut judged = Vec::with_capacity(command.len());
                 self.judge_reconfig(decoded).encode(&mut judged);
                 self.relayed.push(&judged);
-            } else if is_of_a_client(&decoded)
-                && decoded.origin.is_none_or(|origin| self.relays.admit(origin))
-            {
+            } else {
                 self.relayed.push(command);
             }
         }

@@ -59,6 +59,10 @@ impl Relays {
             && relay.generation == origin.generation
         {
             relay.applied = Some(origin.sequence);
+            if relay.next.is_some_and(|next| next <= origin.sequence) {
+                // It came into the log past us: this leader's own clients' commands do.
+                (relay.next, relay.gap_told) = (Some(origin.sequence + 1), false);
+            }
         }
     }
 
@@ -105,6 +109,18 @@ mod tests {
         assert_eq!(admitted(&mut relays, 1, 6..=9), [6]);
         assert_eq!(admitted(&mut relays, 1, 2..=9), [4, 5, 6, 7, 8, 9]);
         assert_eq!(admitted(&mut relays, 1, 12..=13), [12]);
+    }
+
+    #[test]
+    fn what_came_into_the_log_another_way_leaves_no_gap() {
+        let mut relays = Relays::default();
+        assert_eq!(admitted(&mut relays, 1, 1..=1), [1]);
+        relays.applied(of(1, 1));
+        assert_eq!(admitted(&mut relays, 1, 2..=2), [2]);
+        // 3 is none of those that were asked about.
+        assert_eq!(admitted(&mut relays, 1, 4..=5), [4]);
+        (2..=4).for_each(|sequence| relays.applied(of(1, sequence)));
+        assert_eq!(admitted(&mut relays, 1, 4..=7), [5, 6, 7]);
     }
 
     #[test]

@@ -60,7 +60,9 @@ pub(crate) fn run_alone(workspace: &Workspace, args: &Args) -> anyhow::Result<bo
     if rest.iter().any(|word| asks.contains(&word.as_str())) {
         return crate::forward::succeeds(command.args(rest));
     }
-    if let Some(revision) = from.or_else(|| newest_tag(workspace)) {
+    let upgrades = rest.is_empty() || rest.iter().any(|word| word == "upgrade" || word == "--long");
+    let newest = || newest_tag(workspace).filter(|_| upgrades);
+    if let Some(revision) = from.or_else(newest) {
         command.arg("--previous").arg(build(workspace, &revision, None)?);
     }
     if rest.iter().any(|word| word == TO_NEXT) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use client::{Client, ErrorCode, Options};
+use client::{Client, CreateMode, ErrorCode, Options};
 
 use super::{Play, SESSION, Setting, WRITERS, members};
 use crate::dice::Dice;
@@ -15,6 +15,8 @@ const SUPER_DIGEST: &str = "super:lK75jTNcA+U9vtVEw5vB51mj/w4=";
 const FOUNDERS: [usize; 3] = [1, 2, 3];
 /// How long one change may be refused for want of members that are here and have caught up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Writes that are under way at once before a change, and behind it.
+const WRITES: usize = 5;
 /// Between two attempts. Not a synchronisation: what is waited for shows by the attempt alone.
 const AGAIN: Duration = Duration::from_millis(50);
 
@@ -72,7 +74,11 @@ fn change(
     let client = connect(&play.ensemble)?;
     let line = joining.map(|(number, role)| play.ensemble.line(number, role));
     let leaving = leaving.map(|number| number.to_string());
+    // The second time a leader knows what of this session is in its log, and what would leave a gap.
+    write(&client)?;
+    write(&client)?;
     ask(play, &client, line.as_deref(), leaving.as_deref())?;
+    write(&client)?;
     let up: Vec<_> = play.ensemble.all().into_iter().filter(|number| play.ensemble.is_up(*number)).collect();
     let victim = up[dice.below(up.len())];
     play.ensemble.kill(victim)?;
@@ -82,6 +88,28 @@ fn change(
     play.crowd.all_write()?;
     client.close();
     Ok(began.elapsed())
+}
+
+/// Some writes at a time, before and behind a change in the same session: none of them may be stuck.
+fn write(client: &Client) -> Result<(), Failure> {
+    let began = Instant::now();
+    let created = client.create("/changes", b"", CreateMode::Persistent);
+    let written: Vec<_> = (0..WRITES).map(|_| client.set_data("/changes", b"", -1)).collect();
+    let stuck = || Failure::broken("a write beside a change of members is stuck");
+    match created.wait_for(PATIENCE).map_err(|_| stuck())? {
+        Ok(_) | Err(client::Error::ConnectionLost) => {}
+        Err(error) if error.is(ErrorCode::NodeExists) => {}
+        Err(error) => return Err(Failure::client("cannot create a node")(error)),
+    }
+    for pending in written {
+        match pending.wait_for(PATIENCE).map_err(|_| stuck())? {
+            // A client that hears nothing for so long parts from its server by itself.
+            Err(client::Error::ConnectionLost) if began.elapsed() >= SESSION * 2 / 3 => return Err(stuck()),
+            Ok(_) | Err(client::Error::ConnectionLost) => {}
+            Err(error) => return Err(Failure::client("cannot write beside a change of members")(error)),
+        }
+    }
+    Ok(())
 }
 
 fn connect(ensemble: &Ensemble) -> Result<Client, Failure> {
