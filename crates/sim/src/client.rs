@@ -87,13 +87,17 @@ impl Client {
         opcode: OpCode,
         body: impl FnOnce(&mut Writer<'_>),
     ) -> i32 {
+        let mut count = || {
+            let number = self.next_xid;
+            self.next_xid = following(number);
+            number
+        };
         let xid = match opcode {
             OpCode::Ping => xid::PING,
             OpCode::Auth => xid::AUTH,
-            OpCode::SetWatches => xid::SET_WATCHES,
-            _ => self.next_xid,
+            OpCode::SetWatches | OpCode::SetWatches2 => xid::SET_WATCHES,
+            _ => count(),
         };
-        self.next_xid += i32::from(xid > 0);
         let mut frame = Vec::new();
         let at = start_frame(&mut frame);
         let mut writer = Writer::new(&mut frame);
@@ -102,6 +106,11 @@ impl Client {
         end_frame(&mut frame, at);
         node.send(self.conn, &frame);
         xid
+    }
+
+    /// Its requests are numbered from there on.
+    pub const fn number_from(&mut self, first_xid: i32) {
+        self.next_xid = first_xid;
     }
 
     /// Creates a node that everybody may use.
@@ -174,5 +183,16 @@ impl Client {
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.connected
+    }
+}
+
+/// The number of the request behind that one: the last is followed by the first there is, and what is reserved is
+/// passed over.
+const fn following(mut number: i32) -> i32 {
+    loop {
+        number = number.wrapping_add(1);
+        if !matches!(number, xid::NOTIFICATION | xid::PING | xid::AUTH | xid::SET_WATCHES) {
+            return number;
+        }
     }
 }

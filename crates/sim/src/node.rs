@@ -3,11 +3,11 @@
 //! Between any two steps anything else may happen: that is where threads of the real driver would interleave, and
 //! where a crash may come. A test decides the order of steps, from a seed. Knows no rule of what is right.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use council::{Entry, EntryKind};
-use front::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
+use front::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, Space};
 use jute::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
 use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start};
@@ -95,6 +95,12 @@ pub struct Node<D: Disk> {
     /// Bytes answered and not taken, by connection.
     output: BTreeMap<ConnId, Vec<u8>>,
     closed: Vec<ConnId>,
+    /// Connections whose clients read nothing, and those for which there is something to be sent.
+    asleep: BTreeSet<ConnId>,
+    unsent: BTreeSet<ConnId>,
+    /// The most bytes that were kept for one of them, and how many were cut off for it, since the last time.
+    unsent_bytes: usize,
+    cut_off: u64,
     /// Which of its session's connections each one is.
     generations: BTreeMap<ConnId, u32>,
     /// Requests that became commands: their connections, their numbers and those of the commands.
@@ -155,6 +161,10 @@ impl<D: Disk> Node<D> {
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
+            asleep: BTreeSet::new(),
+            unsent: BTreeSet::new(),
+            unsent_bytes: 0,
+            cut_off: 0,
             generations: BTreeMap::new(),
             sequences: Vec::new(),
             applied,
@@ -275,11 +285,27 @@ impl<D: Disk> Node<D> {
         self.output.get_mut(&conn).map(std::mem::take).unwrap_or_default()
     }
 
+    /// A client reads nothing from now on, or reads again.
+    pub fn sleep(&mut self, conn: ConnId, sleeps: bool) {
+        if sleeps {
+            self.asleep.insert(conn);
+        } else {
+            self.asleep.remove(&conn);
+        }
+    }
+
+    /// The most bytes that were kept for a client that reads nothing, and how many were cut off for it, since the last
+    /// time.
+    pub const fn take_unsent(&mut self) -> (usize, u64) {
+        (std::mem::replace(&mut self.unsent_bytes, 0), std::mem::replace(&mut self.cut_off, 0))
+    }
+
     /// A client's socket closes.
     pub fn disconnect(&mut self, conn: ConnId) {
         self.front.disconnected(conn);
         self.input.remove(&conn);
         self.output.remove(&conn);
+        self.asleep.remove(&conn);
     }
 
     /// Whether the server has closed this connection.
@@ -389,7 +415,14 @@ impl<D: Disk> Node<D> {
                 self.sequences.extend(numbers);
             }
         }
-        for conn in self.front.dirty().collect::<Vec<_>>() {
+        self.unsent.extend(self.front.dirty());
+        let (asleep, awake) = self.unsent.iter().partition(|conn| self.asleep.contains(conn));
+        self.unsent = asleep;
+        for conn in &self.unsent {
+            self.unsent_bytes = self.unsent_bytes.max(self.front.output(*conn).len());
+        }
+        let awake: BTreeSet<ConnId> = awake;
+        for conn in awake {
             let bytes = self.front.output(conn).to_vec();
             self.front.sent(conn, bytes.len());
             if let Some(output) = self.output.get_mut(&conn) {
@@ -398,7 +431,9 @@ impl<D: Disk> Node<D> {
         }
         self.to_core.extend(self.front.to_core().drain(..));
         for event in self.front.events().collect::<Vec<_>>() {
-            if let FrontEvent::Close { conn, .. } = event {
+            if let FrontEvent::Close { conn, reason, .. } = event {
+                self.cut_off += u64::from(reason == CloseReason::SlowClient);
+                self.asleep.remove(&conn);
                 self.closed.push(conn);
                 self.front.disconnected(conn);
                 self.input.remove(&conn);

@@ -55,6 +55,8 @@ pub struct Record {
     pub memberships: BTreeMap<u64, Membership>,
     /// Memberships that differ from what another member held at the same index.
     pub unlike: Vec<(u64, u64, Membership)>,
+    /// The most bytes that a member kept for a client that did not read.
+    pub unsent_bytes: usize,
     /// The last place noted of each member's life.
     noted: BTreeMap<u64, (u64, u64)>,
 }

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use front::FrontConfig;
 use journal::KeepPolicy;
+use jute::{ErrorCode, OpCode, xid};
 use member::CoreConfig;
 use tree::Policy;
 
 use crate::ensemble::{Ensemble, Faults};
-use crate::history::{Ask, Delivery, History, Outcome};
-use crate::load::{Appetite, Load, SUPER};
+use crate::history::{Ask, Call, Delivery, History, Outcome};
+use crate::load::{Appetite, Features, Load, SUPER};
 use crate::node::{NodeConfig, small_journal};
-use crate::oracle::Oracle;
+use crate::oracle::model::Mortality;
+use crate::oracle::{Deed, Oracle};
 use crate::random::Random;
-use crate::rules::{Evidence, Settings, Standing, judge};
+use crate::rules::{Evidence, Held, Known, Settings, Standing, judge};
 
 /// The feature level of all builds here.
 const LEVEL: u32 = 3;
@@ -27,6 +29,7 @@ const CALM_MS: u64 = 20_000;
 
 /// What some hundred seeds must have reached, or they tried nothing.
 pub const REACHED: &[&str] = &[
+    "ACL changed",
     "admission",
     "attach race",
     "call unknown",
@@ -41,20 +44,28 @@ pub const REACHED: &[&str] = &[
     "jump",
     "kill",
     "loss",
+    "node reaped",
+    "number below 0",
     "one-way part",
     "overtaking",
     "part",
     "pause",
     "read judged",
     "reconfig",
+    "refused by ACL",
     "repeat",
     "retired",
     "seat lost",
+    "several reads at once",
+    "slow client cut off",
     "slow disk",
     "stall",
     "torn tail",
+    "watch added",
     "watch event",
+    "watch removed",
     "watches set again",
+    "watches set again, persistent",
     "wipe",
     "write acknowledged",
 ];
@@ -123,18 +134,10 @@ impl Run {
         let done = catch_unwind(AssertUnwindSafe(|| self.all(faulty_ms)));
         let wrongs = done.unwrap_or_else(|panic| vec![format!("it broke: {}", words_of(&*panic))]);
         let Run { mut ensemble, history, setting, .. } = self;
-        let acknowledged =
-            history.calls.iter().filter(|call| call.ask.is_write() && call.outcome() == Outcome::Ok);
-        ensemble.count("write acknowledged", acknowledged.count() as u64);
-        let unknown = history.calls.iter().filter(|call| call.outcome() == Outcome::Unknown);
-        ensemble.count("call unknown", unknown.count() as u64);
-        let reads = history.calls.iter().filter(|call| call.ask.is_read() && call.answer.is_some());
-        ensemble.count("read judged", reads.count() as u64);
+        count_calls(&history, &mut ensemble);
         let deliveries = history.connections.iter().flat_map(|connection| &connection.deliveries);
         let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
         ensemble.count("watch event", events.count() as u64);
-        let renewed = history.calls.iter().filter(|call| matches!(call.ask, Ask::SetWatches { .. }));
-        ensemble.count("watches set again", renewed.filter(|call| call.answer.is_some()).count() as u64);
         Report {
             wrongs,
             simulated_ms: ensemble.now_ms(),
@@ -150,9 +153,26 @@ impl Run {
     fn of(mut random: Random, founders: Option<u64>) -> Self {
         let drawn = [1, 3, 3, 3, 5][random.below(5) as usize];
         let founders = founders.unwrap_or(drawn);
-        let config = config(&mut random);
-        let settings = Settings { lease_ms: config.core.lease_ms, tick_ms: config.core.tick_ms };
-        let (faults, appetite) = (Faults::draw(&mut random), Appetite::draw(&mut random));
+        // What a run may lack is drawn apart: where it does, all else is as it always was.
+        let mut apart = random.clone().fork();
+        let mut config = config(&mut random);
+        let (faults, mut appetite) = (Faults::draw(&mut random), Appetite::draw(&mut random));
+        appetite.features = Features::draw(&mut apart);
+        config.core.reap_interval_ms = 300 + apart.below(1_500);
+        if appetite.features.mortals && apart.chance(50) {
+            config.core.never_used_ms = 2_000;
+        }
+        if appetite.features.sleepers {
+            config.front.output_bytes_max = 1_000 + apart.below(2_000) as usize;
+            config.front.output_bytes_close_max = 6_000 + apart.below(4_000) as usize;
+            config.front.history_bytes_max = 10_000 + apart.below(100_000) as usize;
+        }
+        let settings = Settings {
+            lease_ms: config.core.lease_ms,
+            tick_ms: config.core.tick_ms,
+            reap_interval_ms: config.core.reap_interval_ms,
+            unsent_bytes_max: config.front.output_bytes_close_max,
+        };
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
         Self {
             ensemble: Ensemble::new(founders, config, random.fork()),
@@ -177,6 +197,7 @@ impl Run {
         self.history.healed_ms = Some(self.ensemble.now_ms());
         let mut wrongs = self.rest();
         if wrongs.is_empty() {
+            self.history.served_ms = Some(self.ensemble.now_ms());
             self.load.serve(&mut self.ensemble, &mut self.history);
             let until_ms = self.ensemble.now_ms() + CALM_MS;
             while self.ensemble.now_ms() < until_ms {
@@ -194,14 +215,17 @@ impl Run {
     }
 
     /// What the rules find.
-    fn verdict(&self) -> Vec<String> {
+    fn verdict(&mut self) -> Vec<String> {
         let oracle = Oracle::of(&self.ensemble.record);
+        let reaped = oracle.transactions.iter().filter(|done| matches!(done.deed, Some(Deed::Reaped(..))));
+        self.ensemble.count("node reaped", reaped.count() as u64);
         judge(&Evidence {
             history: &self.history,
             record: &self.ensemble.record,
             oracle: &oracle,
             standings: &self.standings,
             settings: self.settings,
+            known: Known::default(),
         })
     }
 
@@ -271,13 +295,40 @@ impl Run {
                 let Some(found) = tree.node(&path) else { continue };
                 let below = if path == "/" { String::new() } else { path.clone() };
                 paths.extend(found.children().map(|name| format!("{below}/{name}")));
-                nodes.insert(path, (found.data().unwrap_or_default().to_vec(), found.stat()));
+                let mortality = match found.ttl_ms() {
+                    Some(ttl_ms) => Mortality::Ttl(ttl_ms),
+                    None if found.is_container() => Mortality::Container,
+                    None => Mortality::None,
+                };
+                let (data, acl) = (found.data().unwrap_or_default().to_vec(), found.acl().to_vec());
+                nodes.insert(path, Held { data, stat: found.stat(), acl, mortality });
             }
             let mut sessions: Vec<_> = tree.sessions().map(|session| session.id.0).collect();
             sessions.sort_unstable();
             Some(Standing { member, index: node.applied_index(), zxid: tree.last_zxid().0, nodes, sessions })
         };
         numbers.into_iter().filter_map(standing).collect()
+    }
+}
+
+/// How often clients asked for what was answered in which way.
+fn count_calls(history: &History, ensemble: &mut Ensemble) {
+    let was_done = |call: &Call| call.outcome() == Outcome::Ok;
+    let was_answered = |call: &Call| call.answer.is_some();
+    for call in &history.calls {
+        let ask = &call.ask;
+        let mut count = |what, happened| ensemble.count(what, u64::from(happened));
+        count("write acknowledged", ask.is_write() && was_done(call));
+        count("call unknown", !was_answered(call));
+        count("read judged", ask.is_read() && was_answered(call));
+        count("watches set again", matches!(ask, Ask::SetWatches { .. }) && was_answered(call));
+        count("watches set again, persistent", ask.opcode() == OpCode::SetWatches2 && was_answered(call));
+        count("watch added", matches!(ask, Ask::AddWatch { .. }) && was_done(call));
+        count("watch removed", matches!(ask, Ask::RemoveWatches { .. }) && was_done(call));
+        count("several reads at once", matches!(ask, Ask::MultiRead(_)) && was_done(call));
+        count("ACL changed", matches!(ask, Ask::SetAcl { .. }) && was_done(call));
+        count("refused by ACL", call.outcome() == Outcome::Refused(ErrorCode::NoAuth.code()));
+        count("number below 0", call.xid < xid::SET_WATCHES && was_answered(call));
     }
 }
 
@@ -292,7 +343,7 @@ fn config(random: &mut Random) -> NodeConfig {
     core.snapshot_after_bytes = 10_000 + random.below(60_000);
     core.window_bytes_max = 2_000 + random.below(60_000) as usize;
     let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
-    front.policy = front.policy | Policy::RECONFIG_ENABLED;
+    front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
     let algorithm = front.auth.digest_algorithm;
     front.auth.super_digest = Some(front::auth::digest_id(algorithm, SUPER.as_bytes()));
     NodeConfig {

@@ -96,9 +96,11 @@ impl Ensemble {
         self.story.push((self.now_ms, words.to_string()));
     }
 
-    /// Counts something.
+    /// Counts something. What never happened is not there.
     pub fn count(&mut self, what: &'static str, more: u64) {
-        *self.happened.entry(what).or_default() += more;
+        if more > 0 {
+            *self.happened.entry(what).or_default() += more;
+        }
     }
 
     /// Milliseconds that have passed.
@@ -465,11 +467,14 @@ impl Ensemble {
         let numbers = node.take_sequences().into_iter();
         self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         let (outgoing, counts) = (node.take_outgoing(), node.take_counts());
+        let (unsent_bytes, cut_off) = node.take_unsent();
+        self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
         for (to, message) in outgoing {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
             self.network.send((from, to), (number, to % NUMBERS), bytes, now_ms, &mut self.random);
         }
+        self.count("slow client cut off", cut_off);
         for (what, count) in counts {
             match (what, count) {
                 (_, 0) => {}

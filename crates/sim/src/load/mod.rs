@@ -1,10 +1,20 @@
 //! Clients that write, read, watch, hold ephemeral nodes, leave with and without a word, come back elsewhere and close,
 //! and an operator who changes the members. What they do is drawn from a seed; what they see goes into the history.
+//! What they ask for lies in rooms: `plain` is for all, each of the others a feature that a run may have.
 
+mod access;
+mod batches;
+mod features;
+mod mortals;
 mod operator;
+mod plain;
 mod visitor;
+mod watches;
 
+pub use features::Features;
 pub use operator::SUPER;
+
+use jute::WatchMode;
 
 use crate::ensemble::Ensemble;
 use crate::history::{Ask, History};
@@ -13,9 +23,7 @@ use operator::Operator;
 use visitor::Visitor;
 
 /// Requests that a client has under way at most.
-const OUTSTANDING_MAX: usize = 8;
-/// Nodes that everybody writes to.
-const SHARED: u64 = 6;
+pub(crate) const OUTSTANDING_MAX: usize = 8;
 
 /// How much the clients do.
 #[derive(Clone, Copy, Debug)]
@@ -26,24 +34,48 @@ pub struct Appetite {
     pub asks: u64,
     /// How often, of a thousand moments, the operator wants other members.
     pub changes: u64,
+    /// What the clients make use of.
+    pub features: Features,
 }
 
 impl Appetite {
     /// Light load, and nobody who changes the members.
-    pub const LIGHT: Self = Self { clients: 4, asks: 10, changes: 0 };
+    pub const LIGHT: Self = Self { clients: 4, asks: 10, changes: 0, features: Features::NONE };
 
-    /// A draw.
+    /// A draw, of no features.
     pub fn draw(random: &mut Random) -> Self {
         let clients = 3 + random.below(4) as usize;
         let asks = [3, 10, 25][random.below(3) as usize];
         let changes = if random.chance(50) { 1 + random.below(8) } else { 0 };
-        Self { clients, asks, changes }
+        Self { clients, asks, changes, features: Features::NONE }
+    }
+}
+
+/// Who asks, and for the how manieth time anybody does.
+struct Scene {
+    name: usize,
+    number: u64,
+    clients: u64,
+    reads_only: bool,
+}
+
+impl Scene {
+    /// The asker's own node.
+    fn own(&self) -> String {
+        format!("/w{}", self.name)
+    }
+
+    /// Data that nobody else writes.
+    fn data(&self) -> Vec<u8> {
+        format!("{} {}", self.name, self.number).into_bytes()
     }
 }
 
 /// All clients of an ensemble.
 pub struct Load {
     random: Random,
+    /// Decides what concerns features, so that runs without any are not disturbed.
+    apart: Random,
     appetite: Appetite,
     /// How many clients only read. Nothing of a connection is answered behind a write that is not: it does not show what
     /// a member that is cut off still answers.
@@ -63,10 +95,16 @@ impl Load {
     /// Clients of an ensemble founded by so many.
     #[must_use]
     pub fn new(appetite: Appetite, founders: u64, mut random: Random) -> Self {
-        // Drawn apart: where nobody only reads, all else is as it always was.
-        let readers = random.clone().fork().below(2) as usize;
+        // Drawn apart: where nobody only reads and there are no features, all else is as it always was.
+        let mut apart = random.clone().fork();
+        let readers = apart.below(2) as usize;
         let mut visitor = |name| Visitor::new(name, 3_000 + random.below(6_000) as i32);
-        let visitors: Vec<_> = (0..appetite.clients).map(&mut visitor).collect();
+        let mut visitors: Vec<_> = (0..appetite.clients).map(&mut visitor).collect();
+        if appetite.features.numbers {
+            // Shortly before the last number there is, or before those that are reserved.
+            let firsts = [i32::MAX - 10, i32::MAX - 100, -30];
+            visitors.iter_mut().for_each(|visitor| visitor.number_from(firsts[apart.below(3) as usize]));
+        }
         Self {
             operator: Operator::new(appetite.clients, founders, appetite.changes),
             intruder: Visitor::new(appetite.clients + 1, 4_000),
@@ -76,6 +114,7 @@ impl Load {
             appetite,
             readers,
             random,
+            apart,
             numbers: 0,
         }
     }
@@ -90,6 +129,9 @@ impl Load {
             if self.random.below(500) == 0 && (place >= self.readers || self.random.chance(20)) {
                 self.wander(place, ensemble, history);
             }
+            if self.appetite.features.sleepers && self.apart.below(1_000) == 0 {
+                self.fall_asleep(place, ensemble, history);
+            }
         }
         self.operator.moment(ensemble, history, &mut self.random);
         if self.random.below(300) == 0 {
@@ -100,6 +142,7 @@ impl Load {
     /// Everybody waits for what is still to come, and asks for nothing.
     pub fn wait(&mut self, ensemble: &mut Ensemble, history: &mut History) {
         self.away_until_ms.fill(0);
+        self.visitors.iter_mut().for_each(Visitor::wake_up);
         self.hear(ensemble, history);
         self.operator.finish(ensemble, history);
     }
@@ -110,8 +153,7 @@ impl Load {
             let path = format!("/w{}", visitor.name);
             self.numbers += 1;
             let data = format!("last {}", self.numbers).into_bytes();
-            let create = Ask::Create { path: path.clone(), data: Vec::new(), flags: 0, stat: false };
-            visitor.ask(ensemble, history, create);
+            visitor.ask(ensemble, history, Ask::plain(&path));
             visitor.ask(ensemble, history, Ask::Set { path: path.clone(), data, version: -1 });
             visitor.ask(ensemble, history, Ask::Sync { path: path.clone() });
             visitor.ask(ensemble, history, Ask::Get { path, watch: false });
@@ -139,6 +181,9 @@ impl Load {
             for call in answered {
                 note(&mut self.seen, visitor.name, call, history);
             }
+            if visitor.sleeps(now_ms) {
+                continue;
+            }
             if !visitor.is_there() && !running.is_empty() && now_ms >= away_until_ms {
                 let member = running[self.random.below(running.len() as u64) as usize];
                 visitor.open(ensemble, history, member);
@@ -147,7 +192,7 @@ impl Load {
             // A client that hears nothing for long tries another server.
             let waits = !visitor.is_served() || visitor.outstanding() > 0;
             if waits && visitor.is_there() && now_ms >= visitor.heard_ms() + visitor.timeout_ms() * 2 / 3 {
-                visitor.part(ensemble, history, true);
+                visitor.give_up(ensemble, history);
             }
         }
         self.intruder.hear(ensemble, history);
@@ -175,7 +220,19 @@ impl Load {
                 let away = self.random.below(2 * visitor.timeout_ms());
                 self.away_until_ms[place] = ensemble.now_ms() + away;
             }
+            _ if self.appetite.features.numbers && self.apart.chance(30) => visitor.forget_seen(),
             _ => {}
+        }
+    }
+
+    /// A client watches everything, and then reads nothing for a while.
+    fn fall_asleep(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {
+        let long_ms = self.apart.below(12_000);
+        let visitor = &mut self.visitors[place];
+        if visitor.is_served() {
+            let everything = Ask::AddWatch { path: "/".into(), mode: WatchMode::PersistentRecursive };
+            visitor.ask(ensemble, history, everything);
+            visitor.sleep(ensemble, long_ms);
         }
     }
 
@@ -198,62 +255,24 @@ impl Load {
 
     fn ask(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {
         let visitor = &mut self.visitors[place];
-        if !visitor.is_served() || visitor.outstanding() >= OUTSTANDING_MAX {
+        let sleeps = visitor.sleeps(ensemble.now_ms());
+        if !visitor.is_served() || visitor.outstanding() >= OUTSTANDING_MAX || sleeps {
             return;
         }
         self.numbers += 1;
-        let (random, number, name) = (&mut self.random, self.numbers, visitor.name);
-        let data = format!("{name} {number}").into_bytes();
-        let own = format!("/w{name}");
-        let shared = format!("/s/{}", random.below(SHARED));
-        let any = match random.below(8) {
-            0 => String::from("/q"),
-            1 => String::from("/e"),
-            2 => format!("/w{}", random.below(self.appetite.clients as u64)),
-            3 => own.clone(),
-            4 => String::from("/zookeeper/config"),
-            5 => String::from("/"),
-            _ => shared.clone(),
-        };
-        let (watch, stat) = (random.chance(40), random.chance(50));
-        let version = if random.chance(70) { -1 } else { random.below(4) as i32 };
-        let plain = |path: &str| Ask::Create { path: path.into(), data: Vec::new(), flags: 0, stat: false };
-        let asks = match random.below(100) {
-            0..2 if place < self.readers => {
-                vec![Ask::Sync { path: any.clone() }, Ask::Get { path: any, watch }]
-            }
-            2..40 if place < self.readers => vec![Ask::Exists { path: any, watch }],
-            40..60 if place < self.readers => vec![Ask::Children { path: any, watch }],
-            _ if place < self.readers => vec![Ask::Get { path: any, watch }],
-            _ if number % 40 == 1 => vec![plain("/q"), plain("/e"), plain("/s"), plain(&own)],
-            0..18 => vec![Ask::Set { path: own, data, version: -1 }],
-            18..26 => vec![Ask::Create { path: "/q/n-".into(), data, flags: 2, stat }],
-            26..34 => {
-                let flags = if random.chance(50) { 1 } else { 3 };
-                vec![Ask::Create { path: format!("/e/{name}-{}", random.below(4)), data, flags, stat }]
-            }
-            34..42 => vec![Ask::Create { path: shared, data, flags: i32::from(random.chance(20)), stat }],
-            42..47 => vec![Ask::Delete { path: shared, version }],
-            47..55 => vec![Ask::Set { path: shared, data, version }],
-            55..61 => vec![Ask::Multi(vec![
-                Ask::Check { path: own.clone(), version: -1 },
-                Ask::Set { path: own, data: data.clone(), version: -1 },
-                Ask::Create { path: format!("/e/{name}-"), data, flags: 3, stat },
-                Ask::Delete { path: shared, version },
-            ])],
-            61..73 => vec![Ask::Get { path: any, watch }],
-            73..81 => vec![Ask::Exists { path: any, watch }],
-            81..88 => vec![Ask::Children { path: any, watch }],
-            88..94 => vec![Ask::Sync { path: any.clone() }, Ask::Get { path: any, watch: false }],
-            94..99 => match self.seen[place].pop() {
-                Some(path) => vec![Ask::Delete { path, version: -1 }],
-                None => vec![Ask::Children { path: "/q".into(), watch }],
-            },
-            _ if random.chance(30) => vec![Ask::Close],
-            _ => vec![Ask::Ping],
+        let clients = self.appetite.clients as u64;
+        let reads_only = place < self.readers;
+        let scene = Scene { name: visitor.name, number: self.numbers, clients, reads_only };
+        let features = if reads_only { Features::NONE } else { self.appetite.features };
+        let asks = match features.ask(&mut self.apart, &scene) {
+            Some(asks) => asks,
+            None => plain::draw(&mut self.random, &scene, &mut self.seen[place]),
         };
         for ask in asks {
-            visitor.ask(ensemble, history, ask);
+            match ask {
+                Ask::Auth { credentials } => visitor.show(ensemble, history, credentials),
+                ask => drop(visitor.ask(ensemble, history, ask)),
+            }
         }
     }
 }

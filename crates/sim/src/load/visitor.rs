@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use jute::{EventType, Reader, SessionId, WatcherEvent, xid};
+use jute::{ErrorCode, EventType, Reader, SessionId, WatchMode, WatcherEvent, WatcherType, xid};
 
 use crate::client::{Client, Reply};
 use crate::ensemble::Ensemble;
@@ -15,6 +15,55 @@ pub(super) struct Watches {
     data: BTreeSet<String>,
     exist: BTreeSet<String>,
     child: BTreeSet<String>,
+    persistent: BTreeSet<String>,
+    recursive: BTreeSet<String>,
+}
+
+impl Watches {
+    fn all(&mut self) -> [&mut BTreeSet<String>; 5] {
+        let Self { data, exist, child, persistent, recursive } = self;
+        [data, exist, child, persistent, recursive]
+    }
+
+    /// A call was answered well, or an exists with that there is nothing.
+    fn note(&mut self, ask: &Ask, err: i32) {
+        match ask {
+            Ask::Children { path, watch: true } if err == 0 => drop(self.child.insert(path.clone())),
+            Ask::Get { path, watch: true } if err == 0 => drop(self.data.insert(path.clone())),
+            Ask::Exists { path, watch: true } if err == 0 => drop(self.data.insert(path.clone())),
+            Ask::Exists { path, watch: true } if err == ErrorCode::NoNode.code() => {
+                self.exist.insert(path.clone());
+            }
+            Ask::AddWatch { path, mode } if err == 0 => match mode {
+                WatchMode::Persistent => drop(self.persistent.insert(path.clone())),
+                WatchMode::PersistentRecursive => drop(self.recursive.insert(path.clone())),
+            },
+            Ask::RemoveWatches { path, watcher } if err == 0 => {
+                let all = self.all();
+                let gone: &[usize] = match watcher {
+                    WatcherType::Data => &[0, 1],
+                    WatcherType::Children => &[2],
+                    WatcherType::Persistent => &[3],
+                    WatcherType::PersistentRecursive => &[4],
+                    WatcherType::Any => &[0, 1, 2, 3, 4],
+                };
+                for (_, set) in all.into_iter().enumerate().filter(|(kind, _)| gone.contains(kind)) {
+                    set.remove(path);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fired(&mut self, kind: EventType, path: &str) {
+        if kind != EventType::NodeChildrenChanged {
+            self.data.remove(path);
+            self.exist.remove(path);
+        }
+        if matches!(kind, EventType::NodeChildrenChanged | EventType::NodeDeleted) {
+            self.child.remove(path);
+        }
+    }
 }
 
 /// See the module.
@@ -32,6 +81,14 @@ pub(super) struct Visitor {
     heard_ms: u64,
     /// The password that it shows, if that is not its own.
     forged: bool,
+    /// Who it says it is, on every connection.
+    credentials: Vec<String>,
+    /// The number of its first request.
+    first_xid: i32,
+    /// Until when it reads nothing and sends nothing; 0 if it is awake.
+    sleeps_until_ms: u64,
+    /// When it last woke up.
+    woke_ms: u64,
 }
 
 impl Visitor {
@@ -47,7 +104,16 @@ impl Visitor {
             pinged_ms: 0,
             heard_ms: 0,
             forged: false,
+            credentials: Vec::new(),
+            first_xid: 1,
+            sleeps_until_ms: 0,
+            woke_ms: 0,
         }
+    }
+
+    /// Its requests are numbered from there on.
+    pub(super) const fn number_from(&mut self, first_xid: i32) {
+        self.first_xid = first_xid;
     }
 
     pub(super) const fn timeout_ms(&self) -> u64 {
@@ -95,7 +161,11 @@ impl Visitor {
             self.client.as_ref().map_or((0, 0), |client| (client.session.0, client.last_zxid));
         match &mut self.client {
             Some(client) => client.reconnect(node, self.timeout_ms),
-            None => self.client = Some(Client::connect(node, self.timeout_ms)),
+            None => {
+                let mut client = Client::connect(node, self.timeout_ms);
+                client.number_from(self.first_xid);
+                self.client = Some(client);
+            }
         }
         let Some(conn) = self.client.as_ref().map(Client::conn) else { return };
         self.at = Some((member, life));
@@ -114,9 +184,49 @@ impl Visitor {
             grant: None,
             refused_ms: None,
             ended_ms: None,
+            silent_since_ms: None,
             calls: Vec::new(),
             deliveries: Vec::new(),
         });
+    }
+
+    /// It reads nothing and sends nothing for so long.
+    pub(super) fn sleep(&mut self, ensemble: &mut Ensemble, long_ms: u64) {
+        self.sleeps_until_ms = ensemble.now_ms() + long_ms;
+        self.reads(ensemble, false);
+    }
+
+    pub(super) const fn sleeps(&self, now_ms: u64) -> bool {
+        now_ms < self.sleeps_until_ms
+    }
+
+    /// It reads again the next time it looks.
+    pub(super) fn wake_up(&mut self) {
+        self.sleeps_until_ms = self.sleeps_until_ms.min(1);
+    }
+
+    fn reads(&self, ensemble: &mut Ensemble, reads: bool) {
+        if let (Some(client), Some((member, life))) = (&self.client, self.at)
+            && ensemble.life(member) == Some(life)
+            && let Some(node) = ensemble.node(member)
+        {
+            node.sleep(client.conn(), !reads);
+        }
+    }
+
+    /// It says who it is, now and on every later connection.
+    pub(super) fn show(&mut self, ensemble: &mut Ensemble, history: &mut History, credentials: String) {
+        if !self.credentials.contains(&credentials) {
+            self.credentials.push(credentials.clone());
+        }
+        self.ask(ensemble, history, Ask::Auth { credentials });
+    }
+
+    /// It no longer knows what it has seen.
+    pub(super) const fn forget_seen(&mut self) {
+        if let Some(client) = &mut self.client {
+            client.last_zxid = 0;
+        }
     }
 
     /// Somebody who knows a session, but not its password.
@@ -129,7 +239,8 @@ impl Visitor {
 
     pub(super) fn ask(&mut self, ensemble: &mut Ensemble, history: &mut History, ask: Ask) -> Option<usize> {
         let now_ms = ensemble.now_ms();
-        let (member, _) = self.at?;
+        // Another life of that member knows other connections by the same names.
+        let (member, _) = self.at.filter(|(member, life)| ensemble.life(*member) == Some(*life))?;
         let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
         let xid = client.ask(node, ask.opcode(), |writer| ask.write(writer));
         ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
@@ -145,6 +256,7 @@ impl Visitor {
             sequence: 0,
             remembered: 0,
             answer: None,
+            overslept: false,
         });
         history.connections[self.connection].calls.push(number);
         self.asked.push_back((xid, number));
@@ -173,18 +285,33 @@ impl Visitor {
         self.asked.clear();
     }
 
-    /// Forgets its session: the next connection asks for a new one.
+    /// Leaves a server of which it has heard nothing for too long.
+    pub(super) fn give_up(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        history.connections[self.connection].silent_since_ms = Some(self.heard_ms);
+        self.part(ensemble, history, true);
+    }
+
+    /// Forgets its session and who it was: the next connection asks for a new one.
     pub(super) fn forget(&mut self) {
         if let Some(client) = &mut self.client {
             client.forget();
         }
         self.watches = Watches::default();
+        self.credentials.clear();
         self.forged = false;
     }
 
     /// Takes what came. Gives the calls that were answered.
     pub(super) fn hear(&mut self, ensemble: &mut Ensemble, history: &mut History) -> Vec<usize> {
         let now_ms = ensemble.now_ms();
+        if self.sleeps(now_ms) {
+            return Vec::new();
+        }
+        if self.sleeps_until_ms > 0 {
+            self.sleeps_until_ms = 0;
+            (self.heard_ms, self.woke_ms) = (now_ms, now_ms);
+            self.reads(ensemble, true);
+        }
         let Some((member, life)) = self.at else { return Vec::new() };
         if ensemble.life(member) != Some(life) {
             self.part(ensemble, history, false);
@@ -207,6 +334,9 @@ impl Visitor {
                     generation: generation.unwrap_or(0),
                 });
                 ensemble.trace.step("granted", &[self.name as u64, client.session.0 as u64, now_ms]);
+                for credentials in self.credentials.clone() {
+                    self.ask(ensemble, history, Ask::Auth { credentials });
+                }
                 self.watch_anew(ensemble, history);
             } else {
                 connection.refused_ms = Some(now_ms);
@@ -229,13 +359,13 @@ impl Visitor {
 
     /// The watches that it had on another connection.
     fn watch_anew(&mut self, ensemble: &mut Ensemble, history: &mut History) {
-        let Watches { data, exist, child } = self.watches.clone();
-        if data.is_empty() && exist.is_empty() && child.is_empty() {
+        let [data, exist, child, persistent, recursive] =
+            self.watches.all().map(|paths| paths.iter().cloned().collect::<Vec<_>>());
+        if [&data, &exist, &child, &persistent, &recursive].iter().all(|paths| paths.is_empty()) {
             return;
         }
         let relative_zxid = self.client.as_ref().map_or(0, |client| client.last_zxid);
-        let list = |paths: BTreeSet<String>| paths.into_iter().collect();
-        let ask = Ask::SetWatches { relative_zxid, data: list(data), exist: list(exist), child: list(child) };
+        let ask = Ask::SetWatches { relative_zxid, data, exist, child, persistent, recursive };
         self.ask(ensemble, history, ask);
     }
 
@@ -250,7 +380,7 @@ impl Visitor {
         if xid == xid::NOTIFICATION {
             let event = WatcherEvent::read(&mut Reader::new(&body)).expect("an event");
             let path = event.path.to_owned();
-            self.fired(event.event, &path);
+            self.watches.fired(event.event, &path);
             connection.deliveries.push((now_ms, Delivery::Event { zxid, kind: event.event, path }));
             return None;
         }
@@ -261,26 +391,9 @@ impl Visitor {
         let (_, number) = self.asked.remove(at)?;
         connection.deliveries.push((now_ms, Delivery::Reply(number)));
         let call = &mut history.calls[number];
-        call.remembered = remembered;
+        (call.remembered, call.overslept) = (remembered, call.sent_ms < self.woke_ms);
         call.answer = Some(Answer { at_ms: now_ms, zxid, err, body });
-        if let Some((path, true)) = call.ask.reads() {
-            match (&call.ask, err) {
-                (Ask::Children { .. }, 0) => drop(self.watches.child.insert(path.into())),
-                (_, 0) => drop(self.watches.data.insert(path.into())),
-                (Ask::Exists { .. }, _) => drop(self.watches.exist.insert(path.into())),
-                _ => {}
-            }
-        }
+        self.watches.note(&call.ask, err);
         Some(number)
-    }
-
-    fn fired(&mut self, kind: EventType, path: &str) {
-        if kind != EventType::NodeChildrenChanged {
-            self.watches.data.remove(path);
-            self.watches.exist.remove(path);
-        }
-        if matches!(kind, EventType::NodeChildrenChanged | EventType::NodeDeleted) {
-            self.watches.child.remove(path);
-        }
     }
 }

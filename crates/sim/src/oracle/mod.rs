@@ -1,6 +1,7 @@
 //! The oracle: one applied order of the log, replayed on the plain model. It knows what each transaction did, what each
 //! session lived through, and the tree as of every zxid.
 
+pub mod access;
 pub mod model;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use member::commands_of;
 use tree::Operation;
 
 use crate::record::Record;
+use access::Identities;
 use model::{Context, Done, Model};
 
 /// Which command of which connection: session, generation, sequence.
@@ -29,6 +31,10 @@ pub struct Transaction {
     pub at_ms: u64,
     /// Who sent it, if a client did.
     pub origin: Option<Origin>,
+    /// The leader's clock.
+    pub time_ms: i64,
+    /// What the ensemble itself did with it, if it did.
+    pub deed: Option<Deed>,
     /// What it is.
     pub opcode: Option<OpCode>,
     /// The client's bytes.
@@ -37,6 +43,17 @@ pub struct Transaction {
     pub error: i32,
     /// And the bytes behind the header.
     pub reply: Vec<u8>,
+}
+
+/// What the ensemble does of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// This session came to its end.
+    Ended(i64),
+    /// A container or TTL node of this path was to go; a container that never had a child after so many milliseconds.
+    Reaped(String, i64),
+    /// It wrote down its members.
+    Configured,
 }
 
 /// What a session lived through.
@@ -152,13 +169,16 @@ impl Oracle {
         }
         let before = self.model.zxid;
         let session = origin.map_or(0, |origin| origin.0);
-        let by = Context { zxid: before + 1, time_ms, session };
+        let who = Identities::of_command(command.identities);
+        let by = Context { zxid: before + 1, time_ms, session, who: &who };
         let mut transaction = Transaction {
             zxid: 0,
             index,
             term,
             at_ms,
             origin,
+            time_ms,
+            deed: None,
             opcode: None,
             body: Vec::new(),
             error: 0,
@@ -200,6 +220,7 @@ impl Oracle {
             }
             Operation::CloseSession { session } => {
                 transaction.opcode = Some(OpCode::CloseSession);
+                transaction.deed = Some(Deed::Ended(session.0));
                 if !self.end(session, by.zxid, index, at_ms, false) {
                     transaction.error = ErrorCode::SessionExpired.code();
                 }
@@ -207,6 +228,7 @@ impl Oracle {
             Operation::Expire { session, generation } => {
                 let present = self.sessions.get(&session.0).and_then(|story| story.generations.last());
                 if present.is_some_and(|(present, ..)| *present == generation) {
+                    transaction.deed = Some(Deed::Ended(session.0));
                     self.end(session, by.zxid, index, at_ms, true);
                 }
             }
@@ -215,11 +237,15 @@ impl Oracle {
                 self.epochs.entry(self.model.zxid >> 32).or_default().push(term);
             }
             Operation::SetConfig { text, .. } => {
+                transaction.deed = Some(Deed::Configured);
                 self.model.set_config(text, &by);
             }
             Operation::Refuse(code) => transaction.error = code.code(),
             Operation::FeatureLevel(level) => self.level = self.level.max(level),
-            Operation::Reap { .. } => self.nonsense.push(format!("entry {index}: a reap of nothing")),
+            Operation::Reap { path, never_used_ms } => {
+                transaction.deed = Some(Deed::Reaped(path.into(), never_used_ms));
+                self.model.reap(path, never_used_ms, &by);
+            }
         }
         transaction.zxid = self.model.zxid;
         if self.model.zxid != before {
@@ -288,8 +314,13 @@ fn reply(opcode: OpCode, done: &Done) -> Vec<u8> {
         Done::Deleted | Done::Checked => {}
         Done::All(all) => {
             for (opcode, one) in all {
-                header(&mut writer, opcode.code(), 0);
-                writer.raw(&reply(*opcode, one));
+                // However a node is made, it is answered in one of two ways.
+                let told = match opcode {
+                    OpCode::CreateContainer | OpCode::CreateTtl => OpCode::Create2,
+                    other => *other,
+                };
+                header(&mut writer, told.code(), 0);
+                writer.raw(&reply(told, one));
             }
             end_of_multi(&mut writer);
         }

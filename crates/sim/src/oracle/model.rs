@@ -1,14 +1,19 @@
 //! The tree as the specification says it: a map from paths to all versions that a node ever had, written apart from
-//! `tree`, so that each answer of a member can be held against the tree of its zxid. Everything here is open to
-//! everybody; ACLs are no part of it.
+//! `tree`, so that each answer of a member can be held against the tree of its zxid; and everything that happened, in
+//! order, for those who watch. Knows no client and no member.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use jute::{ErrorCode, MultiOperation, OpCode, Reconfig, Request, Stat};
+use jute::{Acl, AclList, Create, ErrorCode, MultiOperation, OpCode, Reconfig, Request, Stat, permission};
 use tree::Roster;
+
+use super::access::{AclRef, Identities};
 
 /// Where the members are told.
 pub const CONFIG: &str = "/zookeeper/config";
+/// The nodes that nobody made and nobody may delete, and how many of the others are their children.
+pub const SYSTEM: [(&str, i32); 4] = [("/", 1), ("/zookeeper", 2), ("/zookeeper/quota", 0), (CONFIG, 0)];
 
 /// A node, as of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +24,22 @@ pub struct Znode {
     pub stat: Stat,
     /// Children ever created under it.
     pub creations: i32,
+    /// Who may do what to it.
+    pub acl: AclRef,
+    /// What may end it besides a delete and the end of its session.
+    pub mortality: Mortality,
+}
+
+/// What may end a node besides a delete and the end of its session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mortality {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is a container: that it has lost its last child.
+    Container,
+    /// Not having been set for so many milliseconds, and no child.
+    Ttl(i64),
 }
 
 /// What became of a node in a transaction.
@@ -32,6 +53,21 @@ pub enum Change {
     Data,
     /// A child came or went.
     Children,
+}
+
+/// Something that became of a node, for those who watch.
+#[derive(Clone, Debug)]
+pub struct Happening {
+    /// In which transaction.
+    pub zxid: i64,
+    /// To which node.
+    pub path: String,
+    /// What.
+    pub change: Change,
+    /// The node's ACL then.
+    pub acl: AclRef,
+    /// Whether it is of the end of a session, whose nodes go in no order that clients could tell.
+    pub unordered: bool,
 }
 
 /// What a write did, within a multi or alone.
@@ -60,24 +96,59 @@ type Version = (i64, Option<Znode>);
 #[derive(Debug, Default)]
 pub struct Model {
     nodes: BTreeMap<String, Vec<Version>>,
-    /// What happened to each path: zxid and change, in order.
-    changes: BTreeMap<String, Vec<(i64, Change)>>,
-    /// Versions and changes of the running transaction, to be taken back if it fails.
+    /// What happened, in order.
+    happenings: Vec<Happening>,
+    /// The nodes of the running transaction, to be taken back if it fails.
     touched: Vec<String>,
-    changed: Vec<String>,
     /// The last transaction.
     pub zxid: i64,
 }
 
 /// The circumstances of a transaction.
 #[derive(Clone, Copy, Debug)]
-pub struct Context {
+pub struct Context<'a> {
     /// Its zxid.
     pub zxid: i64,
     /// The leader's clock.
     pub time_ms: i64,
     /// Whose it is.
     pub session: i64,
+    /// Who that was when it was sent.
+    pub who: &'a Identities,
+}
+
+impl Context<'_> {
+    fn may(&self, required: i32, node: &Znode) -> Result<(), ErrorCode> {
+        if self.who.may(required, &node.acl) { Ok(()) } else { Err(ErrorCode::NoAuth) }
+    }
+}
+
+/// What a create is to make.
+struct Wanted<'a> {
+    path: &'a str,
+    data: Option<&'a [u8]>,
+    acl: &'a AclList<'a>,
+    ephemeral: bool,
+    sequential: bool,
+    mortality: Mortality,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(create: &'a Create<'a>, opcode: OpCode, ttl_ms: i64) -> Self {
+        let flags = create.flags;
+        Self {
+            path: create.path,
+            data: create.data,
+            acl: &create.acl,
+            ephemeral: matches!(flags, 1 | 3),
+            sequential: matches!(flags, 2 | 3 | 6),
+            mortality: match opcode {
+                OpCode::CreateContainer => Mortality::Container,
+                OpCode::CreateTtl => Mortality::Ttl(ttl_ms),
+                _ => Mortality::None,
+            },
+        }
+    }
 }
 
 impl Model {
@@ -85,17 +156,17 @@ impl Model {
     #[must_use]
     pub fn new() -> Self {
         let mut model = Self::default();
-        let node = |children, aversion| Znode {
-            data: Vec::new(),
-            stat: Stat { num_children: children, cversion: -children, aversion, ..Stat::default() },
-            creations: 0,
-        };
-        for (path, node) in [
-            ("/", node(1, 0)),
-            ("/zookeeper", node(2, 0)),
-            ("/zookeeper/quota", node(0, 0)),
-            (CONFIG, node(0, -1)),
-        ] {
+        for (path, children) in SYSTEM {
+            let (aversion, permissions) =
+                if path == CONFIG { (-1, permission::READ) } else { (0, permission::ALL) };
+            let stat = Stat { num_children: children, cversion: -children, aversion, ..Stat::default() };
+            let node = Znode {
+                data: Vec::new(),
+                stat,
+                creations: 0,
+                acl: Rc::new([Acl::world(permissions)]),
+                mortality: Mortality::None,
+            };
             model.nodes.insert(path.into(), vec![(0, Some(node))]);
         }
         model
@@ -121,11 +192,12 @@ impl Model {
             .collect()
     }
 
-    /// What happened to a path behind one transaction and up to another.
-    pub fn changes(&self, path: &str, behind: i64, up_to: i64) -> impl Iterator<Item = (i64, Change)> {
-        let changes = self.changes.get(path).map_or(&[][..], Vec::as_slice);
-        let from = changes.partition_point(|(zxid, _)| *zxid <= behind);
-        changes[from..].iter().copied().take_while(move |(zxid, _)| *zxid <= up_to)
+    /// What happened behind one transaction and up to another.
+    #[must_use]
+    pub fn happenings(&self, behind: i64, up_to: i64) -> &[Happening] {
+        let place = |zxid| self.happenings.partition_point(|happening| happening.zxid <= zxid);
+        let (from, to) = (place(behind), place(up_to));
+        self.happenings.get(from..to).unwrap_or_default()
     }
 
     /// All nodes that there are right behind a transaction.
@@ -153,78 +225,83 @@ impl Model {
         self.touched.push(path.into());
     }
 
-    fn note(&mut self, path: &str, zxid: i64, change: Change) {
-        self.changes.entry(path.into()).or_default().push((zxid, change));
-        self.changed.push(path.into());
+    fn note(&mut self, path: &str, zxid: i64, change: Change, acl: AclRef) {
+        self.happenings.push(Happening { zxid, path: path.into(), change, acl, unordered: false });
     }
 
-    fn take_back(&mut self, touched: usize, changed: usize) {
-        for path in self.touched.drain(touched..).rev() {
-            self.nodes.get_mut(&path).map(Vec::pop);
+    fn take_back(&mut self, happenings: usize) {
+        for path in std::mem::take(&mut self.touched).iter().rev() {
+            self.nodes.get_mut(path).map(Vec::pop);
         }
-        for path in self.changed.drain(changed..).rev() {
-            self.changes.get_mut(&path).map(Vec::pop);
-        }
+        self.happenings.truncate(happenings);
     }
 
     /// A client's write. It takes its zxid also when it is refused.
     ///
     /// # Errors
     /// Why it is refused.
-    pub fn write(&mut self, request: &Request<'_>, opcode: OpCode, by: &Context) -> Result<Done, ErrorCode> {
+    pub fn write(
+        &mut self,
+        request: &Request<'_>,
+        opcode: OpCode,
+        by: &Context<'_>,
+    ) -> Result<Done, ErrorCode> {
         self.zxid = by.zxid;
         self.touched.clear();
-        self.changed.clear();
         match request {
-            Request::Create(create) => self.create(create.path, create.data, create.flags, by),
+            Request::Create(create) => self.create(&Wanted::of(create, opcode, 0), by),
+            Request::CreateTtl(create, ttl_ms) => self.create(&Wanted::of(create, opcode, *ttl_ms), by),
             Request::Delete { path, version } => self.delete(path, *version, by),
             Request::SetData { path, data, version } => self.set(path, *data, *version, by),
+            Request::SetAcl { path, acl, version } => self.set_acl(path, acl, *version, by),
             Request::Multi(multi) => Ok(self.multi(&multi.operations, by)),
             Request::Reconfig(change) => self.reconfig(change, by),
             other => panic!("no client here asks for {opcode:?}: {other:?}"),
         }
     }
 
-    fn create(
-        &mut self,
-        path: &str,
-        data: Option<&[u8]>,
-        flags: i32,
-        by: &Context,
-    ) -> Result<Done, ErrorCode> {
-        let above = parent(path);
+    fn create(&mut self, wanted: &Wanted<'_>, by: &Context<'_>) -> Result<Done, ErrorCode> {
+        let acl = by.who.stored(wanted.acl)?;
+        let above = parent(wanted.path);
         let mut parent = self.now(above)?.clone();
-        let path = if flags & 2 != 0 { format!("{path}{:010}", parent.creations) } else { path.into() };
+        by.may(permission::CREATE, &parent)?;
+        let number = if wanted.sequential { format!("{:010}", parent.creations) } else { String::new() };
+        let path = format!("{}{number}", wanted.path);
         if self.now(&path).is_ok() {
             return Err(ErrorCode::NodeExists);
         }
         if parent.stat.ephemeral_owner != 0 {
             return Err(ErrorCode::NoChildrenForEphemerals);
         }
-        let data = data.unwrap_or_default().to_vec();
+        let data = wanted.data.unwrap_or_default().to_vec();
         let stat = Stat {
             czxid: by.zxid,
             mzxid: by.zxid,
             pzxid: by.zxid,
             ctime: by.time_ms,
             mtime: by.time_ms,
-            ephemeral_owner: if flags & 1 != 0 { by.session } else { 0 },
+            ephemeral_owner: if wanted.ephemeral { by.session } else { 0 },
             data_length: data.len() as i32,
             ..Stat::default()
         };
+        let (own, parents) = (Rc::clone(&acl), Rc::clone(&parent.acl));
         parent.creations += 1;
         parent.stat.num_children += 1;
         parent.stat.pzxid = by.zxid;
         parent.stat.cversion = 2 * parent.creations - parent.stat.num_children;
         self.put(above, by.zxid, Some(parent));
-        self.put(&path, by.zxid, Some(Znode { data, stat, creations: 0 }));
-        self.note(&path, by.zxid, Change::Created);
-        self.note(above, by.zxid, Change::Children);
+        let node = Znode { data, stat, creations: 0, acl, mortality: wanted.mortality };
+        self.put(&path, by.zxid, Some(node));
+        self.note(&path, by.zxid, Change::Created, own);
+        self.note(above, by.zxid, Change::Children, parents);
         Ok(Done::Created(path, stat))
     }
 
-    fn delete(&mut self, path: &str, version: i32, by: &Context) -> Result<Done, ErrorCode> {
-        self.now(parent(path))?;
+    fn delete(&mut self, path: &str, version: i32, by: &Context<'_>) -> Result<Done, ErrorCode> {
+        if SYSTEM.iter().any(|(system, _)| *system == path) {
+            return Err(ErrorCode::BadArguments);
+        }
+        by.may(permission::DELETE, self.now(parent(path))?)?;
         let node = self.now(path)?;
         fits(version, node.stat.version)?;
         if node.stat.num_children > 0 {
@@ -236,16 +313,15 @@ impl Model {
 
     fn remove(&mut self, path: &str, zxid: i64) {
         let above = parent(path);
-        if let Ok(parent) = self.now(above) {
-            let mut parent = parent.clone();
-            parent.stat.num_children -= 1;
-            parent.stat.pzxid = zxid;
-            parent.stat.cversion = 2 * parent.creations - parent.stat.num_children;
-            self.put(above, zxid, Some(parent));
-        }
+        let (Ok(node), Ok(parent)) = (self.now(path), self.now(above)) else { return };
+        let (own, parents, mut parent) = (Rc::clone(&node.acl), Rc::clone(&parent.acl), parent.clone());
+        parent.stat.num_children -= 1;
+        parent.stat.pzxid = zxid;
+        parent.stat.cversion = 2 * parent.creations - parent.stat.num_children;
+        self.put(above, zxid, Some(parent));
         self.put(path, zxid, None);
-        self.note(path, zxid, Change::Deleted);
-        self.note(above, zxid, Change::Children);
+        self.note(path, zxid, Change::Deleted, own);
+        self.note(above, zxid, Change::Children, parents);
     }
 
     fn set(
@@ -253,26 +329,44 @@ impl Model {
         path: &str,
         data: Option<&[u8]>,
         version: i32,
-        by: &Context,
+        by: &Context<'_>,
     ) -> Result<Done, ErrorCode> {
         let mut node = self.now(path)?.clone();
+        by.may(permission::WRITE, &node)?;
         fits(version, node.stat.version)?;
         node.data = data.unwrap_or_default().to_vec();
         node.stat.data_length = node.data.len() as i32;
         node.stat.version += 1;
         (node.stat.mzxid, node.stat.mtime) = (by.zxid, by.time_ms);
-        let stat = node.stat;
+        let (stat, acl) = (node.stat, Rc::clone(&node.acl));
         self.put(path, by.zxid, Some(node));
-        self.note(path, by.zxid, Change::Data);
+        self.note(path, by.zxid, Change::Data, acl);
         Ok(Done::Set(stat))
     }
 
-    fn multi(&mut self, operations: &[MultiOperation<'_>], by: &Context) -> Done {
-        let mut done = Vec::new();
+    fn set_acl(
+        &mut self,
+        path: &str,
+        acl: &AclList<'_>,
+        version: i32,
+        by: &Context<'_>,
+    ) -> Result<Done, ErrorCode> {
+        let acl = by.who.stored(acl)?;
+        let mut node = self.now(path)?.clone();
+        by.may(permission::ADMIN, &node)?;
+        fits(version, node.stat.aversion)?;
+        (node.acl, node.stat.aversion) = (acl, node.stat.aversion + 1);
+        let stat = node.stat;
+        self.put(path, by.zxid, Some(node));
+        Ok(Done::Set(stat))
+    }
+
+    fn multi(&mut self, operations: &[MultiOperation<'_>], by: &Context<'_>) -> Done {
+        let (mut done, before) = (Vec::new(), self.happenings.len());
         for operation in operations {
             let result = match *operation {
-                MultiOperation::Create(opcode, ref create, _) => {
-                    self.create(create.path, create.data, create.flags, by).map(|done| (opcode, done))
+                MultiOperation::Create(opcode, ref create, ttl_ms) => {
+                    self.create(&Wanted::of(create, opcode, ttl_ms), by).map(|done| (opcode, done))
                 }
                 MultiOperation::Delete { path, version } => {
                     self.delete(path, version, by).map(|done| (OpCode::Delete, done))
@@ -282,7 +376,8 @@ impl Model {
                 }
                 MultiOperation::Check { path, version } => self
                     .now(path)
-                    .and_then(|node| fits(version, node.stat.version))
+                    .and_then(|node| by.may(permission::READ, node).map(|()| node.stat.version))
+                    .and_then(|present| fits(version, present))
                     .map(|()| (OpCode::Check, Done::Checked)),
                 MultiOperation::GetData { .. } | MultiOperation::GetChildren { .. } => {
                     panic!("no client here reads in a multi")
@@ -291,7 +386,7 @@ impl Model {
             match result {
                 Ok(one) => done.push(one),
                 Err(code) => {
-                    self.take_back(0, 0);
+                    self.take_back(before);
                     let codes = (0..operations.len()).map(|at| match at {
                         _ if at < done.len() => 0,
                         _ if at == done.len() => code.code(),
@@ -310,8 +405,9 @@ impl Model {
         Roster::parse(&self.now(CONFIG).ok()?.data)
     }
 
-    fn reconfig(&mut self, change: &Reconfig<'_>, by: &Context) -> Result<Done, ErrorCode> {
+    fn reconfig(&mut self, change: &Reconfig<'_>, by: &Context<'_>) -> Result<Done, ErrorCode> {
         let mut next = self.roster().ok_or(ErrorCode::Unimplemented)?.changed(change)?;
+        by.may(permission::WRITE, self.now(CONFIG)?)?;
         next.version = by.zxid;
         let text = next.text();
         self.configure(text.as_bytes(), by);
@@ -319,7 +415,7 @@ impl Model {
     }
 
     /// The ensemble says who its members are. True when that takes a zxid, because it said otherwise before.
-    pub fn set_config(&mut self, text: &[u8], by: &Context) -> bool {
+    pub fn set_config(&mut self, text: &[u8], by: &Context<'_>) -> bool {
         if self.now(CONFIG).is_ok_and(|node| node.data == text) {
             return false;
         }
@@ -328,26 +424,47 @@ impl Model {
         true
     }
 
-    fn configure(&mut self, text: &[u8], by: &Context) {
+    fn configure(&mut self, text: &[u8], by: &Context<'_>) {
         let Ok(node) = self.now(CONFIG) else { return };
         let mut node = node.clone();
         node.data = text.to_vec();
         node.stat.data_length = text.len() as i32;
         (node.stat.version, node.stat.mzxid, node.stat.mtime) = (-1, by.zxid, by.time_ms);
+        let acl = Rc::clone(&node.acl);
         self.put(CONFIG, by.zxid, Some(node));
-        self.note(CONFIG, by.zxid, Change::Data);
+        self.note(CONFIG, by.zxid, Change::Data, acl);
+    }
+
+    /// The ensemble removes a container or TTL node, if that is due by the transaction's own time.
+    pub fn reap(&mut self, path: &str, never_used_ms: i64, by: &Context<'_>) -> bool {
+        let Ok(node) = self.now(path) else { return false };
+        let idle_ms = by.time_ms - node.stat.mtime;
+        let is_due = match node.mortality {
+            Mortality::None => false,
+            Mortality::Container => node.creations > 0 || (never_used_ms != 0 && idle_ms > never_used_ms),
+            Mortality::Ttl(ttl_ms) => idle_ms > ttl_ms,
+        };
+        if !is_due || node.stat.num_children > 0 {
+            return false;
+        }
+        self.zxid = by.zxid;
+        self.remove(path, by.zxid);
+        true
     }
 
     /// A session ends, and what it owned with it, in no order that clients could tell. Gives what it owned.
     pub fn close(&mut self, session: i64, zxid: i64) -> Vec<String> {
         self.zxid = zxid;
-        let owned = self.owned(session);
+        let (owned, before) = (self.owned(session), self.happenings.len());
         owned.iter().for_each(|path| self.remove(path, zxid));
+        self.happenings[before..].iter_mut().for_each(|happening| happening.unordered = true);
         owned
     }
 }
 
-fn below(path: &str) -> String {
+/// What the paths of a node's children begin with.
+#[must_use]
+pub fn below(path: &str) -> String {
     if path == "/" { "/".into() } else { format!("{path}/") }
 }
 

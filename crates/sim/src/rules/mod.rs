@@ -1,6 +1,11 @@
 //! What must hold, one file a rule, numbered as the project's list of guarantees has them. A rule reads what clients saw
 //! and what members applied, draws no chance and changes nothing.
+//!
+//! Two numbers of that list have no file. 29 is about local sessions: there are none here, every session is of the whole
+//! ensemble. 44, that every reply is a real ZooKeeper's to the byte, cannot be judged without one: the differential
+//! test (`crates/lab/src/differential`) plays the same scripts to both.
 
+mod lives;
 mod rule_01_zxid_order;
 mod rule_02_agreement;
 mod rule_03_durability;
@@ -14,27 +19,52 @@ mod rule_10_read_point;
 mod rule_11_bounded_staleness;
 mod rule_12_session_move;
 mod rule_13_password;
+mod rule_14_numbers;
 mod rule_15_event_before_data;
+mod rule_16_event_order;
 mod rule_17_one_shot;
 mod rule_18_no_lost_event;
+mod rule_19_no_spurious_event;
 mod rule_20_reconnect;
+mod rule_21_persistent;
+mod rule_22_acl_filter;
+mod rule_23_registration;
 mod rule_24_atomic_close;
 mod rule_25_no_early_expiry;
 mod rule_26_eventual_expiry;
 mod rule_27_expired_is_final;
 mod rule_28_no_orphans;
+mod rule_30_sequence;
+mod rule_31_children_of_stat;
+mod rule_32_versions;
+mod rule_33_times;
+mod rule_34_lengths;
+mod rule_35_shape;
+mod rule_36_mortals;
+mod rule_37_system_nodes;
+mod rule_38_multi;
+mod rule_39_access;
 mod rule_40_membership;
+mod rule_41_progress;
+mod rule_42_no_stuck_request;
+mod rule_43_bounded_memory;
 mod seen;
+mod shown;
 mod watching;
+mod who;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use jute::Stat;
+use jute::{Acl, Stat};
 
 use crate::ensemble::DRIFT_MAX_PPM;
 use crate::history::{Call, Grant, History};
 use crate::oracle::Oracle;
+use crate::oracle::model::Mortality;
 use crate::record::Record;
+use lives::Lives;
+use shown::Shown;
 
 /// A rule.
 pub struct Rule {
@@ -60,16 +90,35 @@ pub const RULES: &[Rule] = &[
     Rule { number: 11, name: "Bounded staleness", check: rule_11_bounded_staleness::check },
     Rule { number: 12, name: "Session move", check: rule_12_session_move::check },
     Rule { number: 13, name: "Password", check: rule_13_password::check },
+    Rule { number: 14, name: "Numbers", check: rule_14_numbers::check },
     Rule { number: 15, name: "Event before data", check: rule_15_event_before_data::check },
+    Rule { number: 16, name: "Event order", check: rule_16_event_order::check },
     Rule { number: 17, name: "One-shot", check: rule_17_one_shot::check },
     Rule { number: 18, name: "No lost event", check: rule_18_no_lost_event::check },
+    Rule { number: 19, name: "No spurious event", check: rule_19_no_spurious_event::check },
     Rule { number: 20, name: "Reconnect", check: rule_20_reconnect::check },
+    Rule { number: 21, name: "Persistent", check: rule_21_persistent::check },
+    Rule { number: 22, name: "ACL filter", check: rule_22_acl_filter::check },
+    Rule { number: 23, name: "Registration on failure", check: rule_23_registration::check },
     Rule { number: 24, name: "Atomic close", check: rule_24_atomic_close::check },
     Rule { number: 25, name: "No early expiry", check: rule_25_no_early_expiry::check },
     Rule { number: 26, name: "Eventual expiry", check: rule_26_eventual_expiry::check },
     Rule { number: 27, name: "Expired is final", check: rule_27_expired_is_final::check },
     Rule { number: 28, name: "No orphans", check: rule_28_no_orphans::check },
+    Rule { number: 30, name: "Sequence", check: rule_30_sequence::check },
+    Rule { number: 31, name: "cversion and pzxid", check: rule_31_children_of_stat::check },
+    Rule { number: 32, name: "version and aversion", check: rule_32_versions::check },
+    Rule { number: 33, name: "Times", check: rule_33_times::check },
+    Rule { number: 34, name: "numChildren and dataLength", check: rule_34_lengths::check },
+    Rule { number: 35, name: "Shape", check: rule_35_shape::check },
+    Rule { number: 36, name: "Containers and TTL nodes", check: rule_36_mortals::check },
+    Rule { number: 37, name: "System nodes", check: rule_37_system_nodes::check },
+    Rule { number: 38, name: "Multi", check: rule_38_multi::check },
+    Rule { number: 39, name: "Access", check: rule_39_access::check },
     Rule { number: 40, name: "Membership", check: rule_40_membership::check },
+    Rule { number: 41, name: "Progress", check: rule_41_progress::check },
+    Rule { number: 42, name: "No stuck request", check: rule_42_no_stuck_request::check },
+    Rule { number: 43, name: "Bounded memory", check: rule_43_bounded_memory::check },
 ];
 
 /// Findings of one rule that are told.
@@ -84,6 +133,10 @@ pub struct Settings {
     pub lease_ms: u64,
     /// The grain of expiry.
     pub tick_ms: u64,
+    /// How often containers are looked over; 0 for never.
+    pub reap_interval_ms: u64,
+    /// Bytes unsent at which a client that does not read is cut off when an event comes for it.
+    pub unsent_bytes_max: usize,
 }
 
 impl Settings {
@@ -104,10 +157,39 @@ impl Settings {
         all + Self::drift_ms(all)
     }
 
+    /// How long an answer may take when all is at rest.
+    const fn answer_max_ms(&self) -> u64 {
+        CALM_ROOM_MS
+    }
+
+    /// How long it may take from the end of all faults, under a leader, until every member answers whom it serves.
+    const fn recovery_max_ms(&self) -> u64 {
+        2 * self.lease_ms + CALM_ROOM_MS
+    }
+
+    /// How long a container may be idle, if any is ever removed: until it is looked for, and the removal done.
+    fn reap_max_ms(&self) -> Option<u64> {
+        let all = 3 * self.reap_interval_ms + CALM_ROOM_MS;
+        (self.reap_interval_ms > 0).then(|| all + Self::drift_ms(all))
+    }
+
     /// How old what a member shows may be.
     const fn staleness_max_ms(&self) -> u64 {
         2 * self.lease_ms + CALM_ROOM_MS
     }
+}
+
+/// A node in a member's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its data.
+    pub data: Vec<u8>,
+    /// Its Stat.
+    pub stat: Stat,
+    /// Its ACL.
+    pub acl: Vec<Acl>,
+    /// What may end it.
+    pub mortality: Mortality,
 }
 
 /// Where a member stood when all was at rest.
@@ -120,7 +202,7 @@ pub struct Standing {
     /// The last transaction in its tree.
     pub zxid: i64,
     /// Its nodes.
-    pub nodes: BTreeMap<String, (Vec<u8>, Stat)>,
+    pub nodes: BTreeMap<String, Held>,
     /// Its sessions, in order.
     pub sessions: Vec<i64>,
 }
@@ -137,9 +219,34 @@ pub struct Evidence<'a> {
     pub standings: &'a [Standing],
     /// What the members were set to.
     pub settings: Settings,
+    /// What several rules ask for, found out once.
+    pub known: Known,
 }
 
-impl Evidence<'_> {
+/// What several rules ask for.
+#[derive(Default)]
+pub struct Known {
+    lives: OnceCell<Lives>,
+    watching: OnceCell<watching::Wrongs>,
+}
+
+impl<'a> Evidence<'a> {
+    /// The life of each node, by what clients were told.
+    fn lives(&self) -> &Lives {
+        self.known.lives.get_or_init(|| Lives::of(self))
+    }
+
+    /// Every Stat that was shown to anybody.
+    fn shown(&self) -> Vec<Shown<'a>> {
+        Shown::all(self)
+    }
+
+    /// What is wrong with watches by a rule.
+    fn watching(&self, rule: u32, findings: &mut Findings) {
+        let wrongs = self.known.watching.get_or_init(|| watching::walk(self));
+        wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
+    }
+
     /// When each session was last heard of for certain: when the latest request was sent that was answered.
     fn heard_of(&self) -> BTreeMap<i64, u64> {
         self.latest(|grant, call| {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::oracle::Oracle;
-use crate::rules::{Evidence, Findings, Standing};
+use crate::rules::{Evidence, Findings, Held, Standing};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, record, standings, .. } = evidence;
@@ -34,17 +34,24 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
 /// A member's tree at rest against the model's.
 fn compare(standing: &Standing, oracle: &Oracle, findings: &mut Findings) {
     let member = standing.member;
-    let expected: BTreeMap<_, _> =
-        oracle.model.all_at(standing.zxid).map(|(path, node)| (path, (&node.data, &node.stat))).collect();
-    for (path, (data, stat)) in &standing.nodes {
+    let expected: BTreeMap<_, _> = oracle.model.all_at(standing.zxid).collect();
+    for (path, held) in &standing.nodes {
+        let Held { data, stat, acl, mortality } = held;
         match expected.get(path.as_str()) {
             None => findings.add(format!("member {member} holds `{path}`, which should be gone: {stat:?}")),
-            Some((known, _)) if *known != data => {
+            Some(known) if known.data != *data => {
                 findings.add(format!("member {member} holds other data in `{path}`"));
             }
-            Some((_, known)) if *known != stat => {
-                findings.add(format!("member {member} holds `{path}` as {stat:?}, it should be {known:?}"));
+            Some(known) if known.stat != *stat => {
+                findings.add(format!(
+                    "member {member} holds `{path}` as {stat:?}, it should be {:?}",
+                    known.stat
+                ));
             }
+            Some(known) if *known.acl != **acl || known.mortality != *mortality => findings.add(format!(
+                "member {member} holds `{path}` under {acl:?} as {mortality:?}, it should be {:?}, {:?}",
+                known.acl, known.mortality
+            )),
             Some(_) => {}
         }
     }

@@ -8,7 +8,8 @@ use crate::rules::{Evidence, Findings, tell};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, settings, .. } = evidence;
     for connection in &history.connections {
-        for (call, answer) in history.replies(connection).filter(|(call, _)| call.ask.is_read()) {
+        let reads = history.replies(connection).filter(|(call, _)| call.ask.is_read() && !call.overslept);
+        for (call, answer) in reads {
             let Some(missed) = oracle.behind(answer.zxid).first() else { continue };
             let lag_ms = answer.at_ms.saturating_sub(missed.at_ms);
             if lag_ms > settings.staleness_max_ms() {

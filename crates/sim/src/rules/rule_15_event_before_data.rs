@@ -2,15 +2,8 @@
 //!
 //! Source: ZooKeeper's programmer's guide, on watches: a client sees the event before the new data.
 
-use crate::rules::watching::{self, Wrong};
 use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
-    for (number, connection) in evidence.history.connections.iter().enumerate() {
-        for wrong in watching::walk(evidence, connection) {
-            if let Wrong::Late(words) = wrong {
-                findings.add(format!("connection {number} to member {}: {words}", connection.member));
-            }
-        }
-    }
+    evidence.watching(15, findings);
 }

@@ -17,8 +17,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         }
     }
     for standing in evidence.standings {
-        for (path, (_, stat)) in &standing.nodes {
-            if stat.ephemeral_owner != 0 && !standing.sessions.contains(&stat.ephemeral_owner) {
+        for (path, held) in &standing.nodes {
+            let owner = held.stat.ephemeral_owner;
+            if owner != 0 && !standing.sessions.contains(&owner) {
                 findings.add(format!("member {} holds `{path}` of no session", standing.member));
             }
         }

@@ -1,6 +1,6 @@
 //! What a read's answer shows.
 
-use jute::{Malformed, Reader, Stat};
+use jute::{AclList, Malformed, Reader, Stat};
 
 use crate::history::Ask;
 
@@ -8,23 +8,30 @@ use crate::history::Ask;
 pub(super) struct Seen<'a> {
     pub(super) data: Option<&'a [u8]>,
     pub(super) children: Option<Vec<&'a str>>,
+    pub(super) acl: Option<AclList<'a>>,
     pub(super) stat: Stat,
 }
 
 impl<'a> Seen<'a> {
-    /// Reads the body of a good answer.
+    /// Reads the body of a good answer to what reads one node.
     pub(super) fn read(ask: &Ask, body: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(body);
-        let (mut data, mut children) = (None, None);
+        let (mut data, mut children, mut acl) = (None, None, None);
         match ask {
             Ask::Get { .. } => data = Some(reader.buffer()?.unwrap_or_default()),
             Ask::Children { .. } => {
-                let count = reader.i32()?;
-                let names: Result<_, _> = (0..count).map(|_| reader.text()).collect();
-                children = Some(names?);
+                children = Some(names(&mut reader)?);
             }
+            Ask::GetAcl { .. } => acl = Some(AclList::read(&mut reader)?),
+            Ask::MultiRead(_) => return Err(Malformed("answer: of several nodes")),
             _ => {}
         }
-        Ok(Self { data, children, stat: Stat::read(&mut reader)? })
+        Ok(Self { data, children, acl, stat: Stat::read(&mut reader)? })
     }
+}
+
+/// A list of names.
+pub(super) fn names<'a>(reader: &mut Reader<'a>) -> Result<Vec<&'a str>, Malformed> {
+    let count = reader.i32()?;
+    (0..count).map(|_| reader.text()).collect()
 }

@@ -2,17 +2,18 @@
 
 use bytes::Bytes;
 use council::Entry;
-use jute::{ErrorCode, OpCode, SessionId};
+use jute::{ErrorCode, EventType, MultiHeader, OpCode, SessionId, Stat, Writer};
 use tree::{Command, Operation, Origin};
 
 use super::*;
 use crate::history::Call;
 use crate::record::Committed;
 
-/// A run under light load, with clients that come and go.
+/// A run under load of all kinds, with clients that come and go.
 fn clean() -> Run {
     let mut run = Run::of(Random::new(4), Some(3));
-    (run.faults, run.appetite) = (Faults { kill: 1, restart: 10, ..Faults::NONE }, Appetite::LIGHT);
+    run.faults = Faults { kill: 1, restart: 10, ..Faults::NONE };
+    run.appetite = Appetite { asks: 40, features: Features::ALL, ..Appetite::LIGHT };
     run.load = Load::new(run.appetite, 3, Random::new(4));
     assert_eq!(run.all(30_000), Vec::<String>::new());
     run
@@ -39,20 +40,14 @@ const FORGERIES: &[Forgery] = &[
     }),
     (2, "a member holds other data", |run| {
         let nodes = &mut run.standings[1].nodes;
-        nodes.get_mut("/w0").expect("a client's own").0.push(b'x');
+        nodes.get_mut("/w0").expect("a client's own").data.push(b'x');
     }),
     (3, "a member lacks what was applied", |run| run.standings[0].index -= 1),
     (4, "what was refused took effect", |run| {
         let call = run.answered(|call| matches!(call.ask, Ask::Set { .. }));
         call.answer.as_mut().expect("answered").err = ErrorCode::BadVersion.code();
     }),
-    (5, "a write takes effect twice", |run| {
-        let again = second_coming(run);
-        let record = &mut run.ensemble.record;
-        let last = record.entries.last().expect("entries").clone();
-        let entry = Entry { index: last.entry.index + 1, data: again, ..last.entry.clone() };
-        record.entries.push(Committed { entry, ..last });
-    }),
+    (5, "a write takes effect twice", second_coming),
     (6, "a write that was sent late stands early", |run| {
         run.answered(|call| matches!(call.ask, Ask::Set { .. })).sent_ms += 20_000;
     }),
@@ -102,6 +97,13 @@ const FORGERIES: &[Forgery] = &[
         let again = all.find(|connection| connection.asked != 0 && connection.grant.is_some());
         again.expect("a session taken up again").rightful = false;
     }),
+    (14, "a request is passed over for its number", |run| {
+        let all = run.history.connections.iter().flat_map(|connection| connection.calls.windows(2));
+        let calls = &run.history.calls;
+        let mut all = all.filter(|two| two.iter().all(|call| calls[*call].answer.is_some()));
+        let two = all.find(|two| calls[two[0]].xid < -100).expect("two calls below 0");
+        run.history.calls[two[0]].answer = None;
+    }),
     (15, "an event comes behind what it is about", |run| {
         for connection in &mut run.history.connections {
             let events = connection.deliveries.iter();
@@ -109,6 +111,18 @@ const FORGERIES: &[Forgery] = &[
             if let Some(event) = event.filter(|event| event + 1 < connection.deliveries.len()) {
                 let late = connection.deliveries.remove(event);
                 connection.deliveries.push(late);
+            }
+        }
+    }),
+    (16, "two events change places", |run| {
+        let later = |one: &Delivery, other: &Delivery| match (one, other) {
+            (Delivery::Event { zxid, .. }, Delivery::Event { zxid: other, .. }) => *zxid > 0 && other > zxid,
+            _ => false,
+        };
+        for connection in &mut run.history.connections {
+            let deliveries = &mut connection.deliveries;
+            if let Some(at) = deliveries.windows(2).position(|two| later(&two[0].1, &two[1].1)) {
+                deliveries.swap(at, at + 1);
             }
         }
     }),
@@ -121,10 +135,13 @@ const FORGERIES: &[Forgery] = &[
             }
         }
     }),
-    (18, "events are lost", |run| {
-        for connection in &mut run.history.connections {
-            connection.deliveries.retain(|(_, one)| !matches!(one, Delivery::Event { .. }));
-        }
+    (18, "events are lost", lose_events),
+    (19, "an event is of nothing", |run| {
+        let zxid =
+            run.answered(|call| matches!(call.ask, Ask::Set { .. })).answer.as_ref().map(|one| one.zxid);
+        let kind = EventType::NodeDataChanged;
+        let event = Delivery::Event { zxid: zxid.unwrap_or(0), kind, path: "/nowhere".into() };
+        run.history.connections[0].deliveries.push((0, event));
     }),
     (20, "watches set again say nothing", |run| {
         for call in &mut run.history.calls {
@@ -133,6 +150,9 @@ const FORGERIES: &[Forgery] = &[
             }
         }
     }),
+    (21, "persistent watches are silent", lose_events),
+    (22, "clients are told what they may not know", claim_to_be_others),
+    (23, "an exists of nothing leaves no watch", lose_events),
     (24, "a node outlives its session", |run| {
         let oracle = Oracle::of(&run.ensemble.record);
         let ends = oracle.sessions.iter().filter_map(|(id, story)| Some((*id, story.ended.as_ref()?.zxid)));
@@ -173,13 +193,113 @@ const FORGERIES: &[Forgery] = &[
         let body = &mut call.answer.as_mut().expect("answered").body;
         body[44..52].copy_from_slice(&77_i64.to_be_bytes());
     }),
+    (30, "a number is given twice", |run| {
+        let call = run.answered(|call| matches!(call.ask, Ask::Create { flags: 2, stat: false, .. }));
+        *call.answer.as_mut().expect("answered").body.last_mut().expect("a digit") ^= 1;
+    }),
+    (31, "a change of children is not counted", |run| shown(run, |stat| stat.cversion -= 1)),
+    (31, "a child comes without a trace", |run| shown(run, |stat| stat.pzxid -= 1)),
+    (32, "a write is not counted", |run| shown(run, |stat| stat.version += 1)),
+    (32, "a setACL is not counted", |run| shown(run, |stat| stat.aversion += 1)),
+    (33, "a member goes by its own clock", |run| shown(run, |stat| stat.mtime += 1)),
+    (34, "a child is counted twice", |run| shown(run, |stat| stat.num_children += 1)),
+    (34, "a member miscounts its data", |run| {
+        run.standings[2].nodes.get_mut("/w0").expect("a client's own").stat.data_length += 1;
+    }),
+    (35, "nodes have no parent", |run| drop(run.standings[0].nodes.remove("/q"))),
+    (35, "a node is under an ephemeral one", |run| {
+        run.standings[1].nodes.get_mut("/q").expect("the queue").stat.ephemeral_owner = 77;
+    }),
+    (36, "a container that is empty stays", leave_a_container),
+    (37, "a system node is gone", |run| drop(run.standings[0].nodes.remove("/zookeeper/quota"))),
+    (38, "a failed multi has no culprit", |run| {
+        let has_failed = |call: &Call| {
+            let body = call.answer.as_ref().map_or(&[][..], |answer| &answer.body);
+            matches!(call.ask, Ask::Multi(_)) && body.starts_with(&[255, 255, 255, 255, 0])
+        };
+        let body = &mut run.answered(has_failed).answer.as_mut().expect("answered").body;
+        let none = ErrorCode::RuntimeInconsistency.code().to_be_bytes();
+        body[9..13].copy_from_slice(&none);
+    }),
+    (39, "clients may do what they may not", claim_to_be_others),
     (40, "two lead at a time", |run| {
         run.ensemble.record.reigns.values_mut().next().expect("a reign").insert(99);
     }),
+    (41, "a write in the calm is lost", |run| {
+        let calls = run.history.calls.iter_mut().rev();
+        calls.filter(|call| matches!(call.ask, Ask::Set { .. })).take(1).for_each(|call| call.answer = None);
+    }),
+    (42, "a member is silent in the calm", |run| {
+        let mut served = run.history.connections.iter_mut().filter(|one| one.grant.is_some());
+        served.next().expect("a client").silent_since_ms = Some(run.history.ended_ms);
+    }),
+    (43, "much is kept for somebody who reads nothing", |run| {
+        run.ensemble.record.unsent_bytes = 100 << 20;
+    }),
 ];
 
-/// An entry that does once more what a living session's client last asked for.
-fn second_coming(run: &Run) -> Bytes {
+fn lose_events(run: &mut Run) {
+    for connection in &mut run.history.connections {
+        connection.deliveries.retain(|(_, one)| !matches!(one, Delivery::Event { .. }));
+    }
+}
+
+/// Whoever said who it is was somebody else.
+fn claim_to_be_others(run: &mut Run) {
+    for call in &mut run.history.calls {
+        if let Ask::Auth { credentials } = &mut call.ask {
+            *credentials = "mallory:m".into();
+        }
+    }
+}
+
+/// The Stat of a node with children, or at least with a history, is shown otherwise.
+fn shown(run: &mut Run, change: impl Fn(&mut Stat)) {
+    let call = run.answered(|call| matches!(&call.ask, Ask::Exists { path, .. } if path == "/q"));
+    let body = &mut call.answer.as_mut().expect("answered").body;
+    let mut stat = Stat::read(&mut jute::Reader::new(body)).expect("a Stat");
+    change(&mut stat);
+    body.clear();
+    stat.write(&mut Writer::new(body));
+}
+
+/// A container had a child once, and is there in the end.
+fn leave_a_container(run: &mut Run) {
+    let mut body = Vec::new();
+    let mut writer = Writer::new(&mut body);
+    let container = Ask::Container { path: "/left".into() };
+    let all = [container, Ask::plain("/left/child"), Ask::Delete { path: "/left/child".into(), version: -1 }];
+    for one in &all {
+        MultiHeader { operation: one.opcode().code(), done: false, err: -1 }.write(&mut writer);
+        one.write(&mut writer);
+    }
+    MultiHeader::END.write(&mut writer);
+    let command = Command::internal(Operation::Client { opcode: OpCode::Multi, body: &body });
+    append(run, &command);
+    for standing in &mut run.standings {
+        let held = standing.nodes["/zookeeper/quota"].clone();
+        standing.zxid += 1;
+        standing.nodes.insert("/left".into(), held);
+    }
+}
+
+/// One more entry in the log, which everybody knew long ago.
+fn append(run: &mut Run, command: &Command<'_>) {
+    let mut encoded = Vec::new();
+    command.encode(&mut encoded);
+    let record = &mut run.ensemble.record;
+    let stamped = record.entries.iter().rev().find(|committed| committed.entry.data.len() > 9);
+    // The stamp of another entry stands before its first command.
+    let mut data = stamped.expect("an entry with commands").entry.data[..9].to_vec();
+    data.extend_from_slice(&(encoded.len() as u32).to_le_bytes());
+    data.extend_from_slice(&encoded);
+    let last = record.entries.last().expect("entries").clone();
+    let entry = Entry { index: last.entry.index + 1, data: Bytes::from(data), ..last.entry };
+    record.entries.push(Committed { entry, at_ms: 0, ..last });
+}
+
+/// Once more what a living session's client last asked for.
+fn second_coming(run: &mut Run) {
     let oracle = Oracle::of(&run.ensemble.record);
     let lives = |session| oracle.sessions.get(&session).is_some_and(|story| story.ended.is_none());
     let mut sets = oracle.transactions.iter().rev().filter(|done| done.opcode == Some(OpCode::SetData));
@@ -190,15 +310,8 @@ fn second_coming(run: &Run) -> Bytes {
     let last =
         own.filter(|origin| (origin.0, origin.1) == (session, generation)).map(|origin| origin.2).max();
     let origin = Origin { session: SessionId(session), generation, sequence: last.unwrap_or(0) + 1 };
-    let entry = &run.ensemble.record.entries[done.index as usize - 1].entry;
     let operation = Operation::Client { opcode: OpCode::SetData, body: &done.body };
-    let mut command = Vec::new();
-    Command { origin: Some(origin), ..Command::internal(operation) }.encode(&mut command);
-    // The entry's own stamp stands before its first command.
-    let mut data = entry.data[..9].to_vec();
-    data.extend_from_slice(&(command.len() as u32).to_le_bytes());
-    data.extend_from_slice(&command);
-    Bytes::from(data)
+    append(run, &Command { origin: Some(origin), ..Command::internal(operation) });
 }
 
 #[test]

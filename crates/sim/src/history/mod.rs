@@ -1,0 +1,179 @@
+//! What clients did and saw: every call with its outcome, every reply and event in the order in which they came, every
+//! connection. A call that was not answered is unknown, never absent. Judges nothing.
+
+mod ask;
+
+pub use ask::Ask;
+
+use std::collections::BTreeMap;
+
+use front::ConnId;
+use jute::EventType;
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// When it was read.
+    pub at_ms: u64,
+    /// What it reflects.
+    pub zxid: i64,
+    /// 0 or an error.
+    pub err: i32,
+    /// What stands behind the header.
+    pub body: Vec<u8>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Ok,
+    /// Refused with this code.
+    Refused(i32),
+    /// Not answered: it may or may not have taken effect.
+    Unknown,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// On which connection.
+    pub connection: usize,
+    /// What was asked.
+    pub ask: Ask,
+    /// When it was sent.
+    pub sent_ms: u64,
+    /// Its number on the wire.
+    pub xid: i32,
+    /// Which of the connection's commands it became; 0 if none.
+    pub sequence: u64,
+    /// Behind which transaction its member remembered all changes when it was answered.
+    pub remembered: i64,
+    /// Its answer, if there was one.
+    pub answer: Option<Answer>,
+    /// Whether its client had not looked for a while when it read that: it may be older than it seems.
+    pub overslept: bool,
+}
+
+impl Call {
+    /// What became of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        match &self.answer {
+            None => Outcome::Unknown,
+            Some(answer) if answer.err == 0 => Outcome::Ok,
+            Some(answer) => Outcome::Refused(answer.err),
+        }
+    }
+}
+
+/// What came out of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The answer to a call.
+    Reply(usize),
+    /// A watch fired.
+    Event {
+        /// In which transaction.
+        zxid: i64,
+        /// Why.
+        kind: EventType,
+        /// Where.
+        path: String,
+    },
+    /// A reply to nothing that was asked.
+    Stray {
+        /// Its number.
+        xid: i32,
+    },
+}
+
+/// A session that was granted or taken up.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// When the client read it.
+    pub at_ms: u64,
+    /// Which.
+    pub session: i64,
+    /// Its timeout, milliseconds.
+    pub timeout_ms: u64,
+    /// Which of the session's connections this is, as the member counts.
+    pub generation: u32,
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Whose.
+    pub client: usize,
+    /// To which member.
+    pub member: u64,
+    /// In which of all lives.
+    pub life: u64,
+    /// As the member calls it.
+    pub conn: ConnId,
+    /// When it was opened.
+    pub opened_ms: u64,
+    /// The session asked for, or 0.
+    pub asked: i64,
+    /// Whether the password was that session's.
+    pub rightful: bool,
+    /// The last zxid that the client had seen then, as it told the server.
+    pub seen_zxid: i64,
+    /// The answer, if it was a good one.
+    pub grant: Option<Grant>,
+    /// When the client was told that there is no such session.
+    pub refused_ms: Option<u64>,
+    /// When the client took it to have ended.
+    pub ended_ms: Option<u64>,
+    /// Since when the client had heard nothing that it waited for, if that is why it ended it.
+    pub silent_since_ms: Option<u64>,
+    /// The calls on it, in order.
+    pub calls: Vec<usize>,
+    /// What came out of it, in order, and when.
+    pub deliveries: Vec<(u64, Delivery)>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct History {
+    /// All connections, in the order of their opening.
+    pub connections: Vec<Connection>,
+    /// All calls, in the order of their sending.
+    pub calls: Vec<Call>,
+    /// When everything healed.
+    pub healed_ms: Option<u64>,
+    /// When everybody was asked to write once more, all being at rest.
+    pub served_ms: Option<u64>,
+    /// When the calm after that was over.
+    pub ended_ms: u64,
+}
+
+impl History {
+    /// The calls of a connection that were answered, in the order of the answers.
+    pub fn replies(&self, connection: &Connection) -> impl Iterator<Item = (&Call, &Answer)> {
+        connection.deliveries.iter().filter_map(|(_, delivery)| match delivery {
+            Delivery::Reply(call) => {
+                let call = &self.calls[*call];
+                call.answer.as_ref().map(|answer| (call, answer))
+            }
+            _ => None,
+        })
+    }
+
+    /// Writes down which calls became which commands.
+    pub fn link(&mut self, sequences: &BTreeMap<(u64, ConnId, i32), u64>) {
+        for call in &mut self.calls {
+            let connection = &self.connections[call.connection];
+            let key = (connection.life, connection.conn, call.xid);
+            call.sequence = sequences.get(&key).copied().unwrap_or(0);
+        }
+    }
+
+    /// Which command of the log a call is, if its connection had a session.
+    #[must_use]
+    pub fn origin(&self, call: &Call) -> Option<(i64, u32, u64)> {
+        let grant = self.connections[call.connection].grant?;
+        (call.sequence > 0).then_some((grant.session, grant.generation, call.sequence))
+    }
+}

@@ -1,0 +1,29 @@
+//! Rule 41. Progress: once all faults have ended and all is at rest, writes to those who are members in the end succeed,
+//! soon.
+//!
+//! Source: ours; ZooKeeper (Hunt et al. 2010) promises it while a majority is up and can talk.
+
+use jute::ErrorCode;
+
+use crate::rules::{Evidence, Findings, tell};
+
+pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
+    let Evidence { history, settings, .. } = evidence;
+    let Some(served_ms) = history.served_ms else { return };
+    let sent_then = history.calls.iter().filter(|call| call.sent_ms >= served_ms);
+    let is_member = |number| evidence.standings.iter().any(|standing| standing.member == number);
+    for call in sent_then.filter(|call| call.ask.is_write()) {
+        if !is_member(history.connections[call.connection].member) {
+            continue;
+        }
+        let Some(answer) = &call.answer else {
+            findings.add(format!("{} was never answered, though all was calm", tell(history, call)));
+            continue;
+        };
+        if answer.err != 0 && answer.err != ErrorCode::NodeExists.code() {
+            findings.add(format!("{} was told {}, though all was calm", tell(history, call), answer.err));
+        } else if answer.at_ms > call.sent_ms + settings.answer_max_ms() {
+            findings.add(format!("{} took too long, though all was calm", tell(history, call)));
+        }
+    }
+}
