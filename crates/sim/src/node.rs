@@ -95,6 +95,8 @@ pub struct Node<D: Disk> {
     /// Bytes answered and not taken, by connection.
     output: BTreeMap<ConnId, Vec<u8>>,
     closed: Vec<ConnId>,
+    /// Connections that are to be read from no more for now.
+    paused: BTreeSet<ConnId>,
     /// Connections whose clients read nothing, and those for which there is something to be sent.
     asleep: BTreeSet<ConnId>,
     unsent: BTreeSet<ConnId>,
@@ -161,6 +163,7 @@ impl<D: Disk> Node<D> {
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
+            paused: BTreeSet::new(),
             asleep: BTreeSet::new(),
             unsent: BTreeSet::new(),
             unsent_bytes: 0,
@@ -306,6 +309,7 @@ impl<D: Disk> Node<D> {
         self.input.remove(&conn);
         self.output.remove(&conn);
         self.asleep.remove(&conn);
+        self.paused.remove(&conn);
     }
 
     /// Whether the server has closed this connection.
@@ -410,7 +414,11 @@ impl<D: Disk> Node<D> {
             self.front.deliver(&item, &self.tree, now);
         }
         if self.now.mono_ms <= self.core.lease_until_ms() {
-            for (conn, input) in &mut self.input {
+            // Whoever sleeps has nothing new to say; what it said before is offered once.
+            let (asleep, paused) = (&self.asleep, &self.paused);
+            let waits = |conn| asleep.contains(conn) && paused.contains(conn);
+            let open = self.input.iter_mut().filter(|(conn, _)| !waits(*conn));
+            for (conn, input) in open {
                 let numbers = take_frames(&mut self.front, *conn, input, &self.tree, now);
                 self.sequences.extend(numbers);
             }
@@ -431,12 +439,18 @@ impl<D: Disk> Node<D> {
         }
         self.to_core.extend(self.front.to_core().drain(..));
         for event in self.front.events().collect::<Vec<_>>() {
-            if let FrontEvent::Close { conn, reason, .. } = event {
-                self.cut_off += u64::from(reason == CloseReason::SlowClient);
-                self.asleep.remove(&conn);
-                self.closed.push(conn);
-                self.front.disconnected(conn);
-                self.input.remove(&conn);
+            match event {
+                FrontEvent::PauseReading(conn) => drop(self.paused.insert(conn)),
+                FrontEvent::ResumeReading(conn) => drop(self.paused.remove(&conn)),
+                FrontEvent::Close { conn, reason, .. } => {
+                    self.cut_off += u64::from(reason == CloseReason::SlowClient);
+                    self.asleep.remove(&conn);
+                    self.paused.remove(&conn);
+                    self.closed.push(conn);
+                    self.front.disconnected(conn);
+                    self.input.remove(&conn);
+                }
+                _ => {}
             }
         }
         self.to_core.extend(self.front.to_core().drain(..));

@@ -34,6 +34,6 @@ fn overslept(evidence: &Evidence<'_>, session: i64, story: &SessionStory) -> boo
         return false;
     };
     let end_ms = story.ended.as_ref().map_or(0, |end| end.at_ms);
-    answer.at_ms - call.sent_ms >= settings.timeout_min_ms(story.timeout_ms)
+    answer.at_ms.saturating_sub(call.sent_ms) >= settings.timeout_min_ms(story.timeout_ms)
         && answer.at_ms + settings.staleness_max_ms() >= end_ms
 }

@@ -10,20 +10,28 @@ use crate::rules::{Evidence, Findings, tell};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { history, settings, .. } = evidence;
     let Some(served_ms) = history.served_ms else { return };
-    let sent_then = history.calls.iter().filter(|call| call.sent_ms >= served_ms);
     let is_member = |number| evidence.standings.iter().any(|standing| standing.member == number);
-    for call in sent_then.filter(|call| call.ask.is_write()) {
-        if !is_member(history.connections[call.connection].member) {
-            continue;
-        }
+    let sent_then = history.calls.iter().filter(|call| call.sent_ms >= served_ms && call.ask.is_write());
+    let (mut sent, mut succeeded) = (0, 0);
+    for call in sent_then.filter(|call| is_member(history.connections[call.connection].member)) {
+        sent += 1;
+        let connection = &history.connections[call.connection];
         let Some(answer) = &call.answer else {
-            findings.add(format!("{} was never answered, though all was calm", tell(history, call)));
+            // A session that had been condemned before ends only now, and its connection with it.
+            if connection.ended_ms.is_none() || connection.silent_since_ms.is_some() {
+                findings.add(format!("{} was never answered, though all was calm", tell(history, call)));
+            }
             continue;
         };
         if answer.err != 0 && answer.err != ErrorCode::NodeExists.code() {
             findings.add(format!("{} was told {}, though all was calm", tell(history, call), answer.err));
         } else if answer.at_ms > call.sent_ms + settings.answer_max_ms() {
             findings.add(format!("{} took too long, though all was calm", tell(history, call)));
+        } else {
+            succeeded += 1;
         }
+    }
+    if sent > 0 && succeeded == 0 {
+        findings.add(format!("of {sent} writes none succeeded, though all was calm"));
     }
 }
