@@ -140,18 +140,20 @@ impl Core {
 
     /// Everybody who can has answered a round that began at `began_ms`: whoever's deadline had passed by then and is not
     /// among the answers has been silent for its whole timeout. A member that did not answer may have heard of its own
-    /// clients until its lease was over, one that died or was removed until that happened.
+    /// clients until its lease was over, one that died or was removed until that happened. A generation says its holder's
+    /// number alone: where that has passed to another disk, the one before it may have heard of its clients for as long
+    /// as a lease of an earlier leader let it, and whoever has the number now knows nothing of that.
     fn condemn(&mut self, began_ms: u64) {
         let peers = self.peers();
         let silent = peers.iter().filter(|peer| self.heard_ms(**peer) < began_ms);
         let silent: Vec<_> = silent.map(|peer| (peer % NUMBERS, self.serves_until_ms(*peer))).collect();
-        let (own, stranger_ms, parted) =
-            (self.config.member % NUMBERS, self.serves_until_ms(0), &self.parted_peers);
+        let (own, stranger_ms, parted) = (self.config.member, self.serves_until_ms(0), &self.parted_peers);
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
-            let parted_ms = parted.get(&holder).copied().unwrap_or(0);
-            if holder != own && !peers.iter().any(|peer| peer % NUMBERS == holder) {
-                return parted_ms.max(stranger_ms);
+            let mut parted_ms = parted.get(&holder).copied().unwrap_or(0);
+            let seat = peers.iter().chain([&own]).find(|id| **id % NUMBERS == holder);
+            if seat.is_none_or(|id| *id != holder) {
+                parted_ms = parted_ms.max(stranger_ms);
             }
             let silent = silent.iter().filter(|(number, _)| *number == holder);
             silent.map(|(_, until_ms)| *until_ms).fold(parted_ms, u64::max)
