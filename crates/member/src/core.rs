@@ -41,6 +41,8 @@ pub(crate) enum Waiter {
     Sync(SessionId, ConnId),
     /// A client whose session is not known here.
     Connect(u16, ToCore),
+    /// This member itself, before it serves.
+    Serve,
 }
 
 /// One member's core.
@@ -323,6 +325,7 @@ impl Core {
         for waiter in self.barriers.applied(self.applied_index) {
             match waiter {
                 Waiter::Connect(shard, message) => self.connect(shard, message, tree, false),
+                Waiter::Serve => self.caught_up(),
                 Waiter::Sync(session, conn) => {
                     if let Some(held) = self.attachments.held(session)
                         && held.conn == conn

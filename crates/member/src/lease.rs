@@ -1,6 +1,10 @@
-//! Who may serve clients, and until when: whoever has caught up with the present reign, as long as its leader knows of
-//! it. A member that is cut off must neither answer from an ever older tree nor keep its clients believing that
-//! their sessions live.
+//! Who may serve clients, and until when: whoever has caught up with its leader, as long as that one knows of it. A member
+//! that is cut off must neither answer from an ever older tree nor keep its clients believing that their sessions live.
+//!
+//! Before it begins to serve, a member asks its leader how far the log was decided upon (`barrier`), and applies all of
+//! that. It may have been away for long within one reign, and it may itself have served what it does not know yet: its
+//! log tells a member that starts only how far it knew the log to be decided upon. Were it to serve before, it would give
+//! connections the numbers that its earlier life has given to others.
 //!
 //! A lease counts from the moment at which it was asked for, on the asker's clock. A member asks its leader; a leader asks
 //! the other voters, and holds a lease from the moment that a majority answered for: none of them had gone on to a later
@@ -12,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use council::Role;
 use front::FromCore;
 
-use crate::core::Core;
+use crate::core::{Core, Waiter};
 use crate::peer::PeerMessage;
 
 /// How often in the length of a lease a new one is asked for.
@@ -26,6 +30,8 @@ pub(crate) struct Lease {
     /// When the lease that is held was asked for.
     held_ms: u64,
     asked_ms: u64,
+    /// When this member asked how far it has to catch up, if it does.
+    catches_up_ms: Option<u64>,
     /// For which moment each other voter answered, to this member as its leader.
     answered_ms: BTreeMap<u64, u64>,
 }
@@ -119,18 +125,39 @@ impl Core {
         both.into_iter().filter_map(|voters| of_a_majority(voters)).min().unwrap_or(0)
     }
 
-    /// With an entry of the present reign applied, everything that was acknowledged before it is; a leader has to wait
-    /// for its own first transaction.
+    /// A leader serves once its own first transaction is applied; everybody else first has to catch up.
     pub(crate) fn start_serving(&mut self) {
-        let caught_up = match self.council.role() {
-            Role::Leader => self.status.leading,
-            _ => self.council.leader().is_some() && self.applied_term == self.council.term(),
-        };
-        if caught_up
-            && !self.is_disk_stalled()
-            && self.now.mono_ms <= self.lease_until_ms()
-            && !core::mem::replace(&mut self.status.serving, true)
-        {
+        if self.status.serving || !self.may_serve() {
+            return;
+        }
+        match self.council.role() {
+            Role::Leader if self.status.leading => self.serve(),
+            Role::Leader => {}
+            _ if self.council.leader().is_some() && self.lease.catches_up_ms.is_none() => {
+                self.lease.catches_up_ms = Some(self.now.mono_ms);
+                self.barriers.wait(Waiter::Serve);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything is applied that was decided upon when this member asked. If that took long, much has come since.
+    pub(crate) fn caught_up(&mut self) {
+        let asked_ms = self.lease.catches_up_ms.take();
+        let in_time = asked_ms.is_some_and(|asked_ms| self.now.mono_ms <= asked_ms + self.config.lease_ms);
+        if in_time && self.may_serve() {
+            self.serve();
+        } else {
+            self.start_serving();
+        }
+    }
+
+    fn may_serve(&self) -> bool {
+        !self.is_disk_stalled() && self.now.mono_ms <= self.lease_until_ms()
+    }
+
+    fn serve(&mut self) {
+        if !core::mem::replace(&mut self.status.serving, true) {
             self.tell_shards(|| FromCore::Serving(true));
         }
     }
