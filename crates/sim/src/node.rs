@@ -109,6 +109,8 @@ pub struct Node<D: Disk> {
     sequences: Vec<(ConnId, i32, u64)>,
     /// Entries applied, for whoever follows the log.
     applied: Vec<Entry>,
+    /// Entries that the journal was asked to write, by index and term.
+    written: Vec<(u64, u64)>,
     torn_tail: bool,
     /// What was counted last: elections won, trees replaced, sessions taken up too late.
     counted: [u64; 3],
@@ -171,6 +173,7 @@ impl<D: Disk> Node<D> {
             generations: BTreeMap::new(),
             sequences: Vec::new(),
             applied,
+            written: Vec::new(),
             torn_tail: recovered.torn_tail.is_some(),
             counted: [0; 3],
             now,
@@ -218,7 +221,12 @@ impl<D: Disk> Node<D> {
 
     fn collect(&mut self) {
         self.stream.extend(self.core.stream(0).drain(..));
-        self.effects.extend(self.core.take_effects());
+        for effect in self.core.take_effects() {
+            if let CoreEffect::Persist { batch, .. } = &effect {
+                self.written.extend(batch.entries.iter().map(|entry| (entry.index, entry.term)));
+            }
+            self.effects.push_back(effect);
+        }
     }
 
     /// Whether the last life ended in the middle of a flush.
@@ -230,6 +238,11 @@ impl<D: Disk> Node<D> {
     /// What was applied since the last time, whole entries in order.
     pub fn take_applied(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.applied)
+    }
+
+    /// Entries that the journal was asked to write since the last time, by index and term.
+    pub fn take_written(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.written)
     }
 
     /// The index of the last entry applied.

@@ -41,6 +41,8 @@ pub struct Apply {
 pub struct Record {
     /// Every entry that was applied anywhere; that of index 1 comes first.
     pub entries: Vec<Committed>,
+    /// When each entry, by index and term, was first handed to a disk: its leader had just made it.
+    pub made_ms: BTreeMap<(u64, u64), u64>,
     /// Entries that were applied and are not what was applied at their index first: member and entry.
     pub contradictions: Vec<(u64, Entry)>,
     /// Entries that were applied before the one below them was seen.
@@ -69,6 +71,9 @@ impl Record {
 
     /// What has a member done since the last look?
     pub fn look<D: Disk>(&mut self, at_ms: u64, member: u64, life: u64, node: &mut Node<D>) {
+        for entry in node.take_written() {
+            self.made_ms.entry(entry).or_insert(at_ms);
+        }
         for entry in node.take_applied() {
             self.applied(at_ms, member, entry);
         }

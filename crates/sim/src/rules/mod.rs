@@ -59,7 +59,7 @@ use std::collections::BTreeMap;
 use jute::{Acl, Stat};
 
 use crate::ensemble::DRIFT_MAX_PPM;
-use crate::history::{Call, Grant, History};
+use crate::history::{Call, History};
 use crate::oracle::Oracle;
 use crate::oracle::model::Mortality;
 use crate::record::Record;
@@ -247,26 +247,14 @@ impl<'a> Evidence<'a> {
         wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
     }
 
-    /// When each session was last heard of for certain: when the latest request was sent that was answered.
-    fn heard_of(&self) -> BTreeMap<i64, u64> {
-        self.latest(|grant, call| {
-            call.map_or(Some(grant.1), |call| call.answer.as_ref().map(|_| call.sent_ms))
-        })
-    }
-
     /// When each session was last seen to live: when its client last sent or read anything.
     fn last_seen(&self) -> BTreeMap<i64, u64> {
-        self.latest(|grant, call| Some(call.map_or(grant.0.at_ms, |call| call.sent_ms)))
-    }
-
-    fn latest(&self, when: impl Fn((&Grant, u64), Option<&Call>) -> Option<u64>) -> BTreeMap<i64, u64> {
         let mut latest: BTreeMap<i64, u64> = BTreeMap::new();
         for connection in &self.history.connections {
             let Some(grant) = &connection.grant else { continue };
-            let calls = connection.calls.iter().map(|call| Some(&self.history.calls[*call]));
-            let times = calls.chain([None]).filter_map(|call| when((grant, connection.opened_ms), call));
+            let times = connection.calls.iter().map(|call| self.history.calls[*call].sent_ms);
             let time = latest.entry(grant.session).or_default();
-            *time = times.fold(*time, u64::max);
+            *time = times.fold(grant.at_ms.max(*time), u64::max);
         }
         latest
     }

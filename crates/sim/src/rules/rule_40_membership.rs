@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use council::Membership;
+use council::{Change, EntryKind, Membership};
 
+use crate::record::Record;
 use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
@@ -19,8 +20,8 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     let all: Vec<_> = record.memberships.iter().collect();
     for pair in all.windows(2) {
-        let ((_, before), (index, after)) = (pair[0], pair[1]);
-        if !intersect(before, after) {
+        let ((since, before), (index, after)) = (pair[0], pair[1]);
+        if !intersect(before, after) && !passed_through_both(record, *since, *index) {
             findings.add(format!(
                 "from entry {index} on {after:?} decide, and before {before:?}: they may be strangers"
             ));
@@ -38,6 +39,16 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             findings.add(format!("{strangers:x?} led in term {term} without ever having had a vote"));
         }
     }
+}
+
+/// Whether between these entries a change was begun and ended in which quorums of both sides were needed. Nobody was seen
+/// in the midst of it: whoever catches up applies both its entries at once.
+fn passed_through_both(record: &Record, since: u64, index: u64) -> bool {
+    let between = record.entries.iter().take(index as usize).skip(since as usize);
+    let changes = between.filter(|committed| committed.entry.kind == EntryKind::Membership);
+    let mut steps =
+        changes.filter_map(|committed| Some(Change::decode(&committed.entry.data).ok()?.steps.len()));
+    steps.any(|count| count > 1) && steps.any(|count| count == 0)
 }
 
 /// Whether any quorum of one has somebody in common with any quorum of the other.
