@@ -1,6 +1,8 @@
 //! Ensembles under faults, judged by the rules of `sim::rules`: a fixed set of seeds, those that once found something,
 //! and fresh ones for a while.
 
+mod cut_off;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,0 +1,128 @@
+//! A leader that is cut off, among three members and a network that does as it is told: what it may count its lease from,
+//! and what it may still answer.
+
+use std::collections::BTreeMap;
+
+use front::FrontConfig;
+use journal::KeepPolicy;
+use jute::OpCode;
+use member::{CoreConfig, Now, PeerMessage};
+use sim::client::Client;
+use sim::disk::SimDisk;
+use sim::ensemble::member_of;
+use sim::node::{Node, NodeConfig, STEPS, small_journal};
+use tree::Roster;
+
+const LEASE_MS: u64 = 4_000;
+const LEVEL: u32 = 3;
+const STEP_MS: u64 = 10;
+
+type Nodes = BTreeMap<u64, Node<SimDisk>>;
+
+fn three() -> Nodes {
+    let start = |number| {
+        let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(number, 1) };
+        core.lease_ms = LEASE_MS;
+        core.roster = Some(Roster::new((1..=3).map(member_of)));
+        let config = NodeConfig {
+            founders: vec![1, 2, 3],
+            core,
+            front: FrontConfig::default(),
+            journal: small_journal(),
+            keep: KeepPolicy { snapshots: 2, entries: 0 },
+            piece_bytes: 4 << 10,
+            seed: [number as u8; 32],
+        };
+        let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+        let mut node = Node::start(SimDisk::new(number), &config, now).expect("the disk is well");
+        for other in (1..=3).filter(|other| *other != number) {
+            node.core().understands(other, LEVEL);
+            node.link(other, true);
+        }
+        (number, node)
+    };
+    (1..=3).map(start).collect()
+}
+
+/// Time passes. Gives what did not come through, in order: from, to, and what was said.
+fn pass(nodes: &mut Nodes, ms: u64, comes: impl Fn(u64, u64) -> bool) -> Vec<(u64, u64, PeerMessage)> {
+    let mut held = Vec::new();
+    for _ in 0..ms / STEP_MS {
+        let mut sent = Vec::new();
+        for (from, node) in nodes.iter_mut() {
+            node.pass(STEP_MS);
+            STEPS.into_iter().for_each(|step| node.step(step).expect("the disk is well"));
+            sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to, message)));
+        }
+        for (from, to, message) in sent {
+            match nodes.get_mut(&to).filter(|_| comes(from, to)) {
+                Some(node) => node.peer(from, message).expect("nothing is wrong with it"),
+                None => held.push((from, to, message)),
+            }
+        }
+    }
+    held
+}
+
+/// Passes time until one of these leads.
+fn leader(nodes: &mut Nodes, among: impl Fn(u64) -> bool, comes: impl Fn(u64, u64) -> bool) -> u64 {
+    let found = (0..1_000).find_map(|_| {
+        pass(nodes, STEP_MS, &comes);
+        let mut all = nodes.iter_mut().filter(|(number, _)| among(**number));
+        let leads = |node: &mut Node<SimDisk>| node.leads_in().is_some() && node.core().status().serving;
+        all.find_map(|(number, node)| leads(node).then_some(*number))
+    });
+    found.expect("somebody leads")
+}
+
+fn node(nodes: &mut Nodes, number: u64) -> &mut Node<SimDisk> {
+    nodes.get_mut(&number).expect("a member")
+}
+
+#[test]
+fn words_that_were_long_under_way_make_no_lease_longer() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let cut_off_ms = node(&mut nodes, led).now().mono_ms;
+    let apart = |from, to| from != led && to != led;
+    let held = pass(&mut nodes, LEASE_MS / 8, apart);
+    let late: Vec<_> = held.into_iter().filter(|(_, to, _)| *to == led).collect();
+    assert!(!late.is_empty(), "somebody asks for a lease");
+    pass(&mut nodes, LEASE_MS / 8, apart);
+    for (from, _, message) in late {
+        node(&mut nodes, led).peer(from, message).expect("nothing is wrong with it");
+    }
+    pass(&mut nodes, 100, |_, _| false);
+    assert!(node(&mut nodes, led).leads_in().is_some(), "it knows of nothing");
+    let until_ms = node(&mut nodes, led).core().lease_until_ms();
+    assert!(until_ms >= cut_off_ms, "it had a lease");
+    assert!(until_ms <= cut_off_ms + LEASE_MS, "until {until_ms}, and it was cut off at {cut_off_ms}");
+}
+
+#[test]
+fn a_sync_is_not_answered_while_somebody_else_may_lead() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let mut client = Client::connect(node(&mut nodes, led), 10_000);
+    pass(&mut nodes, 200, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+    let sync = |client: &mut Client, nodes: &mut Nodes| {
+        client.ask(node(nodes, led), OpCode::Sync, |writer| {
+            writer.text("/");
+        });
+    };
+    sync(&mut client, &mut nodes);
+    pass(&mut nodes, 200, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
+    // The others know at once that it is gone, and it does not.
+    for other in (1..=3).filter(|other| *other != led) {
+        node(&mut nodes, other).link(led, false);
+    }
+    let apart = |from, to| from != led && to != led;
+    leader(&mut nodes, |number| number != led, apart);
+    let cut_off = node(&mut nodes, led);
+    assert!(cut_off.now().mono_ms + 200 <= cut_off.core().lease_until_ms(), "it still takes requests");
+    sync(&mut client, &mut nodes);
+    pass(&mut nodes, 200, apart);
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+}
