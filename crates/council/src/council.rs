@@ -221,6 +221,15 @@ impl Council {
         self.hold_timeout();
     }
 
+    /// Whom this member has voted for in the present term.
+    #[must_use]
+    pub fn voted_for(&self) -> Option<MemberId> {
+        match self.node.raft.vote {
+            INVALID_ID => None,
+            id => Some(MemberId(id)),
+        }
+    }
+
     /// Hands the lead to that member, if it can keep up.
     pub fn transfer(&mut self, to: MemberId) {
         self.node.transfer_leader(to.0);

@@ -83,8 +83,12 @@ impl Core {
         }
         let answers = match self.council.role() {
             Role::Leader => self.now.mono_ms <= self.lease_until_ms(),
-            // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term.
-            _ => self.council.leader().is_none_or(|leader| leader.0 == peer),
+            // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. Whoever has
+            // led in it and does no more voted for itself, and has nothing to say to those who still believe in it.
+            _ => {
+                let leader = self.council.leader().or(self.council.voted_for());
+                leader.is_none_or(|leader| leader.0 == peer)
+            }
         };
         if answers {
             self.outgoing.push((peer, PeerMessage::LeaseGrant { term, at_ms }));

@@ -14,7 +14,10 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let calm_ms = healed_ms.max(record.reign_began_ms).max(reigns_ms);
     let seen = evidence.last_seen();
     for (session, story) in &oracle.sessions {
-        let seen_ms = seen.get(session).copied().unwrap_or(0).max(calm_ms);
+        // Whoever left without a word may have asked for its session somewhere before: it is taken up when that member
+        // serves again, and heard of by that.
+        let taken_up_ms = story.generations.last().map_or(0, |(.., at_ms)| *at_ms);
+        let seen_ms = seen.get(session).copied().unwrap_or(0).max(calm_ms).max(taken_up_ms);
         let end_ms = story.ended.as_ref().map_or(history.ended_ms, |end| end.at_ms);
         let left = story.ended.as_ref().is_none_or(|end| end.expired);
         if left && end_ms > seen_ms + settings.timeout_max_ms(story.timeout_ms) {

@@ -1,5 +1,5 @@
-//! A leader that is cut off, among three members and a network that does as it is told: what it may count its lease from,
-//! and what it may still answer.
+//! A member that is cut off, among three and a network that does as it is told: what a leader may count its lease from and
+//! may still answer, and when somebody who comes back serves again.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ fn three() -> Nodes {
     let start = |number| {
         let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(number, 1) };
         core.lease_ms = LEASE_MS;
+        // Longer than a leader is cut off here: it goes on believing that it leads.
+        core.election_tick_ms = 200;
         core.roster = Some(Roster::new((1..=3).map(member_of)));
         let config = NodeConfig {
             founders: vec![1, 2, 3],
@@ -46,6 +48,14 @@ fn three() -> Nodes {
 
 /// Time passes. Gives what did not come through, in order: from, to, and what was said.
 fn pass(nodes: &mut Nodes, ms: u64, comes: impl Fn(u64, u64) -> bool) -> Vec<(u64, u64, PeerMessage)> {
+    pass_what(nodes, ms, |from, to, _| comes(from, to))
+}
+
+fn pass_what(
+    nodes: &mut Nodes,
+    ms: u64,
+    comes: impl Fn(u64, u64, &PeerMessage) -> bool,
+) -> Vec<(u64, u64, PeerMessage)> {
     let mut held = Vec::new();
     for _ in 0..ms / STEP_MS {
         let mut sent = Vec::new();
@@ -55,7 +65,7 @@ fn pass(nodes: &mut Nodes, ms: u64, comes: impl Fn(u64, u64) -> bool) -> Vec<(u6
             sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to, message)));
         }
         for (from, to, message) in sent {
-            match nodes.get_mut(&to).filter(|_| comes(from, to)) {
+            match nodes.get_mut(&to).filter(|_| comes(from, to, &message)) {
                 Some(node) => node.peer(from, message).expect("nothing is wrong with it"),
                 None => held.push((from, to, message)),
             }
@@ -66,7 +76,7 @@ fn pass(nodes: &mut Nodes, ms: u64, comes: impl Fn(u64, u64) -> bool) -> Vec<(u6
 
 /// Passes time until one of these leads.
 fn leader(nodes: &mut Nodes, among: impl Fn(u64) -> bool, comes: impl Fn(u64, u64) -> bool) -> u64 {
-    let found = (0..1_000).find_map(|_| {
+    let found = (0..3_000).find_map(|_| {
         pass(nodes, STEP_MS, &comes);
         let mut all = nodes.iter_mut().filter(|(number, _)| among(**number));
         let leads = |node: &mut Node<SimDisk>| node.leads_in().is_some() && node.core().status().serving;
@@ -125,4 +135,37 @@ fn a_sync_is_not_answered_while_somebody_else_may_lead() {
     sync(&mut client, &mut nodes);
     pass(&mut nodes, 200, apart);
     assert_eq!(client.replies(node(&mut nodes, led)), []);
+}
+
+#[test]
+fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
+    const BULKY: usize = 500;
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let late = if led == 1 { 2 } else { 1 };
+    let mut client = Client::connect(node(&mut nodes, led), 30_000);
+    pass(&mut nodes, 200, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+    assert!(node(&mut nodes, late).core().status().serving);
+    let term = node(&mut nodes, led).leads_in();
+    // Written while it is away.
+    let apart = |from, to| from != late && to != late;
+    client.create(node(&mut nodes, led), "/a", &[b'a'; BULKY], 0);
+    pass(&mut nodes, 2 * LEASE_MS, apart);
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
+    assert!(!node(&mut nodes, late).core().status().serving, "its lease is over");
+    // It hears its leader and is given a lease, in the reign that it knows; the log is still under way.
+    let is_bulky = |message: &PeerMessage| {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        bytes.len() >= BULKY
+    };
+    pass_what(&mut nodes, LEASE_MS / 2, |_, to, message| to != late || !is_bulky(message));
+    assert_eq!(node(&mut nodes, led).leads_in(), term);
+    let back = node(&mut nodes, late);
+    assert!(back.now().mono_ms < back.core().lease_until_ms(), "it has a lease");
+    assert!(!back.core().status().serving && back.tree().node("/a").is_none());
+    pass(&mut nodes, LEASE_MS / 2, |_, _| true);
+    let back = node(&mut nodes, late);
+    assert!(back.core().status().serving && back.tree().node("/a").is_some());
 }
