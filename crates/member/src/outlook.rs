@@ -60,10 +60,11 @@ impl Core {
         leads.then(|| self.council.term())
     }
 
-    /// How often here a lead was won, the tree was replaced, and a session was taken up too late.
+    /// How often here a lead was won, the tree was replaced, a session was taken up too late and one condemned.
     #[must_use]
-    pub const fn counts(&self) -> [u64; 3] {
-        [self.status.reigns, self.status.trees_replaced, self.status.attach_races]
+    pub const fn counts(&self) -> [u64; 4] {
+        let status = &self.status;
+        [status.reigns, status.trees_replaced, status.attach_races, status.condemned]
     }
 
     /// Whether this member's seat was given to another disk: the driver puts its data aside and asks for a new one.

@@ -159,6 +159,7 @@ impl Core {
             silent.map(|(_, until_ms)| *until_ms).fold(parted_ms, u64::max)
         };
         let condemned = self.expiry.condemn(began_ms, heard_ms);
+        self.status.condemned += condemned.len() as u64;
         for (session, generation) in condemned {
             self.propose(Operation::Expire { session, generation });
         }

@@ -44,6 +44,8 @@ pub struct CoreStatus {
     pub command_bytes: u64,
     /// Commands that came twice, late or under an old generation, and were dropped.
     pub dropped: u64,
+    /// Sessions that this member, leading, decided to end because of their silence, since the start.
+    pub condemned: u64,
     /// Sessions expired since the start.
     pub expired: u64,
     /// How often a client that took its session up here was beaten by another connection of it.

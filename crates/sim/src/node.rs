@@ -112,8 +112,8 @@ pub struct Node<D: Disk> {
     /// Entries that the journal was asked to write, by index and term.
     written: Vec<(u64, u64)>,
     torn_tail: bool,
-    /// What was counted last: elections won, trees replaced, sessions taken up too late.
-    counted: [u64; 3],
+    /// What was counted last: elections won, trees replaced, sessions taken up too late, sessions condemned.
+    counted: [u64; 4],
     now: Now,
 }
 
@@ -175,7 +175,7 @@ impl<D: Disk> Node<D> {
             applied,
             written: Vec::new(),
             torn_tail: recovered.torn_tail.is_some(),
-            counted: [0; 3],
+            counted: [0; 4],
             now,
         };
         let (mut rounds, mut idle) = (0, 0);
@@ -258,13 +258,14 @@ impl<D: Disk> Node<D> {
     }
 
     /// What happened here since the last time.
-    pub fn take_counts(&mut self) -> [(&'static str, u64); 3] {
+    pub fn take_counts(&mut self) -> [(&'static str, u64); 4] {
         let counted = self.core.counts();
-        let [reigns, installs, races] = std::mem::replace(&mut self.counted, counted);
+        let [reigns, installs, races, verdicts] = std::mem::replace(&mut self.counted, counted);
         [
             ("election", counted[0] - reigns),
             ("install", counted[1] - installs),
             ("attach race", counted[2] - races),
+            ("verdict", counted[3] - verdicts),
         ]
     }
 

@@ -43,6 +43,8 @@ pub struct Record {
     pub entries: Vec<Committed>,
     /// When each entry, by index and term, was first handed to a disk: its leader had just made it.
     pub made_ms: BTreeMap<(u64, u64), u64>,
+    /// When somebody decided that sessions were to end, in order.
+    pub verdicts_ms: Vec<u64>,
     /// Entries that were applied and are not what was applied at their index first: member and entry.
     pub contradictions: Vec<(u64, Entry)>,
     /// Entries that were applied before the one below them was seen.

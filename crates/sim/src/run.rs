@@ -61,6 +61,7 @@ pub const REACHED: &[&str] = &[
     "slow disk",
     "stall",
     "torn tail",
+    "verdict",
     "watch added",
     "watch event",
     "watch removed",

@@ -478,6 +478,10 @@ impl Ensemble {
         for (what, count) in counts {
             match (what, count) {
                 (_, 0) => {}
+                ("verdict", _) => {
+                    self.record.verdicts_ms.push(now_ms);
+                    self.count(what, count);
+                }
                 ("election", _) => self.tell(what, format_args!("member {number} leads")),
                 ("install", _) => self.tell(what, format_args!("member {number} takes over a snapshot")),
                 _ => self.count(what, count),

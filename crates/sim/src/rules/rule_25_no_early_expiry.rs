@@ -3,7 +3,8 @@
 //!
 //! What counts is the moment of the verdict, not that of its commit: a disk that stands still may lie between them for
 //! long, and what a leader has put into the log is not taken back for a client that comes meanwhile (ZooKeeper's is
-//! closing from then on, too). The verdict stands in the first entry that its leader made behind it.
+//! closing from then on, too). The verdict stands in the first entry that its leader made behind it, so those count that were
+//! given since the entry before was made.
 //!
 //! Source: ZooKeeper's session tracker; docs/stronger.md on pauses.
 
@@ -24,31 +25,35 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
 }
 
-/// The longest silence of its client, on the session's last connection, that may have led to the verdict: whoever was
-/// asked before it was given may have answered some time ago.
+/// The longest silence of its client, on the session's last connection, that may have led to the verdict.
 fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStory, end: &End) -> u64 {
     let Evidence { history, record, settings, .. } = evidence;
+    let own =
+        history.connections.iter().filter(|one| one.grant.is_some_and(|grant| grant.session == session));
+    let calls: Vec<_> = own.flat_map(|one| &one.calls).map(|call| &history.calls[*call]).collect();
+    // Whoever falls asleep may not be read from before it wakes up, and then come when others have answered already.
+    let room_ms = if calls.iter().any(|call| call.overslept) { settings.staleness_max_ms() } else { 0 };
+    let heard = calls.iter().filter(|call| call.answer.is_some() && !call.overslept);
+    let mut heard: Vec<_> = heard.map(|call| call.sent_ms).collect();
+    heard.sort_unstable();
+    let began_ms = story.generations.last().map_or(0, |(.., at_ms)| *at_ms);
+    let silence_ms = |verdict_ms: u64| {
+        let heard = heard.iter().copied().filter(|heard_ms| *heard_ms <= verdict_ms);
+        let (mut before_ms, mut longest_ms) = (began_ms, 0);
+        for heard_ms in heard.chain([verdict_ms]) {
+            if heard_ms + room_ms >= verdict_ms {
+                longest_ms = longest_ms.max(heard_ms.saturating_sub(before_ms));
+            }
+            before_ms = before_ms.max(heard_ms);
+        }
+        longest_ms
+    };
     let made_ms = |index: u64| {
         let entry = &record.entries.get(index.checked_sub(1)? as usize)?.entry;
         record.made_ms.get(&(entry.index, entry.term)).copied()
     };
     let until_ms = made_ms(end.index).unwrap_or(end.at_ms);
-    let from_ms = made_ms(end.index - 1).unwrap_or(until_ms).min(until_ms);
-    let from_ms = from_ms.saturating_sub(settings.staleness_max_ms());
-    let own =
-        history.connections.iter().filter(|one| one.grant.is_some_and(|grant| grant.session == session));
-    let calls = own.flat_map(|connection| &connection.calls).map(|call| &history.calls[*call]);
-    // Whoever was answered was heard of.
-    let answered = calls.filter(|call| call.answer.is_some() && call.sent_ms <= until_ms);
-    let mut times: Vec<_> = answered.map(|call| call.sent_ms).chain([until_ms]).collect();
-    times.sort_unstable();
-    let mut heard_ms = story.generations.last().map_or(0, |(.., at_ms)| *at_ms);
-    let mut longest_ms = 0;
-    for time_ms in times {
-        if time_ms >= from_ms {
-            longest_ms = longest_ms.max(time_ms.saturating_sub(heard_ms));
-        }
-        heard_ms = heard_ms.max(time_ms);
-    }
-    longest_ms
+    let from_ms = made_ms(end.index - 1).unwrap_or(0);
+    let verdicts = record.verdicts_ms.iter().filter(|at_ms| (from_ms..=until_ms).contains(*at_ms));
+    verdicts.map(|at_ms| silence_ms(*at_ms)).max().unwrap_or_else(|| silence_ms(until_ms))
 }

@@ -15,7 +15,7 @@ fn clean() -> Run {
     run.faults = Faults { kill: 1, restart: 10, ..Faults::NONE };
     run.appetite = Appetite { asks: 40, features: Features::ALL, ..Appetite::LIGHT };
     run.load = Load::new(run.appetite, 3, Random::new(4));
-    assert_eq!(run.all(30_000), Vec::<String>::new());
+    assert_eq!(run.all(50_000), Vec::<String>::new());
     run
 }
 
@@ -171,8 +171,9 @@ const FORGERIES: &[Forgery] = &[
         };
         for connection in &run.history.connections {
             let at_ms = connection.grant.and_then(|grant| ended(grant.session));
-            for call in connection.calls.iter().filter(|_| at_ms.is_some()) {
-                run.history.calls[*call].sent_ms = at_ms.unwrap_or(0) - 10;
+            for (count, call) in connection.calls.iter().enumerate().filter(|_| at_ms.is_some()) {
+                let call = &mut run.history.calls[*call];
+                (call.sent_ms, call.overslept) = (at_ms.unwrap_or(0) - 200 * (1 + count as u64 % 10), false);
             }
         }
     }),
