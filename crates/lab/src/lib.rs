@@ -4,6 +4,7 @@
 //! **Not done, and what that costs.** Ensembles under faults are Diwan's only: a ZooKeeper's are measured, not judged.
 
 pub mod bench;
+pub mod cost;
 mod dice;
 pub mod differential;
 pub mod ensemble;

@@ -75,7 +75,8 @@ impl World {
         let has_load = setup.place == Place::Shared;
         let host_of = |member: usize| if has_load { 0 } else { member };
         let hosts = if has_load { 1 } else { count };
-        let (voters, learners): (Vec<u64>, Vec<u64>) = (1..=count as u64).partition(|id| *id <= setup.members);
+        let (voters, learners): (Vec<u64>, Vec<u64>) =
+            (1..=count as u64).partition(|id| *id <= setup.members);
         let member = |id| Member::new(id, &voters, &learners, shards as u16, setup.seed);
         let mut threads = Vec::new();
         for place in 0..count {
@@ -113,7 +114,8 @@ impl World {
         }
         self.until("serve", |world| world.members.iter().all(|member| member.core.is_serving()));
         self.connect(0);
-        let requests: Vec<_> = std::iter::once(Requests::CONNECT).chain(self.clients.requests.creates()).collect();
+        let requests: Vec<_> =
+            std::iter::once(Requests::CONNECT).chain(self.clients.requests.creates()).collect();
         self.ask(0, requests);
         self.until("make their nodes", |world| world.clients.owed == 0 && world.is_even());
         let leader = self.leader();

@@ -154,7 +154,12 @@ fn the_same_seed_predicts_the_same_and_another_one_nearly() {
     let setup = short(Setup::new(3, 20, 10, 300).shared());
     let figures = |setup: &Setup| {
         let prediction = predict(&profile, setup);
-        (prediction.operations, prediction.busy_ns, prediction.flushes, prediction.latency.value_at_quantile(0.99))
+        (
+            prediction.operations,
+            prediction.busy_ns,
+            prediction.flushes,
+            prediction.latency.value_at_quantile(0.99),
+        )
     };
     let first = figures(&setup);
     assert_eq!(first, figures(&setup));
