@@ -156,7 +156,8 @@ fn measure_in(folder: &Path, diwan: &Path, options: &Options) -> Result<(), Stri
     let path = options.file("this-machine.toml");
     let mut this = parse(&path)?;
     this.disk = machine::disk(folder).map_err(|error| error.to_string())?;
-    this.wake_latency_ns = (machine::wake_latency_us() * 1000.0) as u64;
+    let wakes = machine::wake_latency_us().map_err(|error| error.to_string())?;
+    this.wake_latency_ns = (wakes * 1000.0) as u64;
     this.cores = std::thread::available_parallelism().map_or(1, usize::from);
     write(&path, &profile::text(&this))?;
     let each = Duration::from_secs(options.number("seconds", 3)?);

@@ -1,10 +1,10 @@
 //! What this machine's disk and threads take, measured alone. Knows no server.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use sim::cost::DiskCosts;
 const LITTLE: usize = 4 << 10;
 const MUCH: usize = 1 << 20;
 const FLUSHES: usize = 400;
-const LARGE_FLUSHES: usize = 40;
+const LARGE_FLUSHES: usize = 400;
 const FILE: usize = 64 << 20;
 /// Quantiles that a profile keeps.
 const QUANTILES: usize = 20;
@@ -26,7 +26,8 @@ const WAKES: u32 = 3000;
 /// The disk failed.
 pub fn disk(folder: &Path) -> io::Result<DiskCosts> {
     let mut little = flushes(folder, "flush-0", LITTLE, FLUSHES)?;
-    let much = median(&mut flushes(folder, "flush-0", MUCH, LARGE_FLUSHES)?);
+    let large = flushes(folder, "flush-0", MUCH, LARGE_FLUSHES)?;
+    let much = large.iter().sum::<f64>() / large.len() as f64;
     let median_us = median(&mut little);
     let beside = thread::scope(|scope| {
         let names = ["flush-0", "flush-1", "flush-2"];
@@ -35,9 +36,10 @@ pub fn disk(folder: &Path) -> io::Result<DiskCosts> {
         all.into_iter().collect::<io::Result<Vec<_>>>()
     })?;
     let beside_us = median(&mut beside.into_iter().flatten().collect::<Vec<_>>());
-    let place = |quantile: usize| quantile * (little.len() - 1) / QUANTILES;
+    // The middle of each of so many parts: the one longest flush of all would stand for too many.
+    let place = |part: usize| (2 * part + 1) * little.len() / (2 * QUANTILES);
     Ok(DiskCosts {
-        flush_us: (0..=QUANTILES).map(|quantile| little[place(quantile)]).collect(),
+        flush_us: (0..QUANTILES).map(|part| little[place(part)]).collect(),
         mib_per_second: (MUCH - LITTLE) as f64 / 1_048_576.0 / (much - median_us).max(1.0) * 1e6,
         contention: ((beside_us / median_us - 1.0) / 2.0).max(0.0),
     })
@@ -67,24 +69,28 @@ fn flushes(folder: &Path, name: &str, bytes: usize, times: usize) -> io::Result<
     Ok(took)
 }
 
-/// Microseconds from when a sleeping thread is woken until it runs: half the way there and back between two.
-#[must_use]
-pub fn wake_latency_us() -> f64 {
-    let (ask, asked) = mpsc::channel::<()>();
-    let (answer, answered) = mpsc::channel::<()>();
-    let other = thread::spawn(move || asked.iter().try_for_each(|()| answer.send(())));
-    let mut took = Vec::new();
+/// Microseconds from when a sleeping thread is woken until it runs: half the way there and back between two that write to
+/// each other's sockets.
+///
+/// # Errors
+/// The system has no sockets.
+pub fn wake_latency_us() -> io::Result<f64> {
+    let (mut here, mut there) = UnixStream::pair()?;
+    let other = thread::spawn(move || {
+        let mut byte = [0];
+        while there.read_exact(&mut byte).is_ok() && there.write_all(&byte).is_ok() {}
+    });
+    let (mut took, mut byte) = (Vec::new(), [0]);
     for _ in 0..WAKES {
         let began = Instant::now();
-        let there_and_back = ask.send(()).is_ok() && answered.recv().is_ok();
-        if there_and_back {
-            took.push(began.elapsed().as_secs_f64() * 1e6 / 2.0);
-        }
+        here.write_all(&byte)?;
+        here.read_exact(&mut byte)?;
+        took.push(began.elapsed().as_secs_f64() * 1e6 / 2.0);
     }
-    drop(ask);
+    drop(here);
     // Whatever it says, it has ended.
     let _ = other.join();
-    median(&mut took)
+    Ok(median(&mut took))
 }
 
 #[cfg(test)]
@@ -98,6 +104,6 @@ mod tests {
         let took = flushes(&folder, "flush", 4096, 3).unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert!(took.len() == 3 && took.iter().all(|took| *took > 0.0));
-        assert!(wake_latency_us() > 0.0);
+        assert!(wake_latency_us().unwrap() > 0.0);
     }
 }

@@ -31,6 +31,7 @@ pub struct Point {
 pub const POINTS: &[Point] = &[
     // What prices are taken from.
     reads(1, 1, 1),
+    reads(1, 50, 0).paced(10_000),
     reads(1, 50, 1),
     reads(1, 20, 20),
     reads(1, 10, 4),
@@ -40,6 +41,7 @@ pub const POINTS: &[Point] = &[
     writes(1, 20, 20),
     writes(1, 20, 10).of(8192),
     mixed(1, 50, 4, 300),
+    mixed(1, 20, 20, 100),
     reads(3, 50, 1),
     reads(3, 20, 20),
     writes(3, 1, 1),
@@ -49,6 +51,7 @@ pub const POINTS: &[Point] = &[
     writes(3, 50, 1).leader(),
     writes(3, 20, 10).of(8192),
     mixed(3, 50, 4, 300),
+    mixed(3, 20, 20, 100),
     // What they are tried on.
     reads(1, 20, 50).out(),
     reads(1, 100, 1).out(),

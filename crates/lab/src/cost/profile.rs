@@ -19,10 +19,10 @@ fn write(profile: &Profile, out: &mut String) -> std::fmt::Result {
     writeln!(out, "cores = {}", profile.cores)?;
     writeln!(
         out,
-        "# From one thread's word to another's waking, asleep on an idle core: half of there and back."
+        "# Between two threads that write to each other's sockets and sleep: half of there and back."
     )?;
     writeln!(out, "wake_latency_us = {:.2}", profile.wake_latency_ns as f64 / 1000.0)?;
-    writeln!(out, "# The scheduler's base slice for so many cores.")?;
+    writeln!(out, "# Assumed; 1,400 (the scheduler's base slice for two cores) predicts the loads that prices are from a little worse.")?;
     writeln!(out, "slice_us = {:.1}", profile.slice_ns as f64 / 1000.0)?;
     writeln!(
         out,
@@ -30,7 +30,7 @@ fn write(profile: &Profile, out: &mut String) -> std::fmt::Result {
     )?;
     let quantiles: Vec<_> = profile.disk.flush_us.iter().map(|us| format!("{us:.1}")).collect();
     writeln!(out, "flush_us = [{}]", quantiles.join(", "))?;
-    writeln!(out, "# What `fdatasync` of 1 MiB takes beyond that.")?;
+    writeln!(out, "# What `fdatasync` of 1 MiB takes beyond that, the mean of 400.")?;
     writeln!(out, "mib_per_second = {:.1}", profile.disk.mib_per_second)?;
     writeln!(out, "# Three files at once: by how much the median grows for each other one.")?;
     writeln!(out, "contention = {:.3}", profile.disk.contention)?;

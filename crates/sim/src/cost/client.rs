@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use hdrhistogram::Histogram;
 
-use super::count::of;
+use super::count::{Came, of};
 use super::member::{Told, Turn};
 use super::request::{Heard, RequestId, Requests};
 use super::setup::{Pace, Setup, Work};
@@ -97,7 +97,9 @@ impl Clients {
     /// From now on they keep their pace, but for the first client, which only prepared the nodes.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.began_ns = Some(now_ns);
-        self.hungry = (1..self.all.len()).collect();
+        if matches!(self.pace, Pace::Closed { .. }) {
+            self.hungry = (1..self.all.len()).collect();
+        }
     }
 
     /// What was measured is forgotten.
@@ -125,7 +127,8 @@ impl Clients {
         self.tally.errors += heard.errors as u64;
         self.tally.events += heard.events as u64;
         self.tally.last_ns = now_ns;
-        if heard.replies > 0 && self.began_ns.is_some() && client > 0 {
+        let is_closed = matches!(self.pace, Pace::Closed { .. });
+        if heard.replies > 0 && is_closed && self.began_ns.is_some() && client > 0 {
             self.hungry.push(client);
         }
     }
@@ -185,8 +188,8 @@ impl Clients {
     }
 
     /// The load's thread: reads all that has arrived, then sends all that is due.
-    pub(super) fn turn(&mut self, slept: bool, now_ns: u64) -> Turn {
-        let mut turn = Turn::begin(slept);
+    pub(super) fn turn(&mut self, came: Came, now_ns: u64) -> Turn {
+        let mut turn = Turn::begin(came);
         for client in std::mem::take(&mut self.arrived) {
             let heard = self.all[client].unread.take().unwrap_or_default();
             turn.count.add(of::load::SOCKET, 1);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::count::{Count, Role};
+use super::count::{Came, Count, Role};
 
 /// A thread's place in the list of all.
 pub(super) type ThreadId = usize;
@@ -33,8 +33,8 @@ pub(super) struct Thread {
     /// Which of a member's shards it is.
     pub(super) shard: usize,
     pub(super) state: State,
-    /// It has not run since it slept.
-    pub(super) slept: bool,
+    /// How it came to its core, unless it has played a turn there.
+    pub(super) came: Came,
     /// For how long it has had its core.
     pub(super) slice_ns: u64,
     /// How long it ran since the beginning.
@@ -51,7 +51,7 @@ impl Thread {
             member,
             shard,
             state: State::Asleep,
-            slept: true,
+            came: Came::Woke,
             slice_ns: 0,
             cpu_ns: 0,
             count: Count::default(),
@@ -78,7 +78,7 @@ impl Host {
 
     /// Who gets a core now, if one is free.
     pub(super) fn next(&mut self) -> Option<ThreadId> {
-        if self.busy == self.cores {
+        if self.is_full() {
             return None;
         }
         let thread = self.ready.pop_front()?;
@@ -89,6 +89,10 @@ impl Host {
     pub(super) fn release(&mut self) {
         assert!(self.busy > 0, "a core is given back that nobody had");
         self.busy -= 1;
+    }
+
+    pub(super) const fn is_full(&self) -> bool {
+        self.busy == self.cores
     }
 
     pub(super) fn is_wanted(&self) -> bool {

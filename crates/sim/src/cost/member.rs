@@ -9,7 +9,7 @@ use journal::{Journal, JournalConfig, Space};
 use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, Replay, start};
 use tree::{Roster, Tree};
 
-use super::count::{Count, of};
+use super::count::{Came, Count, of};
 use super::disk::{Asked, CountingDisk};
 use super::request::{Heard, RequestId};
 use super::shard::Shard;
@@ -55,8 +55,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn begin(slept: bool) -> Self {
-        Self { count: Count::begin(slept), ..Self::default() }
+    pub(super) fn begin(came: Came) -> Self {
+        Self { count: Count::begin(came), ..Self::default() }
     }
 
     pub(super) fn tell(&mut self, told: Told) {
@@ -157,15 +157,15 @@ impl Member {
     }
 
     /// The core's thread: an application if it is in the middle of some, else all that lies there.
-    pub(super) fn core_turn(&mut self, slept: bool, now_ms: u64) -> Turn {
+    pub(super) fn core_turn(&mut self, came: Came, now_ms: u64) -> Turn {
         let now = now(now_ms);
         let side_bytes = self.tree.snapshot_side_bytes();
         if self.applies_left > 0 && self.core.has_work(side_bytes) {
             self.applies_left -= 1;
-            return self.apply(now);
+            return self.apply(came, now);
         }
         self.applies_left = APPLIES_IN_A_ROW;
-        let mut turn = Turn::begin(slept);
+        let mut turn = Turn::begin(came);
         self.listen(&mut turn, now);
         self.core.advance(now);
         self.pass_on(&mut turn);
@@ -177,7 +177,9 @@ impl Member {
             self.core.journal(answer, now).expect("the member is whole");
         }
         for (shard, messages) in std::mem::take(&mut self.commands) {
-            turn.count.add(of::core::COMMAND, messages.len());
+            let is_read = |message: &&ToCore| matches!(message, ToCore::Read { .. });
+            let reads = messages.iter().filter(is_read).count();
+            turn.count.add(of::core::COMMAND, messages.len() - reads);
             for message in messages {
                 self.core.receive(shard, message, &self.tree);
             }
@@ -200,13 +202,18 @@ impl Member {
     }
 
     /// A bounded piece of what is committed; shards are kept from the tree until it is done.
-    fn apply(&mut self, now: Now) -> Turn {
-        let mut turn = Turn::default();
+    fn apply(&mut self, came: Came, now: Now) -> Turn {
+        let mut turn = Turn { count: Count::came(came), ..Turn::default() };
         let replaced = self.core.apply(&mut self.tree, now).expect("the member is whole");
         assert!(replaced.is_none(), "nobody lags so far that it is given a snapshot");
         let told = self.core.stream(0).iter();
         let changes = told.filter(|item| matches!(item, FromCore::Changes(_))).count();
         turn.count.add(of::core::APPLY, changes);
+        for shard in 0..self.shards.len() {
+            let told = self.core.stream(shard as u16).iter();
+            let waited = told.filter(|item| matches!(item, FromCore::ReadDone { .. })).count();
+            turn.count.add(of::core::WAITED, waited);
+        }
         self.tell_shards(&mut turn);
         turn.tell(Told::Unlocked);
         self.core.advance(now);
@@ -242,11 +249,11 @@ impl Member {
     }
 
     /// The journal's thread: one flush for all that waits; else what it does ahead of need.
-    pub(super) fn journal_turn(&mut self, slept: bool) -> Turn {
+    pub(super) fn journal_turn(&mut self, came: Came) -> Turn {
         if self.effects.is_empty() {
-            return self.prepare();
+            return self.prepare(came);
         }
-        let mut turn = Turn::begin(slept);
+        let mut turn = Turn::begin(came);
         let mut last = 0;
         for effect in std::mem::take(&mut self.effects) {
             let CoreEffect::Persist { number, batch, .. } = effect else {
@@ -264,8 +271,8 @@ impl Member {
         turn
     }
 
-    fn prepare(&mut self) -> Turn {
-        let mut turn = Turn::default();
+    fn prepare(&mut self, came: Came) -> Turn {
+        let mut turn = Turn { count: Count::came(came), ..Turn::default() };
         if std::mem::take(&mut self.keeps_ahead) {
             self.journal.keep_ahead().expect("the disk never fails");
         } else {

@@ -8,7 +8,7 @@ use front::{FromCore, Front, FrontEvent, Peer, ToCore};
 use jute::{FRAME_HEADER, Frame, next_frame};
 use tree::Tree;
 
-use super::count::{Count, of};
+use super::count::{Came, Count, of};
 use super::member::{Told, Turn};
 use super::request::Heard;
 
@@ -86,11 +86,14 @@ impl Shard {
     }
 
     /// One round.
-    pub(super) fn turn(&mut self, slept: bool, tree: &Tree, now: front::Now) -> Turn {
-        let mut turn = Turn::begin(slept);
+    pub(super) fn turn(&mut self, came: Came, tree: &Tree, now: front::Now) -> Turn {
+        let mut turn = Turn::begin(came);
         for item in std::mem::take(&mut self.stream) {
-            let is_change = matches!(item, FromCore::Changes(_));
-            turn.count.add(of::shard::CHANGE, usize::from(is_change));
+            match &item {
+                FromCore::Changes(_) => turn.count.add(of::shard::CHANGE, 1),
+                FromCore::ReadDone { .. } => turn.count.add(of::shard::WAITED, 1),
+                _ => {}
+            }
             self.front.deliver(&item, tree, now);
         }
         self.gather(&mut turn.count, tree, now);

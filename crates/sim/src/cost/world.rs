@@ -2,7 +2,7 @@
 //! protocol.
 
 use super::client::Clients;
-use super::count::{Count, Part, Role};
+use super::count::{Came, Count, Part, Role};
 use super::disk::Pace as DiskPace;
 use super::host::{Host, State, Thread, ThreadId};
 use super::member::{Arrived, Member, Told, Turn};
@@ -223,9 +223,10 @@ impl World {
     }
 
     fn want(&mut self, thread: ThreadId) {
-        let Thread { state, host, .. } = &mut self.threads[thread];
+        let Thread { state, host, came, .. } = &mut self.threads[thread];
         let host = *host;
         *state = State::Waiting;
+        *came = if self.hosts[host].is_full() { Came::Switched } else { Came::Woke };
         self.hosts[host].want(thread);
         self.dispatch(host);
     }
@@ -241,7 +242,7 @@ impl World {
     /// A thread that has a core plays a turn.
     fn run(&mut self, id: ThreadId) {
         let now_ns = self.queue.now_ns();
-        let Thread { role, host, member, shard, slept, .. } = self.threads[id];
+        let Thread { role, host, member, shard, came, .. } = self.threads[id];
         if role == Role::Shard && self.locked_ns[member] > now_ns {
             // It waits for the tree's guard.
             self.threads[id].state = State::Blocked;
@@ -253,11 +254,11 @@ impl World {
         let turn = match role {
             Role::Shard => {
                 let Member { tree, shards, .. } = &mut self.members[member];
-                shards[shard].turn(slept, tree, front_now)
+                shards[shard].turn(came, tree, front_now)
             }
-            Role::Core => self.members[member].core_turn(slept, now_ms),
-            Role::Journal => self.members[member].journal_turn(slept),
-            Role::Load => self.clients.turn(slept, now_ns),
+            Role::Core => self.members[member].core_turn(came, now_ms),
+            Role::Journal => self.members[member].journal_turn(came),
+            Role::Load => self.clients.turn(came, now_ns),
         };
         self.pay(id, turn);
     }
@@ -279,7 +280,7 @@ impl World {
             }
         }
         let thread = &mut self.threads[id];
-        thread.slept = false;
+        thread.came = Came::Stayed;
         thread.cpu_ns += takes_ns;
         thread.slice_ns += takes_ns;
         thread.count += turn.count;
@@ -290,14 +291,13 @@ impl World {
         let host = self.threads[id].host;
         if waits_ns > 0 {
             self.threads[id].state = State::Blocked;
-            self.threads[id].slept = true;
             self.queue.put(self.queue.now_ns() + waits_ns, Event::Wake(id));
         } else if !self.has_work(id) {
             self.threads[id].state = State::Asleep;
-            self.threads[id].slept = true;
             self.set_clock(id);
         } else if self.hosts[host].is_wanted() && self.threads[id].slice_ns >= self.profile.slice_ns {
-            self.threads[id].state = State::Waiting;
+            let thread = &mut self.threads[id];
+            (thread.state, thread.came) = (State::Waiting, Came::Switched);
             self.hosts[host].want(id);
         } else {
             return self.run(id);

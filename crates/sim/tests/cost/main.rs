@@ -116,6 +116,7 @@ fn an_open_pace_is_kept_and_counts_from_when_a_request_was_due() {
         let prediction = predict(&simple(|profile| profile.disk.flush_us = vec![100.0]), &setup);
         served(&prediction);
         assert!((prediction.per_second() / 5000.0 - 1.0).abs() < 0.05, "{}", prediction.per_second());
+        assert!(prediction.load_of(Part::Client, Role::Load) < 0.5, "between requests the load sleeps");
     }
     // Far more than one member can do: what is due waits, and counts.
     setup.pace = Pace::Open { per_second: 3_000_000.0 };
