@@ -22,7 +22,10 @@ fn write(profile: &Profile, out: &mut String) -> std::fmt::Result {
         "# Between two threads that write to each other's sockets and sleep: half of there and back."
     )?;
     writeln!(out, "wake_latency_us = {:.2}", profile.wake_latency_ns as f64 / 1000.0)?;
-    writeln!(out, "# Assumed; 1,400 (the scheduler's base slice for two cores) predicts the loads that prices are from a little worse.")?;
+    writeln!(
+        out,
+        "# Assumed; 1,400 (the scheduler's base slice for two cores) predicts the loads that prices are from a little worse."
+    )?;
     writeln!(out, "slice_us = {:.1}", profile.slice_ns as f64 / 1000.0)?;
     writeln!(
         out,

@@ -90,8 +90,10 @@ fn heads<T: std::fmt::Display>(values: &[T], unit: &str) -> Vec<String> {
     values.iter().map(|value| format!("{value}{unit}")).collect()
 }
 
-fn brief(mut setup: Setup) -> Setup {
-    (setup.warm_up_ms, setup.measured_ms) = (150, 300);
+/// Long enough for some hundred flushes, longer where disks are slow.
+fn brief(profile: &Profile, mut setup: Setup) -> Setup {
+    let is_slow = profile.disk.flush_us[0] > 1000.0;
+    (setup.warm_up_ms, setup.measured_ms) = if is_slow { (2000, 2000) } else { (150, 300) };
     setup
 }
 
@@ -100,7 +102,7 @@ fn z1(profile: &Profile) -> String {
     let shares = [100, 80, 50, 20, 0];
     let row = |servers: u64| {
         let rate = |reads: &u32| {
-            let setup = brief(Setup::new(servers, 250, 20, 1000 - reads * 10));
+            let setup = brief(profile, Setup::new(servers, 250, 20, 1000 - reads * 10));
             figure(predict(profile, &setup).per_second())
         };
         (format!("{servers} servers"), shares.iter().map(rate).collect())
@@ -114,8 +116,11 @@ fn z1(profile: &Profile) -> String {
 fn z4(profile: &Profile) -> String {
     let servers = [3, 5, 7, 9, 13];
     let rate = |servers: &u64| {
-        let setup =
-            Setup { fronts_cost: false, at: At::Leader, ..brief(Setup::new(*servers, 100, 20, 1000)) };
+        let setup = Setup {
+            fronts_cost: false,
+            at: At::Leader,
+            ..brief(profile, Setup::new(*servers, 100, 20, 1000))
+        };
         figure(predict(profile, &setup).per_second())
     };
     let title = "**Z4**: requests of 1 KiB agreed a second, without any work for clients, 2,000 outstanding.";
@@ -146,7 +151,8 @@ fn z6(profile: &Profile) -> String {
 /// Latency by members.
 fn c1(profile: &Profile) -> String {
     let servers = [1, 3, 5, 7, 9, 13];
-    let predictions = servers.map(|servers| predict(profile, &brief(Setup::new(servers, 10, 1, 1000))));
+    let predictions =
+        servers.map(|servers| predict(profile, &brief(profile, Setup::new(servers, 10, 1, 1000))));
     let row = |name: &str, of: fn(&Prediction) -> f64| {
         (name.to_owned(), predictions.iter().map(|prediction| figure(of(prediction))).collect())
     };
@@ -167,7 +173,7 @@ fn c4(profile: &Profile) -> String {
     let observers = [0, 4, 10, 16];
     let row = |members: u64| {
         let cell = |observers: &u64| {
-            let setup = Setup { observers: *observers, ..brief(Setup::new(members, 500, 1, 1000)) };
+            let setup = Setup { observers: *observers, ..brief(profile, Setup::new(members, 500, 1, 1000)) };
             let prediction = predict(profile, &setup);
             let busiest = prediction.load_of(Part::Leader, Role::Core) * 100.0;
             format!("{} ms ({busiest:.0} %)", figure(prediction.mean_latency_ms()))
@@ -191,6 +197,9 @@ pub fn one(prediction: &Prediction) -> String {
         prediction.busy() * 100.0,
         figure(prediction.flushes as f64 * 1e9 / prediction.elapsed_ns as f64),
     );
+    if prediction.cut_off > 0 {
+        let _ = writeln!(text, "  {} clients cut off: members fall behind", prediction.cut_off);
+    }
     for spent in &prediction.spent {
         let same = |other: &sim::cost::Spent| (other.part, other.role) == (spent.part, spent.role);
         let _ = writeln!(

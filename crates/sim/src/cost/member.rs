@@ -102,7 +102,10 @@ impl Member {
     /// Member `id` of an ensemble that was founded by these, its disk blank.
     pub(super) fn new(id: u64, voters: &[u64], learners: &[u64], shards: u16, seed: u64) -> Self {
         let disk = CountingDisk::default();
-        let opened = Journal::open(disk.clone(), JournalConfig::default());
+        // As of a member that has run for a while: the first segment of a journal is small, and the next one large.
+        let standard = JournalConfig::default();
+        let journal_config = JournalConfig { first_segment_bytes: standard.segment_bytes, ..standard };
+        let opened = Journal::open(disk.clone(), journal_config);
         let (mut journal, recovered) = opened.expect("a blank disk opens");
         let founding = start::founding(voters.to_vec(), learners.to_vec());
         journal.append(&founding).expect("a blank disk has room");

@@ -13,6 +13,8 @@ pub struct Prediction {
     pub errors: u64,
     /// Watch events told.
     pub events: u64,
+    /// Clients whose members fell so far behind that they served nobody any more; they stay away.
+    pub cut_off: usize,
     /// Simulated nanoseconds in which that was.
     pub elapsed_ns: u64,
     /// Nanoseconds from when a request was due until its answer was read.

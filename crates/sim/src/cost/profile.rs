@@ -205,7 +205,7 @@ mod tests {
         let without = text.replacen("round = ", "rounds = ", 1);
         let error = Profile::parse(&without).unwrap_err().to_string();
         assert!(error.contains("`round`"), "{error}");
-        assert!(Profile::parse(&text.replacen("cores", "horses", 1)).is_err());
+        assert!(Profile::parse(&text.replacen("\ncores = ", "\nhorses = ", 1)).is_err());
         assert!(Profile::named("no-such-machine").unwrap_err().to_string().contains("this-machine"));
     }
 }

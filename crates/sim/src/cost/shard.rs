@@ -40,11 +40,21 @@ pub(super) struct Shard {
     ready: VecDeque<usize>,
     stream: Vec<FromCore>,
     ticked_ms: u64,
+    /// Clients whose connection was closed.
+    pub(super) cut_off: usize,
 }
 
 impl Shard {
     pub(super) const fn new(front: Front, number: u16) -> Self {
-        Self { number, front, sockets: Vec::new(), ready: VecDeque::new(), stream: Vec::new(), ticked_ms: 0 }
+        Self {
+            number,
+            front,
+            sockets: Vec::new(),
+            ready: VecDeque::new(),
+            stream: Vec::new(),
+            ticked_ms: 0,
+            cut_off: 0,
+        }
     }
 
     /// A client's connection; gives its place.
@@ -202,8 +212,10 @@ impl Shard {
                     self.enqueue(place);
                 }
             }
-            FrontEvent::Close { reason, .. } => {
-                panic!("a connection of the load is closed: {}", reason.name())
+            FrontEvent::Close { conn, .. } => {
+                // A member that cannot keep up serves nobody: what this client still waits for is never answered.
+                self.front.disconnected(conn);
+                self.cut_off += 1;
             }
             other => panic!("nothing of a load leads to {other:?}"),
         }

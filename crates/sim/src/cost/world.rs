@@ -489,6 +489,7 @@ impl World {
             operations: tally.operations,
             errors: tally.errors,
             events: tally.events,
+            cut_off: self.members.iter().flat_map(|member| &member.shards).map(|shard| shard.cut_off).sum(),
             elapsed_ns: ends_ns - before.at_ns,
             latency: tally.latency,
             flushes: after.flushes - before.flushes,
