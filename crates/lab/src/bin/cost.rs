@@ -20,7 +20,7 @@ usage: cost COMMAND [--OPTION VALUE ...]
   compare    predictions beside what was measured here, with their errors
   measure    real processes on this machine: --diwan PATH --data DIRECTORY --seconds 3 (each load)
              writes MEASURED, and what the disk and threads take into PROFILE
-  fit        prices from MEASURED into PROFILE: --rounds 8
+  fit        prices from MEASURED into PROFILE: --rounds 6
 
   --profile NAME|FILE   whose hardware (this-machine); `paper-2010`, `modern`, or a file
   --folder DIRECTORY    where PROFILE, this-machine.toml, and MEASURED, this-machine.json, are (crates/sim/costs)";
@@ -177,7 +177,7 @@ fn measure_in(folder: &Path, diwan: &Path, options: &Options) -> Result<(), Stri
 fn fit(options: &Options) -> Result<(), String> {
     let path = options.file("this-machine.toml");
     let (this, recorded) = (parse(&path)?, recorded(options)?);
-    let rounds = options.number("rounds", 8)? as usize;
+    let rounds = options.number("rounds", 6)? as usize;
     let fitted = cost::fit(&this, POINTS, &recorded, rounds, |text| eprintln!("{text}"));
     write(&path, &profile::text(&fitted))
 }
