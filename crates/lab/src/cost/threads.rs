@@ -36,9 +36,10 @@ fn running(schedule: &str) -> io::Result<u64> {
 mod tests {
     #[test]
     fn this_thread_is_one_of_this_process() {
+        // The kernel counts what a thread has run now and then: it runs until that is so.
+        let own = std::iter::repeat_with(|| super::of_this().unwrap()).find(|own| *own > 0).unwrap();
         let all: u64 = super::of_process(std::process::id()).unwrap().values().sum();
-        let own = super::of_this().unwrap();
-        assert!(own > 0 && all >= own / 2);
+        assert!(all >= own);
         assert!(super::running("nothing").is_err());
     }
 }
