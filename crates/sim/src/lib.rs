@@ -12,4 +12,5 @@ pub mod random;
 pub mod record;
 pub mod rules;
 pub mod run;
+pub mod shrink;
 pub mod trace;

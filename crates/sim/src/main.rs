@@ -5,10 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use sim::ensemble::Without;
 use sim::run::{Plan, REACHED, Report, play};
+use sim::shrink::shrink;
+
+/// Runs that making one smaller may take.
+const SHRINK_RUNS_MAX: u64 = 500;
 
 const HELP: &str =
     "usage: sim [--seeds N] [--from SEED] [--seed SEED] [--seconds N] [--for SECONDS] [--stop] [--trace]
+           [--without FAULTS] [--shrink]
 
   --seeds N      how many seeds to play (100)
   --from SEED    the first of them (0)
@@ -16,7 +22,9 @@ const HELP: &str =
   --seconds N    simulated seconds under faults, in each (60)
   --for SECONDS  begin no seed after so many seconds
   --stop         begin no seed after one that fails
-  --trace        a hash of all steps so far, once a simulated second";
+  --trace        a hash of all steps so far, once a simulated second
+  --without F    without these faults, by the numbers that the story gives them, or of all messages: 3-17,20,loss
+  --shrink       makes each seed that fails smaller: less time and fewer faults, as long as the same rule breaks";
 
 struct Options {
     from: u64,
@@ -26,13 +34,28 @@ struct Options {
     limit: Option<Duration>,
     stop: bool,
     trace: bool,
+    without: Without,
+    shrink: bool,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options =
-        Options { from: 0, seeds: 100, alone: false, seconds: 60, limit: None, stop: false, trace: false };
+    let mut options = Options {
+        from: 0,
+        seeds: 100,
+        alone: false,
+        seconds: 60,
+        limit: None,
+        stop: false,
+        trace: false,
+        without: Without::default(),
+        shrink: false,
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--without" {
+            options.without = words.next().ok_or("`--without` wants faults")?.parse()?;
+            continue;
+        }
         let mut number = || {
             let value = words.next().ok_or_else(|| format!("`{word}` wants a number"))?;
             value.parse::<u64>().map_err(|error| format!("`{word} {value}`: {error}"))
@@ -45,6 +68,7 @@ fn options() -> Result<Options, String> {
             "--for" => options.limit = Some(Duration::from_secs(number()?)),
             "--stop" => options.stop = true,
             "--trace" => options.trace = true,
+            "--shrink" => options.shrink = true,
             _ => return Err(format!("there is no option `{word}`\n{HELP}")),
         }
     }
@@ -67,7 +91,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> ExitCode {
     // A broken invariant is told with its run, not on its own.
-    if !options.alone {
+    if !options.alone || options.shrink {
         std::panic::set_hook(Box::new(|_| {}));
     }
     let (began, mut told) = (Instant::now(), Instant::now());
@@ -79,8 +103,9 @@ fn run(options: &Options) -> ExitCode {
             break;
         }
         let hashes: fn(u64, u64) = |second, hash| println!("{second:>6} s  {hash:016x}");
-        let plan = Plan { seed, faulty_ms: options.seconds * 1000 };
-        let report = play(plan, options.trace.then_some(hashes));
+        let faulty_ms = options.seconds * 1000;
+        let plan = Plan { seed, faulty_ms, without: options.without.clone() };
+        let report = play(&plan, options.trace.then_some(hashes));
         played += 1;
         simulated_ms += report.simulated_ms;
         for (what, count) in &report.happened {
@@ -89,8 +114,10 @@ fn run(options: &Options) -> ExitCode {
         if !report.wrongs.is_empty() {
             failed.insert(seed);
         }
-        if options.alone || !report.wrongs.is_empty() {
-            tell(seed, options, &report);
+        if options.shrink && !report.wrongs.is_empty() {
+            tell_shrunk(&plan, &report);
+        } else if options.alone || !report.wrongs.is_empty() {
+            tell(&plan, options.alone, &report);
         }
         if told.elapsed() > Duration::from_secs(20) {
             told = Instant::now();
@@ -118,9 +145,10 @@ fn run(options: &Options) -> ExitCode {
 }
 
 /// A run's story: what it was set to, what happened, what is wrong, and how to see it again.
-fn tell(seed: u64, options: &Options, report: &Report) {
+fn tell(plan: &Plan, whole: bool, report: &Report) {
+    let seed = plan.seed;
     println!("seed {seed}: {}", report.setting);
-    let lines = if options.alone { report.story.len() } else { 25 };
+    let lines = if whole { report.story.len() } else { 25 };
     for (at_ms, words) in report.story.iter().skip(report.story.len().saturating_sub(lines)) {
         println!("  {:>8.3} s  {words}", *at_ms as f64 / 1000.0);
     }
@@ -129,6 +157,35 @@ fn tell(seed: u64, options: &Options, report: &Report) {
     }
     println!("seed {seed}: {} steps, hash {:016x}", report.steps, report.hash);
     if !report.wrongs.is_empty() {
-        println!("again: cargo xtask sim --seed {seed} --seconds {}", options.seconds);
+        println!("again: cargo xtask sim --seed {seed} --seconds {}{}", plan.faulty_ms / 1000, without(plan));
     }
+}
+
+fn without(plan: &Plan) -> String {
+    if plan.without.is_nothing() { String::new() } else { format!(" --without {}", plan.without) }
+}
+
+/// A run that fails, made smaller.
+fn tell_shrunk(plan: &Plan, report: &Report) {
+    let broken =
+        |report: &Report| -> BTreeSet<String> { report.wrongs.iter().map(|wrong| kind_of(wrong)).collect() };
+    let before = broken(report);
+    let Some(shrunk) = shrink(plan, SHRINK_RUNS_MAX, |report| !broken(report).is_disjoint(&before)) else {
+        println!("seed {}: it does not fail when it is played again", plan.seed);
+        return;
+    };
+    tell(&shrunk.plan, true, &shrunk.report);
+    println!(
+        "shrunk in {} runs: {} of {} ms under faults, {} of {} faults",
+        shrunk.runs,
+        shrunk.plan.faulty_ms,
+        plan.faulty_ms,
+        shrunk.faults().len(),
+        report.struck
+    );
+}
+
+/// The rule that is broken, or what else is wrong.
+fn kind_of(wrong: &str) -> String {
+    wrong.split(':').next().unwrap_or_default().to_owned()
 }

@@ -11,7 +11,7 @@ use jute::{ErrorCode, OpCode, xid};
 use member::CoreConfig;
 use tree::Policy;
 
-use crate::ensemble::{Ensemble, Faults};
+use crate::ensemble::{Ensemble, Faults, Without};
 use crate::history::{Ask, Call, Delivery, History, Outcome};
 use crate::load::{Appetite, Features, Load, SUPER};
 use crate::node::{NodeConfig, small_journal};
@@ -34,6 +34,8 @@ pub const REACHED: &[&str] = &[
     "attach race",
     "call unknown",
     "crash",
+    "damage found",
+    "damage that did no harm",
     "delay",
     "disk fault",
     "election",
@@ -44,6 +46,8 @@ pub const REACHED: &[&str] = &[
     "jump",
     "kill",
     "loss",
+    "lost name",
+    "misdirected write",
     "node reaped",
     "number below 0",
     "one-way part",
@@ -55,6 +59,7 @@ pub const REACHED: &[&str] = &[
     "refused by ACL",
     "repeat",
     "retired",
+    "rot",
     "seat lost",
     "several reads at once",
     "slow client cut off",
@@ -88,15 +93,27 @@ pub struct Report {
     pub story: Vec<(u64, String)>,
     /// What the run was set to.
     pub setting: String,
+    /// How many faults were to strike, those that were left out among them.
+    pub struck: u64,
 }
 
 /// What a run is asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Decides everything.
     pub seed: u64,
     /// Simulated milliseconds under faults.
     pub faulty_ms: u64,
+    /// Faults that are left out.
+    pub without: Without,
+}
+
+impl Plan {
+    /// With all that goes wrong.
+    #[must_use]
+    pub fn of(seed: u64, faulty_ms: u64) -> Self {
+        Self { seed, faulty_ms, without: Without::default() }
+    }
 }
 
 /// A run that is under way.
@@ -123,9 +140,11 @@ pub fn quiet(founders: u64, seed: u64, simulated: Duration) -> Report {
 
 /// Plays a seed. `hashes` is told the hash of everything so far once a simulated second.
 #[must_use]
-pub fn play(plan: Plan, hashes: Option<fn(u64, u64)>) -> Report {
+pub fn play(plan: &Plan, hashes: Option<fn(u64, u64)>) -> Report {
     let mut run = Run::of(Random::new(plan.seed), None);
     run.hashes = hashes;
+    run.faults = plan.without.apply(run.faults);
+    run.ensemble.leave_out(plan.without.clone());
     run.play(plan.faulty_ms)
 }
 
@@ -145,6 +164,7 @@ impl Run {
             hash: ensemble.trace.hash(),
             steps: ensemble.trace.steps(),
             story: ensemble.story().to_vec(),
+            struck: ensemble.struck(),
             happened: ensemble.happened,
             setting,
         }

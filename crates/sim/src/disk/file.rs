@@ -5,7 +5,7 @@ use crate::random::Random;
 use std::collections::BTreeMap;
 
 /// What the medium writes as a whole or not at all.
-pub(super) const SECTOR_BYTES: usize = 512;
+pub const SECTOR_BYTES: usize = 512;
 
 type Sector = [u8; SECTOR_BYTES];
 
@@ -113,6 +113,16 @@ impl CachedFile {
             }
         }
         *self = CachedFile::with_content(medium);
+    }
+
+    /// Something else comes to stand on the medium, within what is there.
+    pub(super) fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
+        for content in [&mut self.seen, &mut self.durable] {
+            if let Some(place) = content.get_mut(offset..) {
+                let length = place.len().min(bytes.len());
+                place[..length].copy_from_slice(&bytes[..length]);
+            }
+        }
     }
 
     /// A bit rots on the medium.

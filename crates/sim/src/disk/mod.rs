@@ -2,7 +2,7 @@
 //!
 //! Modelled: data that was not flushed is lost, kept or torn at sectors of 512 bytes, in any order; names whose
 //! directory was not flushed are lost or kept, one by one; a failed flush loses data for good while reads go on
-//! seeing it; a full disk; rotten bits; a crash at any operation that changes something.
+//! seeing it; a full disk; rotten bits, writes that went elsewhere, names that are gone; a crash at any operation that changes something.
 //!
 //! Not modelled: sectors torn within, reads that fail, a disk that lies about a flush.
 
@@ -10,6 +10,7 @@ mod file;
 
 use crate::random::Random;
 use file::CachedFile;
+pub use file::SECTOR_BYTES;
 use journal::{Disk, DiskError};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,6 +172,15 @@ impl SimDisk {
         let inode = state.names.get(path).copied();
         if let Some(file) = inode.and_then(|inode| state.files.get_mut(&inode)) {
             file.flip(bit);
+        }
+    }
+
+    /// Replaces some of a file, on the medium, as if that had been meant for it.
+    pub fn overwrite(&self, path: &str, offset: usize, bytes: &[u8]) {
+        let mut state = self.0.borrow_mut();
+        let inode = state.names.get(path).copied();
+        if let Some(file) = inode.and_then(|inode| state.files.get_mut(&inode)) {
+            file.overwrite(offset, bytes);
         }
     }
 

@@ -3,9 +3,14 @@
 //! # The budget
 //! What an ensemble promises holds as long as a majority of its voters' disks keeps what they flushed. So:
 //! - Crashes, pauses, partitions, slow, failing and full disks and clocks are not limited: none of them takes away what
-//!   was flushed, and each of them ends.
-//! - A disk is lost only when the ensemble is whole ([`Ensemble::is_whole`]), has three voters at the least and no
+//!   was flushed, and each of them ends. What was not flushed may be lost in a crash: in part, in any order, and names
+//!   with it.
+//! - A disk is lost, or damaged (rotten bits, writes that went to a wrong place, names that are gone), only when the ensemble is whole ([`Ensemble::is_whole`]), has three voters at the least and no
 //!   change of members may be under way; the next only when it is whole again.
+//! - Damage is found or does no harm: whoever finds some when it starts puts its data aside, is given a new seat and the
+//!   others' data. But what stands at the very end of a log has little behind it that vouches for it, and the newest
+//!   segment's name nothing: a disk that loses those loses them in silence, as if they had never been flushed
+//!   (docs/decisions/0004). So damage strikes behind a start, which vouches for what was there, and spares that end.
 //! - No change of members is asked for before a lost disk is made good, and none leaves fewer than three voters where
 //!   there were three once. A machine whose member was removed loses its disk only when the ensemble is whole without
 //!   it.
@@ -15,6 +20,7 @@
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
 use crate::disk::Loss;
+use crate::ensemble::damage::Damage;
 use crate::ensemble::{Ensemble, Life};
 use crate::random::Random;
 
@@ -54,6 +60,12 @@ pub struct Faults {
     pub full: u64,
     /// A member comes back with an empty disk.
     pub wipe: u64,
+    /// Bits rot on a member's disk.
+    pub rot: u64,
+    /// Something on a member's disk is overwritten by what was meant for another place.
+    pub misdirect: u64,
+    /// A file on a member's disk is gone.
+    pub lose_name: u64,
     /// A member's wall clock jumps.
     pub jump: u64,
     /// A member's process dies while its machine lives on.
@@ -78,6 +90,9 @@ impl Faults {
         fail: 0,
         full: 0,
         wipe: 0,
+        rot: 0,
+        misdirect: 0,
+        lose_name: 0,
         jump: 0,
         kill: 0,
     };
@@ -87,6 +102,8 @@ impl Faults {
     pub fn draw(random: &mut Random) -> Self {
         // What lasts longer than a lease is drawn apart: where nothing does, all else is as it always was.
         let (delay_max_ms, mend) = if random.clone().fork().chance(25) { (8_000, 1) } else { (1_500, 8) };
+        let mut apart = random.clone().fork().fork();
+        let mut seldom = || if apart.chance(40) { 1 + apart.below(2) } else { 0 };
         let mut often = |most: u64| if random.chance(50) { 1 + random.below(most) } else { 0 };
         Self {
             loss: often(100),
@@ -104,6 +121,9 @@ impl Faults {
             fail: often(3),
             full: often(2),
             wipe: often(2),
+            rot: seldom(),
+            misdirect: seldom(),
+            lose_name: seldom(),
             jump: often(3),
             kill: often(3),
         }
@@ -113,80 +133,108 @@ impl Faults {
 impl Ensemble {
     /// What goes wrong in this moment.
     pub(super) fn misfortune(&mut self, faults: &Faults) {
-        let happens = |random: &mut Random, often: u64| often > random.below(1000);
-        if happens(&mut self.random, faults.crash)
-            && let Some(number) = self.any()
-        {
-            self.crash(number);
-        }
-        if happens(&mut self.random, faults.kill)
-            && let Some(number) = self.any()
-        {
-            self.kill(number);
-        }
-        if happens(&mut self.random, faults.restart)
-            && let Some(number) = self.down().first().copied()
-        {
-            self.start(number);
-        }
+        self.processes_fail(faults);
         if self.wiped && self.is_whole() {
             self.wiped = false;
         }
-        if happens(&mut self.random, faults.wipe)
-            && let Some(number) = self.any()
-        {
-            self.wipe(number);
-        }
+        self.disks_are_lost(faults);
         if self.moments.is_multiple_of(64) {
+            self.strikes.present = None;
             self.retire();
         }
         self.disks_fail(faults);
-        if happens(&mut self.random, faults.jump)
-            && let Some(number) = self.any()
+        self.networks_fail(faults);
+        self.strikes.present = None;
+    }
+
+    /// A fault strikes so often, of a thousand moments: gives what it draws from.
+    fn strike(&mut self, often: u64) -> Option<Random> {
+        if often <= self.random.below(1000) {
+            return None;
+        }
+        let chance = self.random.fork();
+        self.strikes.next(chance)
+    }
+
+    /// As [`Self::strike`], and which of the members that run it strikes.
+    fn strike_one(&mut self, often: u64) -> Option<(u64, Random)> {
+        let mut chance = self.strike(often)?;
+        let numbers = self.running();
+        let number = numbers.get(chance.below(numbers.len() as u64) as usize).copied()?;
+        Some((number, chance))
+    }
+
+    fn processes_fail(&mut self, faults: &Faults) {
+        if let Some((number, _)) = self.strike_one(faults.crash) {
+            self.crash(number);
+        }
+        if let Some((number, _)) = self.strike_one(faults.kill) {
+            self.kill(number);
+        }
+        if faults.restart > self.random.below(1000)
+            && let Some(number) = self.down().first().copied()
         {
-            let by_ms = self.random.below(20_000) as i64 - 10_000;
+            self.strikes.present = None;
+            self.start(number);
+        }
+        if let Some((number, mut chance)) = self.strike_one(faults.pause) {
+            let long = 50 + chance.below(6_000);
+            self.machine(number).paused_until_ms = self.now_ms + long;
+            self.tell("pause", format_args!("member {number} stands still for {long} ms"));
+        }
+        if let Some((number, mut chance)) = self.strike_one(faults.jump) {
+            let by_ms = chance.below(20_000) as i64 - 10_000;
             if let Some(node) = self.node(number) {
                 node.jump(by_ms);
             }
             self.tell("jump", format_args!("the wall clock of member {number} jumps by {by_ms} ms"));
         }
-        if happens(&mut self.random, faults.part) {
-            self.part();
+    }
+
+    fn networks_fail(&mut self, faults: &Faults) {
+        if let Some(mut chance) = self.strike(faults.part) {
+            self.part(&mut chance);
         }
-        if happens(&mut self.random, faults.mend) {
+        if faults.mend > self.random.below(1000) {
             self.mend();
         }
-        if happens(&mut self.random, faults.delay) {
-            let (from, to) = (self.any_machine(), self.any_machine());
-            let (extra, long) = (50 + self.random.below(faults.delay_max_ms), 200 + self.random.below(5_000));
+        if let Some(mut chance) = self.strike(faults.delay) {
+            let numbers = self.numbers();
+            let any = |chance: &mut Random| numbers[chance.below(numbers.len() as u64) as usize];
+            let (from, to) = (any(&mut chance), any(&mut chance));
+            let (extra, long) = (50 + chance.below(faults.delay_max_ms), 200 + chance.below(5_000));
             self.network.slow_down((from, to), extra, self.now_ms + long);
             self.tell(
                 "delay",
                 format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
             );
         }
-        if happens(&mut self.random, faults.pause)
-            && let Some(number) = self.any()
-        {
-            let long = 50 + self.random.below(6_000);
-            self.machine(number).paused_until_ms = self.now_ms + long;
-            self.tell("pause", format_args!("member {number} stands still for {long} ms"));
+    }
+
+    fn disks_are_lost(&mut self, faults: &Faults) {
+        if let Some((number, _)) = self.strike_one(faults.wipe) {
+            self.wipe(number);
+        }
+        let damages = [
+            (faults.rot, Damage::Rot),
+            (faults.misdirect, Damage::Misdirected),
+            (faults.lose_name, Damage::Name),
+        ];
+        for (often, damage) in damages {
+            if let Some((number, mut chance)) = self.strike_one(often) {
+                self.damage(number, damage, &mut chance);
+            }
         }
     }
 
     fn disks_fail(&mut self, faults: &Faults) {
-        let happens = |random: &mut Random, often: u64| often > random.below(1000);
-        if happens(&mut self.random, faults.stall)
-            && let Some(number) = self.any()
-        {
-            let long = 50 + self.random.below(5_000);
+        if let Some((number, mut chance)) = self.strike_one(faults.stall) {
+            let long = 50 + chance.below(5_000);
             self.machine(number).stalled_until_ms = self.now_ms + long;
             self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
         }
-        if happens(&mut self.random, faults.slow)
-            && let Some(number) = self.any()
-        {
-            let (each, long) = (5 + self.random.below(150), 500 + self.random.below(8_000));
+        if let Some((number, mut chance)) = self.strike_one(faults.slow) {
+            let (each, long) = (5 + chance.below(150), 500 + chance.below(8_000));
             let until_ms = self.now_ms + long;
             let machine = self.machine(number);
             (machine.flush_ms, machine.slow_until_ms) = (each, until_ms);
@@ -195,10 +243,8 @@ impl Ensemble {
                 format_args!("each flush of member {number} takes {each} ms, for {long} ms"),
             );
         }
-        if happens(&mut self.random, faults.fail)
-            && let Some(number) = self.any()
-        {
-            let (writes, after) = (self.random.chance(30), 1 + self.random.below(4));
+        if let Some((number, mut chance)) = self.strike_one(faults.fail) {
+            let (writes, after) = (chance.chance(30), 1 + chance.below(4));
             let machine = self.machine(number);
             match writes {
                 true => machine.disk.fail_write(machine.disk.operations() + after),
@@ -208,10 +254,8 @@ impl Ensemble {
             let what = if writes { "write" } else { "flush" };
             self.tell("failing disk", format_args!("a {what} of member {number} will fail"));
         }
-        if happens(&mut self.random, faults.full)
-            && let Some(number) = self.any()
-        {
-            let (room, long) = (self.random.below(20_000), 500 + self.random.below(10_000));
+        if let Some((number, mut chance)) = self.strike_one(faults.full) {
+            let (room, long) = (chance.below(20_000), 500 + chance.below(10_000));
             let until_ms = self.now_ms + long;
             let machine = self.machine(number);
             machine.disk.set_capacity(machine.disk.used() + room);
@@ -230,10 +274,15 @@ impl Ensemble {
         }
     }
 
+    /// Whether that member may lose what its disk has kept.
+    pub(super) fn may_lose_disk(&mut self, number: u64) -> bool {
+        let voters = self.roster().map_or(0, |roster| roster.participants().len());
+        !self.wiped && !self.changing && voters >= 3 && self.is_member(number) && self.is_whole()
+    }
+
     /// A member loses its disk, within the budget.
     fn wipe(&mut self, number: u64) {
-        let voters = self.roster().map_or(0, |roster| roster.participants().len());
-        if self.wiped || self.changing || voters < 3 || !self.is_member(number) || !self.is_whole() {
+        if !self.may_lose_disk(number) {
             return;
         }
         self.tell("wipe", format_args!("member {number} loses its disk"));

@@ -49,6 +49,8 @@ pub(super) struct Machine {
     pub(super) full_until_ms: Option<u64>,
     /// Its disk was told to fail.
     pub(super) failing: bool,
+    /// Something that its disk had kept is no longer as it was.
+    pub(super) damaged: bool,
     drift_ppm: i64,
 }
 
@@ -69,6 +71,7 @@ impl Machine {
             flushed_ms: None,
             full_until_ms: None,
             failing: false,
+            damaged: false,
             drift_ppm: if drifts { drift_ppm } else { 0 },
         }
     }

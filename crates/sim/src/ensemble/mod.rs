@@ -2,11 +2,14 @@
 //! members that crash, pause, lose their disk and come back, disks that stall, fail and fill up, clocks that drift and
 //! jump, machines that are added and turned off. What happens next is decided by a seed. Knows no rule of what is right.
 
+mod damage;
 mod faults;
 mod machine;
 mod network;
+mod strikes;
 
 pub use faults::{DRIFT_MAX_PPM, Faults};
+pub use strikes::{OF_MESSAGES, Without};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
@@ -24,6 +27,7 @@ use crate::record::Record;
 use crate::trace::Trace;
 use machine::{Life, Machine, Seat};
 use network::Network;
+use strikes::Strikes;
 
 /// Lines of the story that are kept.
 const STORY_MAX: usize = 400;
@@ -43,6 +47,7 @@ pub struct Ensemble {
     pub changing: bool,
     now_ms: u64,
     moments: u64,
+    strikes: Strikes,
     lives: u64,
     /// How often each thing happened.
     pub happened: BTreeMap<&'static str, u64>,
@@ -75,6 +80,7 @@ impl Ensemble {
             changing: false,
             now_ms: 1_000,
             moments: 0,
+            strikes: Strikes::default(),
             lives: 0,
             happened: BTreeMap::new(),
             record: Record::default(),
@@ -93,7 +99,20 @@ impl Ensemble {
         if self.story.len() == STORY_MAX {
             self.story.remove(0);
         }
-        self.story.push((self.now_ms, words.to_string()));
+        let fault =
+            self.strikes.present.take().map_or_else(String::new, |number| format!("fault {number}: "));
+        self.story.push((self.now_ms, format!("{fault}{words}")));
+    }
+
+    /// These faults do not strike.
+    pub fn leave_out(&mut self, without: Without) {
+        self.strikes.without = without;
+    }
+
+    /// How many faults were to strike, those that are left out among them.
+    #[must_use]
+    pub const fn struck(&self) -> u64 {
+        self.strikes.count
     }
 
     /// Counts something. What never happened is not there.
@@ -225,6 +244,16 @@ impl Ensemble {
         let machine = self.machine(number);
         let mut node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
             Ok(node) => node,
+            Err(error) if machine.damaged => {
+                machine.damaged = false;
+                self.tell(
+                    "damage found",
+                    format_args!("member {number} puts its damaged data aside: {}", words_of(&error)),
+                );
+                self.empty(number);
+                self.machine(number).founds = false;
+                return self.start(number);
+            }
             Err(error) if machine.failing || machine.full_until_ms.is_some() => {
                 machine.life = Life::Down;
                 machine.disk.repair();
@@ -239,10 +268,12 @@ impl Ensemble {
         }
         let torn = node.had_torn_tail();
         let machine = self.machine(number);
+        let did_no_harm = std::mem::take(&mut machine.damaged);
         machine.life = Life::Seated(Box::new(node));
         let life = machine.born;
         self.record.begun(number, life);
         self.count("torn tail", u64::from(torn));
+        self.count("damage that did no harm", u64::from(did_no_harm));
         self.tell(
             "start",
             format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
@@ -346,19 +377,10 @@ impl Ensemble {
         self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
     }
 
-    fn any(&mut self) -> Option<u64> {
-        let numbers = self.running();
-        numbers.get(self.random.below(numbers.len() as u64) as usize).copied()
-    }
-
-    fn any_machine(&mut self) -> u64 {
+    fn part(&mut self, chance: &mut Random) {
         let numbers = self.numbers();
-        numbers[self.random.below(numbers.len() as u64) as usize]
-    }
-
-    fn part(&mut self) {
-        let (some, numbers, one_way) = (self.any_machine(), self.numbers(), self.random.chance(30));
-        self.network.part(some, &numbers, one_way, &mut self.random);
+        let (some, one_way) = (numbers[chance.below(numbers.len() as u64) as usize], chance.chance(30));
+        self.network.part(some, &numbers, one_way, chance);
         self.tell(
             "part",
             format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
@@ -368,7 +390,7 @@ impl Ensemble {
         }
         // Sooner or later the connections break.
         for (from, to) in self.network.cut.clone() {
-            if self.random.chance(50) {
+            if chance.chance(50) {
                 let id = self.id_of(from);
                 if let Some(node) = self.node(to) {
                     node.link(id, false);
@@ -547,6 +569,16 @@ pub fn member_of(number: u64) -> Member {
         votes: true,
         client: None,
     }
+}
+
+/// Why a member does not start, in one line.
+fn words_of(error: &NodeError) -> String {
+    let words = match error {
+        NodeError::Open(error) => error.to_string(),
+        NodeError::Read(error) => error.to_string(),
+        NodeError::Fault(words) => words.clone(),
+    };
+    words.lines().next().unwrap_or_default().to_owned()
 }
 
 /// A member is asked for more, and its power fails while its disk is busy.

@@ -39,7 +39,7 @@ impl Sum {
 }
 
 fn clean(seed: u64) -> Report {
-    let report = play(Plan { seed, faulty_ms: FAULTY_MS }, None);
+    let report = play(&Plan::of(seed, FAULTY_MS), None);
     let again = format!("cargo xtask sim --seed {seed} --seconds {}", FAULTY_MS / 1000);
     assert!(report.wrongs.is_empty(), "seed {seed}: {}\nagain: {again}", report.wrongs.join("\n"));
     assert!(report.simulated_ms >= FAULTY_MS);
@@ -82,8 +82,8 @@ fn fresh_seeds_run_clean() {
 #[test]
 fn the_same_seed_takes_the_same_steps_here_and_in_another_process() {
     for seed in [3, 5, 8] {
-        let plan = Plan { seed, faulty_ms: 10_000 };
-        let (one, other) = (play(plan, None), play(plan, None));
+        let plan = Plan::of(seed, 10_000);
+        let (one, other) = (play(&plan, None), play(&plan, None));
         assert_eq!((one.steps, one.hash), (other.steps, other.hash), "seed {seed}");
         let elsewhere = std::process::Command::new(env!("CARGO_BIN_EXE_sim"))
             .args(["--seed", &seed.to_string(), "--seconds", "10"])
@@ -93,7 +93,7 @@ fn the_same_seed_takes_the_same_steps_here_and_in_another_process() {
         let line = format!("seed {seed}: {} steps, hash {:016x}", one.steps, one.hash);
         assert!(told.contains(&line), "`{line}` is not in {told}");
     }
-    let hash = |seed| play(Plan { seed, faulty_ms: 2_000 }, None).hash;
+    let hash = |seed| play(&Plan::of(seed, 2_000), None).hash;
     assert_ne!(hash(1), hash(2));
 }
 
