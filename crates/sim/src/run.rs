@@ -184,8 +184,8 @@ impl Run {
             config.core.never_used_ms = 2_000;
         }
         if appetite.features.sleepers {
-            config.front.output_bytes_max = 1_000 + apart.below(2_000) as usize;
-            config.front.output_bytes_close_max = 6_000 + apart.below(4_000) as usize;
+            config.front.output_bytes_max = 300 + apart.below(500) as usize;
+            config.front.output_bytes_close_max = 1_000 + apart.below(1_500) as usize;
             config.front.history_bytes_max = 10_000 + apart.below(100_000) as usize;
         }
         let settings = Settings {

@@ -229,7 +229,8 @@ impl Load {
     fn fall_asleep(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {
         let long_ms = self.apart.below(12_000);
         let visitor = &mut self.visitors[place];
-        if visitor.is_served() {
+        // Whatever it waits for could be long; then nobody could say how much may be kept for it.
+        if visitor.is_served() && visitor.outstanding() == 0 {
             let everything = Ask::AddWatch { path: "/".into(), mode: WatchMode::PersistentRecursive };
             visitor.ask(ensemble, history, everything);
             visitor.sleep(ensemble, long_ms);

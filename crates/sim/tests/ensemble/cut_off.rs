@@ -1,5 +1,5 @@
 //! A member that is cut off, among three and a network that does as it is told: what a leader may count its lease from and
-//! may still answer, and when somebody who comes back serves again.
+//! may still answer, who gives leases, and when somebody who comes back serves again.
 
 use std::collections::BTreeMap;
 
@@ -20,30 +20,31 @@ const STEP_MS: u64 = 10;
 type Nodes = BTreeMap<u64, Node<SimDisk>>;
 
 fn three() -> Nodes {
-    let start = |number| {
-        let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(number, 1) };
-        core.lease_ms = LEASE_MS;
-        // Longer than a leader is cut off here: it goes on believing that it leads.
-        core.election_tick_ms = 200;
-        core.roster = Some(Roster::new((1..=3).map(member_of)));
-        let config = NodeConfig {
-            founders: vec![1, 2, 3],
-            core,
-            front: FrontConfig::default(),
-            journal: small_journal(),
-            keep: KeepPolicy { snapshots: 2, entries: 0 },
-            piece_bytes: 4 << 10,
-            seed: [number as u8; 32],
-        };
-        let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
-        let mut node = Node::start(SimDisk::new(number), &config, now).expect("the disk is well");
-        for other in (1..=3).filter(|other| *other != number) {
-            node.core().understands(other, LEVEL);
-            node.link(other, true);
-        }
-        (number, node)
+    (1..=3).map(|number| (number, start(number, SimDisk::new(number)))).collect()
+}
+
+fn start(number: u64, disk: SimDisk) -> Node<SimDisk> {
+    let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(number, 1) };
+    core.lease_ms = LEASE_MS;
+    // Longer than a leader is cut off here: it goes on believing that it leads.
+    core.election_tick_ms = 200;
+    core.roster = Some(Roster::new((1..=3).map(member_of)));
+    let config = NodeConfig {
+        founders: vec![1, 2, 3],
+        core,
+        front: FrontConfig::default(),
+        journal: small_journal(),
+        keep: KeepPolicy { snapshots: 2, entries: 0 },
+        piece_bytes: 4 << 10,
+        seed: [number as u8; 32],
     };
-    (1..=3).map(start).collect()
+    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+    let mut node = Node::start(disk, &config, now).expect("the disk is well");
+    for other in (1..=3).filter(|other| *other != number) {
+        node.core().understands(other, LEVEL);
+        node.link(other, true);
+    }
+    node
 }
 
 /// Time passes. Gives what did not come through, in order: from, to, and what was said.
@@ -135,6 +136,28 @@ fn a_sync_is_not_answered_while_somebody_else_may_lead() {
     sync(&mut client, &mut nodes);
     pass(&mut nodes, 200, apart);
     assert_eq!(client.replies(node(&mut nodes, led)), []);
+}
+
+#[test]
+fn whoever_has_led_and_starts_anew_gives_no_lease_to_those_who_believe_in_it() {
+    let disks: BTreeMap<u64, SimDisk> = (1..=3).map(|number| (number, SimDisk::new(number))).collect();
+    let mut nodes: Nodes =
+        disks.iter().map(|(number, disk)| (*number, start(*number, disk.clone()))).collect();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let term = node(&mut nodes, led).leads_in().expect("it leads");
+    let believer = if led == 1 { 2 } else { 1 };
+    let ask = PeerMessage::LeaseAsk { term, at_ms: node(&mut nodes, believer).now().mono_ms };
+    let grants = |node: &mut Node<SimDisk>| {
+        node.take_outgoing();
+        node.peer(believer, ask.clone()).expect("nothing is wrong with it");
+        node.take_outgoing().iter().any(|(_, said)| matches!(said, PeerMessage::LeaseGrant { .. }))
+    };
+    assert!(grants(node(&mut nodes, led)), "it leads");
+    nodes.insert(led, start(led, disks[&led].clone()));
+    let again = node(&mut nodes, led);
+    assert!(again.leads_in().is_none());
+    assert_eq!(again.core().status().term, term, "it knows what it has voted in");
+    assert!(!grants(again));
 }
 
 #[test]
