@@ -311,17 +311,12 @@ impl Council {
         }
     }
 
-    /// Forgets entries up to `index`: applied, and durable in the journal.
-    pub fn compact(&mut self, index: u64) {
+    /// Forgets entries up to `index`, applied and durable in the journal, from the oldest on and `count_max` of them at
+    /// the most, as long as more than so many bytes are kept.
+    pub fn compact(&mut self, index: u64, bytes_max: usize, count_max: usize) {
         // The engine still looks at what it has not been told to be applied and durable.
         let index = index.min(self.node.raft.raft_log.applied());
-        self.node.mut_store().compact(index);
-    }
-
-    /// Forgets entries up to `index` from the oldest on, as long as more than so many bytes are kept.
-    pub fn compact_to(&mut self, bytes_max: usize, index: u64) {
-        let index = index.min(self.node.raft.raft_log.applied());
-        self.node.mut_store().compact_to(bytes_max, index);
+        self.node.mut_store().compact(index, bytes_max, count_max);
     }
 
     /// Takes one turn, if there is anything to do.

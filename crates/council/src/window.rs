@@ -97,15 +97,12 @@ impl Window {
         self.bytes
     }
 
-    /// Forgets entries up to `index`, which a snapshot covers or which is applied and need not be sent to anyone.
-    pub(crate) fn compact(&mut self, index: u64) {
-        self.compact_to(0, index);
-    }
-
-    /// The same, but keeps the latest entries as far as so many bytes reach.
-    pub(crate) fn compact_to(&mut self, bytes_max: usize, index: u64) {
+    /// Forgets entries up to `index`, which a snapshot covers or which are applied and need not be sent to anyone, from
+    /// the oldest on and `count_max` of them at the most, as long as more than so many bytes are kept.
+    pub(crate) fn compact(&mut self, index: u64, bytes_max: usize, count_max: usize) {
         let index = index.min(self.last());
-        while let Some(entry) = self.entries.front() {
+        for _ in 0..count_max {
+            let Some(entry) = self.entries.front() else { break };
             if entry.index > index || (bytes_max > 0 && self.bytes <= bytes_max) {
                 break;
             }
@@ -222,7 +219,9 @@ mod tests {
     fn what_is_compacted_is_gone_but_its_last_term_is_kept() {
         let mut window = window(11..=20);
         assert_eq!(window.term(10).unwrap(), 3);
-        window.compact(15);
+        window.compact(15, 0, 3);
+        assert_eq!(window.first_index().unwrap(), 14, "no more than that at once");
+        window.compact(15, 0, 3);
         assert_eq!((window.first_index().unwrap(), window.last_index().unwrap()), (16, 20));
         assert_eq!(window.term(15).unwrap(), 7);
         assert!(window.term(14).is_err());

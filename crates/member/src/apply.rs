@@ -63,8 +63,7 @@ impl Core {
                     // Whoever is alone need not wait for a timeout; it could not before, with this change to be applied.
                     self.council.campaign();
                 }
-                // Who the founders were is in no log: a new member begins with a snapshot that says who the members are.
-                self.council.compact(entry.index.saturating_sub(1).min(self.pinned_index()));
+                self.forget_beginning(entry.index);
                 continue;
             }
             let mut commands = Commands::of(&entry, self.entry_offset)?;
@@ -97,12 +96,7 @@ impl Core {
     fn applied_one(&mut self, entry: &Entry) {
         (self.applied_index, self.applied_term) = (entry.index, entry.term);
         self.council.applied(entry.index);
-        if self.is_alone() {
-            // Nobody lags: what is applied need not be kept in memory.
-            self.council.compact(entry.index);
-        } else {
-            self.compact(entry.index);
-        }
+        self.compact();
     }
 
     fn apply_one(&mut self, tree: &mut Tree, stamp: Stamp, command: &Command<'_>, now: Now) {

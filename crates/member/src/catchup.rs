@@ -16,6 +16,9 @@ use crate::{CoreEffect, convert};
 const PATIENCE_MS: u64 = 10_000;
 /// After how long pieces are asked for again, milliseconds.
 const ASK_AGAIN_MS: u64 = 1_000;
+/// More pieces are asked for as long as no more than this many have not been written: a member that catches up writes no
+/// faster than its disk is to be given snapshots, which others may share.
+const UNWRITTEN_MAX: usize = 4;
 
 /// A snapshot on its way to a member.
 #[derive(Debug)]
@@ -33,6 +36,10 @@ pub(crate) struct Receiving {
     message: Message,
     /// The next piece that is missing.
     next: u64,
+    /// How many pieces have come and are not written yet.
+    unwritten: usize,
+    /// Whether pieces are asked for that have not come.
+    asks: bool,
     asked_ms: u64,
     heard_ms: u64,
     stage: Stage,
@@ -54,6 +61,13 @@ impl Receiving {
 
     const fn is_loading(&self) -> bool {
         matches!(self.stage, Stage::Loading(_))
+    }
+
+    /// Asks for what comes next.
+    fn ask(&mut self, now_ms: u64) -> (u64, PeerMessage) {
+        self.asks = true;
+        self.asked_ms = now_ms;
+        (self.from, PeerMessage::Want { index: self.offer.index, piece: self.next })
     }
 }
 
@@ -131,9 +145,11 @@ impl Core {
         self.effects.push(CoreEffect::SnapshotBegin);
         let stage = Stage::Loading(Box::new(Tree::loader()));
         let now_ms = self.now.mono_ms;
-        let (asked_ms, heard_ms) = (now_ms, now_ms);
-        self.receiving = Some(Receiving { from, offer, message, next: 0, asked_ms, heard_ms, stage });
-        self.outgoing.push((from, PeerMessage::Want { index, piece: 0 }));
+        let (asks, asked_ms, heard_ms) = (false, now_ms, now_ms);
+        let receiving =
+            Receiving { from, offer, message, next: 0, unwritten: 0, asks, asked_ms, heard_ms, stage };
+        let asked = self.receiving.insert(receiving).ask(now_ms);
+        self.outgoing.push(asked);
         Ok(())
     }
 
@@ -151,21 +167,32 @@ impl Core {
         if (receiving.from, receiving.offer.index) != (from, index) || receiving.next != first {
             return;
         }
-        receiving.asked_ms = self.now.mono_ms;
+        receiving.asks = false;
         receiving.heard_ms = self.now.mono_ms;
         for piece in pieces {
             if loader.chunk(piece).is_err() {
                 return self.give_up_receiving();
             }
             receiving.next += 1;
-            self.effects.push(CoreEffect::SnapshotChunk { bytes: piece.to_vec(), hurry: true });
+            receiving.unwritten += 1;
+            self.effects.push(CoreEffect::SnapshotChunk { bytes: piece.to_vec(), hurry: false });
         }
         match end {
-            None => {
-                let piece = receiving.next;
-                self.outgoing.push((from, PeerMessage::Want { index, piece }));
-            }
+            None => self.ask_on(),
             Some(end) => self.finish_receiving(end),
+        }
+    }
+
+    /// Asks for more pieces unless enough wait for the disk.
+    fn ask_on(&mut self) {
+        let now_ms = self.now.mono_ms;
+        if let Some(receiving) = &mut self.receiving
+            && receiving.is_loading()
+            && !receiving.asks
+            && receiving.unwritten <= UNWRITTEN_MAX
+        {
+            let asked = receiving.ask(now_ms);
+            self.outgoing.push(asked);
         }
     }
 
@@ -202,6 +229,10 @@ impl Core {
     pub(crate) fn piece_written(&mut self) {
         if self.snapshotter.is_scanning() {
             self.snapshotter.written();
+        }
+        if let Some(receiving) = &mut self.receiving {
+            receiving.unwritten = receiving.unwritten.saturating_sub(1);
+            self.ask_on();
         }
     }
 
@@ -294,10 +325,11 @@ impl Core {
             self.give_up_receiving();
         }
         let Some(receiving) = &mut self.receiving else { return };
-        if receiving.is_loading() && now_ms >= receiving.asked_ms + ASK_AGAIN_MS {
-            receiving.asked_ms = now_ms;
-            let want = PeerMessage::Want { index: receiving.offer.index, piece: receiving.next };
-            self.outgoing.push((receiving.from, want));
+        // A slow disk is waited for, but not until the other side gives up.
+        let patience_ms = if receiving.asks { ASK_AGAIN_MS } else { PATIENCE_MS / 2 };
+        if receiving.is_loading() && now_ms >= receiving.asked_ms + patience_ms {
+            let asked = receiving.ask(now_ms);
+            self.outgoing.push(asked);
         }
     }
 }

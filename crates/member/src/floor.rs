@@ -8,6 +8,11 @@ use crate::core::Core;
 
 /// How many times the usual bytes of log are kept at the most, whoever lags.
 const WINDOWS_MAX: usize = 8;
+/// How many entries are let go of for each that is applied: were a member that lagged behind many megabytes of small
+/// entries gone, to free them all at once would hold up writes for tens of milliseconds.
+const LET_GO_MAX: usize = 8;
+/// The same, for each tick: an idle member gives its memory back, too.
+const LET_GO_IDLE_MAX: usize = 128;
 /// How long a snapshot that somebody needs may take to be begun, or to be asked for once it is there, milliseconds.
 const PATIENCE_MS: u64 = 10_000;
 
@@ -23,11 +28,26 @@ pub(crate) struct Floor {
 }
 
 impl Core {
-    /// Lets go of applied entries that nobody needs.
-    pub(crate) fn compact(&mut self, applied: u64) {
+    /// One more entry is applied: lets go of some that nobody needs.
+    pub(crate) fn compact(&mut self) {
+        self.let_go(LET_GO_MAX);
+    }
+
+    fn let_go(&mut self, count_max: usize) {
+        let applied = self.applied_index;
+        if self.is_alone() {
+            // Nobody lags: what is applied need not be kept in memory.
+            return self.council.compact(applied, 0, count_max);
+        }
         let (bytes_max, pinned) = (self.config.window_bytes_max, self.pinned_index());
-        self.council.compact_to(bytes_max, applied.min(pinned));
-        self.council.compact_to(bytes_max.saturating_mul(WINDOWS_MAX), applied);
+        self.council.compact(applied.min(pinned), bytes_max, count_max);
+        self.council.compact(applied, bytes_max.saturating_mul(WINDOWS_MAX), count_max);
+    }
+
+    /// A change of members is applied. Who the founders were is in no log: a new member begins with a snapshot that says
+    /// who the members are, so the beginning of the log is let go of.
+    pub(crate) fn forget_beginning(&mut self, change: u64) {
+        self.council.compact((change - 1).min(self.pinned_index()), 0, LET_GO_MAX);
     }
 
     /// The highest index up to which no member needs the log.
@@ -52,6 +72,7 @@ impl Core {
 
     /// Looks how far everybody is.
     pub(crate) fn trail_tick(&mut self) {
+        self.let_go(LET_GO_IDLE_MAX);
         let goal = std::mem::replace(&mut self.floor.committed, self.council.committed());
         if self.council.role() != Role::Leader {
             return self.floor.trailing.clear();

@@ -337,7 +337,7 @@ impl World {
             }
             let offer = SnapshotOffer { index, term, membership: member.council.membership() };
             disk.put(offer.clone(), member.state.clone());
-            member.council.compact(index);
+            member.council.compact(index, 0, usize::MAX);
             member.council.offer_snapshot(Some(offer));
         }
     }
