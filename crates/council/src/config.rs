@@ -33,7 +33,7 @@ impl Config {
             id,
             election_ticks: 10,
             heartbeat_ticks: 2,
-            append_bytes_max: 256 << 10,
+            append_bytes_max: 64 << 10,
             appends_in_flight_max: 16,
             uncommitted_bytes_max: 256 << 20,
             seed,
