@@ -3,9 +3,13 @@
 
 use council::{Change, Role, Step};
 
+use crate::Tenure;
 use crate::core::Core;
 use crate::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
 use crate::peer::PeerMessage;
+
+/// After how long a founder doubts that its ensemble comes to be, milliseconds.
+const DOUBT_MS: u64 = 10_000;
 
 impl Core {
     /// A member without a seat says something.
@@ -36,15 +40,27 @@ impl Core {
     /// A leader says that this member's seat is gone: what it holds is an old copy of what the others have.
     fn replaced(&mut self, id: u64, index: u64) {
         if id == self.config.member && index > self.applied_index {
-            self.status.seat_lost = true;
+            self.status.tenure = Tenure::Lost;
             self.stop_serving();
         }
     }
 
+    /// Looks whether anything comes of the ensemble that this member was to found.
+    pub(crate) fn doubt_tick(&mut self) {
+        let founds = self.membership.voters.contains(&self.config.member) && !self.is_alone();
+        if founds && self.is_untouched() && self.now.mono_ms >= self.began_ms + DOUBT_MS {
+            self.status.tenure = Tenure::Doubtful;
+        }
+    }
+
+    /// Whether this member has neither voted nor holds any log.
+    fn is_untouched(&self) -> bool {
+        self.council.term() == 0 && self.council.last_index() == 0
+    }
+
     /// What this member says of itself.
     fn seated(&self) -> FoundingMessage {
-        let is_untouched = self.council.term() == 0 && self.council.last_index() == 0;
-        let untouched = is_untouched.then(|| self.membership.voters.clone());
+        let untouched = self.is_untouched().then(|| self.membership.voters.clone());
         FoundingMessage::Seated { cluster: self.config.cluster, untouched }
     }
 

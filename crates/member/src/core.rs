@@ -110,6 +110,8 @@ pub struct Core {
     pub(crate) status: CoreStatus,
     pub(crate) digests: DigestLog,
     pub(crate) now: Now,
+    /// When this life began.
+    pub(crate) began_ms: u64,
     pub(crate) ticked_ms: u64,
     pub(crate) writable: bool,
     /// Of the commands proposed, those that the journal has been given.
@@ -184,6 +186,7 @@ impl Core {
             digests: DigestLog::default(),
             membership: seat.recovered.membership,
             now,
+            began_ms: now.mono_ms,
             ticked_ms: now.mono_ms,
             writable: true,
             commands_handed_over: 0,

@@ -2,11 +2,15 @@
 //!
 //! A blank disk has forgotten its votes, if it ever cast any. So it founds an ensemble only if it hears of nobody who
 //! has a seat in one, and if enough blank members hear each other for a majority; else it asks for a seat under a new
-//! id. One member, the lowest that is heard, proposes the ensemble with all who will have a seat; each writes it down
-//! before it says so, and at most one ensemble is ever written down by a majority.
+//! id. One member, the lowest that is heard, proposes the ensemble; each writes it down before it says so, and at most
+//! one ensemble is ever written down by a majority. All who are to vote have a seat in it, whether they are heard yet or
+//! not: so whoever leads in it has the votes of a majority of them, and no two ensembles ever both have a leader. The seat
+//! of one that was not there is given to its disk under a new id once it comes.
 //!
 //! If the proposer dies in the middle, some have a seat in an ensemble that nobody may ever complete. Once every member
-//! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs.
+//! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs, and of several such
+//! ensembles all take the first by name. Or the others go on with another: whoever has voted in nothing and hears of one in
+//! which somebody has gives its seat up. Votes are never given up, so only one ensemble ever has those of a majority.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +62,7 @@ pub enum FoundingMessage {
     Propose {
         /// Its id.
         cluster: Cluster,
-        /// The founders.
+        /// Who is to vote in it.
         voters: Vec<u64>,
     },
     /// The receiver's seat was given to another disk.
@@ -96,6 +100,8 @@ pub enum Outcome {
         /// Under which id.
         id: u64,
     },
+    /// The seat that it holds is as good as any.
+    Kept,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +114,8 @@ enum Heard {
 
 struct Round {
     cluster: Cluster,
-    voters: Vec<u64>,
+    /// This member, and whom it asked.
+    asked: Vec<u64>,
     accepted: Vec<u64>,
     began_ms: u64,
 }
@@ -119,6 +126,10 @@ pub struct Founding {
     /// Everybody who is to vote, by the configuration.
     participants: Vec<u64>,
     founds: bool,
+    /// The ensemble in which it has a seat, if it only asks whether there is another.
+    holds: Option<Cluster>,
+    /// When it began to.
+    holds_since_ms: Option<u64>,
     incarnation: [u8; 16],
     /// What an ensemble proposed by this member is called.
     cluster: Cluster,
@@ -147,6 +158,8 @@ impl Founding {
             number,
             participants,
             founds,
+            holds: None,
+            holds_since_ms: None,
             incarnation,
             cluster,
             heard: BTreeMap::new(),
@@ -157,6 +170,12 @@ impl Founding {
             outgoing: Vec::new(),
             outcome: None,
         }
+    }
+
+    /// The same of a member that has a seat in an ensemble of which nothing has come, and has never voted in it.
+    #[must_use]
+    pub fn holding(self, cluster: Cluster) -> Self {
+        Self { founds: false, holds: Some(cluster), ..self }
     }
 
     /// A member is connected. It may be one that is not in this one's configuration: an ensemble may have gone on to
@@ -184,6 +203,11 @@ impl Founding {
                 if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster) {
                     round.accepted.push(number);
                 }
+                if self.holds == Some(cluster) {
+                    self.outcome = Some(Outcome::Kept);
+                } else if untouched.is_none() {
+                    self.holds = None;
+                }
                 self.heard.insert(number, Heard::Seated(cluster, untouched));
             }
             FoundingMessage::Replaced { .. } => {}
@@ -197,12 +221,10 @@ impl Founding {
     }
 
     fn proposed(&mut self, proposer: u64, cluster: Cluster, voters: Vec<u64>) {
-        let known = voters.iter().all(|voter| self.participants.contains(voter));
-        let enough = voters.len() >= self.majority() && voters.contains(&self.number);
-        let rightful = proposer < self.number && voters.first() == Some(&proposer);
+        let same = voters == self.participants && voters.contains(&self.number);
+        let rightful = proposer < self.number && voters.contains(&proposer);
         // A proposal of one's own may have been written down already.
-        if self.founds && known && enough && rightful && self.round.is_none() && !self.hears_of_an_ensemble()
-        {
+        if self.founds && same && rightful && self.round.is_none() && !self.hears_of_an_ensemble() {
             self.outcome = Some(Outcome::Founded { cluster, voters });
         }
     }
@@ -210,6 +232,10 @@ impl Founding {
     /// Time has passed.
     pub fn tick(&mut self, now_ms: u64) {
         if self.outcome.is_some() {
+            return;
+        }
+        if self.holds.is_some() && now_ms >= *self.holds_since_ms.get_or_insert(now_ms) + ROUND_MS {
+            self.outcome = Some(Outcome::Kept);
             return;
         }
         if self.said_ms.is_none_or(|said_ms| now_ms >= said_ms + REPEAT_MS) {
@@ -240,11 +266,11 @@ impl Founding {
         if blank.len() < self.participants.len() && now_ms < since_ms + GRACE_MS {
             return;
         }
-        let (cluster, voters) = (self.cluster, blank);
-        let others = voters.iter().copied().filter(|other| *other != self.number);
-        let propose = FoundingMessage::Propose { cluster, voters: voters.clone() };
+        let cluster = self.cluster;
+        let others = blank.iter().copied().filter(|other| *other != self.number);
+        let propose = FoundingMessage::Propose { cluster, voters: self.participants.clone() };
         self.outgoing.extend(others.map(|other| (other, propose.clone())));
-        self.round = Some(Round { cluster, voters, accepted: Vec::new(), began_ms: now_ms });
+        self.round = Some(Round { cluster, asked: blank, accepted: Vec::new(), began_ms: now_ms });
         self.conclude(now_ms);
     }
 
@@ -253,10 +279,10 @@ impl Founding {
         let Some(round) = &mut self.round else { return };
         round.accepted.sort_unstable();
         round.accepted.dedup();
-        let all = round.accepted.len() + 1 >= round.voters.len();
+        let all = round.accepted.len() + 1 >= round.asked.len();
         let late = now_ms >= round.began_ms + ROUND_MS;
         if all || (late && round.accepted.len() + 1 >= majority) {
-            let (cluster, voters) = (round.cluster, round.voters.clone());
+            let (cluster, voters) = (round.cluster, self.participants.clone());
             self.outcome = Some(Outcome::Founded { cluster, voters });
         } else if late && round.accepted.is_empty() {
             // Nobody is known to have written it down; whoever has says so, and is not passed over.
@@ -269,27 +295,26 @@ impl Founding {
 
     /// A founding that broke off is completed when everybody is there and nobody has gone on without the others.
     fn complete(&mut self) {
-        if !self.founds
+        if !(self.founds || self.holds.is_some())
             || !self.participants.contains(&self.number)
             || self.round.is_some()
             || self.outcome.is_some()
         {
             return;
         }
-        let mut found: Option<(Cluster, &Vec<u64>)> = None;
+        let mut found: BTreeMap<Cluster, &Vec<u64>> = BTreeMap::new();
         for other in self.participants.iter().filter(|other| **other != self.number) {
             match self.heard.get(other) {
                 Some(Heard::Blank) => {}
-                Some(Heard::Seated(cluster, Some(voters)))
-                    if found.is_none_or(|(known, _)| known == *cluster) =>
-                {
-                    found = Some((*cluster, voters));
-                }
+                Some(Heard::Seated(cluster, Some(voters))) => drop(found.insert(*cluster, voters)),
                 _ => return,
             }
         }
-        if let Some((cluster, voters)) = found.filter(|(_, voters)| voters.contains(&self.number)) {
-            self.outcome = Some(Outcome::Founded { cluster, voters: voters.clone() });
+        let Some((cluster, voters)) = found.first_key_value() else { return };
+        if self.holds.is_some_and(|held| held < *cluster) {
+            self.outcome = Some(Outcome::Kept);
+        } else if voters.contains(&self.number) {
+            self.outcome = Some(Outcome::Founded { cluster: *cluster, voters: (*voters).clone() });
         }
     }
 
@@ -409,8 +434,19 @@ mod tests {
         world.rounds(10, true);
         assert!(world.seated.is_empty());
         world.rounds(12, true);
-        let ensemble = Outcome::Founded { cluster: [2; 16], voters: vec![2, 3] };
+        let ensemble = Outcome::Founded { cluster: [2; 16], voters: vec![1, 2, 3] };
         assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 2]);
+    }
+
+    #[test]
+    fn whoever_is_configured_otherwise_founds_nothing_with_us() {
+        let mut member = Founding::new(2, vec![1, 2, 3], true, [2; 16], [2; 16]);
+        for voters in [vec![1, 2], vec![1, 2, 3, 4], vec![1, 3, 2]] {
+            member.hear(1, FoundingMessage::Propose { cluster: [1; 16], voters });
+            assert_eq!(member.outcome(), None);
+        }
+        member.hear(1, FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] });
+        assert!(member.outcome().is_some());
     }
 
     #[test]
@@ -453,6 +489,44 @@ mod tests {
         world.down.clear();
         world.rounds(10, true);
         assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 3]);
+    }
+
+    #[test]
+    fn a_seat_in_what_never_came_to_be_is_given_up_only_for_an_ensemble_that_somebody_voted_in() {
+        let doubts = || Founding::new(3, vec![1, 2, 3], true, [3; 16], [3; 16]).holding([9; 16]);
+        let seated = |cluster, untouched| FoundingMessage::Seated { cluster: [cluster; 16], untouched };
+        let mut member = doubts();
+        member.tick(0);
+        member.hear(1, seated(9, Some(vec![1, 2, 3])));
+        assert_eq!(member.outcome(), Some(&Outcome::Kept), "its own ensemble lives");
+        let mut member = doubts();
+        member.tick(0);
+        member.hear(1, seated(8, Some(vec![1, 2, 3])));
+        member.tick(ROUND_MS);
+        assert_eq!(member.outcome(), Some(&Outcome::Kept), "the other may never come to be either");
+        let mut member = doubts();
+        member.tick(0);
+        member.hear(1, seated(8, None));
+        member.tick(10 * ROUND_MS);
+        assert_eq!(member.outcome(), None, "it waits to be let in");
+        member.hear(1, FoundingMessage::Admitted { cluster: [8; 16], id: 259, incarnation: [3; 16] });
+        assert_eq!(member.outcome(), Some(&Outcome::Admitted { cluster: [8; 16], id: 259 }));
+    }
+
+    #[test]
+    fn of_several_ensembles_that_nobody_voted_in_all_take_the_first() {
+        let seated = |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(vec![1, 2, 3]) };
+        let blank = FoundingMessage::Blank { incarnation: [1; 16], founds: true };
+        let take = |mut member: Founding, said: [(u64, FoundingMessage); 2]| {
+            said.into_iter().for_each(|(number, message)| member.hear(number, message));
+            member.tick(0);
+            member.outcome().cloned()
+        };
+        let member = |number| Founding::new(number, vec![1, 2, 3], true, [7; 16], [7; 16]);
+        let first = Some(Outcome::Founded { cluster: [4; 16], voters: vec![1, 2, 3] });
+        assert_eq!(take(member(1), [(2, seated(4)), (3, seated(5))]), first);
+        assert_eq!(take(member(3).holding([5; 16]), [(1, blank.clone()), (2, seated(4))]), first);
+        assert_eq!(take(member(2).holding([4; 16]), [(1, blank), (3, seated(5))]), Some(Outcome::Kept));
     }
 
     #[test]

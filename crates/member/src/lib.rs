@@ -61,4 +61,4 @@ pub use peer::{PeerMessage, SnapshotEnd};
 pub use pieces::{PieceReader, Pieces};
 pub use replay::Replay;
 pub use snapshotter::LastSnapshot;
-pub use status::CoreStatus;
+pub use status::{CoreStatus, Tenure};

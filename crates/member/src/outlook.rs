@@ -2,8 +2,9 @@
 
 use jute::{SessionId, Zxid};
 
-use crate::CoreStatus;
 use crate::core::Core;
+use crate::founding::Cluster;
+use crate::{CoreStatus, Tenure};
 
 impl Core {
     /// Whether this member serves clients: it has applied all that was acknowledged before the present reign.
@@ -67,10 +68,16 @@ impl Core {
         [status.reigns, status.trees_replaced, status.attach_races, status.condemned]
     }
 
-    /// Whether this member's seat was given to another disk: the driver puts its data aside and asks for a new one.
+    /// Whether this member's seat is still its own. If not, this core is of no more use.
     #[must_use]
-    pub const fn has_lost_seat(&self) -> bool {
-        self.status.seat_lost
+    pub const fn tenure(&self) -> Tenure {
+        self.status.tenure
+    }
+
+    /// The ensemble that this member belongs to.
+    #[must_use]
+    pub const fn cluster(&self) -> Cluster {
+        self.config.cluster
     }
 
     /// For how long this member's disk has held up what the others' have done, milliseconds.

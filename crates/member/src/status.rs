@@ -5,6 +5,19 @@ use jute::Zxid;
 
 use crate::LastSnapshot;
 
+/// Whether a member's seat is still its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tenure {
+    /// As far as is known here.
+    #[default]
+    Sound,
+    /// Nothing has come of the ensemble that it was to found for long: the driver asks the others whether there is another,
+    /// see [`crate::founding::Founding::holding`].
+    Doubtful,
+    /// It was given to another disk: the driver puts the member's data aside and asks for a new one.
+    Lost,
+}
+
 /// A picture of a core, for four-letter words and metrics.
 #[derive(Clone, Debug, Default)]
 pub struct CoreStatus {
@@ -50,8 +63,8 @@ pub struct CoreStatus {
     pub expired: u64,
     /// How often a client that took its session up here was beaten by another connection of it.
     pub attach_races: u64,
-    /// Whether this member's seat was given to another disk.
-    pub seat_lost: bool,
+    /// Whether this member's seat is still its own.
+    pub tenure: Tenure,
     /// How often this member has taken the lead.
     pub reigns: u64,
     /// How often its tree was replaced by another member's.

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use journal::{Identity, Journal, OpenError, ReadError};
-use member::Core;
-use member::founding::Outcome;
+use member::founding::{Cluster, Outcome};
+use member::{Core, Tenure};
 use parking_lot::RwLock;
 use tree::Tree;
 
@@ -21,7 +21,7 @@ use crate::mailbox::{Doorbell, Mailbox};
 use crate::net::shard::ShardMail;
 use crate::overview::Overview;
 use crate::peers::dial::Badge;
-use crate::peers::seat;
+use crate::peers::seat::{self, Claim};
 use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Found, NewSeat, Opened};
 use crate::{random, settings};
@@ -34,6 +34,8 @@ pub(crate) struct Boot {
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_bell: Arc<Doorbell>,
     pub(crate) peers: Option<(Switchboard, Arc<Badge>)>,
+    /// The seat that is kept only if there is no other ensemble.
+    pub(crate) doubted: Option<Cluster>,
 }
 
 /// A start that failed: told to whoever waits for it, else a fault of the running server.
@@ -60,6 +62,7 @@ impl Boot {
                 Err(error) => return tell(error),
             };
             let overview = Arc::clone(&self.overview);
+            let cluster = core.cluster();
             let (badge, peers) = self.peers.map(|(peers, badge)| (badge, peers)).unzip();
             let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
             let standing = Arc::clone(&overview.standing);
@@ -69,15 +72,22 @@ impl Boot {
             self.journal.put(JournalMail::Stop);
             // A thread that panicked has been reported by the board.
             let _ = journal.join();
-            let Some((links, mut peers)) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
+            let Some((links, mut peers, tenure)) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
             let Some(badge) = badge else { return Ok(()) };
             // The next core would take what this life's journal answered for answers to its own questions.
             links.from_journal.take_all(&mut Vec::new());
-            tracing::warn!(
-                "this member's seat was given to another disk under its number: its data is put aside in \
-                 `put-aside`, and it asks for a new seat"
-            );
-            recovery::put_aside(&overview.config.storage).map_err(|error| error.to_string())?;
+            if tenure == Tenure::Doubtful {
+                tracing::info!(
+                    "nothing has come of the ensemble that was to be founded: asking whether there is another"
+                );
+                self.doubted = Some(cluster);
+            } else {
+                tracing::warn!(
+                    "this member's seat was given to another disk under its number: its data is put aside in \
+                     `put-aside`, and it asks for a new seat"
+                );
+                recovery::put_aside(&overview.config.storage).map_err(|error| error.to_string())?;
+            }
             badge.stand_up();
             peers.stand_up();
             (self.links, self.peers) = (links, Some((peers, badge)));
@@ -97,7 +107,21 @@ impl Boot {
             };
         };
         let Some(ensemble) = &config.ensemble else { unreachable!("there are peers only in an ensemble") };
-        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, None, clock);
+        let mut ask =
+            |claim| seat::wait(switchboard, &self.links.mail, ensemble, claim, random::bytes()?, clock);
+        let mut new = None;
+        if let Some(cluster) = self.doubted.take() {
+            let Some(outcome) = ask(Claim::Holds(cluster))? else { return Ok(None) };
+            new = new_seat(outcome, ensemble.number)?;
+            if new.is_some() {
+                tracing::warn!(
+                    "another ensemble came to be than this member was to found: what it has, which is empty, is put aside \
+                     in `put-aside`"
+                );
+                recovery::put_aside(&config.storage)?;
+            }
+        }
+        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, new.as_ref(), clock);
         let found = found.or_else(|error| {
             if !is_damage(&error) {
                 return Err(error);
@@ -112,12 +136,13 @@ impl Boot {
         let opened = match found {
             Found::Data(opened) => *opened,
             Found::Nothing => {
-                let founds = !recovery::had_a_seat(&config.storage);
-                let outcome =
-                    seat::wait(switchboard, &self.links.mail, ensemble, founds, random::bytes()?, clock);
-                let Some(outcome) = outcome? else { return Ok(None) };
+                let had_a_seat = recovery::had_a_seat(&config.storage);
+                let Some(outcome) = ask(if had_a_seat { Claim::Had } else { Claim::Blank })? else {
+                    return Ok(None);
+                };
                 let new = new_seat(outcome, ensemble.number)?;
-                match recovery::open(&config.storage, Some(ensemble), history_bytes_max, Some(&new), clock)? {
+                match recovery::open(&config.storage, Some(ensemble), history_bytes_max, new.as_ref(), clock)?
+                {
                     Found::Data(opened) => *opened,
                     Found::Nothing => unreachable!("the seat was written down"),
                 }
@@ -210,18 +235,17 @@ const fn is_damage(error: &StartError) -> bool {
     )
 }
 
-fn new_seat(outcome: Outcome, number: u64) -> Result<NewSeat, StartError> {
+/// The seat to write down, unless the one that is held is kept.
+fn new_seat(outcome: Outcome, number: u64) -> Result<Option<NewSeat>, StartError> {
     let random = random::bytes()?;
     let (incarnation, _) = random.split_first_chunk::<16>().expect("there are 32 bytes");
     let incarnation = *incarnation;
-    Ok(match outcome {
-        Outcome::Founded { cluster, voters } => {
-            NewSeat { identity: Identity { cluster, incarnation, member: number }, founders: Some(voters) }
-        }
-        Outcome::Admitted { cluster, id } => {
-            NewSeat { identity: Identity { cluster, incarnation, member: id }, founders: None }
-        }
-    })
+    let (cluster, member, founders) = match outcome {
+        Outcome::Founded { cluster, voters } => (cluster, number, Some(voters)),
+        Outcome::Admitted { cluster, id } => (cluster, id, None),
+        Outcome::Kept => return Ok(None),
+    };
+    Ok(Some(NewSeat { identity: Identity { cluster, incarnation, member }, founders }))
 }
 
 /// The tree that all threads share before any data is loaded.

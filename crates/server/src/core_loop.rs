@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use front::{FromCore, ToCore};
 use member::founding::{BLANK, NUMBERS};
-use member::{Core, CoreEffect, Fault, JournalEvent};
+use member::{Core, CoreEffect, Fault, JournalEvent, Tenure};
 use parking_lot::RwLock;
 use tree::Tree;
 
@@ -120,12 +120,12 @@ impl CoreLoop {
         }
     }
 
-    /// Runs until told to stop, or until this member's seat is lost: then it gives back what the next core needs.
+    /// Runs until told to stop, or until this member's seat is lost or in doubt: then it gives back what the next core needs.
     ///
     /// # Errors
     /// When this member must not go on.
-    pub(crate) fn run(mut self) -> Result<Option<(CoreLinks, Switchboard)>, Fault> {
-        while !self.stopping && !self.core.has_lost_seat() {
+    pub(crate) fn run(mut self) -> Result<Option<(CoreLinks, Switchboard, Tenure)>, Fault> {
+        while !self.stopping && self.core.tenure() == Tenure::Sound {
             let now = self.clock.now();
             // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
             let mail = self.take_mail();
@@ -150,8 +150,9 @@ impl CoreLoop {
             }
         }
         self.standing.set(false, false, 0);
+        let tenure = self.core.tenure();
         let Self { links, peers, stopping, .. } = self;
-        Ok(peers.filter(|_| !stopping).map(|peers| (links, peers)))
+        Ok(peers.filter(|_| !stopping).map(|peers| (links, peers, tenure)))
     }
 
     /// Tells the other threads how things stand.

@@ -218,6 +218,7 @@ impl Server {
             tree: Arc::clone(&self.overview.tree),
         };
         let boot = Boot {
+            doubted: None,
             overview: Arc::clone(&self.overview),
             board: Arc::clone(&self.board),
             links,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use member::PeerMessage;
-use member::founding::{Founding, NUMBERS, Outcome};
+use member::founding::{Cluster, Founding, NUMBERS, Outcome};
 
 use super::switchboard::{News, Switchboard};
 use crate::clock::Clock;
@@ -19,26 +19,43 @@ const TICK: Duration = Duration::from_millis(20);
 /// How often it is said what is waited for.
 const REMIND_MS: u64 = 10_000;
 
-/// Waits until there is a seat to be taken, which the caller writes down; nothing when the server is stopped. A disk
-/// that had a seat once does not found an ensemble, and waits to be let into one.
+/// What a member may say of its disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Claim {
+    /// It never had a seat: it may found an ensemble.
+    Blank,
+    /// It had a seat once: it founds none, and waits to be let into one.
+    Had,
+    /// It has one in this ensemble, of which nothing has come.
+    Holds(Cluster),
+}
+
+/// Waits until there is a seat to be taken, which the caller writes down; nothing when the server is stopped.
 pub(crate) fn wait(
     switchboard: &mut Switchboard,
     mail: &Arc<Mailbox<CoreMail>>,
     ensemble: &EnsembleConfig,
-    founds: bool,
+    claim: Claim,
     random: [u8; 32],
     clock: Clock,
 ) -> Result<Option<Outcome>, StartError> {
     let (incarnation, cluster) = random.split_at(16);
     let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
     let participants = ensemble.roster().participants();
-    let mut founding =
+    let founds = matches!(claim, Claim::Blank);
+    let founding =
         Founding::new(ensemble.number, participants.clone(), founds, bytes(incarnation), bytes(cluster));
-    tracing::info!(
-        member = ensemble.number,
-        voters = ?participants,
-        "the data directory is empty: waiting for the other members"
-    );
+    let mut founding = match claim {
+        Claim::Holds(cluster) => founding.holding(cluster),
+        Claim::Blank | Claim::Had => {
+            tracing::info!(
+                member = ensemble.number,
+                voters = ?participants,
+                "the data directory is empty: waiting for the other members"
+            );
+            founding
+        }
+    };
     let mut reminded_ms = clock.now().mono_ms();
     loop {
         let now_ms = clock.now().mono_ms();
@@ -77,8 +94,8 @@ pub(crate) fn wait(
                 .collect();
             tracing::warn!(
                 heard = heard.join(", "),
-                "still waiting: an ensemble begins with a majority of empty members, or one that has data and a \
-                 leader lets this one in"
+                "still waiting: an ensemble begins with a majority of empty members whose configurations name the same \
+                 voters, or one that has data and a leader lets this one in"
             );
         }
         switchboard.sleep(TICK, || !mail.is_empty()).map_err(poll)?;

@@ -16,8 +16,8 @@ use std::fmt::Arguments;
 
 use bytes::Bytes;
 use front::ConnId;
-use member::PeerMessage;
-use member::founding::{BLANK, Founding, NUMBERS, Outcome};
+use member::founding::{BLANK, Cluster, Founding, NUMBERS, Outcome};
+use member::{PeerMessage, Tenure};
 use tree::{Member, Roster};
 
 use crate::disk::SimDisk;
@@ -217,18 +217,14 @@ impl Ensemble {
 
     /// A member that is down comes back.
     pub fn start(&mut self, number: u64) {
-        let numbers = self.numbers();
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
         machine.born = self.lives;
         match machine.seat.clone() {
             Some(seat) => self.sit_down(number, &seat),
             None => {
-                let mut name = [0; 16];
-                name[..8].copy_from_slice(&self.lives.to_le_bytes());
-                let mut founding = Founding::new(number, numbers.clone(), machine.founds, name, name);
-                numbers.into_iter().filter(|other| *other != number).for_each(|other| founding.meet(other));
-                machine.life = Life::Blank(Box::new(founding));
+                let founding = self.founding(number);
+                self.machine(number).life = Life::Blank(Box::new(founding));
             }
         }
     }
@@ -293,8 +289,18 @@ impl Ensemble {
                 self.tell("admission", format_args!("member {number} is admitted as {id:x}"));
                 Seat { id, cluster, founders: Vec::new() }
             }
+            Outcome::Kept => {
+                self.tell("doubt over", format_args!("member {number} keeps its seat"));
+                let Some(seat) = self.machine(number).seat.clone() else { return };
+                seat
+            }
         };
-        self.machine(number).seat = Some(seat.clone());
+        let machine = self.machine(number);
+        if machine.seat.replace(seat.clone()).is_some_and(|before| before.cluster != seat.cluster) {
+            // It had one in an ensemble that never came to be.
+            machine.disk = SimDisk::new(seat.id);
+            machine.founds = false;
+        }
         self.sit_down(number, &seat);
     }
 
@@ -329,11 +335,20 @@ impl Ensemble {
         seat.map_or(BLANK | number, |seat| seat.id)
     }
 
+    fn cluster(&self, number: u64) -> Option<Cluster> {
+        let machine = self.machines.get(&number)?;
+        machine.seat.as_ref().map(|seat| seat.cluster)
+    }
+
     fn tell_links(&mut self, number: u64, up: bool) {
         let (id, level) = (self.id_of(number), self.config.core.feature_level);
+        let cluster = self.cluster(number);
         let mut links = Vec::new();
         for (other, machine) in &mut self.machines {
+            let theirs = machine.seat.as_ref().map(|seat| seat.cluster);
             match &mut machine.life {
+                // Members of two ensembles refuse each other.
+                Life::Seated(_) if cluster.is_some() && theirs != cluster => {}
                 Life::Seated(node) if *other != number => {
                     node.core().understands(id, level);
                     node.link(id, up);
@@ -403,7 +418,8 @@ impl Ensemble {
     pub fn mend(&mut self) {
         for (from, to) in std::mem::take(&mut self.network.cut) {
             let id = self.id_of(from);
-            if let Some(node) = self.node(to) {
+            let same = self.cluster(from) == self.cluster(to);
+            if let Some(node) = self.node(to).filter(|_| same) {
                 node.link(id, true);
             }
         }
@@ -437,6 +453,9 @@ impl Ensemble {
     fn hand_over(&mut self, from: u64, to: u64, message: PeerMessage) {
         let number = to % NUMBERS;
         let is_founding = matches!(message, PeerMessage::Founding(_));
+        if !is_founding && self.cluster(from % NUMBERS) != self.cluster(number) {
+            return;
+        }
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let seat = machine.seat.as_ref().map(|seat| seat.id);
         match (&mut machine.life, message) {
@@ -539,13 +558,43 @@ impl Ensemble {
         self.running().into_iter().for_each(|number| self.collect(number));
         outcomes.into_iter().for_each(|(number, outcome)| self.seat(number, outcome));
         for number in self.running() {
-            if self.node(number).is_some_and(|node| node.core().has_lost_seat()) {
-                self.tell("seat lost", format_args!("member {number} has lost its seat, and begins anew"));
-                self.empty(number);
-                self.machine(number).founds = false;
-                self.start(number);
+            match self.node(number).map_or(Tenure::Sound, |node| node.core().tenure()) {
+                Tenure::Sound => {}
+                Tenure::Doubtful => self.doubt(number),
+                Tenure::Lost => {
+                    self.tell(
+                        "seat lost",
+                        format_args!("member {number} has lost its seat, and begins anew"),
+                    );
+                    self.empty(number);
+                    self.machine(number).founds = false;
+                    self.start(number);
+                }
             }
         }
+    }
+
+    /// A member asks whether there is another ensemble than the one that it was to found.
+    fn doubt(&mut self, number: u64) {
+        self.tell("doubt", format_args!("member {number} doubts that its ensemble comes to be"));
+        self.stop(number);
+        self.lives += 1;
+        let (born, founding) = (self.lives, self.founding(number));
+        let machine = self.machine(number);
+        machine.born = born;
+        if let Some(seat) = &machine.seat {
+            machine.life = Life::Blank(Box::new(founding.holding(seat.cluster)));
+        }
+    }
+
+    /// A member without a seat.
+    fn founding(&self, number: u64) -> Founding {
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&self.lives.to_le_bytes());
+        let founds = self.machines.get(&number).is_some_and(|machine| machine.founds);
+        let mut founding = Founding::new(number, self.numbers(), founds, name, name);
+        self.numbers().into_iter().filter(|other| *other != number).for_each(|other| founding.meet(other));
+        founding
     }
 
     /// All faults end: every member runs, everything comes through.
