@@ -478,6 +478,12 @@ impl Council {
         all
     }
 
+    /// How far that member has come; known to a leader alone, of members.
+    #[must_use]
+    pub fn matched(&self, peer: MemberId) -> Option<u64> {
+        self.node.raft.prs().get(peer.0).map(|progress| progress.matched)
+    }
+
     /// How many turns wait for the disk.
     #[must_use]
     pub fn persisting(&self) -> usize {

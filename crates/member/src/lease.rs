@@ -10,8 +10,11 @@
 //! the other voters, and holds a lease from the moment that a majority answered for: none of them had gone on to a later
 //! term then. However long answers were under way, a leader that has not heard of a member since some moment knows: that
 //! member serves nobody later than one lease after it.
+//!
+//! A member that is heard of and yet falls behind, for its disk stands still, say, may not even know of what it misses. So
+//! a leader grants no lease to whoever lacks what was committed a lease ago: nothing that is answered is older than two.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use council::Role;
 use front::FromCore;
@@ -34,6 +37,8 @@ pub(crate) struct Lease {
     catches_up_ms: Option<u64>,
     /// For which moment each other voter answered, to this member as its leader.
     answered_ms: BTreeMap<u64, u64>,
+    /// As a leader: what was committed when, from about one lease ago on.
+    committed: VecDeque<(u64, u64)>,
 }
 
 impl Core {
@@ -49,10 +54,31 @@ impl Core {
         }
         if self.council.role() == Role::Leader {
             self.lease.held_ms = self.lease.held_ms.max(self.answered_majority_ms());
+            self.note_committed();
+        } else {
+            self.lease.committed.clear();
         }
         if self.status.serving && self.now.mono_ms > self.lease_until_ms() {
             self.stop_serving();
         }
+    }
+
+    fn note_committed(&mut self) {
+        let (now_ms, lease_ms) = (self.now.mono_ms, self.config.lease_ms);
+        let committed = &mut self.lease.committed;
+        committed.push_back((now_ms, self.council.committed()));
+        while committed.get(1).is_some_and(|(noted_ms, _)| noted_ms + lease_ms <= now_ms) {
+            committed.pop_front();
+        }
+    }
+
+    /// Whether that member has on its disk what was committed a lease ago.
+    fn keeps_up(&self, peer: u64) -> bool {
+        let now_ms = self.now.mono_ms;
+        let noted = self.lease.committed.front();
+        let due = noted.filter(|(noted_ms, _)| noted_ms + self.config.lease_ms <= now_ms);
+        let Some((_, index)) = due else { return true };
+        self.council.matched(council::MemberId(peer)).is_none_or(|matched| matched >= *index)
     }
 
     pub(crate) fn ask_for_lease(&mut self) {
@@ -82,7 +108,7 @@ impl Core {
             return;
         }
         let answers = match self.council.role() {
-            Role::Leader => self.now.mono_ms <= self.lease_until_ms(),
+            Role::Leader => self.now.mono_ms <= self.lease_until_ms() && self.keeps_up(peer),
             // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. Whoever has
             // led in it and does no more voted for itself, and has nothing to say to those who still believe in it.
             _ => {
