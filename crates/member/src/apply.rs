@@ -226,6 +226,8 @@ impl Core {
             self.reign_ms = now.mono_ms;
             self.level_proposed = 0;
             self.tell_roster(tree);
+            // Before anything that clients say.
+            self.raise_level(tree);
         }
         self.status.leading = true;
         self.expiry.track_all(tree, now.mono_ms);

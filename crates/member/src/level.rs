@@ -1,6 +1,7 @@
 //! The feature level of the log: what a command may say. A newer build may say more, but only once every member
 //! understands it: the leader raises the level that is kept in the tree when all members are known to be of such builds.
-//! A build that does not understand the level of the tree stops, and says so, before it can misread anything.
+//! A build that does not understand the level of the tree stops, and says so, before it can misread anything. An ensemble
+//! in which nothing has happened yet begins at the level of those who are there: whoever is not is no reason to go without.
 
 use tree::{Operation, Tree};
 
@@ -18,9 +19,9 @@ impl Core {
 
     /// A leader raises the level to what all members understand.
     pub(crate) fn raise_level(&mut self, tree: &Tree) {
-        let others = self.peers();
-        let own = self.config.feature_level;
-        let level = others.iter().map(|peer| self.levels.get(peer).copied().unwrap_or(0)).fold(own, u32::min);
+        let begins = tree.last_zxid().epoch() <= 1 && tree.last_zxid().count() == 0;
+        let known = |peer: &u64| self.levels.get(peer).copied().or((!begins).then_some(0));
+        let level = self.peers().iter().filter_map(known).fold(self.config.feature_level, u32::min);
         if level > tree.feature_level() && level > self.level_proposed {
             self.level_proposed = level;
             self.propose(Operation::FeatureLevel(level));
