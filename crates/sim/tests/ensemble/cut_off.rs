@@ -173,8 +173,9 @@ fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
     let term = node(&mut nodes, led).leads_in();
     // Written while it is away.
     let apart = |from, to| from != late && to != late;
-    client.create(node(&mut nodes, led), "/a", &[b'a'; BULKY], 0);
     pass(&mut nodes, 2 * LEASE_MS, apart);
+    client.create(node(&mut nodes, led), "/a", &[b'a'; BULKY], 0);
+    pass(&mut nodes, 200, apart);
     assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
     assert!(!node(&mut nodes, late).core().status().serving, "its lease is over");
     // It hears its leader and is given a lease, in the reign that it knows; the log is still under way.
