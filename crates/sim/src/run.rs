@@ -62,7 +62,6 @@ pub const REACHED: &[&str] = &[
     "rot",
     "seat lost",
     "several reads at once",
-    "slow client cut off",
     "slow disk",
     "stall",
     "torn tail",
