@@ -287,10 +287,10 @@ impl Run {
             let Some(node) = self.ensemble.node(number) else { return false };
             let status = node.core().status();
             let (digest, level) = (node.tree().digest(), node.tree().feature_level());
-            all.push((status.applied_index, digest, status.serving, status.pending_bytes, level));
+            let ready = status.serving && status.writable && status.pending_bytes == 0 && level == LEVEL;
+            all.push((status.applied_index, digest, ready));
         }
-        all.windows(2).all(|pair| pair[0] == pair[1])
-            && all.iter().all(|(_, _, serving, pending, level)| *serving && *pending == 0 && *level == LEVEL)
+        all.iter().all(|one| one.2 && *one == all[0])
     }
 
     fn describe(&mut self) -> String {
