@@ -84,7 +84,8 @@ impl Core {
         // A word of an earlier life of that disk may come late: were its seat given away then, and another's data lost, the
         // majority would be gone.
         let stays: Vec<_> = self.membership.voters.iter().filter(|id| !before.contains(id)).collect();
-        let is_heard = |id: &&&u64| **id == &self.config.member || self.now.mono_ms <= self.heard_ms(***id) + alive_ms;
+        let is_heard =
+            |id: &&&u64| **id == &self.config.member || self.now.mono_ms <= self.heard_ms(***id) + alive_ms;
         if stays.iter().filter(is_heard).count() <= stays.len() / 2 {
             return None;
         }

@@ -515,7 +515,8 @@ mod tests {
 
     #[test]
     fn of_several_ensembles_that_nobody_voted_in_all_take_the_first() {
-        let seated = |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(vec![1, 2, 3]) };
+        let seated =
+            |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(vec![1, 2, 3]) };
         let blank = FoundingMessage::Blank { incarnation: [1; 16], founds: true };
         let take = |mut member: Founding, said: [(u64, FoundingMessage); 2]| {
             said.into_iter().for_each(|(number, message)| member.hear(number, message));
