@@ -42,9 +42,11 @@ pub(super) const ROWS: &[Row] = &[
     Row::own("storage.segment-bytes", "bytes of one piece of the log", |draft, setting| {
         put(&mut draft.config.storage.segment_bytes, setting.positive().map(|bytes: u64| bytes.max(1 << 20)))
     }),
-    Row::own("storage.snapshot-bytes-per-second", "how fast a snapshot is written", |draft, setting| {
-        put(&mut draft.config.storage.snapshot_bytes_per_second, setting.positive())
-    }),
+    Row::own(
+        "storage.snapshot-bytes-per-second",
+        "how fast a snapshot is written, also one that another member sends",
+        |draft, setting| put(&mut draft.config.storage.snapshot_bytes_per_second, setting.positive()),
+    ),
     Row::own("metrics.listen", "where metrics are served, or `off`", |draft, setting| {
         draft.metrics.said = true;
         draft.config.metrics.optional = false;
