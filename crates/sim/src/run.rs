@@ -218,6 +218,7 @@ impl Run {
         let mut wrongs = self.rest();
         if wrongs.is_empty() {
             self.history.served_ms = Some(self.ensemble.now_ms());
+            self.history.served_from = self.history.calls.len();
             self.load.serve(&mut self.ensemble, &mut self.history);
             let until_ms = self.ensemble.now_ms() + CALM_MS;
             while self.ensemble.now_ms() < until_ms {

@@ -145,6 +145,8 @@ pub struct History {
     pub healed_ms: Option<u64>,
     /// When everybody was asked to write once more, all being at rest.
     pub served_ms: Option<u64>,
+    /// How many calls there were before.
+    pub served_from: usize,
     /// When the calm after that was over.
     pub ended_ms: u64,
 }

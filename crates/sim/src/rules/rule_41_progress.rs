@@ -9,9 +9,11 @@ use crate::rules::{Evidence, Findings, tell};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { history, settings, .. } = evidence;
-    let Some(served_ms) = history.served_ms else { return };
+    if history.served_ms.is_none() {
+        return;
+    }
     let is_member = |number| evidence.standings.iter().any(|standing| standing.member == number);
-    let sent_then = history.calls.iter().filter(|call| call.sent_ms >= served_ms && call.ask.is_write());
+    let sent_then = history.calls.iter().skip(history.served_from).filter(|call| call.ask.is_write());
     let (mut sent, mut succeeded) = (0, 0);
     for call in sent_then.filter(|call| is_member(history.connections[call.connection].member)) {
         sent += 1;
