@@ -62,6 +62,7 @@ pub const REACHED: &[&str] = &[
     "rot",
     "seat lost",
     "several reads at once",
+    "slow client cut off",
     "slow disk",
     "stall",
     "torn tail",

@@ -129,7 +129,7 @@ impl Load {
             if self.random.below(500) == 0 && (place >= self.readers || self.random.chance(20)) {
                 self.wander(place, ensemble, history);
             }
-            if self.appetite.features.sleepers && self.apart.below(1_000) == 0 {
+            if self.appetite.features.sleepers && self.apart.below(250) == 0 {
                 self.fall_asleep(place, ensemble, history);
             }
         }
