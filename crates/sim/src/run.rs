@@ -66,6 +66,7 @@ pub const REACHED: &[&str] = &[
     "slow disk",
     "stall",
     "torn tail",
+    "two servers at once",
     "verdict",
     "watch added",
     "watch event",

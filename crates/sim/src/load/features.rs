@@ -1,7 +1,7 @@
 //! What clients make use of besides the plain requests that all of them send: drawn for each run, as faults are, so that
 //! none of it hides what runs without it would show.
 
-use super::{Scene, access, batches, mortals, watches};
+use super::{Scene, access, batches, bulky, mortals, watches};
 use crate::history::Ask;
 use crate::random::Random;
 
@@ -20,6 +20,10 @@ pub struct Features {
     pub sleepers: bool,
     /// Requests that are numbered beyond the last number, and clients that forget what they have seen.
     pub numbers: bool,
+    /// Large values.
+    pub bulky: bool,
+    /// Clients that try two servers at once.
+    pub twins: bool,
 }
 
 impl Features {
@@ -29,31 +33,45 @@ impl Features {
     pub const ALL: Self = Self::of(true);
 
     const fn of(has: bool) -> Self {
-        Self { watches: has, mortals: has, access: has, batches: has, sleepers: has, numbers: has }
+        Self {
+            watches: has,
+            mortals: has,
+            access: has,
+            batches: has,
+            sleepers: has,
+            numbers: has,
+            bulky: has,
+            twins: has,
+        }
     }
 
     /// A draw: often nothing.
     pub fn draw(random: &mut Random) -> Self {
         let plain = random.chance(40);
         let mut has = || random.chance(50) && !plain;
-        Self {
+        let drawn = Self {
             watches: has(),
             mortals: has(),
             access: has(),
             batches: has(),
             sleepers: has(),
             numbers: has(),
-        }
+            bulky: has(),
+            twins: has(),
+        };
+        // What is kept for sleepers is less than one large value.
+        Self { bulky: drawn.bulky && !drawn.sleepers, ..drawn }
     }
 
     /// What a client asks for because of one of them; nothing if it is to ask for something plain.
     pub(super) fn ask(self, random: &mut Random, scene: &Scene) -> Option<Vec<Ask>> {
         type Draw = fn(&mut Random, &Scene) -> Vec<Ask>;
-        let rooms: [(bool, Draw); 4] = [
+        let rooms: [(bool, Draw); 5] = [
             (self.watches, watches::draw),
             (self.mortals, mortals::draw),
             (self.access, access::draw),
             (self.batches, batches::draw),
+            (self.bulky, bulky::draw),
         ];
         let rooms: Vec<_> = rooms.into_iter().filter(|(has, _)| *has).collect();
         if rooms.is_empty() || random.chance(50) {

@@ -4,6 +4,7 @@
 
 mod access;
 mod batches;
+mod bulky;
 mod features;
 mod mortals;
 mod operator;
@@ -84,6 +85,8 @@ pub struct Load {
     operator: Operator,
     /// Comes with other people's sessions.
     intruder: Visitor,
+    /// A second connection of somebody who does not wait for the first.
+    twin: Visitor,
     /// Until when a client stays away.
     away_until_ms: Vec<u64>,
     numbers: u64,
@@ -108,6 +111,7 @@ impl Load {
         Self {
             operator: Operator::new(appetite.clients, founders, appetite.changes),
             intruder: Visitor::new(appetite.clients + 1, 4_000),
+            twin: Visitor::new(appetite.clients + 2, 4_000),
             away_until_ms: vec![0; appetite.clients],
             seen: vec![Vec::new(); appetite.clients],
             visitors,
@@ -142,6 +146,7 @@ impl Load {
     /// Everybody waits for what is still to come, and asks for nothing.
     pub fn wait(&mut self, ensemble: &mut Ensemble, history: &mut History) {
         self.away_until_ms.fill(0);
+        self.twin.part(ensemble, history, true);
         self.visitors.iter_mut().for_each(Visitor::wake_up);
         self.hear(ensemble, history);
         self.operator.finish(ensemble, history);
@@ -187,6 +192,13 @@ impl Load {
             if !visitor.is_there() && !running.is_empty() && now_ms >= away_until_ms {
                 let member = running[self.random.below(running.len() as u64) as usize];
                 visitor.open(ensemble, history, member);
+                if self.appetite.features.twins && visitor.session().0 != 0 && self.apart.chance(20) {
+                    let other = running[self.apart.below(running.len() as u64) as usize];
+                    self.twin.part(ensemble, history, true);
+                    self.twin.resemble(visitor);
+                    self.twin.open(ensemble, history, other);
+                    ensemble.count("two servers at once", 1);
+                }
             }
             visitor.ping(ensemble, history);
             // A client that hears nothing for long tries another server.
@@ -196,6 +208,7 @@ impl Load {
             }
         }
         self.intruder.hear(ensemble, history);
+        self.twin.hear(ensemble, history);
     }
 
     /// A client leaves, for a while or for good.

@@ -229,6 +229,11 @@ impl Visitor {
         }
     }
 
+    /// It has another's session, password and all.
+    pub(super) fn resemble(&mut self, other: &Self) {
+        (self.client, self.timeout_ms) = (other.client.clone(), other.timeout_ms);
+    }
+
     /// Somebody who knows a session, but not its password.
     pub(super) fn forge(&mut self, session: SessionId) {
         if let Some(client) = &mut self.client {
