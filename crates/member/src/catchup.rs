@@ -25,6 +25,9 @@ const UNWRITTEN_MAX: usize = 4;
 pub(crate) struct Sending {
     peer: u64,
     pub(crate) index: u64,
+    /// Said again to whoever says nothing: the first may be lost, or the word that all has arrived.
+    offer: Message,
+    offered_ms: u64,
     heard_ms: u64,
 }
 
@@ -86,7 +89,8 @@ impl Core {
     /// The engine wants that member to have the snapshot.
     pub(crate) fn send_offer(&mut self, peer: u64, index: u64, message: Message) {
         self.sending.retain(|sending| sending.peer != peer);
-        self.sending.push(Sending { peer, index, heard_ms: self.now.mono_ms });
+        let (offer, now_ms) = (message.clone(), self.now.mono_ms);
+        self.sending.push(Sending { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms });
         self.outgoing.push((peer, PeerMessage::Offer(message)));
     }
 
@@ -132,6 +136,12 @@ impl Core {
     pub(crate) fn offered(&mut self, from: u64, message: Message) -> Result<(), Fault> {
         let Some(offer) = message.snapshot() else { return Ok(()) };
         let index = offer.index;
+        let comes = self.receiving.as_ref().map(|receiving| (receiving.from, receiving.offer.index));
+        let is_saved = self.saving.as_ref().map(|(of, offer)| (*of, offer.index));
+        if [comes, is_saved].contains(&Some((from, index))) {
+            // Said again: it is answered once all of it is durable.
+            return Ok(());
+        }
         if index <= self.council.committed() {
             // The engine says itself how far it is.
             self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
@@ -315,6 +325,14 @@ impl Core {
         let silent = |sending: &&Sending| now_ms > sending.heard_ms + PATIENCE_MS;
         let silent: Vec<_> = self.sending.iter().filter(silent).map(|sending| sending.peer).collect();
         silent.into_iter().for_each(|peer| self.stop_sending(peer));
+        let again = self
+            .sending
+            .iter_mut()
+            .filter(|sending| now_ms >= sending.heard_ms.max(sending.offered_ms) + ASK_AGAIN_MS);
+        for sending in again {
+            sending.offered_ms = now_ms;
+            self.outgoing.push((sending.peer, PeerMessage::Offer(sending.offer.clone())));
+        }
         let committed = self.council.committed();
         // The sender may have given up, or a new leader may have sent the log instead. While a snapshot is awaited this
         // member takes none of its own, and whoever asks it for one waits.

@@ -7,11 +7,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
     let Some(healed_ms) = history.healed_ms else { return };
-    // A leader reigns from its first transaction on. Before that it may have to wait for others: should the word be lost
-    // that a snapshot has arrived, it is ten seconds until the log goes on to whoever has it.
-    let epoch = oracle.last_zxid() >> 32 << 32;
-    let reigns_ms = oracle.behind(epoch - 1).first().map_or(0, |first| first.at_ms);
-    let calm_ms = healed_ms.max(record.reign_began_ms).max(reigns_ms);
+    let calm_ms = healed_ms.max(record.reign_began_ms);
     let seen = evidence.last_seen();
     for (session, story) in &oracle.sessions {
         // Whoever left without a word may have asked for its session somewhere before: it is taken up when that member

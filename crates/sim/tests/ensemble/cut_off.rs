@@ -1,94 +1,16 @@
 //! A member that is cut off, among three and a network that does as it is told: what a leader may count its lease from and
 //! may still answer, who gives leases, and when somebody who comes back serves again.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
-use front::FrontConfig;
-use journal::KeepPolicy;
 use jute::OpCode;
-use member::{CoreConfig, Now, PeerMessage};
+use member::PeerMessage;
 use sim::client::Client;
 use sim::disk::SimDisk;
-use sim::ensemble::member_of;
-use sim::node::{Node, NodeConfig, STEPS, small_journal};
-use tree::Roster;
+use sim::node::Node;
 
-const LEASE_MS: u64 = 4_000;
-const LEVEL: u32 = 3;
-const STEP_MS: u64 = 10;
-
-type Nodes = BTreeMap<u64, Node<SimDisk>>;
-
-fn three() -> Nodes {
-    (1..=3).map(|number| (number, start(number, SimDisk::new(number)))).collect()
-}
-
-fn start(number: u64, disk: SimDisk) -> Node<SimDisk> {
-    let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(number, 1) };
-    core.lease_ms = LEASE_MS;
-    // Longer than a leader is cut off here: it goes on believing that it leads.
-    core.election_tick_ms = 200;
-    core.roster = Some(Roster::new((1..=3).map(member_of)));
-    let config = NodeConfig {
-        founders: vec![1, 2, 3],
-        core,
-        front: FrontConfig::default(),
-        journal: small_journal(),
-        keep: KeepPolicy { snapshots: 2, entries: 0 },
-        piece_bytes: 4 << 10,
-        seed: [number as u8; 32],
-    };
-    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
-    let mut node = Node::start(disk, &config, now).expect("the disk is well");
-    for other in (1..=3).filter(|other| *other != number) {
-        node.core().understands(other, LEVEL);
-        node.link(other, true);
-    }
-    node
-}
-
-/// Time passes. Gives what did not come through, in order: from, to, and what was said.
-fn pass(nodes: &mut Nodes, ms: u64, comes: impl Fn(u64, u64) -> bool) -> Vec<(u64, u64, PeerMessage)> {
-    pass_what(nodes, ms, |from, to, _| comes(from, to))
-}
-
-fn pass_what(
-    nodes: &mut Nodes,
-    ms: u64,
-    comes: impl Fn(u64, u64, &PeerMessage) -> bool,
-) -> Vec<(u64, u64, PeerMessage)> {
-    let mut held = Vec::new();
-    for _ in 0..ms / STEP_MS {
-        let mut sent = Vec::new();
-        for (from, node) in nodes.iter_mut() {
-            node.pass(STEP_MS);
-            STEPS.into_iter().for_each(|step| node.step(step).expect("the disk is well"));
-            sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to, message)));
-        }
-        for (from, to, message) in sent {
-            match nodes.get_mut(&to).filter(|_| comes(from, to, &message)) {
-                Some(node) => node.peer(from, message).expect("nothing is wrong with it"),
-                None => held.push((from, to, message)),
-            }
-        }
-    }
-    held
-}
-
-/// Passes time until one of these leads.
-fn leader(nodes: &mut Nodes, among: impl Fn(u64) -> bool, comes: impl Fn(u64, u64) -> bool) -> u64 {
-    let found = (0..3_000).find_map(|_| {
-        pass(nodes, STEP_MS, &comes);
-        let mut all = nodes.iter_mut().filter(|(number, _)| among(**number));
-        let leads = |node: &mut Node<SimDisk>| node.leads_in().is_some() && node.core().status().serving;
-        all.find_map(|(number, node)| leads(node).then_some(*number))
-    });
-    found.expect("somebody leads")
-}
-
-fn node(nodes: &mut Nodes, number: u64) -> &mut Node<SimDisk> {
-    nodes.get_mut(&number).expect("a member")
-}
+use crate::three::{LEASE_MS, Nodes, leader, node, pass, pass_what, start, three};
 
 #[test]
 fn words_that_were_long_under_way_make_no_lease_longer() {
@@ -192,4 +114,31 @@ fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
     pass(&mut nodes, LEASE_MS / 2, |_, _| true);
     let back = node(&mut nodes, late);
     assert!(back.core().status().serving && back.tree().node("/a").is_some());
+}
+
+#[test]
+fn a_snapshot_of_which_words_are_lost_arrives_soon() {
+    const BULKY: usize = 5_000;
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let late = if led == 1 { 2 } else { 1 };
+    let mut client = Client::connect(node(&mut nodes, led), 60_000);
+    pass(&mut nodes, 200, |_, _| true);
+    // Longer than the log is kept for it.
+    let apart = |from, to| from != late && to != late;
+    for number in 0..20 {
+        client.create(node(&mut nodes, led), &format!("/{number}"), &[b'a'; BULKY], 0);
+        pass(&mut nodes, 200, apart);
+    }
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 20);
+    let lost = RefCell::new(BTreeSet::new());
+    let comes = |message: &PeerMessage| match message {
+        PeerMessage::Offer(_) => !lost.borrow_mut().insert("the offer"),
+        PeerMessage::Taken { whole: true, .. } => !lost.borrow_mut().insert("that it has arrived"),
+        _ => true,
+    };
+    pass_what(&mut nodes, LEASE_MS, |_, _, message| comes(message));
+    assert_eq!(lost.borrow().len(), 2, "{lost:?}");
+    let back = node(&mut nodes, late);
+    assert!(back.core().status().serving && back.tree().node("/19").is_some());
 }

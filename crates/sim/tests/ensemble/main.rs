@@ -1,7 +1,9 @@
 //! Ensembles under faults, judged by the rules of `sim::rules`: a fixed set of seeds, those that once found something,
 //! and fresh ones for a while.
 
+mod another_disk;
 mod cut_off;
+mod three;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
