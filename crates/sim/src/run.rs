@@ -24,6 +24,8 @@ use crate::rules::{Evidence, Held, Known, Settings, Standing, judge};
 const LEVEL: u32 = 3;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
+/// From how many bytes on a value counts as large.
+const LARGE_MIN: usize = 10 << 10;
 /// How long all is calm after that: the longest timeout, and room, so that whoever left expires.
 const CALM_MS: u64 = 20_000;
 
@@ -45,6 +47,8 @@ pub const REACHED: &[&str] = &[
     "intrusion",
     "jump",
     "kill",
+    "large value read",
+    "large value written",
     "loss",
     "lost name",
     "misdirected write",
@@ -343,6 +347,10 @@ fn count_calls(history: &History, ensemble: &mut Ensemble) {
         let mut count = |what, happened| ensemble.count(what, u64::from(happened));
         count("write acknowledged", ask.is_write() && was_done(call));
         count("call unknown", !was_answered(call));
+        let is_large = matches!(ask, Ask::Set { data, .. } if data.len() >= LARGE_MIN);
+        count("large value written", is_large && was_done(call));
+        let read = call.answer.as_ref().map_or(0, |answer| answer.body.len());
+        count("large value read", matches!(ask, Ask::Get { .. }) && read >= LARGE_MIN);
         count("read judged", ask.is_read() && was_answered(call));
         count("watches set again", matches!(ask, Ask::SetWatches { .. }) && was_answered(call));
         count("watches set again, persistent", ask.opcode() == OpCode::SetWatches2 && was_answered(call));
