@@ -57,4 +57,4 @@ pub use disk::{Disk, DiskError};
 pub use error::{AppendError, Corruption, Fault, OpenError, ReadError, SnapshotError};
 pub use journal::Journal;
 pub use recovery::{Recovered, TornTail};
-pub use snapshot::SnapshotReader;
+pub use snapshot::{LooseSnapshot, SnapshotReader};

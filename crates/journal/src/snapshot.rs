@@ -155,7 +155,16 @@ impl<File> SnapshotReader<File> {
 
     /// Opens the snapshot of this index and reads its footer; its chunks are not yet verified.
     pub(crate) fn open<D: Disk<File = File>>(disk: &mut D, index: u64) -> Result<Self, OpenError> {
-        let path = snapshot_path(index);
+        let reader = Self::open_path(disk, snapshot_path(index))?;
+        if reader.meta.index == index {
+            return Ok(reader);
+        }
+        let what = "it stands for another index than its name says";
+        Err(OpenError::Corrupt(damaged(&reader.path, reader.footer_offset, what)))
+    }
+
+    /// The same for a snapshot whose name says nothing.
+    fn open_path<D: Disk<File = File>>(disk: &mut D, path: String) -> Result<Self, OpenError> {
         let file = disk.open(&path).map_err(|error| fault(&path, "open", error))?;
         let length = disk.len(&file).map_err(|error| fault(&path, "measure", error))?;
         let mut read = |offset: u64, length: u64| read_exactly(disk, &file, &path, offset, length);
@@ -181,9 +190,6 @@ impl<File> SnapshotReader<File> {
         let footer = read(footer_offset, footer_length)?;
         let (meta, chunks_left, content_left) = parse_footer(&footer, footer_offset)
             .ok_or_else(|| bad(footer_offset, "its footer does not verify"))?;
-        if meta.index != index {
-            return Err(bad(footer_offset, "it stands for another index than its name says"));
-        }
         let offset = HEAD_BYTES;
         Ok(SnapshotReader { file, path, meta, offset, footer_offset, chunks_left, content_left })
     }
@@ -223,6 +229,30 @@ impl<File> SnapshotReader<File> {
         let mut reader = Self::open(disk, index)?;
         while reader.next(disk)?.is_some() {}
         Ok(reader.meta)
+    }
+}
+
+/// A snapshot that lies outside a journal's directory: one that was sent, say.
+pub struct LooseSnapshot<D: Disk> {
+    disk: D,
+    reader: SnapshotReader<D::File>,
+}
+
+impl<D: Disk> LooseSnapshot<D> {
+    /// Opens the file and reads what it stands for; its content is not yet verified.
+    pub fn open(mut disk: D, path: &str) -> Result<Self, OpenError> {
+        let reader = SnapshotReader::open_path(&mut disk, path.to_string())?;
+        Ok(Self { disk, reader })
+    }
+
+    /// What the snapshot stands for.
+    pub fn meta(&self) -> &SnapshotMeta {
+        self.reader.meta()
+    }
+
+    /// The next chunk, verified; nothing at the end.
+    pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, OpenError> {
+        self.reader.next(&mut self.disk)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use front::FromCore;
 use journal::{Identity, Journal, OpenError, ReadError};
 use member::founding::{Cluster, Outcome};
 use member::{Core, Tenure};
@@ -13,7 +14,7 @@ use parking_lot::RwLock;
 use tree::Tree;
 
 use crate::board::{Board, spawn};
-use crate::core_loop::{CoreLinks, CoreLoop};
+use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSettings};
@@ -24,7 +25,8 @@ use crate::peers::dial::Badge;
 use crate::peers::seat::{self, Claim};
 use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Found, NewSeat, Opened};
-use crate::{random, settings};
+use crate::restore::Restoration;
+use crate::{random, restore, settings};
 
 /// What the core's thread begins with.
 pub(crate) struct Boot {
@@ -63,7 +65,7 @@ impl Boot {
             };
             let overview = Arc::clone(&self.overview);
             let cluster = core.cluster();
-            let (badge, peers) = self.peers.map(|(peers, badge)| (badge, peers)).unzip();
+            let (badge, peers) = self.peers.take().map(|(peers, badge)| (badge, peers)).unzip();
             let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
             let standing = Arc::clone(&overview.standing);
             let core_loop =
@@ -72,10 +74,18 @@ impl Boot {
             self.journal.put(JournalMail::Stop);
             // A thread that panicked has been reported by the board.
             let _ = journal.join();
-            let Some((links, mut peers, tenure)) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
-            let Some(badge) = badge else { return Ok(()) };
+            let Ending::Next(links, reason) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
             // The next core would take what this life's journal answered for answers to its own questions.
             links.from_journal.take_all(&mut Vec::new());
+            self.links = links;
+            let (mut peers, tenure) = match reason {
+                Reason::Unseated(peers, tenure) => (*peers, tenure),
+                Reason::Restored(restoration) => {
+                    self.restore(*restoration);
+                    continue;
+                }
+            };
+            let Some(badge) = badge else { return Ok(()) };
             if tenure == Tenure::Doubtful {
                 tracing::info!(
                     "nothing has come of the ensemble that was to be founded: asking whether there is another"
@@ -90,8 +100,29 @@ impl Boot {
             }
             badge.stand_up();
             peers.stand_up();
-            (self.links, self.peers) = (links, Some((peers, badge)));
+            self.peers = Some((peers, badge));
         }
+    }
+
+    /// Lays a tree down in the place of all that there is, and cuts everybody off: what the last core was asked and has
+    /// not answered, nobody will.
+    fn restore(&self, Restoration { tree, done }: Restoration) {
+        let overview = &self.overview;
+        let before = overview.tree.read();
+        let zxid = before.last_zxid();
+        let outcome = restore::put(&overview.config.storage, tree, &before, overview.clock.now().wall_ms);
+        drop(before);
+        for shard in &self.links.to_shards {
+            shard.put(FromCore::TreeReplaced { zxid });
+        }
+        match &outcome {
+            Ok(zxid) => {
+                tracing::warn!(zxid, "a snapshot was restored by command: all that was there before is gone");
+            }
+            Err(error) => tracing::error!(error, "nothing was restored; the server goes on with what it had"),
+        }
+        // Whoever asked may have given up.
+        let _ = done.send(outcome);
     }
 
     /// The data directory's content; nothing when the server was stopped meanwhile.
@@ -166,7 +197,7 @@ impl Boot {
             Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now().for_core());
         *overview.tree.write() = opened.tree;
         if let Some((saved, seconds)) = opened.snapshot {
-            let _ = overview.first_snapshot.set((saved.zxid, seconds));
+            *overview.first_snapshot.lock() = Some((saved.zxid, seconds));
             overview.snapshots.saved(saved);
         }
         self.remember(&opened.history);

@@ -402,7 +402,9 @@ pub struct AdminConfig {
     pub idle_timeout_ms: u32,
     /// Whether the command `snapshot` is there. `admin.snapshot.enabled`.
     pub snapshot_enabled: bool,
-    /// How far apart two snapshots by command must be. `admin.rateLimiterIntervalInMS`.
+    /// Whether the command `restore` is there. `admin.restore.enabled`.
+    pub restore_enabled: bool,
+    /// How far apart two snapshots by command, or two restorings, must be. `admin.rateLimiterIntervalInMS`.
     pub rate_limit_interval_ms: u32,
 }
 
@@ -414,6 +416,7 @@ impl Default for AdminConfig {
             command_url: String::from("/commands"),
             idle_timeout_ms: 30_000,
             snapshot_enabled: true,
+            restore_enabled: true,
             rate_limit_interval_ms: 300_000,
         }
     }

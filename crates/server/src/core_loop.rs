@@ -18,6 +18,7 @@ use crate::metrics::CoreMetrics;
 use crate::metrics::reign::{ReignMetrics, Stand};
 use crate::peers::Established;
 use crate::peers::switchboard::{News, Switchboard};
+use crate::restore::Restoration;
 use crate::standing::Standing;
 
 /// How often the tree is written to before mail is looked at again.
@@ -35,6 +36,8 @@ pub(crate) enum CoreMail {
     Ask(Box<dyn FnOnce(&mut Core) + Send>),
     /// A connection to another member.
     Peer(Box<Established>),
+    /// A tree to go on with instead, for a server that is alone.
+    Restore(Box<Restoration>),
     /// End.
     Stop,
 }
@@ -50,6 +53,21 @@ pub(crate) struct CoreLinks {
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
+}
+
+/// How a core's loop ended.
+pub(crate) enum Ending {
+    Stopped,
+    /// Another core is to go on, with the same mailboxes.
+    Next(CoreLinks, Reason),
+}
+
+/// Why another core must go on.
+pub(crate) enum Reason {
+    /// This member's seat is lost or in doubt.
+    Unseated(Box<Switchboard>, Tenure),
+    /// Another tree is to take the place of this one.
+    Restored(Box<Restoration>),
 }
 
 /// What a member is among the others.
@@ -83,6 +101,7 @@ pub(crate) struct CoreLoop {
     part: Part,
     /// Told once, when requests can be served.
     serves: Option<Started>,
+    restoration: Option<Box<Restoration>>,
     stopping: bool,
 }
 
@@ -116,16 +135,17 @@ impl CoreLoop {
             roster_seen: 0,
             part: Part::default(),
             serves: Some(serves),
+            restoration: None,
             stopping: false,
         }
     }
 
-    /// Runs until told to stop, or until this member's seat is lost or in doubt: then it gives back what the next core needs.
+    /// Runs until told to stop, or until another core must go on.
     ///
     /// # Errors
     /// When this member must not go on.
-    pub(crate) fn run(mut self) -> Result<Option<(CoreLinks, Switchboard, Tenure)>, Fault> {
-        while !self.stopping && self.core.tenure() == Tenure::Sound {
+    pub(crate) fn run(mut self) -> Result<Ending, Fault> {
+        while !self.stopping && self.restoration.is_none() && self.core.tenure() == Tenure::Sound {
             let now = self.clock.now();
             // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
             let mail = self.take_mail();
@@ -151,8 +171,13 @@ impl CoreLoop {
         }
         self.standing.set(false, false, 0);
         let tenure = self.core.tenure();
-        let Self { links, peers, stopping, .. } = self;
-        Ok(peers.filter(|_| !stopping).map(|peers| (links, peers, tenure)))
+        let Self { links, peers, stopping, restoration, .. } = self;
+        Ok(match (peers, restoration) {
+            _ if stopping => Ending::Stopped,
+            (Some(peers), _) => Ending::Next(links, Reason::Unseated(Box::new(peers), tenure)),
+            (None, Some(restoration)) => Ending::Next(links, Reason::Restored(restoration)),
+            (None, None) => Ending::Stopped,
+        })
     }
 
     /// Tells the other threads how things stand.
@@ -268,6 +293,11 @@ impl CoreLoop {
                         peers.take(*established, now.mono_ms());
                     }
                 }
+                // Among others, dropping it tells whoever waits.
+                CoreMail::Restore(restoration) if self.peers.is_none() => {
+                    self.restoration = Some(restoration)
+                }
+                CoreMail::Restore(_) => {}
                 CoreMail::Stop => self.stopping = true,
             }
         }

@@ -1,10 +1,12 @@
 //! What the words, the AdminServer and the metrics may ask of a running server.
 
+use std::io::Read;
 use std::net::IpAddr;
 
 use crate::ensemble::EnsembleView;
 use crate::metrics::reign::Stand;
 use crate::metrics::sample::Sample;
+use crate::restore::Refusal;
 use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
 
@@ -52,9 +54,14 @@ pub(crate) trait Inspect: Send + Sync {
     /// Whether whoever sends this `Authorization` from there may do everything with the root.
     fn access(&self, authorization: &str, peer: IpAddr) -> Access;
     /// Whether the command `snapshot` is answered, and, if so, may be now.
-    fn snapshot_gate(&self) -> SnapshotGate;
+    fn snapshot_gate(&self) -> CommandGate;
     /// Takes a snapshot, waits until it is durable and opens it.
     fn snapshot(&self) -> Result<SnapshotFile, String>;
+    /// Whether the command `restore` is answered, and, if so, may be now.
+    fn restore_gate(&self) -> CommandGate;
+    /// Puts the snapshot that is sent, of so many bytes, in the place of all that is there; gives the zxid that is gone
+    /// on from.
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal>;
     /// Milliseconds since the start.
     fn uptime_ms(&self) -> u64;
     /// The mask that nobody but `gtmk` reads.
@@ -73,9 +80,9 @@ pub(crate) enum Access {
     NotAuthorized,
 }
 
-/// Whether a snapshot may be taken now.
+/// Whether a command that costs much may be run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SnapshotGate {
+pub(crate) enum CommandGate {
     Open,
     /// The command is switched off.
     Disabled,

@@ -10,8 +10,8 @@
 //! and one dials each other member. They share the tree behind a lock, and otherwise mail.
 //!
 //! # Not done, and what that costs
-//! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. The AdminServer's
-//! `restore` answers that it is not supported.
+//! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. A snapshot can be
+//! restored into a server that is alone only.
 
 mod access;
 mod audit;
@@ -35,7 +35,9 @@ mod net;
 mod overview;
 mod peers;
 mod random;
+mod rate_limit;
 mod recovery;
+mod restore;
 pub mod revival;
 mod server;
 mod settings;

@@ -4,6 +4,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{Hash, Hasher};
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use front::{ConnectionInfo, Front, FrontStats, NAMESPACES_MAX};
 use member::{Core, CoreStatus};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tree::{Roster, Tree};
 
 use crate::access;
@@ -22,7 +23,7 @@ use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView, last_snapshot};
 use crate::environment::{environment, properties};
-use crate::inspect::{Access, Inspect, SnapshotGate};
+use crate::inspect::{Access, CommandGate, Inspect};
 use crate::mailbox::Mailbox;
 use crate::metrics::catalog::{self, Knowledge};
 use crate::metrics::network::NetworkMetrics;
@@ -32,6 +33,8 @@ use crate::metrics::zookeeper::QuotaSums;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
+use crate::rate_limit::RateLimit;
+use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::snapshots::{self, SnapshotDesk, SnapshotFile};
 use crate::standing::Standing;
 use crate::words::view::{
@@ -41,6 +44,8 @@ use crate::words::view::{
 
 /// How long an answer may take altogether.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// How long what was restored may take to be served.
+const RESTART_MAX: Duration = Duration::from_secs(10 * 60);
 /// Pairs of session and path that one shard lists; the rest is left out.
 const WATCHES_LISTED_MAX: usize = 1_000_000;
 /// ZooKeeper's trace mask at its start.
@@ -58,10 +63,11 @@ pub(crate) struct Overview {
     pub(crate) reign: Arc<ReignMetrics>,
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
+    pub(crate) restore: RestoreDesk,
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartMetrics>,
     /// The snapshot that the server started from: its zxid and time in seconds.
-    pub(crate) first_snapshot: OnceLock<(i64, i64)>,
+    pub(crate) first_snapshot: Mutex<Option<(i64, i64)>>,
     /// The plain and the secure port, once known.
     pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
     pub(crate) standing: Arc<Standing>,
@@ -118,6 +124,38 @@ impl Overview {
         answer.ok()
     }
 
+    fn command_gate(&self, enabled: bool, limit: &RateLimit) -> CommandGate {
+        let interval = Duration::from_millis(u64::from(self.config.admin.rate_limit_interval_ms));
+        match enabled {
+            false => CommandGate::Disabled,
+            true if limit.allow(Instant::now(), interval) => CommandGate::Open,
+            true => CommandGate::TooSoon,
+        }
+    }
+
+    /// Restores a server that is alone, and waits until it serves again.
+    fn restore_from(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal> {
+        if self.config.ensemble.is_some() {
+            return Err(Refusal::NotAlone);
+        }
+        let Some(_turn) = self.restore.turn.try_lock() else {
+            return Err(Refusal::Failed(String::from("another snapshot is being restored")));
+        };
+        let tree = restore::receive(&self.config.storage.data_dir, sent, bytes)?;
+        let (done, outcome) = channel();
+        self.core.put(CoreMail::Restore(Box::new(Restoration { tree, done })));
+        let outcome = outcome.recv().unwrap_or_else(|_| Err(String::from("the server stops")));
+        let zxid = outcome.map_err(Refusal::Failed)?;
+        let deadline = Instant::now() + RESTART_MAX;
+        while !self.standing.is_serving() {
+            if Instant::now() >= deadline {
+                return Err(Refusal::Failed(String::from("the snapshot is restored, but not served yet")));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(zxid)
+    }
+
     /// All shards' figures, and whether all answered.
     fn front_stats(&self) -> (FrontStats, bool) {
         let answers = self.ask_shards(|front| front.stats());
@@ -155,7 +193,7 @@ impl Overview {
             roster: &self.roster(ensemble),
             settings: &self.config.settings,
             reign: &self.reign,
-            first_snapshot: self.first_snapshot.get().copied(),
+            first_snapshot: *self.first_snapshot.lock(),
             now: self.clock.now(),
         };
         Some(EnsembleView::new(&around, core))
@@ -439,7 +477,8 @@ impl Inspect for Overview {
             reign: &self.reign,
             network: &self.network_metrics,
             quotas,
-            snapshots_rate_limited: self.snapshots.limited(),
+            snapshots_rate_limited: self.snapshots.limit.refused(),
+            restore: &self.restore,
             start: self.start.get().copied().unwrap_or_default(),
             node_count: node_count as u64,
             ephemeral_count: ephemeral_count as u64,
@@ -461,7 +500,7 @@ impl Inspect for Overview {
     }
 
     fn last_snapshot(&self) -> Option<(i64, i64)> {
-        last_snapshot(&self.core_status()).or_else(|| self.first_snapshot.get().copied())
+        last_snapshot(&self.core_status()).or_else(|| *self.first_snapshot.lock())
     }
 
     fn digests(&self) -> Vec<(i64, u64)> {
@@ -477,14 +516,8 @@ impl Inspect for Overview {
         access::judge(&self.config, &self.tree.read(), authorization, peer)
     }
 
-    fn snapshot_gate(&self) -> SnapshotGate {
-        let admin = &self.config.admin;
-        let interval = Duration::from_millis(u64::from(admin.rate_limit_interval_ms));
-        match admin.snapshot_enabled {
-            false => SnapshotGate::Disabled,
-            true if self.snapshots.allow(Instant::now(), interval) => SnapshotGate::Open,
-            true => SnapshotGate::TooSoon,
-        }
+    fn snapshot_gate(&self) -> CommandGate {
+        self.command_gate(self.config.admin.snapshot_enabled, &self.snapshots.limit)
     }
 
     fn snapshot(&self) -> Result<SnapshotFile, String> {
@@ -495,6 +528,20 @@ impl Inspect for Overview {
         };
         let saved = self.snapshots.take(|| self.ask_core(ask))?;
         snapshots::open(&self.config.storage.data_dir, saved)
+    }
+
+    fn restore_gate(&self) -> CommandGate {
+        self.command_gate(self.config.admin.restore_enabled, &self.restore.limit)
+    }
+
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal> {
+        let began = Instant::now();
+        let outcome = self.restore_from(sent, bytes);
+        match &outcome {
+            Ok(_) => self.restore.took_us.record(began.elapsed().as_micros() as u64),
+            Err(_) => self.restore.failed(),
+        }
+        outcome
     }
 
     fn uptime_ms(&self) -> u64 {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use front::History;
-use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy};
+use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy, SnapshotMeta};
 use member::founding::NUMBERS;
 use member::start::{self, Seat};
 use member::{CoreConfig, Fault, Replay};
-use tree::Tree;
+use tree::{SnapshotProgress, Tree};
 
 use crate::clock::Clock;
 use crate::config::{EnsembleConfig, StorageConfig};
@@ -25,6 +25,9 @@ const PUT_ASIDE: &str = "put-aside";
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
+
+/// Bytes of a piece of a snapshot that is written at once.
+const SNAPSHOT_PIECE_BYTES: usize = 64 << 10;
 
 /// What the data directory held.
 pub(crate) struct Opened {
@@ -285,6 +288,28 @@ fn report(recovered: &journal::Recovered) {
     }
 }
 
+/// Writes the tree as the journal's newest snapshot, without a pause for anybody.
+pub(crate) fn write_snapshot<D: Disk>(
+    journal: &mut Journal<D>,
+    tree: &mut Tree,
+    mut meta: SnapshotMeta,
+) -> Result<(), String> {
+    journal.snapshot_begin().map_err(|error| error.to_string())?;
+    tree.snapshot_begin();
+    loop {
+        let mut piece = Vec::with_capacity(SNAPSHOT_PIECE_BYTES * 2);
+        let progress = tree.snapshot_chunk(&mut piece, SNAPSHOT_PIECE_BYTES);
+        if !piece.is_empty() {
+            journal.snapshot_chunk(&piece).map_err(|error| error.to_string())?;
+        }
+        if let SnapshotProgress::Done { digest } = progress {
+            meta.digest = digest;
+            return journal.snapshot_finish(meta).map_err(|error| error.to_string());
+        }
+    }
+}
+
+/// The tree of the newest snapshot; a fresh one where there is none.
 pub(crate) fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
     let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::new()) };
     let mut loader = Tree::loader();

@@ -3,7 +3,7 @@
 
 use jute::Zxid;
 use member::{Fault, Replay};
-use tree::{SnapshotProgress, Tree};
+use tree::Tree;
 
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
@@ -11,9 +11,6 @@ use crate::error::{ServerFault, StartError};
 use crate::recovery::{self, NewSeat};
 use crate::{clock, random};
 use journal::{Identity, Journal, Membership, SnapshotMeta};
-
-/// Bytes of a piece of the snapshot.
-const PIECE_BYTES: usize = 64 << 10;
 
 /// What a survivor has.
 #[derive(Clone, Debug)]
@@ -63,7 +60,7 @@ pub fn revive(config: &ServerConfig) -> Result<Survivor, StartError> {
         digest: 0,
         created_ms: clock::Clock::start().now().wall_ms,
     };
-    write(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
+    recovery::write_snapshot(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
     Ok(survivor)
 }
@@ -117,22 +114,6 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
 fn open(storage: &StorageConfig) -> Result<(Journal<DirDisk>, journal::Recovered), StartError> {
     let disk = recovery::open_disk(storage)?;
     Ok(Journal::open(disk, recovery::journal_config(storage, Identity::default()))?)
-}
-
-fn write(journal: &mut Journal<DirDisk>, tree: &mut Tree, mut meta: SnapshotMeta) -> Result<(), String> {
-    journal.snapshot_begin().map_err(|error| error.to_string())?;
-    tree.snapshot_begin();
-    loop {
-        let mut piece = Vec::with_capacity(PIECE_BYTES * 2);
-        let progress = tree.snapshot_chunk(&mut piece, PIECE_BYTES);
-        if !piece.is_empty() {
-            journal.snapshot_chunk(&piece).map_err(|error| error.to_string())?;
-        }
-        if let SnapshotProgress::Done { digest } = progress {
-            meta.digest = digest;
-            return journal.snapshot_finish(meta).map_err(|error| error.to_string());
-        }
-    }
 }
 
 fn ensemble(config: &ServerConfig) -> Result<&EnsembleConfig, StartError> {

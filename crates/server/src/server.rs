@@ -32,6 +32,7 @@ use crate::peers::dial::{Badge, Diallers, Means};
 use crate::peers::door::Door;
 use crate::peers::switchboard::Switchboard;
 use crate::peers::tls::PeerTls;
+use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
 use crate::sockets::{Addresses, Sockets};
 use crate::{audit, random, settings};
@@ -124,9 +125,10 @@ impl Server {
             reign: Arc::default(),
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
+            restore: RestoreDesk::default(),
             clock,
             start: OnceLock::new(),
-            first_snapshot: OnceLock::new(),
+            first_snapshot: Mutex::default(),
             ports: OnceLock::new(),
             standing: Arc::default(),
             trace_mask: Overview::initial_trace_mask(),

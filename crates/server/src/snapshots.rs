@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::rate_limit::RateLimit;
+
 /// How long a snapshot may take before whoever asked for it is told that it failed. A tree of 10 GiB takes three
 /// minutes at the configured pace.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -42,8 +44,7 @@ struct News {
 pub(crate) struct SnapshotDesk {
     news: Mutex<News>,
     changed: Condvar,
-    last_allowed: Mutex<Option<Instant>>,
-    limited: std::sync::atomic::AtomicU64,
+    pub(crate) limit: RateLimit,
 }
 
 impl SnapshotDesk {
@@ -57,22 +58,6 @@ impl SnapshotDesk {
     pub(crate) fn failed(&self) {
         self.news.lock().failures += 1;
         self.changed.notify_all();
-    }
-
-    /// Whether a snapshot may be taken now: one in each interval.
-    pub(crate) fn allow(&self, now: Instant, interval: Duration) -> bool {
-        let mut last = self.last_allowed.lock();
-        if last.is_some_and(|last| now.saturating_duration_since(last) < interval) {
-            self.limited.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            return false;
-        }
-        *last = Some(now);
-        true
-    }
-
-    /// How often one was not.
-    pub(crate) fn limited(&self) -> u64 {
-        self.limited.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Calls `ask`, which has a snapshot taken and gives the index that it must reach, and waits for that snapshot.
@@ -108,16 +93,6 @@ pub(crate) fn open(data_dir: &Path, saved: Saved) -> Result<SnapshotFile, String
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_is_allowed_in_each_interval() {
-        let desk = SnapshotDesk::default();
-        let (start, interval) = (Instant::now(), Duration::from_secs(10));
-        assert!(desk.allow(start, interval));
-        assert!(!desk.allow(start + Duration::from_secs(9), interval));
-        assert!(desk.allow(start + interval, interval));
-        assert_eq!(desk.limited(), 1);
-    }
 
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {

@@ -37,6 +37,14 @@ impl Births {
         self.0.insert(opener(id), id);
     }
 
+    /// What either knows to be opened is.
+    pub(crate) fn rise(&mut self, other: &Self) {
+        for (&member, &id) in &other.0 {
+            let last = self.0.entry(member).or_insert(id);
+            *last = (*last).max(id);
+        }
+    }
+
     /// What it adds to the digest of the tree; nothing as long as there are none.
     pub(crate) fn term(&self) -> u64 {
         self.0.values().fold(0, |sum, id| sum.wrapping_add(digest::of_birth(*id)))

@@ -50,6 +50,7 @@ mod roster;
 mod scheme;
 mod session;
 mod snapshot;
+mod succession;
 mod table;
 mod tree;
 mod undo;

@@ -30,6 +30,7 @@ use tree::{
 /// 1: may read /a                              whether its identities have that permission
 /// digest [keep=name]                          keeps the digest, or says which kept one it equals
 /// snapshot begin | snapshot chunk N | snapshot load    (load: takes the rest, loads it, compares with the beginning)
+/// snapshot restore                                     (takes the rest, and puts it in the tree's place)
 /// ```
 struct Runner {
     world: World,
@@ -200,7 +201,14 @@ impl Runner {
                     loaded.node_count()
                 ))
             }
-            _ => Err("snapshot: begin, chunk or load".into()),
+            "restore" => {
+                self.snapshot.extend(support::take_snapshot(tree, 100));
+                let mut restored = support::load(&self.snapshot, 7)?;
+                restored.succeed(tree);
+                self.world.tree = support::reloaded(&mut restored)?;
+                Ok(format!("{} nodes, {} bytes", restored.node_count(), restored.approximate_data_size()))
+            }
+            _ => Err("snapshot: begin, chunk, load or restore".into()),
         }
     }
 

@@ -433,12 +433,12 @@ impl Draft {
             self.config.metrics.address = Some(bind(self.metrics.host.as_deref(), port)?);
             self.config.metrics.optional = false;
         }
-        if !self.zoo || self.admin.said {
+        let unsaid = self.admin.enabled.is_none() && self.admin.port.is_none() && self.admin.host.is_none();
+        if self.admin.said || (unsaid && !self.zoo) {
             return Ok(());
         }
         let admin = &mut self.config.admin;
-        admin.optional =
-            self.admin.enabled.is_none() && self.admin.port.is_none() && self.admin.host.is_none();
+        admin.optional = unsaid;
         admin.address = match self.admin.enabled {
             Some(false) => None,
             _ => Some(bind(self.admin.host.as_deref(), self.admin.port.unwrap_or(ADMIN_PORT))?),

@@ -325,6 +325,16 @@ fn flags_win_over_properties_and_those_over_the_file() {
 }
 
 #[test]
+fn a_property_moves_the_admin_server_also_where_there_is_no_zoo_cfg() {
+    let sources = Sources { properties: vec!["admin.serverPort=0".into()], ..Sources::default() };
+    let (config, _) = load(&sources).result.unwrap();
+    assert!(config.admin.address.is_some_and(|at| at.ip().is_unspecified() && at.port() == 0));
+    assert!(!config.admin.optional);
+    let sources = Sources { properties: vec!["admin.enableServer=false".into()], ..Sources::default() };
+    assert_eq!(load(&sources).result.unwrap().0.admin.address, None);
+}
+
+#[test]
 fn what_is_documented_as_the_standard_is_the_standard() {
     let meant = |sources: &Sources| {
         let (config, log) = load(sources).result.unwrap();

@@ -1,5 +1,7 @@
 //! The AdminServer's commands: JSON with the keys of ZooKeeper 3.9, and `ensemble`, which is ours.
 
+use std::io::Read;
+
 use serde_json::{Map, Value, json};
 
 use tree::DIGEST_VERSION;
@@ -7,8 +9,9 @@ use tree::DIGEST_VERSION;
 use super::ensemble;
 use super::response::{Body, Request, Response};
 use crate::ensemble::EnsembleView;
-use crate::inspect::{Access, Inspect, SnapshotGate};
+use crate::inspect::{Access, CommandGate, Inspect};
 use crate::metrics::sample::{self, rounded};
+use crate::restore::Refusal;
 use crate::version::version;
 use crate::words::render::java_address;
 use crate::words::view::{ConnectionView, LatencyView};
@@ -46,11 +49,18 @@ const NAMES: [&str; 29] = [
     "zabstate",
 ];
 
-const NO_RESTORE: &str = "not supported: a server restores itself from its log and snapshots; to go back to an older \
-    state, start one on a copy of its data directory";
+const NOT_ALONE: &str = "an ensemble agrees on its tree, so that no single member's can be replaced: restore a server \
+    that is alone";
+const NO_LENGTH: &str = "restore is asked for by POST, with the snapshot as its content and a Content-Length";
 
 /// The answer to a command, or the page of links to all of them.
-pub(crate) fn route(server: &dyn Inspect, url: &str, name: &str, request: &Request) -> Response {
+pub(crate) fn route(
+    server: &dyn Inspect,
+    url: &str,
+    name: &str,
+    request: &Request,
+    body: &mut dyn Read,
+) -> Response {
     if name.is_empty() {
         let link = |name: &&str| format!("<a href=\"{url}/{name}\">{name}</a>\n<br/>\n");
         return Response::html(NAMES.iter().map(link).collect());
@@ -64,7 +74,7 @@ pub(crate) fn route(server: &dyn Inspect, url: &str, name: &str, request: &Reque
         return match refusal(server, request) {
             Some((status, error)) => answer(status, name, Some(error)),
             None if first == "snapshot" => snapshot(server, request),
-            None => answer(501, first, Some(NO_RESTORE)),
+            None => restore(server, request, body),
         };
     }
     match run(server, first, request) {
@@ -96,9 +106,9 @@ fn refusal(server: &dyn Inspect, request: &Request) -> Option<(u16, &'static str
 /// Takes a snapshot and, unless told otherwise, sends it.
 fn snapshot(server: &dyn Inspect, request: &Request) -> Response {
     match server.snapshot_gate() {
-        SnapshotGate::Open => {}
-        SnapshotGate::Disabled => return answer(503, "snapshot", None),
-        SnapshotGate::TooSoon => return answer(429, "snapshot", None),
+        CommandGate::Open => {}
+        CommandGate::Disabled => return answer(503, "snapshot", None),
+        CommandGate::TooSoon => return answer(429, "snapshot", None),
     }
     let file = match server.snapshot() {
         Ok(file) => file,
@@ -117,6 +127,29 @@ fn snapshot(server: &dyn Inspect, request: &Request) -> Response {
         response.body = Body::File(file.file, file.bytes);
     }
     response
+}
+
+/// Puts what is sent in the place of all that is there.
+fn restore(server: &dyn Inspect, request: &Request, body: &mut dyn Read) -> Response {
+    let Some(bytes) = request.content_length.filter(|_| request.method == "POST") else {
+        return answer(400, "restore", Some(NO_LENGTH));
+    };
+    match server.restore_gate() {
+        CommandGate::Open => {}
+        CommandGate::Disabled => return answer(503, "restore", None),
+        CommandGate::TooSoon => return answer(429, "restore", None),
+    }
+    match server.restore(body, bytes) {
+        Ok(zxid) => Response::json(200, &json!({"last_zxid": zxid, "command": "restore", "error": null})),
+        Err(Refusal::NotAlone) => answer(501, "restore", Some(NOT_ALONE)),
+        Err(Refusal::Unsound(error)) => {
+            answer(400, "restore", Some(&format!("nothing was restored: {error}")))
+        }
+        Err(Refusal::Failed(error)) => {
+            tracing::error!(%error, "the command `restore` failed");
+            answer(500, "restore", Some(&error))
+        }
+    }
 }
 
 /// The four-letter words are names of the commands too.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::body::RequestBody;
 use super::response::{Request, Response};
 use super::router::Router;
 
@@ -120,7 +121,13 @@ impl Drop for Place {
 fn serve(mut stream: TcpStream, router: &Router) -> io::Result<()> {
     stream.set_write_timeout(Some(DEADLINE))?;
     match read_request(&mut stream)? {
-        Ok(request) => router.route(&request).send(&mut stream, request.method != "HEAD")?,
+        Ok((request, begin)) => {
+            stream.set_read_timeout(Some(DEADLINE))?;
+            let bytes = request.content_length.unwrap_or(0);
+            let mut body = RequestBody::new(begin, &stream, bytes, request.expects_continue);
+            let response = router.route(&request, &mut body);
+            response.send(&mut stream, request.method != "HEAD")?;
+        }
         Err(refusal) => refusal.send(&mut stream, true)?,
     }
     stream.shutdown(Shutdown::Write)?;
@@ -129,8 +136,9 @@ fn serve(mut stream: TcpStream, router: &Router) -> io::Result<()> {
     io::copy(&mut stream.take(BODY_BYTES_MAX), &mut io::sink()).map(|_| ())
 }
 
-/// Reads up to the end of the request's head: the outer error is the socket's, the inner one the client's.
-fn read_request(stream: &mut TcpStream) -> io::Result<Result<Request, Response>> {
+/// Reads up to the end of the request's head: the outer error is the socket's, the inner one the client's. Gives what
+/// has come of the content, too.
+fn read_request(stream: &mut TcpStream) -> io::Result<Result<(Request, Vec<u8>), Response>> {
     let (peer, deadline) = (stream.peer_addr()?.ip().to_canonical(), Instant::now() + DEADLINE);
     let (mut head, mut chunk) = (Vec::new(), [0; 2048]);
     loop {
@@ -147,22 +155,34 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Result<Request, Response>>
         };
         head.extend_from_slice(chunk.get(..length).unwrap_or_default());
         if let Some(parsed) = parse(&head, peer) {
-            return Ok(parsed);
+            return Ok(parsed.map(|(request, length)| (request, head.split_off(length))));
         }
     }
 }
 
-/// The request, or its refusal, or `None` while it is incomplete.
-fn parse(head: &[u8], peer: IpAddr) -> Option<Result<Request, Response>> {
+/// The request and the length of its head, or its refusal, or `None` while it is incomplete.
+fn parse(head: &[u8], peer: IpAddr) -> Option<Result<(Request, usize), Response>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(head) {
-        Ok(httparse::Status::Complete(_)) => {
+        Ok(httparse::Status::Complete(length)) => {
             let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-            let header =
-                request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("authorization"));
-            let authorization = header.map(|header| String::from_utf8_lossy(header.value).into_owned());
-            Some(Ok(Request::new(method, target, authorization, peer)))
+            let header = |name: &str| {
+                let found = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+                found.map(|header| String::from_utf8_lossy(header.value).into_owned())
+            };
+            let content_length = match header("content-length").map(|text| text.trim().parse()) {
+                Some(Err(_)) => return Some(Err(Response::text(400, "the Content-Length is no number\n"))),
+                other => other.and_then(Result::ok),
+            };
+            let expects = header("expect").unwrap_or_default();
+            let request = Request {
+                authorization: header("authorization"),
+                content_length,
+                expects_continue: expects.eq_ignore_ascii_case("100-continue"),
+                ..Request::new(method, target, peer)
+            };
+            Some(Ok((request, length)))
         }
         Ok(httparse::Status::Partial) if head.len() < HEAD_BYTES_MAX => None,
         Ok(httparse::Status::Partial) => Some(Err(Response::text(431, "the request's head is too long\n"))),
@@ -181,7 +201,8 @@ mod tests {
         for cut in 0..head.len() {
             assert!(parse(&head[..cut]).is_none(), "{cut}");
         }
-        let request = parse(head).expect("whole").expect("a request");
+        let (request, length) = parse(head).expect("whole").expect("a request");
+        assert_eq!(length, head.len());
         assert_eq!((request.path.as_str(), request.value("x")), ("/commands/ruok", Some("1")));
         assert_eq!(request.authorization.as_deref(), Some("digest a:b"));
         assert_eq!(parse(b"\x00\x00\x00\x2c\x00").expect("an answer").expect_err("refused").status, 400);

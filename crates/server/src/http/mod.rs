@@ -4,6 +4,7 @@
 //! coordination service never come here.
 
 pub(crate) mod admin;
+mod body;
 mod ensemble;
 pub(crate) mod listener;
 pub(crate) mod response;

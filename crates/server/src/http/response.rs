@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-/// All that the pages here look at: a request's line, one header, and where it comes from.
+/// All that the pages here look at: a request's line, a few headers, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -15,19 +15,31 @@ pub(crate) struct Request {
     pub(crate) query: Vec<(String, String)>,
     /// The header of this name.
     pub(crate) authorization: Option<String>,
+    /// How many bytes follow the head, if it says so.
+    pub(crate) content_length: Option<u64>,
+    /// Whether the client waits to be told that it may send them.
+    pub(crate) expects_continue: bool,
     pub(crate) peer: IpAddr,
 }
 
 impl Request {
     /// A request's parts.
-    pub(crate) fn new(method: &str, target: &str, authorization: Option<String>, peer: IpAddr) -> Self {
+    pub(crate) fn new(method: &str, target: &str, peer: IpAddr) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decode(name), decode(value))
         });
         let (method, query) = (String::from(method), pairs.collect());
-        Self { method, path: decode(path), query, authorization, peer }
+        Self {
+            method,
+            path: decode(path),
+            query,
+            authorization: None,
+            content_length: None,
+            expects_continue: false,
+            peer,
+        }
     }
 
     /// The first value of this name.
@@ -193,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_query_is_taken_apart_and_decoded() {
-        let request = |target| Request::new("GET", target, None, IpAddr::from([127, 0, 0, 1]));
+        let request = |target| Request::new("GET", target, IpAddr::from([127, 0, 0, 1]));
         assert_eq!(request("/%zz%4").path, "/%zz%4");
         let request = request("/commands/x%2Fy?traceMask=12&b=a+b%20c&d");
         assert_eq!(request.path, "/commands/x/y");

@@ -1,5 +1,6 @@
 //! Which page a path is.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use super::admin;
@@ -19,7 +20,7 @@ pub(crate) struct Router {
 
 impl Router {
     /// The answer to a request.
-    pub(crate) fn route(&self, request: &Request) -> Response {
+    pub(crate) fn route(&self, request: &Request, body: &mut dyn Read) -> Response {
         if let Some(url) = &self.commands
             && let Some(rest) = request.path.strip_prefix(url.as_str())
             && (rest.is_empty() || rest.starts_with('/'))
@@ -27,7 +28,7 @@ impl Router {
             if !["GET", "HEAD", "POST"].contains(&request.method.as_str()) {
                 return Response::text(405, "only GET and POST are answered here\n");
             }
-            return admin::route(self.server.as_ref(), url, rest.trim_matches('/'), request);
+            return admin::route(self.server.as_ref(), url, rest.trim_matches('/'), request, body);
         }
         if request.method != "GET" && request.method != "HEAD" {
             return Response::text(405, "only GET is answered here\n");

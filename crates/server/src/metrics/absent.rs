@@ -11,11 +11,10 @@ const NO_COMMIT_PROCESSOR: &str = "as in a standalone ZooKeeper, there is no com
 const NO_DEAD_WATCHERS: &str = "watches go with their connection at once, so none lie dead";
 const NO_THROTTLER: &str =
     "no request is held back in a queue of its own: connections are read later instead";
-const NO_RESTORE: &str = "there is no command `restore`";
 const NO_CHANGES: &str = "changes are made when they are committed, so none are kept outstanding";
 
 /// Counts of what never happens.
-const COUNTERS: [(&str, &str); 31] = [
+const COUNTERS: [(&str, &str); 29] = [
     ("add_dead_watcher_stall_time", NO_DEAD_WATCHERS),
     ("cnxn_closed_without_zk_server_running", "no connection is accepted before requests are served"),
     ("commit_count", NO_LEARNERS),
@@ -38,8 +37,6 @@ const COUNTERS: [(&str, &str); 31] = [
     ("response_packet_cache_misses", NO_CACHE),
     ("response_packet_get_children_cache_hits", NO_CACHE),
     ("response_packet_get_children_cache_misses", NO_CACHE),
-    ("restore_error_count", NO_RESTORE),
-    ("restore_rate_limited_count", NO_RESTORE),
     ("revalidate_count", NO_LEARNERS),
     ("skip_learner_request_to_next_processor_count", NO_LEARNERS),
     ("snap_count", NO_LEARNERS),
@@ -50,7 +47,7 @@ const COUNTERS: [(&str, &str); 31] = [
 ];
 
 /// Distributions of what never happens.
-const SUMMARIES: [(&str, &str); 25] = [
+const SUMMARIES: [(&str, &str); 24] = [
     ("commit_commit_proc_req_queued", NO_COMMIT_PROCESSOR),
     ("commit_process_time", NO_LEARNERS),
     ("concurrent_request_processing_in_commit_processor", NO_COMMIT_PROCESSOR),
@@ -68,7 +65,6 @@ const SUMMARIES: [(&str, &str); 25] = [
     ("reads_after_write_in_session_queue", NO_COMMIT_PROCESSOR),
     ("reads_issued_from_session_queue", NO_COMMIT_PROCESSOR),
     ("requests_in_session_queue", NO_COMMIT_PROCESSOR),
-    ("restore_time", NO_RESTORE),
     ("session_queues_drained", NO_COMMIT_PROCESSOR),
     ("socket_closing_time", NO_LEARNERS),
     ("time_waiting_empty_pool_in_commit_processor_read_ms", NO_COMMIT_PROCESSOR),

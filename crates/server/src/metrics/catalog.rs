@@ -14,6 +14,7 @@ use super::sample::Sample;
 use super::zookeeper::QuotaSums;
 use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
 use crate::ensemble::EnsembleView;
+use crate::restore::RestoreDesk;
 
 /// Everything that is known at one moment.
 pub(crate) struct Knowledge<'a> {
@@ -30,6 +31,7 @@ pub(crate) struct Knowledge<'a> {
     /// By the first name of the path.
     pub(crate) quotas: BTreeMap<String, QuotaSums>,
     pub(crate) snapshots_rate_limited: u64,
+    pub(crate) restore: &'a RestoreDesk,
     pub(crate) node_count: u64,
     pub(crate) ephemeral_count: u64,
     pub(crate) acl_count: u64,

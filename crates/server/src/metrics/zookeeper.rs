@@ -152,6 +152,12 @@ fn counters(known: &Knowledge<'_>) -> Vec<Sample> {
             "Commands `snapshot` refused because another was too recent",
             known.snapshots_rate_limited,
         ),
+        Sample::counter("restore_error_count", "Commands `restore` that failed", known.restore.failures()),
+        Sample::counter(
+            "restore_rate_limited_count",
+            "Commands `restore` refused because another was too recent",
+            known.restore.limit.refused(),
+        ),
     ]
 }
 
@@ -174,6 +180,11 @@ fn latencies(known: &Knowledge<'_>) -> Vec<Sample> {
             "snapshottime",
             "Time of a snapshot, ms",
             journal.snapshot_us.snapshot().scaled(1000),
+        ),
+        Sample::summary(
+            "restore_time",
+            "From a command `restore` until its tree is served, ms",
+            known.restore.took_us.snapshot().scaled(1000),
         ),
     ]
 }

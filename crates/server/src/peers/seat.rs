@@ -66,7 +66,7 @@ pub(crate) fn wait(
                 CoreMail::Peer(established) => switchboard.take(*established, now_ms),
                 CoreMail::Stop => return Ok(None),
                 // There is nobody yet who could answer.
-                CoreMail::Ask(_) => {}
+                CoreMail::Ask(_) | CoreMail::Restore(_) => {}
             }
         }
         let poll = |source| StartError::System { action: "poll the members' connections", source };

@@ -7,6 +7,7 @@ mod ensemble;
 mod fixture;
 mod metrics;
 mod pages;
+mod restore;
 mod reunion;
 mod storage;
 mod tls;

@@ -146,6 +146,12 @@ pub(crate) fn take_snapshot(tree: &mut Tree, chunk: usize) -> Vec<u8> {
     out
 }
 
+/// The tree, through a snapshot of its own: its digest must be that of its content.
+pub(crate) fn reloaded(tree: &mut Tree) -> Result<Tree, jute::Malformed> {
+    tree.snapshot_begin();
+    load(&take_snapshot(tree, 100), 1000)
+}
+
 /// Loads a snapshot given in pieces of that size.
 pub(crate) fn load(snapshot: &[u8], chunk: usize) -> Result<Tree, jute::Malformed> {
     let mut loader = Tree::loader();

@@ -249,10 +249,13 @@ pub(super) const ROWS: &[Row] = &[
     Row::both("admin.snapshot.enabled", "admin.snapshot", "whether it takes snapshots", |draft, setting| {
         lenient(draft, setting, |draft, flag| draft.config.admin.snapshot_enabled = flag)
     }),
+    Row::both("admin.restore.enabled", "admin.restore", "whether it restores a server", |draft, setting| {
+        lenient(draft, setting, |draft, flag| draft.config.admin.restore_enabled = flag)
+    }),
     Row::both(
         "admin.rateLimiterIntervalInMS",
         "admin.rate-limit-ms",
-        "the time between two snapshots by command",
+        "the time between two snapshots by command, or two restorings",
         |draft, setting| put(&mut draft.config.admin.rate_limit_interval_ms, setting.count()),
     ),
     Row::both("audit.enable", "audit.enable", "whether there is an audit log", |draft, setting| {

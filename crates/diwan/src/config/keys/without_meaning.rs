@@ -72,7 +72,6 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::nothing("pathStats.*", STATISTICS),
     Row::nothing("audit.impl.class", "the audit log is part of the structured log"),
-    Row::nothing("admin.restore.enabled", "the command `restore` is not here"),
     Row::nothing("admin.httpVersion", "HTTP/1.1 is spoken"),
     Row::nothing("client.secure", CLIENT),
     Row::nothing("clientCnxnSocket", CLIENT),
