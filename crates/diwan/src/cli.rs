@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::Sources;
+use crate::lab::{self, LabCommand};
 use crate::member::{Access, Wish};
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
@@ -128,6 +129,9 @@ pub(crate) enum Command {
     /// Begin anew with one survivor of a lost majority. The server must be stopped.
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
+    /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
+    #[command(subcommand, after_help = lab::HELP)]
+    Lab(LabCommand),
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod files;
 mod http;
+mod lab;
 mod member;
 mod revive;
 mod serve;
@@ -54,6 +55,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
             let (options, command) = arguments.split();
             return Ok(shell::run(options, &command));
         }
+        Command::Lab(command) => return lab::run(command, &mut io::stdout().lock()),
         Command::Config(command) => command,
     };
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -4,11 +4,18 @@
 //! **Not done, and what that costs.** Ensembles under faults are Diwan's only: a ZooKeeper's are measured, not judged.
 
 pub mod bench;
+pub mod compare;
+pub mod conduct;
 pub mod cost;
 mod dice;
 pub mod differential;
 pub mod ensemble;
+pub mod experiment;
 pub mod keys;
 pub mod load;
 pub mod peer;
+pub mod record;
+pub mod report;
+pub mod stand;
+pub mod task;
 pub mod wire;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The machine, as far as it matters to the figures.
 #[derive(Clone, Debug)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     processor: String,
     cores: usize,
     memory_gib: f64,
@@ -18,7 +18,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// Looks at this machine; `data` is where the servers keep their data.
-    pub(super) fn look(data: &Path) -> Self {
+    pub(crate) fn look(data: &Path) -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let kib = field(&memory, "MemTotal").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
@@ -33,7 +33,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({
             "processor": self.processor,
             "cores": self.cores,

@@ -10,7 +10,7 @@ mod contestant;
 mod figure;
 pub mod floor;
 mod limit;
-mod machine;
+pub(crate) mod machine;
 pub mod options;
 mod patient;
 mod probe;
@@ -27,6 +27,7 @@ pub use limit::Limit;
 pub use options::Options;
 pub use scenario::{ROWS, Row};
 pub use setting::Bench;
+pub(crate) use setting::raise_open_files;
 
 use crate::ensemble;
 use crate::peer::PeerError;

@@ -286,7 +286,7 @@ pub(super) fn keys(further: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// As many open files as the system allows, for this program and the servers it starts: a crowd has thousands.
-fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current < maximum || maximum.is_none() {
         // Refused, it fails later with the name of what could not be opened.

@@ -42,7 +42,7 @@ impl Place {
         Self::Loopback(Ipv4Addr::new(127, high.max(1), third, 0))
     }
 
-    fn address(&self, number: usize) -> IpAddr {
+    pub(crate) fn address(&self, number: usize) -> IpAddr {
         match self {
             Self::Loopback(network) => {
                 let [first, second, third, _] = network.octets();
@@ -150,6 +150,24 @@ impl Ensemble {
     #[must_use]
     pub fn with_heap(mut self, heap_mb: u32) -> Self {
         self.members.iter_mut().for_each(|member| member.config.heap_mb = heap_mb);
+        self
+    }
+
+    /// The last so many have no vote; none was started yet.
+    #[must_use]
+    pub fn with_observers(mut self, observers: usize) -> Self {
+        let voters = self.members.len() - observers;
+        let is_one = |text: &str| text.parse().is_ok_and(|number: usize| number > voters);
+        for (place, member) in self.members.iter_mut().enumerate() {
+            for (key, value) in &mut member.config.keys {
+                if key.strip_prefix("server.").is_some_and(is_one) {
+                    value.push_str(":observer");
+                }
+            }
+            if place >= voters {
+                member.config.keys.push((String::from("peerType"), String::from("observer")));
+            }
+        }
         self
     }
 

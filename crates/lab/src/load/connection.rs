@@ -11,11 +11,11 @@ use mio::net::TcpStream;
 /// A reply may be as large as the largest value plus a header.
 const FRAME_MAX: usize = 64 << 20;
 
-pub(super) struct Connection {
+pub(crate) struct Connection {
     pub(super) stream: TcpStream,
     unsent: Vec<u8>,
     partial: Vec<u8>,
-    waiting: VecDeque<(i32, Instant)>,
+    waiting: VecDeque<(i32, u64, Instant)>,
     next_xid: i32,
     pub(super) connected: bool,
     /// It has asked for the end of its session: the server may close it once it owes nothing.
@@ -23,16 +23,20 @@ pub(super) struct Connection {
 }
 
 /// What came.
-pub(super) enum Heard {
-    Answer(Answer),
-    /// A watch event.
-    Event,
+pub(crate) enum Heard<'a> {
+    Answer(Answer<'a>),
+    /// A watch event, behind its header.
+    Event(&'a [u8]),
 }
 
 /// A reply that came.
-pub(super) struct Answer {
-    pub(super) asked: Instant,
-    pub(super) error: i32,
+pub(crate) struct Answer<'a> {
+    pub(crate) asked: Instant,
+    pub(crate) error: i32,
+    /// What whoever asked wants to be reminded of.
+    pub(crate) tag: u64,
+    /// What is behind the header.
+    pub(crate) body: &'a [u8],
 }
 
 impl Connection {
@@ -68,24 +72,30 @@ impl Connection {
     }
 
     /// Queues a request that counts from `asked`.
-    pub(super) fn ask(&mut self, asked: Instant, request: impl FnOnce(i32, &mut Vec<u8>)) {
+    pub(crate) fn ask(&mut self, asked: Instant, request: impl FnOnce(i32, &mut Vec<u8>)) {
+        self.ask_tagged(asked, 0, request);
+    }
+
+    /// As [`Self::ask`], with something that comes back with the answer.
+    pub(crate) fn ask_tagged(&mut self, asked: Instant, tag: u64, request: impl FnOnce(i32, &mut Vec<u8>)) {
         let xid = self.next_xid;
         self.next_xid = xid.wrapping_add(1).max(1);
-        self.ask_as(xid, asked, |out| request(xid, out));
+        request(xid, &mut self.unsent);
+        self.waiting.push_back((xid, tag, asked));
     }
 
     /// Queues a request under a number that is not the connection's own.
     pub(super) fn ask_as(&mut self, xid: i32, asked: Instant, request: impl FnOnce(&mut Vec<u8>)) {
         request(&mut self.unsent);
-        self.waiting.push_back((xid, asked));
+        self.waiting.push_back((xid, 0, asked));
     }
 
-    pub(super) fn outstanding(&self) -> usize {
+    pub(crate) fn outstanding(&self) -> usize {
         self.waiting.len()
     }
 
     /// Sends what the socket takes.
-    pub(super) fn send(&mut self) -> io::Result<()> {
+    pub(crate) fn send(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
                 Ok(sent) => {
@@ -100,7 +110,7 @@ impl Connection {
     }
 
     /// Reads what there is and hands over each answer.
-    pub(super) fn receive(&mut self, buffer: &mut [u8], mut heard: impl FnMut(Heard)) -> io::Result<()> {
+    pub(super) fn receive(&mut self, buffer: &mut [u8], mut heard: impl FnMut(Heard<'_>)) -> io::Result<()> {
         loop {
             match self.stream.read(buffer) {
                 Ok(0) if self.ending && self.waiting.is_empty() => return Ok(()),
@@ -124,7 +134,7 @@ impl Connection {
         }
     }
 
-    fn answers(&mut self, heard: &mut impl FnMut(Heard)) -> io::Result<()> {
+    fn answers(&mut self, heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
         let mut used = 0;
         loop {
             match next_frame(&self.partial[used..], FRAME_MAX) {
@@ -136,14 +146,16 @@ impl Connection {
                         self.connected = true;
                         continue;
                     }
-                    let header = ReplyHeader::read(&mut Reader::new(frame)).map_err(io::Error::other)?;
+                    let mut reader = Reader::new(frame);
+                    let header = ReplyHeader::read(&mut reader).map_err(io::Error::other)?;
                     if header.xid == xid::NOTIFICATION {
-                        heard(Heard::Event);
+                        heard(Heard::Event(reader.rest()));
                         continue;
                     }
                     match self.waiting.pop_front() {
-                        Some((xid, asked)) if xid == header.xid => {
-                            heard(Heard::Answer(Answer { asked, error: header.err }));
+                        Some((xid, tag, asked)) if xid == header.xid => {
+                            let body = reader.rest();
+                            heard(Heard::Answer(Answer { asked, error: header.err, tag, body }));
                         }
                         other => {
                             return Err(io::Error::other(format!(

@@ -68,8 +68,8 @@ impl Crowd {
         writer.send()?;
         let (mut told, mut last) = (0, began);
         while told < self.sessions || self.runner.is_owed() {
-            self.runner.turn(Duration::from_millis(100), |heard, now| {
-                if matches!(heard, Heard::Event) {
+            self.runner.turn(Duration::from_millis(100), |_, heard, now| {
+                if matches!(heard, Heard::Event(_)) {
                     told += 1;
                     last = now;
                 }

@@ -10,12 +10,19 @@
 mod alarm;
 mod connection;
 mod crowd;
+mod ledger;
 mod prepare;
 mod run;
 mod runner;
 mod script;
 
+pub(crate) use connection::{Connection, Heard};
 pub use crowd::Crowd;
+pub use ledger::{Broken, Ledger, STAMP_BYTES, Stamp};
+pub(crate) use prepare::extend_patiently;
 pub use prepare::{extend, prepare};
 pub use run::{Load, Measured, run};
+pub use runner::Patience;
+pub(crate) use runner::Runner;
+pub(crate) use script::append;
 pub use script::{Mix, Nodes, Pace};

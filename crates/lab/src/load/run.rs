@@ -180,7 +180,7 @@ impl<'a> State<'a> {
 
     fn take_answers(&mut self, runner: &mut Runner, wait: Duration) -> io::Result<()> {
         let Self { latency, operations, errors, last_answer, longest_gap, .. } = self;
-        runner.turn(wait, |heard, now| {
+        runner.turn(wait, |_, heard, now| {
             let Heard::Answer(answer) = heard else { return };
             latency.saturating_record(now.duration_since(answer.asked).as_micros() as u64);
             *operations += u64::from(answer.error == 0);

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jute::OpCode;
@@ -11,8 +13,34 @@ use super::alarm::Alarm;
 use super::connection::{Connection, Heard};
 use super::script::append;
 
-/// How long a server may be silent while it owes an answer.
+/// How long a server may be silent while it owes an answer, unless told otherwise.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a server may be silent, and whether somebody has had enough.
+#[derive(Clone, Debug)]
+pub struct Patience {
+    /// While a server owes an answer.
+    pub silence: Duration,
+    /// Set when all is to end at once.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { silence: PATIENCE, stop: Arc::default() }
+    }
+}
+
+impl Patience {
+    /// # Errors
+    /// Somebody has had enough.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("stopped")),
+            false => Ok(()),
+        }
+    }
+}
 /// Connections opened before their sessions are waited for: servers close those that ask for none within ten seconds.
 const CONNECTING_MAX: usize = 250;
 /// The alarm's token: no connection's.
@@ -21,23 +49,34 @@ const ALARM: Token = Token(usize::MAX - 1);
 const FINE_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Connections, each with its session.
-pub(super) struct Runner {
+pub(crate) struct Runner {
     poll: Poll,
     events: Events,
     alarm: Alarm,
-    pub(super) connections: Vec<Connection>,
+    patience: Patience,
+    pub(crate) connections: Vec<Connection>,
     buffer: Vec<u8>,
 }
 
 impl Runner {
     /// Opens connections, to each address in turn, and waits until each has its session.
     pub(super) fn connect(addresses: &[SocketAddr], connections: usize) -> io::Result<Self> {
+        Self::connect_patient(addresses, connections, &Patience::default())
+    }
+
+    /// As [`Self::connect`], by somebody with another patience.
+    pub(crate) fn connect_patient(
+        addresses: &[SocketAddr],
+        connections: usize,
+        patience: &Patience,
+    ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut runner = Self {
             poll,
             events: Events::with_capacity(1024),
             alarm,
+            patience: patience.clone(),
             connections: Vec::with_capacity(connections),
             buffer: vec![0; 256 << 10],
         };
@@ -58,26 +97,43 @@ impl Runner {
     }
 
     /// Takes turns until `done` says so.
-    pub(super) fn until(&mut self, mut done: impl FnMut(&mut Self) -> io::Result<bool>) -> io::Result<()> {
+    pub(crate) fn until(&mut self, done: impl FnMut(&mut Self) -> io::Result<bool>) -> io::Result<()> {
+        self.until_heard(done, |_, _, _| {})
+    }
+
+    /// As [`Self::until`], handing over what comes.
+    pub(crate) fn until_heard(
+        &mut self,
+        mut done: impl FnMut(&mut Self) -> io::Result<bool>,
+        mut heard: impl FnMut(usize, Heard<'_>, Instant),
+    ) -> io::Result<()> {
         let mut last = Instant::now();
         while !done(self)? {
             for connection in &mut self.connections {
                 connection.send()?;
             }
-            let mut heard = false;
-            self.turn(Duration::from_millis(100), |_, _| heard = true)?;
-            if heard {
+            let mut any = false;
+            self.turn(Duration::from_millis(100), |place, what, now| {
+                any = true;
+                heard(place, what, now);
+            })?;
+            if any {
                 last = Instant::now();
             }
-            if last.elapsed() > PATIENCE {
+            if last.elapsed() > self.patience.silence {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer"));
             }
         }
         Ok(())
     }
 
-    /// Waits for something to come, no longer than `wait`, and hands over what came.
-    pub(super) fn turn(&mut self, wait: Duration, mut heard: impl FnMut(Heard, Instant)) -> io::Result<()> {
+    /// Waits for something to come, no longer than `wait`, and hands over what came, and to which connection.
+    pub(crate) fn turn(
+        &mut self,
+        wait: Duration,
+        mut heard: impl FnMut(usize, Heard<'_>, Instant),
+    ) -> io::Result<()> {
+        self.patience.check()?;
         if !wait.is_zero() && wait < FINE_WAIT_MAX {
             self.alarm.set(wait)?;
         }
@@ -92,19 +148,19 @@ impl Runner {
                 connection.send()?;
             }
             if event.is_readable() {
-                connection.receive(&mut self.buffer, |what| heard(what, now))?;
+                connection.receive(&mut self.buffer, |what| heard(event.token().0, what, now))?;
             }
         }
         Ok(())
     }
 
     /// Whether anything is still to be answered.
-    pub(super) fn is_owed(&self) -> bool {
+    pub(crate) fn is_owed(&self) -> bool {
         self.connections.iter().any(|connection| connection.outstanding() > 0)
     }
 
     /// Closes all sessions, so that none expires in the middle of a later measurement.
-    pub(super) fn close(mut self) -> io::Result<()> {
+    pub(crate) fn close(mut self) -> io::Result<()> {
         let now = Instant::now();
         for connection in &mut self.connections {
             connection.ask(now, |xid, out| append(out, xid, OpCode::CloseSession, |_| {}));

@@ -40,7 +40,7 @@ impl Nodes {
     }
 
     /// Puts the path of one of them into `path`.
-    fn write_path(number: u32, path: &mut String) {
+    pub(crate) fn write_path(number: u32, path: &mut String) {
         path.clear();
         // Writing to a string cannot fail.
         let _ = write!(path, "{}/g{:05}/n{number:010}", Self::PARENT, number / Self::PER_GROUP);
@@ -116,7 +116,7 @@ impl Dice {
 }
 
 /// Appends a framed request.
-pub(super) fn append(out: &mut Vec<u8>, xid: i32, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) {
+pub(crate) fn append(out: &mut Vec<u8>, xid: i32, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) {
     let at = start_frame(out);
     let mut writer = Writer::new(out);
     RequestHeader { xid, operation: opcode.code() }.write(&mut writer);

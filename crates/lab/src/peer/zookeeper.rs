@@ -48,6 +48,14 @@ impl Distribution {
         (stamp == POM).then_some(Distribution { java: program("java")?, jars })
     }
 
+    /// The release.
+    #[must_use]
+    pub fn version(&self) -> String {
+        let behind = POM.split("<artifactId>zookeeper</artifactId>").nth(1).unwrap_or(POM);
+        let version = behind.split("<version>").nth(1).and_then(|text| text.split('<').next());
+        format!("Apache ZooKeeper {}", version.unwrap_or("of unknown release"))
+    }
+
     /// `java ... -cp ... MAIN` with further arguments for the JVM, without its configuration file; a member of an
     /// ensemble has a main class of its own.
     #[must_use]

@@ -6,4 +6,4 @@ mod point;
 mod store;
 
 pub use point::{Checked, Key, Origin, Point};
-pub use store::{Header, Run, Skipped, StoreError};
+pub use store::{Failed, Header, Run, Skipped, StoreError};

@@ -55,6 +55,8 @@ pub struct Header {
     pub command: String,
     /// `small` or `paper`.
     pub scale: String,
+    /// How long a point is measured.
+    pub seconds: f64,
     /// What everything random is drawn from.
     pub seed: u64,
     /// How often each point is measured.
@@ -76,6 +78,19 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// A point that was not measured, or whose figures are worth nothing because something was wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Which experiment.
+    pub experiment: String,
+    /// Which system.
+    pub system: String,
+    /// Which point, in words.
+    pub at: String,
+    /// What was wrong.
+    pub reason: String,
+}
+
 /// A run that is being written, or was.
 #[derive(Debug)]
 pub struct Run {
@@ -86,6 +101,8 @@ pub struct Run {
     pub points: Vec<Point>,
     /// Who did not take part.
     pub skipped: Vec<Skipped>,
+    /// What failed.
+    pub failed: Vec<Failed>,
     have: BTreeSet<Key>,
 }
 
@@ -95,6 +112,7 @@ pub struct Run {
 enum Line {
     Point(Point),
     Skipped { skipped: Skipped },
+    Failed { failed: Failed },
 }
 
 impl Run {
@@ -116,6 +134,7 @@ impl Run {
             header,
             points: Vec::new(),
             skipped: Vec::new(),
+            failed: Vec::new(),
             have: BTreeSet::new(),
         })
     }
@@ -136,6 +155,7 @@ impl Run {
             header,
             points: Vec::new(),
             skipped: Vec::new(),
+            failed: Vec::new(),
             have: BTreeSet::new(),
         };
         let path = run.lines();
@@ -149,6 +169,7 @@ impl Run {
             match serde_json::from_str(&line) {
                 Ok(Line::Point(point)) => run.keep(point),
                 Ok(Line::Skipped { skipped }) => run.skipped.push(skipped),
+                Ok(Line::Failed { failed }) => run.failed.push(failed),
                 Err(_) if lines.peek().is_none() => {}
                 Err(error) => return Err(foreign(&path, &error)),
             }
@@ -163,8 +184,8 @@ impl Run {
     pub fn go_on(folder: &Path, header: &Header) -> Result<Self, StoreError> {
         let run = Self::read(folder)?;
         let told = |header: &Header| {
-            let Header { scale, seed, repetitions, .. } = header;
-            format!("scale {scale}, seed {seed} and {repetitions} repetitions")
+            let Header { scale, seconds, seed, repetitions, .. } = header;
+            format!("scale {scale}, {seconds} s, seed {seed} and {repetitions} repetitions")
         };
         if told(&run.header) != told(header) {
             return Err(StoreError::Differs { path: folder.to_owned(), what: told(&run.header) });
@@ -208,6 +229,22 @@ impl Run {
         Ok(())
     }
 
+    /// A point failed.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn fail(&mut self, failed: Failed) -> Result<(), StoreError> {
+        self.append(&Line::Failed { failed: failed.clone() })?;
+        self.failed.push(failed);
+        Ok(())
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn keep(&mut self, point: Point) {
         if self.have.insert(point.key.clone()) {
             self.points.push(point);
@@ -246,6 +283,7 @@ mod tests {
             begun: String::from("2026-01-01T00:00:00Z"),
             command: String::from("diwan lab run Z1"),
             scale: String::from("small"),
+            seconds: 2.0,
             seed: 1,
             repetitions: 2,
             machine: serde_json::Map::new(),

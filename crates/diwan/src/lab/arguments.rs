@@ -1,0 +1,180 @@
+//! What can be said to `diwan lab`, and what it comes to.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use lab::conduct::Options;
+use lab::experiment::{self, Experiment, Scale};
+use lab::stand::{Sources, System, default_cache, named_addresses};
+
+pub(crate) const HELP: &str = "\
+Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the
+report says why.
+
+  diwan lab run                                all experiments, all systems, in less than an hour
+  diwan lab run Z1 C5 --systems diwan,etcd     some
+  diwan lab run --resume                       goes on with what was broken off
+  diwan lab run Z1 --address mine=zk1:2181     another server that speaks ZooKeeper's protocol
+  diwan lab run Z1 --against /old/diwan        another build beside this one
+  diwan lab compare before after               status 1 if something moved beyond noise
+  diwan lab compare run:other run:diwan        two systems of one run";
+
+/// Where a run is kept unless told otherwise.
+const FOLDER: &str = "diwan-lab";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// List the experiments.
+    List,
+    /// Measure, and write the report.
+    Run(RunArguments),
+    /// Write the report of a run again: HTML, and Markdown with SVG.
+    Report {
+        /// What `run` wrote.
+        #[arg(default_value = FOLDER)]
+        folder: PathBuf,
+    },
+    /// Say which figures of B moved beyond noise against A; the status is 1 then.
+    Compare(CompareArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// A run's folder; with `:SYSTEM` behind it, one system of it.
+    pub(crate) a: String,
+
+    /// Another, or another system.
+    pub(crate) b: String,
+
+    /// Less than so many percent counts as noise, however sure.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) noise: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ScaleName {
+    /// What finishes on a small machine within an hour.
+    Small,
+    /// As published.
+    Paper,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Which experiments [default: all].
+    #[arg(value_name = "EXPERIMENT", value_parser = one)]
+    experiments: Vec<&'static Experiment>,
+
+    /// Where the run is kept.
+    #[arg(short, long, value_name = "DIRECTORY", default_value = FOLDER)]
+    dir: PathBuf,
+
+    /// Go on with a run that was broken off.
+    #[arg(long)]
+    resume: bool,
+
+    /// How much of everything.
+    #[arg(long, value_enum, default_value = "small")]
+    scale: ScaleName,
+
+    /// Which systems [default: diwan,zookeeper,etcd,concoord and those of `--address` and `--against`].
+    #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
+    systems: Vec<String>,
+
+    /// Further servers that speak ZooKeeper's protocol; the lab's nodes on them are removed.
+    #[arg(long = "address", value_name = "NAME=HOST:PORT[,..]", value_parser = named_addresses)]
+    addresses: Vec<(String, Vec<SocketAddr>)>,
+
+    /// Another build of Diwan, measured beside this one as `other`.
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
+
+    /// How often each point is measured.
+    #[arg(long, value_name = "N", default_value_t = Scale::REPETITIONS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repetitions: u32,
+
+    /// How long a point is measured [default: 2, or 30 at the scale of the papers]. Less than 1 also makes sizes smaller.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
+
+    /// Leave out what the simulator predicts for larger ensembles.
+    #[arg(long)]
+    no_predictions: bool,
+
+    /// What everything random is drawn from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How long servers may be silent before a point is given up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    patience: f64,
+
+    /// Where peers are kept once they are fetched.
+    #[arg(long, value_name = "DIRECTORY")]
+    cache: Option<PathBuf>,
+
+    /// Where servers keep their data while they run [default: the system's folder for temporary files].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+}
+
+fn one(name: &str) -> Result<&'static Experiment, String> {
+    experiment::named(name).ok_or_else(|| String::from("nobody knows it; `diwan lab list` lists them all"))
+}
+
+impl RunArguments {
+    /// What is to be run.
+    pub(super) fn options(self) -> Result<Options, String> {
+        let scale = match self.scale {
+            ScaleName::Small => Scale::small(),
+            ScaleName::Paper => Scale::paper(),
+        };
+        let lasting = |seconds: f64| match Duration::try_from_secs_f64(seconds) {
+            Ok(time) if !time.is_zero() => Ok(time),
+            _ => Err(format!("{seconds} s is no time")),
+        };
+        let scale = match self.seconds {
+            Some(seconds) => scale.lasting(lasting(seconds)?),
+            None => scale,
+        };
+        let diwan = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+        let systems = match self.systems.is_empty() {
+            false => self.systems,
+            true => {
+                let further = self.addresses.iter().map(|(name, _)| name.clone());
+                let known =
+                    System::NAMES.into_iter().filter(|name| *name != "other" || self.against.is_some());
+                known.map(String::from).chain(further).collect()
+            }
+        };
+        let experiments = match self.experiments.is_empty() {
+            true => experiment::ALL.to_vec(),
+            false => self.experiments,
+        };
+        let words: Vec<_> = env::args().skip(1).collect();
+        let sources = Sources {
+            diwan,
+            other: self.against,
+            cache: self.cache.unwrap_or_else(default_cache),
+            addresses: self.addresses,
+        };
+        Ok(Options {
+            experiments,
+            systems,
+            sources,
+            scale,
+            seed: self.seed,
+            repetitions: self.repetitions,
+            folder: self.dir,
+            resume: self.resume,
+            data: self.data.unwrap_or_else(env::temp_dir),
+            predictions: !self.no_predictions,
+            patience: lasting(self.patience)?,
+            command: format!("diwan {}", words.join(" ")),
+            begun: jiff::Timestamp::now().to_string(),
+        })
+    }
+}

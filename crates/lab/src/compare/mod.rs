@@ -1,0 +1,264 @@
+//! Two runs, or two systems of one run, against each other: what moved beyond noise.
+//!
+//! Points of the same key are pairs. For each experiment and figure the logarithms of their ratios are averaged, and the
+//! interval in which that average lies with a certainty of 95 % is drawn from the pairs again and again (bootstrap over
+//! places, so that repetitions of one place count as one). A figure has moved if the interval does not hold 1 and the
+//! average is farther from it than what counts as noise.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::dice::Dice;
+use crate::experiment::figure;
+use crate::record::{Origin, Point, Run, StoreError};
+
+/// The figures that are held against each other, and whether more is worse.
+const FIGURES: [(&str, bool); 8] = [
+    (figure::RATE, false),
+    (figure::MEAN, true),
+    (figure::P50, true),
+    (figure::P99, true),
+    (figure::CPU, true),
+    (figure::MEMORY, true),
+    (figure::WRITTEN, true),
+    (figure::OUTAGE, true),
+];
+const DRAWS: usize = 2000;
+/// Of the draws, so many lie outside the interval on each side.
+const OUTSIDE: usize = DRAWS / 40;
+/// Fewer pairs say nothing of how much they vary.
+const PAIRS_MIN: usize = 3;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its points; `system` is empty where a side is one system.
+    points: Vec<Point>,
+}
+
+impl Side {
+    /// `FOLDER`, or `FOLDER:SYSTEM`.
+    ///
+    /// # Errors
+    /// There is no run.
+    pub fn read(text: &str) -> Result<Self, StoreError> {
+        let (folder, system) = match text.rsplit_once(':') {
+            Some((folder, system)) if !Path::new(text).exists() => (folder, Some(system)),
+            _ => (text, None),
+        };
+        let run = Run::read(Path::new(folder))?;
+        Ok(Self::of(&run, system))
+    }
+
+    /// A run, or one system of it.
+    #[must_use]
+    pub fn of(run: &Run, system: Option<&str>) -> Self {
+        let is_meant = |point: &&Point| {
+            point.origin == Origin::Measured && system.is_none_or(|name| point.key.system == name)
+        };
+        let mut points: Vec<_> = run.points.iter().filter(is_meant).cloned().collect();
+        if system.is_some() {
+            points.iter_mut().for_each(|point| point.key.system.clear());
+        }
+        Self { points }
+    }
+}
+
+/// One figure of one experiment and system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Which experiment.
+    pub experiment: String,
+    /// Which system, empty where two systems are compared.
+    pub system: String,
+    /// Which figure.
+    pub figure: &'static str,
+    /// B over A, the geometric mean over all pairs.
+    pub ratio: f64,
+    /// Between these it lies with a certainty of 95 %; nothing if there are too few pairs to say.
+    pub interval: Option<(f64, f64)>,
+    /// How many pairs.
+    pub pairs: usize,
+    /// Whether it moved beyond noise.
+    pub moved: bool,
+    /// Whether it became worse.
+    pub worse: bool,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// All figures that both sides have.
+    pub changes: Vec<Change>,
+}
+
+impl Verdict {
+    /// Whether anything moved beyond noise.
+    #[must_use]
+    pub fn has_moved(&self) -> bool {
+        self.changes.iter().any(|change| change.moved)
+    }
+}
+
+/// Holds B against A; a change of less than `noise` (0.05 is 5 %) is none.
+#[must_use]
+pub fn compare(a: &Side, b: &Side, noise: f64) -> Verdict {
+    let mut changes = Vec::new();
+    let mut groups: Vec<_> =
+        a.points.iter().map(|point| (&point.key.experiment, &point.key.system)).collect();
+    groups.sort();
+    groups.dedup();
+    for (experiment, system) in groups {
+        for (name, more_is_worse) in FIGURES {
+            let is_of = |point: &&Point| (&point.key.experiment, &point.key.system) == (experiment, system);
+            let logs = logs(a.points.iter().filter(is_of), b, name);
+            let pairs = logs.values().map(Vec::len).sum();
+            if pairs == 0 {
+                continue;
+            }
+            let places: Vec<f64> = logs.values().map(|logs| mean(logs)).collect();
+            let ratio = mean(&places).exp();
+            let interval = interval(&places, pairs, &logs);
+            let beyond = ratio.ln().abs() > (1.0 + noise).ln();
+            let moved = beyond && interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+            changes.push(Change {
+                experiment: experiment.clone(),
+                system: system.clone(),
+                figure: name,
+                ratio,
+                interval,
+                pairs,
+                moved,
+                worse: (ratio > 1.0) == more_is_worse,
+            });
+        }
+    }
+    Verdict { changes }
+}
+
+/// The logarithms of B over A, by place.
+fn logs<'p>(
+    points: impl Iterator<Item = &'p Point>,
+    b: &Side,
+    name: &str,
+) -> BTreeMap<(&'p str, &'p str), Vec<f64>> {
+    let mut logs: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for point in points {
+        let pair = b.points.iter().find(|other| other.key == point.key);
+        let values = pair.and_then(|pair| Some((*point.figures.get(name)?, *pair.figures.get(name)?)));
+        if let Some((one, other)) = values.filter(|(one, other)| *one > 0.0 && *other > 0.0) {
+            logs.entry((point.key.series.as_str(), point.key.at.as_str()))
+                .or_default()
+                .push((other / one).ln());
+        }
+    }
+    logs
+}
+
+/// Where the mean lies, drawn from the places; from the repetitions, if there is one place only.
+fn interval(places: &[f64], pairs: usize, logs: &BTreeMap<(&str, &str), Vec<f64>>) -> Option<(f64, f64)> {
+    let sample: Vec<f64> = match places.len() >= PAIRS_MIN {
+        true => places.to_vec(),
+        false => logs.values().flatten().copied().collect(),
+    };
+    if pairs < PAIRS_MIN {
+        return None;
+    }
+    let mut dice = Dice::new(1);
+    let mut means: Vec<f64> = (0..DRAWS)
+        .map(|_| mean(&(0..sample.len()).map(|_| dice.pick(&sample)).collect::<Vec<_>>()))
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Some((means[OUTSIDE].exp(), means[DRAWS - 1 - OUTSIDE].exp()))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A line for each figure; those that moved first.
+#[must_use]
+pub fn text(verdict: &Verdict) -> String {
+    let mut text = String::new();
+    let mut changes: Vec<_> = verdict.changes.iter().collect();
+    changes.sort_by_key(|change| !change.moved);
+    for change in changes {
+        let Change { experiment, system, figure, ratio, pairs, .. } = change;
+        let interval = match change.interval {
+            Some((low, high)) => format!("{low:.3} to {high:.3}"),
+            None => String::from("too few pairs"),
+        };
+        let verdict = match (change.moved, change.worse) {
+            (false, _) => "",
+            (true, true) => "  worse",
+            (true, false) => "  better",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{experiment:3} {system:10} {figure:22} {ratio:>8.3}  ({interval}, {pairs} pairs){verdict}"
+        );
+    }
+    if verdict.changes.is_empty() {
+        text.push_str("the two have no point in common\n");
+    } else if !verdict.has_moved() {
+        text.push_str("nothing moved beyond noise\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Checked, Key};
+
+    /// Points at eight places, three times each, whose rates are so much and vary by up to 2 %.
+    fn side(times: f64, seed: u64) -> Side {
+        let mut dice = Dice::new(seed);
+        let points = (0..24).map(|number: u32| Point {
+            key: Key {
+                experiment: String::from("Z1"),
+                system: String::from("diwan"),
+                series: String::new(),
+                at: (number / 3).to_string(),
+                repetition: number % 3 + 1,
+            },
+            origin: Origin::Measured,
+            figures: [(
+                figure::RATE.to_owned(),
+                f64::from(1000 * (number / 3 + 1)) * times * (0.98 + dice.below(41) as f64 / 1000.0),
+            )]
+            .into(),
+            curves: BTreeMap::new(),
+            checked: Checked::default(),
+        });
+        Side { points: points.collect() }
+    }
+
+    #[test]
+    fn the_same_again_has_not_moved_and_its_interval_holds_one() {
+        for seed in 0..20 {
+            let verdict = compare(&side(1.0, 1), &side(1.0, 100 + seed), 0.05);
+            assert!(!verdict.has_moved(), "{seed}: {verdict:?}");
+            let (low, high) = verdict.changes[0].interval.unwrap();
+            assert!(low > 0.9 && high < 1.1, "{seed}: {low} {high}");
+        }
+    }
+
+    #[test]
+    fn a_fifth_less_has_moved_and_is_worse() {
+        let verdict = compare(&side(1.0, 1), &side(0.8, 2), 0.05);
+        assert!(verdict.has_moved() && verdict.changes[0].worse);
+        assert!((verdict.changes[0].ratio - 0.8).abs() < 0.02, "{verdict:?}");
+        assert!(text(&verdict).contains("worse"));
+        assert!(!compare(&side(1.0, 1), &side(0.8, 2), 0.5).has_moved(), "that much is noise here");
+    }
+
+    #[test]
+    fn two_pairs_say_nothing() {
+        let few = |side: Side| Side { points: side.points[..2].to_vec() };
+        let verdict = compare(&few(side(1.0, 1)), &few(side(0.5, 1)), 0.05);
+        assert_eq!((verdict.changes[0].interval, verdict.has_moved()), (None, false));
+    }
+}

@@ -1,0 +1,49 @@
+//! C2: how a client's latency is distributed.
+
+use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "C2",
+    title: text("Distribution of the latency", "توزيع زمن الاستجابة"),
+    setup: text(
+        "Updates of 100 bytes at a steady pace on three servers; a latency counts from the moment at which its request was due, so that a stall hides nothing.",
+        "تحديثات بحجم 100 بايت بوتيرة ثابتة على ثلاثة خوادم؛ يُحسب الزمن من لحظة استحقاق الطلب، فلا يُخفي التوقف شيئًا.",
+    ),
+    published: text(
+        "ConCoord's latencies lie evenly between less than 1 ms and 8 ms; ZooKeeper's vary far more, “not favourable in a coordination service”.",
+        "تتوزع أزمنة ConCoord بانتظام من أقل من 1 إلى 8 ملّي ثانية؛ أما ZooKeeper فتفاوته أكبر بكثير، وهو «غير مستحب في خدمة تنسيق».",
+    ),
+    references: &[],
+    panels: &[
+        Panel {
+            title: text("Share of updates that took no longer", "نسبة التحديثات التي لم تستغرق أكثر"),
+            x: text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),
+            figure: figure::DISTRIBUTION,
+            shape: Shape::Curves(None),
+        },
+        Panel {
+            title: text("99.9th percentile", "المئين 99.9"),
+            x: text("updates a second", "التحديثات في الثانية"),
+            figure: figure::P999,
+            shape: Shape::Bars,
+        },
+    ],
+    ratios: &[figure::P50, figure::P99, figure::P999],
+    plan,
+};
+
+fn plan(scale: &Scale) -> Plan {
+    let paces: &[u32] = scale.pick(&[500, 2000], &[500, 2000, 5000]);
+    let spec = |pace: &u32| {
+        let task = Task {
+            value_bytes: 100,
+            per_second: f64::from(*pace),
+            measured_ms: scale.measured_ms(2.0),
+            ..scale.mixed(20, 0, 1000)
+        };
+        let spec = Spec::new("updates", pace, task);
+        if pace == &paces[0] { spec.prepared(0) } else { spec }
+    };
+    Plan { blocks: vec![Block::of(3, paces.iter().map(spec).collect())], ..Plan::default() }
+}

@@ -1,0 +1,47 @@
+//! C3: latency against the size of the replicated state.
+
+use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use crate::stand::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "C3",
+    title: text("Latency against the size of the state", "زمن الاستجابة مقابل حجم الحالة"),
+    setup: text(
+        "One client updates an object whose whole state is one value, so that a coordination service writes all of it each time.",
+        "عميل واحد يحدّث كائنًا حالته كلها قيمة واحدة، فتكتبها خدمة التنسيق كاملة في كل مرة.",
+    ),
+    published: text(
+        "ConCoord is flat, for its objects live and nothing is serialised per update; ZooKeeper grows.",
+        "يبقى ConCoord ثابتًا لأن كائناته حيّة ولا يُسلسَل شيء عند كل تحديث؛ أما ZooKeeper فيزداد.",
+    ),
+    references: &[],
+    panels: &[
+        Panel {
+            title: text("Median latency of an update", "وسيط زمن التحديث"),
+            x: text("bytes of state", "حجم الحالة (بايت)"),
+            figure: figure::P50,
+            shape: Shape::LinesOverLog,
+        },
+        Panel {
+            title: text("Processor time of all servers", "زمن المعالج لجميع الخوادم"),
+            x: text("bytes of state", "حجم الحالة (بايت)"),
+            figure: figure::CPU,
+            shape: Shape::LinesOverLog,
+        },
+    ],
+    ratios: &[figure::P50, figure::P99, figure::CPU, figure::WRITTEN],
+    plan,
+};
+
+fn plan(scale: &Scale) -> Plan {
+    let sizes: &[usize] = &[100, 1000, 10_000, 100_000, 500_000];
+    let spec = |bytes: &usize| {
+        let task = Task { keys: 1, value_bytes: *bytes, ..scale.mixed(1, 1, 1000) };
+        let spec = Spec::new("updates", bytes, task);
+        if *bytes == sizes[0] { spec.prepared(0) } else { spec }
+    };
+    let setting = Setting { heap_mb: 1024, ..Setting::of(3) };
+    let specs = sizes.iter().map(spec).collect();
+    Plan { blocks: vec![Block { setting, specs, not_etcd: None }], ..Plan::default() }
+}

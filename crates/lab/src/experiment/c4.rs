@@ -1,0 +1,55 @@
+//! C4: latency against the number of replicas and acceptors, with the processors as the limit.
+
+use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use crate::stand::Setting;
+use crate::task::Task;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "C4",
+    title: text("Replicas and acceptors with busy processors", "النسخ والقابلون مع معالجات مشغولة"),
+    setup: text(
+        "Updates of 100 bytes, as many as the processors take. Acceptors are servers that vote, replicas all servers: those that do not vote are observers, which etcd does not have.",
+        "تحديثات بحجم 100 بايت بقدر ما تحتمله المعالجات. القابلون هم الخوادم المصوّتة، والنسخ هي الخوادم كلها؛ وغير المصوّتة مراقِبة، وليس لدى etcd مثلها.",
+    ),
+    published: text(
+        "On ten machines it scales until the processors are busy.",
+        "على عشرة أجهزة يتوسع الأداء إلى أن تنشغل المعالجات.",
+    ),
+    references: &[],
+    panels: &[
+        Panel {
+            title: text("Mean latency", "متوسط زمن الاستجابة"),
+            x: REPLICAS,
+            figure: figure::MEAN,
+            shape: Shape::Lines,
+        },
+        Panel {
+            title: text("Throughput", "الإنتاجية"),
+            x: REPLICAS,
+            figure: figure::RATE,
+            shape: Shape::Lines,
+        },
+    ],
+    ratios: &[figure::MEAN, figure::RATE, figure::CPU],
+    plan,
+};
+
+const REPLICAS: super::Text = text("replicas", "عدد النسخ");
+
+fn plan(scale: &Scale) -> Plan {
+    let small: &[(usize, usize)] = &[(1, 1), (3, 3), (3, 4), (3, 5), (5, 5)];
+    let paper: &[(usize, usize)] =
+        &[(1, 1), (3, 3), (3, 5), (3, 7), (3, 10), (5, 5), (5, 7), (5, 10), (7, 7), (7, 10)];
+    let block = |(acceptors, replicas): &(usize, usize)| {
+        let task = Task { value_bytes: 100, ..scale.mixed(20, 50, 1000) };
+        let series =
+            if *acceptors == 1 { String::from("1 acceptor") } else { format!("{acceptors} acceptors") };
+        let observers = replicas - acceptors;
+        Block {
+            setting: Setting { observers, ..Setting::of(*acceptors) },
+            specs: vec![Spec::new(series, replicas, task).prepared(0)],
+            not_etcd: (observers > 0).then_some("it has no observers"),
+        }
+    };
+    Plan { blocks: scale.pick(small, paper).iter().map(block).collect(), ..Plan::default() }
+}

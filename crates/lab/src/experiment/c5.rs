@@ -1,0 +1,74 @@
+//! C5: what clients feel when a leader dies, and when other things befall the servers.
+
+use super::{Block, Experiment, Fate, Panel, Plan, Reference, Scale, Shape, Spec, figure, text};
+use crate::stand::Setting;
+use crate::task::{Kind, Task};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "C5",
+    title: text("The leader fails", "تعطّل القائد"),
+    setup: text(
+        "Clients update at a steady pace and look for another server by themselves. Of five servers the leader is killed after 250 requests and the next one after 500. Further: of three, the leader stands still; all are restarted in turn; snapshots of a larger tree are taken. Each point is the longest latency within 10 ms, counted from when a request was due.",
+        "يحدّث العملاء بوتيرة ثابتة ويبحثون بأنفسهم عن خادم آخر. من خمسة خوادم يُقتل القائد بعد 250 طلبًا ثم خلفه بعد 500. وكذلك: من ثلاثة خوادم يتجمّد القائد، ويُعاد تشغيل الجميع بالتتابع، وتؤخذ لقطات لشجرة أكبر. كل نقطة هي أطول زمن خلال 10 ملّي ثوانٍ محسوبًا من لحظة استحقاق الطلب.",
+    ),
+    published: text(
+        "ConCoord recovers in 3 s on average, ZooKeeper in 2 s.",
+        "يتعافى ConCoord خلال 3 ثوانٍ في المتوسط، وZooKeeper خلال ثانيتين.",
+    ),
+    references: &[Reference { series: "", figure: figure::OUTAGE, points: &[(0.0, 2000.0)] }],
+    panels: &[
+        Panel {
+            title: text("Longest time without an answer", "أطول مدة بلا جواب"),
+            x: text("what happens", "ما يحدث"),
+            figure: figure::OUTAGE,
+            shape: Shape::Bars,
+        },
+        timeline("leader killed twice", text("Two leaders are killed", "مقتل قائدَين")),
+        timeline("leader stands still", text("The leader stands still", "تجمّد القائد")),
+        timeline("rolling restart", text("All are restarted in turn", "إعادة تشغيل الجميع بالتتابع")),
+        timeline("snapshots", text("Snapshots are taken", "أخذ اللقطات")),
+    ],
+    ratios: &[figure::OUTAGE, figure::P99, figure::MAX],
+    plan,
+};
+
+const fn timeline(at: &'static str, title: super::Text) -> Panel {
+    Panel {
+        title,
+        x: text("seconds", "الثواني"),
+        figure: figure::LATENCY_OVER_TIME,
+        shape: Shape::Curves(Some(at)),
+    }
+}
+
+fn plan(scale: &Scale) -> Plan {
+    let unit = scale.measured_ms(1.0);
+    let spec = |at: &str, task: Task, fates: &[(u64, Fate)]| Spec {
+        fates: fates.to_vec(),
+        ..Spec::new("", at, task).prepared(0)
+    };
+    let task = |clients: usize, per_second: f64, units: u64| Task {
+        clients,
+        per_second,
+        value_bytes: 100,
+        measured_ms: unit * units,
+        ..Task::of(Kind::Timeline)
+    };
+    // The first dies when 250 requests were due, the next when 500 were.
+    let pace = 250.0 / (unit as f64 / 1000.0);
+    let killed = spec(
+        "leader killed twice",
+        task(10, pace, 4),
+        &[(unit, Fate::KillLeader), (2 * unit, Fate::KillLeader)],
+    );
+    let still = spec("leader stands still", task(10, 200.0, 4), &[(unit, Fate::PauseLeader(unit))]);
+    let restart = spec("rolling restart", task(10, 200.0, 5), &[(unit, Fate::RollingRestart)]);
+    let tree = Task { keys: scale.pick(20_000, 200_000), value_bytes: 1024, ..task(20, 1000.0, 4) };
+    let snapshots = Block {
+        setting: Setting { heap_mb: 1024, snapshot_every: Some(1000), ..Setting::of(3) },
+        specs: vec![spec("snapshots", tree, &[])],
+        not_etcd: None,
+    };
+    let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
+    Plan { blocks: vec![alone(5, killed), alone(3, still), alone(3, restart), snapshots], ..Plan::default() }
+}

@@ -1,0 +1,59 @@
+//! R2: writing large values, with snapshots as they come and more often.
+
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use crate::stand::Setting;
+use crate::task::Step;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "R2",
+    title: text("Writing 10,000 and 1,000 bytes", "كتابة 10,000 و1,000 بايت"),
+    setup: text(
+        "Three servers, 100 clients with one request outstanding each on nodes of their own; snapshots as each system takes them by default, and every 2,000 transactions.",
+        "ثلاثة خوادم و100 عميل لكل منهم طلب معلّق واحد على عقده الخاصة؛ لقطات بالإعداد الافتراضي لكل نظام، ثم كل 2,000 معاملة.",
+    ),
+    published: text(
+        "1,000,000 writes of 10,000 bytes take 945 s (snapshots slow the service severely), 150 s with snapshots rarer and a bigger client; of 1,000 bytes 184 s, then 114 s.",
+        "مليون كتابة بحجم 10,000 بايت تستغرق 945 ثانية (اللقطات تُبطئ الخدمة بشدة)، و150 ثانية مع لقطات أندر وعميل أكبر؛ وبحجم 1,000 بايت 184 ثم 114 ثانية.",
+    ),
+    references: &[
+        Reference { series: "set 10,000 B", figure: figure::RATE, points: &[(100.0, 1058.0)] },
+        Reference { series: "set 1,000 B", figure: figure::RATE, points: &[(100.0, 8772.0)] },
+    ],
+    panels: &[
+        Panel {
+            title: text("Requests a second", "الطلبات في الثانية"),
+            x: CLIENTS,
+            figure: figure::RATE,
+            shape: Shape::Bars,
+        },
+        Panel {
+            title: text("99th percentile", "المئين التاسع والتسعون"),
+            x: CLIENTS,
+            figure: figure::P99,
+            shape: Shape::Bars,
+        },
+    ],
+    ratios: &[figure::RATE, figure::P99, figure::CPU, figure::WRITTEN],
+    plan,
+};
+
+const CLIENTS: super::Text = text("clients", "عدد العملاء");
+
+fn plan(scale: &Scale) -> Plan {
+    let spec = |bytes: usize, name: &str| {
+        let task = scale.own(100, 10_000, bytes, &[Step::Create, Step::Set]);
+        Spec::new(name, 100, task).split(Split::Series)
+    };
+    let block = |snapshot_every, specs| Block {
+        setting: Setting { heap_mb: scale.pick(1024, 8192), snapshot_every, ..Setting::of(3) },
+        specs,
+        not_etcd: None,
+    };
+    Plan {
+        blocks: vec![
+            block(None, vec![spec(10_000, "10,000 B"), spec(1000, "1,000 B")]),
+            block(Some(2000), vec![spec(10_000, "10,000 B, snapshots often")]),
+        ],
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,64 @@
+//! R4: many clients.
+
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use crate::stand::Setting;
+use crate::task::Step;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "R4",
+    title: text("Thousands of clients", "آلاف العملاء"),
+    setup: text(
+        "Three servers; 1,000 clients, and 5,000, each with one request outstanding on nodes of 300 bytes of its own.",
+        "ثلاثة خوادم؛ 1,000 عميل ثم 5,000، لكل منهم طلب معلّق واحد على عقده الخاصة بحجم 300 بايت.",
+    ),
+    published: text(
+        "10,000,000 operations of 1,000 and of 5,000 clients: create 250 and 262 s, set 206 and 227 s, get 104 and 133 s, mixed 184 and 193 s; a call takes 10 to 124 ms on average.",
+        "عشرة ملايين عملية من 1,000 عميل ومن 5,000 عميل: الإنشاء 250 و262 ثانية، والكتابة 206 و227، والقراءة 104 و133، والمختلط 184 و193؛ ومتوسط النداء من 10 إلى 124 ملّي ثانية.",
+    ),
+    references: &[
+        Reference {
+            series: "create",
+            figure: figure::RATE,
+            points: &[(1000.0, 40_000.0), (5000.0, 38_168.0)],
+        },
+        Reference { series: "set", figure: figure::RATE, points: &[(1000.0, 48_544.0), (5000.0, 44_053.0)] },
+        Reference { series: "get", figure: figure::RATE, points: &[(1000.0, 96_154.0), (5000.0, 75_188.0)] },
+        Reference {
+            series: "mixed",
+            figure: figure::RATE,
+            points: &[(1000.0, 54_348.0), (5000.0, 51_813.0)],
+        },
+    ],
+    panels: &[
+        Panel {
+            title: text("Requests a second", "الطلبات في الثانية"),
+            x: CLIENTS,
+            figure: figure::RATE,
+            shape: Shape::Bars,
+        },
+        Panel {
+            title: text("Mean latency", "متوسط زمن الاستجابة"),
+            x: CLIENTS,
+            figure: figure::MEAN,
+            shape: Shape::Bars,
+        },
+    ],
+    ratios: &[figure::RATE, figure::MEAN, figure::P99, figure::CPU],
+    plan,
+};
+
+const CLIENTS: super::Text = text("clients", "عدد العملاء");
+
+fn plan(scale: &Scale) -> Plan {
+    let steps = [Step::Create, Step::Set, Step::Get, Step::Mixed, Step::Delete];
+    let crowds: &[(usize, u32)] = &[(1000, 10_000), (5000, 2000)];
+    let spec = |(clients, count): &(usize, u32)| {
+        Spec::new("", clients, scale.own(*clients, *count, 300, &steps)).split(Split::Series)
+    };
+    // A quick trial does with fewer.
+    let few = scale.measured.as_millis() < 1000;
+    let crowds = if few { &[(200, 0), (400, 0)] } else { crowds };
+    let setting = Setting { heap_mb: scale.pick(1024, 8192), ..Setting::of(3) };
+    let specs = crowds.iter().map(spec).collect();
+    Plan { blocks: vec![Block { setting, specs, not_etcd: None }], ..Plan::default() }
+}

@@ -1,0 +1,68 @@
+//! Z1: throughput against the share of reads.
+
+use sim::cost::Setup;
+
+use super::{Block, Experiment, Forecast, Panel, Plan, Reference, Scale, Shape, Spec, figure, servers, text};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "Z1",
+    title: text("Throughput against the share of reads", "الإنتاجية مقابل نسبة القراءات"),
+    setup: text(
+        "Ensembles of 3 to 13 servers; reads and writes of 1 KiB in shares of 0 to 100 %; clients keep requests outstanding. The larger ensembles are predicted, each member on a machine of its own.",
+        "مجموعات من 3 إلى 13 خادمًا، وقراءات وكتابات بحجم 1 كيبيبايت بنسب من 0 إلى 100٪، ويُبقي العملاء طلبات معلّقة باستمرار. المجموعات الكبيرة متوقَّعة بالمحاكاة، كل عضو فيها على جهاز مستقل.",
+    ),
+    published: text(
+        "13 servers: about 100,000 operations a second at 100 % reads and above 40,000 through 50 % writes; more servers make writes slower.",
+        "مع 13 خادمًا: نحو 100,000 عملية في الثانية عند 100٪ قراءة، وأكثر من 40,000 حتى 50٪ كتابة؛ وزيادة الخوادم تُبطئ الكتابة.",
+    ),
+    references: &[Reference {
+        series: "13 servers",
+        figure: figure::RATE,
+        points: &[(50.0, 40_000.0), (100.0, 100_000.0)],
+    }],
+    panels: &[
+        Panel {
+            title: text("Throughput", "الإنتاجية"), x: READS, figure: figure::RATE, shape: Shape::Lines
+        },
+        Panel {
+            title: text("Processor time of all servers", "زمن المعالج لجميع الخوادم"),
+            x: READS,
+            figure: figure::CPU,
+            shape: Shape::Lines,
+        },
+    ],
+    ratios: &[figure::RATE, figure::CPU, figure::P99, figure::WRITTEN],
+    plan,
+};
+
+const READS: super::Text = text("reads (%)", "القراءات (٪)");
+
+fn plan(scale: &Scale) -> Plan {
+    let shares: &[u32] = scale.pick(&[0, 50, 80, 100], &[0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+    let measured: &[usize] = scale.pick(&[3, 5], &[3, 5, 7, 9, 13]);
+    let predicted: &[u64] = &[3, 5, 7, 9, 13];
+    let block = |count: &usize| {
+        let spec = |reads: &u32| {
+            let (clients, outstanding) = scale.pick((50, 20), (250, 100));
+            let task = scale.mixed(clients, outstanding, 1000 - reads * 10);
+            let spec = Spec::new(servers(*count), reads, task);
+            let spec = Spec { counts_calls: *count == 3 && [0, 100].contains(reads), ..spec };
+            if *reads == shares[0] { spec.prepared(0) } else { spec }
+        };
+        Block::of(*count, shares.iter().map(spec).collect())
+    };
+    let forecast = |count: &u64| {
+        shares
+            .iter()
+            .map(|reads| Forecast {
+                series: servers(*count as usize),
+                at: reads.to_string(),
+                setup: Setup::new(*count, 250, 20, 1000 - reads * 10),
+            })
+            .collect::<Vec<_>>()
+    };
+    Plan {
+        blocks: measured.iter().map(block).collect(),
+        forecasts: predicted.iter().flat_map(forecast).collect(),
+    }
+}

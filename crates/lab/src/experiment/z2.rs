@@ -1,0 +1,43 @@
+//! Z2: the latency of one client with one request outstanding.
+
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use crate::task::Step;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "Z2",
+    title: text("Latency of one client", "زمن الاستجابة لعميل واحد"),
+    setup: text(
+        "Three servers, one client, one request outstanding at a time: create, set and get of 1 KiB.",
+        "ثلاثة خوادم وعميل واحد بطلب معلّق واحد في كل مرة: إنشاء وكتابة وقراءة بحجم 1 كيبيبايت.",
+    ),
+    published: text(
+        "A read takes 0.7 ms, a write 8.5 ms, of which flushing the log is about 5 ms.",
+        "تستغرق القراءة 0.7 ملّي ثانية والكتابة 8.5 ملّي ثانية، منها نحو 5 لتثبيت السجل على القرص.",
+    ),
+    references: &[Reference { series: "", figure: figure::P50, points: &[(1.0, 8.5), (2.0, 0.7)] }],
+    panels: &[
+        Panel {
+            title: text("Median latency", "وسيط زمن الاستجابة"),
+            x: OPERATION,
+            figure: figure::P50,
+            shape: Shape::Bars,
+        },
+        Panel {
+            title: text("99th percentile", "المئين التاسع والتسعون"),
+            x: OPERATION,
+            figure: figure::P99,
+            shape: Shape::Bars,
+        },
+    ],
+    ratios: &[figure::P50, figure::P99, figure::CPU],
+    plan,
+};
+
+const OPERATION: super::Text = text("operation", "العملية");
+
+fn plan(scale: &Scale) -> Plan {
+    let steps = [Step::Create, Step::Set, Step::Get];
+    let task = scale.own(1, 10_000, 1024, &steps);
+    let spec = Spec::new("", "", task).split(Split::Places);
+    Plan { blocks: vec![Block::of(3, vec![spec])], ..Plan::default() }
+}

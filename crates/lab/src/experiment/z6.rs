@@ -1,0 +1,70 @@
+//! Z6: watch notifications.
+
+use sim::cost::{Setup, Work};
+
+use super::{Block, Experiment, Forecast, Panel, Plan, Reference, Scale, Shape, Spec, figure, text};
+use crate::task::{Kind, Task};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "Z6",
+    title: text("Watch notifications", "إشعارات المراقبة"),
+    setup: text(
+        "Each client has a znode and watches every client's; then each writes its own once, and all notifications are waited for. Published with 25 servers, which are predicted here.",
+        "لكل عميل عقدة ويراقب عقد جميع العملاء؛ ثم يكتب كلٌّ عقدته مرة واحدة ويُنتظر وصول جميع الإشعارات. نُشرت على 25 خادمًا، وهي هنا متوقَّعة بالمحاكاة.",
+    ),
+    published: text(
+        "About 50,000 notifications a second with 100 clients, about 90,000 with 800.",
+        "نحو 50,000 إشعار في الثانية مع 100 عميل، ونحو 90,000 مع 800 عميل.",
+    ),
+    references: &[Reference {
+        series: "25 servers",
+        figure: figure::RATE,
+        points: &[(100.0, 50_000.0), (800.0, 90_000.0)],
+    }],
+    panels: &[
+        Panel {
+            title: text("Notifications", "الإشعارات"),
+            x: CLIENTS,
+            figure: figure::RATE,
+            shape: Shape::Lines,
+        },
+        Panel {
+            title: text(
+                "Processor time of all servers, a notification",
+                "زمن المعالج لجميع الخوادم لكل إشعار",
+            ),
+            x: CLIENTS,
+            figure: figure::CPU,
+            shape: Shape::Lines,
+        },
+    ],
+    ratios: &[figure::RATE, figure::CPU],
+    plan,
+};
+
+const CLIENTS: super::Text = text("clients", "عدد العملاء");
+
+fn plan(scale: &Scale) -> Plan {
+    let crowds: &[usize] = scale.pick(&[50, 100, 200], &[100, 200, 400, 800]);
+    let count = scale.pick(3, 25);
+    let spec = |crowd: &usize| {
+        let task = Task {
+            clients: *crowd,
+            value_bytes: 24,
+            // Most of the time goes by while watches are set, which is not measured.
+            measured_ms: scale.measured_ms(0.5),
+            ..Task::of(Kind::Watches)
+        };
+        Spec::new(super::servers(count), crowd, task)
+    };
+    let forecast = |crowd: &usize| Forecast {
+        series: super::servers(25),
+        at: crowd.to_string(),
+        setup: Setup { work: Work::Watches, ..Setup::new(25, *crowd, 1, 1000) },
+    };
+    let predicted: &[usize] = &[100, 200, 400, 800];
+    Plan {
+        blocks: vec![Block::of(count, crowds.iter().map(spec).collect())],
+        forecasts: predicted.iter().map(forecast).collect(),
+    }
+}

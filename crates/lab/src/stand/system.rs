@@ -1,0 +1,131 @@
+//! Which systems there are, and where they come from. One that cannot be had says why.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use super::EtcdProgram;
+use crate::peer::zookeeper::Distribution;
+use crate::peer::{PeerError, diwan};
+
+/// Why ConCoord takes no part.
+const CONCOORD: &str = "ConCoord 1.1.0 needs Python 2.7, which no longer comes with systems";
+
+/// A system that can be measured.
+#[derive(Clone, Debug)]
+pub enum System {
+    /// Diwan, or another build of it.
+    Diwan {
+        /// Its name in the report.
+        name: String,
+        /// The program, whose `serve` serves.
+        program: PathBuf,
+    },
+    /// Apache ZooKeeper.
+    ZooKeeper(Distribution),
+    /// etcd.
+    Etcd(EtcdProgram),
+    /// Servers that speak ZooKeeper's protocol and are somebody else's.
+    Elsewhere {
+        /// Their name in the report.
+        name: String,
+        /// Where clients connect.
+        addresses: Vec<SocketAddr>,
+    },
+}
+
+/// Where systems come from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The program that is measured as `diwan`.
+    pub diwan: PathBuf,
+    /// Another build, measured beside it as `other`.
+    pub other: Option<PathBuf>,
+    /// Where peers are kept once they are fetched.
+    pub cache: PathBuf,
+    /// Further servers: a name and their addresses.
+    pub addresses: Vec<(String, Vec<SocketAddr>)>,
+}
+
+impl System {
+    /// The names that [`Sources::find`] knows beside those of addresses.
+    pub const NAMES: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
+
+    /// Its name in the report.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
+            Self::ZooKeeper(_) => "zookeeper",
+            Self::Etcd(_) => "etcd",
+        }
+    }
+
+    /// Its version, as it says itself.
+    #[must_use]
+    pub fn version(&self) -> String {
+        match self {
+            Self::Diwan { program, .. } => {
+                let said = std::process::Command::new(program).arg("--version").output();
+                said.map_or_else(|_| String::from("unknown"), |output| first_line(&output.stdout))
+            }
+            Self::ZooKeeper(distribution) => distribution.version(),
+            Self::Etcd(program) => program.version(),
+            Self::Elsewhere { addresses, .. } => {
+                let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+                format!("at {}", texts.join(","))
+            }
+        }
+    }
+}
+
+fn first_line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).lines().next().unwrap_or("unknown").to_owned()
+}
+
+impl Sources {
+    /// The system of that name, fetched or built if it is not there yet.
+    ///
+    /// # Errors
+    /// `Missing`, with what is missing, if it cannot be had here.
+    pub fn find(&self, name: &str) -> Result<System, PeerError> {
+        if let Some((name, addresses)) = self.addresses.iter().find(|(known, _)| known == name) {
+            return Ok(System::Elsewhere { name: name.clone(), addresses: addresses.clone() });
+        }
+        match name {
+            "diwan" => Ok(System::Diwan { name: name.to_owned(), program: self.diwan.clone() }),
+            "other" => match &self.other {
+                Some(program) => Ok(System::Diwan { name: name.to_owned(), program: program.clone() }),
+                None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
+            },
+            "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
+            "etcd" => EtcdProgram::find(&self.cache).map(System::Etcd),
+            "concoord" => Err(PeerError::Missing(CONCOORD.into())),
+            other => Err(PeerError::Missing(format!("nobody knows the system `{other}`"))),
+        }
+    }
+}
+
+/// The folder for fetched peers: beside the build's other output if this program lies in a build folder, else the user's.
+#[must_use]
+pub fn default_cache() -> PathBuf {
+    if let Ok(folder) = diwan::build_folder() {
+        return folder.join("peers");
+    }
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("diwan").join("lab")
+}
+
+/// Takes `NAME=HOST:PORT,..` apart.
+///
+/// # Errors
+/// It is of another form, or a host has no address.
+pub fn named_addresses(text: &str) -> Result<(String, Vec<SocketAddr>), String> {
+    let (name, list) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=HOST:PORT,.."))?;
+    let address = |one: &str| {
+        let mut found = one.to_socket_addrs().map_err(|error| format!("`{one}`: {error}"))?;
+        found.next().ok_or_else(|| format!("`{one}` has no address"))
+    };
+    Ok((name.to_owned(), list.split(',').map(address).collect::<Result<_, _>>()?))
+}
