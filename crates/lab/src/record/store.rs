@@ -47,7 +47,7 @@ pub enum StoreError {
 /// What stands above all points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// See [`FORM`].
+    /// The form of the files: raised when older builds cannot read what newer ones write.
     pub form: u32,
     /// When it was begun, RFC 3339.
     pub begun: String,

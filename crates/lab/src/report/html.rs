@@ -1,0 +1,280 @@
+//! The page: everything in both languages, of which the reader sees one.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::chart::{escaped, number};
+use super::summary::{Mean, Ratio, Summary, summaries};
+use super::words::{self, Word};
+use super::{Language, SCRIPT, STYLE, Spoken, picture};
+use crate::experiment::figure;
+use crate::record::{Checked, Run};
+
+/// The whole page.
+pub(super) fn page(run: &Run) -> String {
+    let summaries = summaries(run);
+    let mut body = String::new();
+    header(&mut body);
+    overview(&mut body, &summaries);
+    for summary in &summaries {
+        experiment(&mut body, summary);
+    }
+    machine(&mut body, run);
+    let title = words::TITLE.of(Language::English);
+    format!(
+        "<!doctype html>\n<html lang=\"en\" dir=\"ltr\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title><style>{STYLE}</style></head><body><main>{body}</main><script>{SCRIPT}</script></body></html>\n"
+    )
+}
+
+/// A text in both languages.
+fn both(text: &Spoken) -> String {
+    match text.en == text.ar {
+        true => escaped(&text.en),
+        false => {
+            let one = |language: Language| {
+                let (tag, direction, text) =
+                    (language.tag(), language.direction(), escaped(text.of(language)));
+                format!("<span class=\"{tag}\" lang=\"{tag}\" dir=\"{direction}\">{text}</span>")
+            };
+            Language::ALL.map(one).concat()
+        }
+    }
+}
+
+fn word(word: Word) -> String {
+    both(&word.into())
+}
+
+fn named(text: &str) -> String {
+    both(&Spoken::name(text))
+}
+
+fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(what);
+}
+
+fn header(out: &mut String) {
+    let (title, subtitle) = (word(words::TITLE), word(words::SUBTITLE));
+    let switch = word(words::OTHER_LANGUAGE);
+    put(
+        out,
+        format_args!(
+            "<header><button id=\"language\" type=\"button\">{switch}</button><h1>{title}</h1><p>{subtitle}</p></header>"
+        ),
+    );
+}
+
+/// Ratios of all experiments: what most readers came for.
+fn overview(out: &mut String, summaries: &[Summary<'_>]) {
+    put(out, format_args!("<section><h2>{}</h2>", word(words::RATIOS)));
+    if summaries.is_empty() {
+        return put(out, format_args!("<p>{}</p></section>", word(words::NOTHING)));
+    }
+    put(out, format_args!("<p>{}</p>", word(words::RATIOS_ABOUT)));
+    put(
+        out,
+        format_args!(
+            "<div class=\"wide\"><table><thead><tr><th>{}</th><th>{}</th>",
+            word(words::EXPERIMENT),
+            word(words::FIGURE)
+        ),
+    );
+    let mut peers: Vec<&str> = Vec::new();
+    for ratio in summaries.iter().flat_map(Summary::ratios) {
+        if !peers.contains(&ratio.peer) {
+            peers.push(ratio.peer);
+        }
+    }
+    peers.iter().for_each(|peer| put(out, format_args!("<th>÷ {}</th>", named(peer))));
+    out.push_str("</tr></thead><tbody>");
+    for summary in summaries {
+        let ratios = summary.ratios();
+        for (place, figure) in summary.experiment.ratios.iter().enumerate() {
+            let of_figure: Vec<_> = ratios.iter().filter(|ratio| ratio.figure == *figure).collect();
+            if of_figure.is_empty() {
+                continue;
+            }
+            let id = summary.experiment.id;
+            let title = if place == 0 {
+                format!("<a href=\"#{id}\">{id} · {}</a>", both(&summary.experiment.title.into()))
+            } else {
+                String::new()
+            };
+            put(out, format_args!("<tr><td>{title}</td><td>{}</td>", named(figure)));
+            for peer in &peers {
+                match of_figure.iter().find(|ratio| ratio.peer == *peer) {
+                    Some(one) => put(out, format_args!("<td>{}</td>", ratio(one))),
+                    None => out.push_str("<td></td>"),
+                }
+            }
+            out.push_str("</tr>");
+        }
+    }
+    put(out, format_args!("</tbody></table></div><p class=\"note\">{}</p></section>", word(words::FAIRNESS)));
+}
+
+fn ratio(ratio: &Ratio<'_>) -> String {
+    let (mark, verdict) = match ratio.is_better() {
+        true => ("better", words::BETTER),
+        false => ("worse", words::WORSE),
+    };
+    let (mean, least, most) = (number(ratio.mean), number(ratio.least), number(ratio.most));
+    let verdict = word(verdict);
+    format!(
+        "<bdi class=\"{mark}\" dir=\"ltr\">×{mean}</bdi> <small><bdi dir=\"ltr\">({least} – {most})</bdi> {verdict}</small>"
+    )
+}
+
+fn experiment(out: &mut String, summary: &Summary<'_>) {
+    let about = summary.experiment;
+    let (id, title) = (about.id, both(&about.title.into()));
+    put(out, format_args!("<section id=\"{id}\"><h2>{id} · {title}</h2>"));
+    let ratios = summary.ratios();
+    if !ratios.is_empty() {
+        out.push_str("<ul class=\"ratios\">");
+        for one in &ratios {
+            let (figure, peer, ratio) = (named(one.figure), named(one.peer), ratio(one));
+            put(out, format_args!("<li><span>{figure} ÷ {peer}</span>{ratio}</li>"));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("<div class=\"pictures\">");
+    for chart in about.panels.iter().filter_map(|panel| picture::chart(summary, panel)) {
+        put(out, format_args!("<figure>{}</figure>", chart.svg(None)));
+    }
+    out.push_str("</div><dl>");
+    let mut item = |term: Word, text: &str| put(out, format_args!("<dt>{}</dt><dd>{text}</dd>", word(term)));
+    item(words::SETUP, &both(&about.setup.into()));
+    item(words::PUBLISHED, &both(&about.published.into()));
+    if let Some(text) = checked(&summary.checked) {
+        item(words::CHECKED, &text);
+    }
+    if summary.systems().contains(&crate::conduct::PREDICTED) {
+        item(PREDICTED_TERM, &word(words::PREDICTED_NOTE));
+    }
+    let skipped =
+        summary.skipped.iter().map(|one| format!("{}: {}", named(&one.system), escaped(&one.reason)));
+    let skipped: Vec<_> = skipped.collect();
+    if !skipped.is_empty() {
+        item(words::SKIPPED, &skipped.join("<br>"));
+    }
+    let failed = summary.failed.iter().map(|one| {
+        format!(
+            "{} <bdi dir=\"ltr\">{}: {}</bdi>",
+            named(&one.system),
+            escaped(&one.at),
+            escaped(&one.reason)
+        )
+    });
+    let failed: Vec<_> = failed.collect();
+    if !failed.is_empty() {
+        item(words::FAILED, &failed.join("<br>"));
+    }
+    out.push_str("</dl>");
+    table(out, summary);
+    out.push_str("</section>");
+}
+
+const PREDICTED_TERM: Word = Word("Predicted", "المتوقَّع");
+
+/// What was checked, in words.
+fn checked(checked: &Checked) -> Option<String> {
+    let Checked { reads, writes, events, barriers } = *checked;
+    let told = [
+        (reads, words::READS),
+        (writes, words::WRITES),
+        (events, words::EVENTS),
+        (barriers, words::BARRIERS),
+    ];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told.map(|(count, what)| format!("{count} {}", word(*what))).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// The figures that a row has, in the order in which they are told.
+pub(super) fn columns<'s>(summary: &'s Summary<'_>) -> Vec<&'s str> {
+    const ORDER: [&str; 17] = [
+        figure::RATE,
+        figure::MEAN,
+        figure::P50,
+        figure::P90,
+        figure::P99,
+        figure::P999,
+        figure::P9999,
+        figure::MAX,
+        figure::CPU,
+        figure::LOAD_CPU,
+        figure::MEMORY,
+        figure::WRITTEN,
+        figure::CALLS,
+        figure::DISK,
+        figure::OUTAGE,
+        figure::LOST,
+        figure::ERRORS,
+    ];
+    let mut columns: Vec<&str> = summary.rows.iter().flat_map(|row| row.figures.keys().copied()).collect();
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    columns.sort_by_key(|name| (rank(name), *name));
+    columns.dedup();
+    columns
+}
+
+/// A mean with its deviation.
+pub(super) fn cell(mean: Option<&Mean>) -> String {
+    match mean {
+        None => String::new(),
+        Some(mean) if mean.deviation > 0.0 => format!("{} ± {}", number(mean.value), number(mean.deviation)),
+        Some(mean) => number(mean.value),
+    }
+}
+
+fn table(out: &mut String, summary: &Summary<'_>) {
+    let columns = columns(summary);
+    put(
+        out,
+        format_args!(
+            "<details><summary>{} <small>({})</small></summary><div class=\"wide\"><table><thead><tr>",
+            word(words::ALL_FIGURES),
+            word(words::MEAN_SD)
+        ),
+    );
+    for head in [words::SERIES, words::AT, words::SYSTEM] {
+        put(out, format_args!("<th>{}</th>", word(head)));
+    }
+    columns.iter().for_each(|name| put(out, format_args!("<th>{}</th>", named(name))));
+    out.push_str("</tr></thead><tbody>");
+    for row in &summary.rows {
+        let (series, at, system) = (named(row.series), named(row.at), named(row.system));
+        put(out, format_args!("<tr><td>{series}</td><td>{at}</td><td>{system}</td>"));
+        for name in &columns {
+            put(out, format_args!("<td><bdi dir=\"ltr\">{}</bdi></td>", cell(row.figures.get(name))));
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div></details>");
+}
+
+fn machine(out: &mut String, run: &Run) {
+    let header = &run.header;
+    put(out, format_args!("<section><h2>{}</h2><dl>", word(words::MACHINE)));
+    let mut item = |term: String, text: &str| put(out, format_args!("<dt>{term}</dt><dd>{text}</dd>"));
+    for (name, value) in &header.machine {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        item(escaped(&name.replace('_', " ")), &format!("<bdi dir=\"ltr\">{}</bdi>", escaped(&text)));
+    }
+    let versions =
+        header.versions.iter().map(|(name, version)| format!("{}: {}", named(name), escaped(version)));
+    item(word(words::VERSIONS), &versions.collect::<Vec<_>>().join("<br>"));
+    item(word(words::COMMAND), &format!("<code dir=\"ltr\">{}</code>", escaped(&header.command)));
+    item(word(words::BEGUN), &format!("<bdi dir=\"ltr\">{}</bdi>", escaped(&header.begun)));
+    item(word(words::SCALE), &named(&header.scale));
+    item(word(words::SECONDS), &number(header.seconds));
+    item(word(words::REPETITIONS), &header.repetitions.to_string());
+    item(word(words::SEED), &header.seed.to_string());
+    out.push_str("</dl></section>");
+}

@@ -1,0 +1,123 @@
+//! The document: Markdown in one language, with pictures beside it.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::chart::number;
+use super::html::{cell, columns};
+use super::summary::{Summary, summaries};
+use super::words::{self, Word, name};
+use super::{Language, STYLE, picture};
+use crate::record::Run;
+
+/// The text, and the pictures by name.
+pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, String)>) {
+    let mut text = String::new();
+    let mut pictures = Vec::new();
+    let say = |word: Word| word.of(language);
+    if language == Language::Arabic {
+        text.push_str("<div dir=\"rtl\">\n\n");
+    }
+    put(&mut text, format_args!("# {}\n\n{}.\n\n", say(words::TITLE), say(words::SUBTITLE)));
+    let summaries = summaries(run);
+    put(&mut text, format_args!("## {}\n\n{}\n\n", say(words::RATIOS), say(words::RATIOS_ABOUT)));
+    let head = [words::EXPERIMENT, words::FIGURE, words::SYSTEM].map(say);
+    put(&mut text, format_args!("| {} | | |\n|---|---|---|---|---|\n", head.join(" | ")));
+    for summary in &summaries {
+        for ratio in summary.ratios() {
+            let verdict = say(if ratio.is_better() { words::BETTER } else { words::WORSE });
+            let (figure, peer) = (name(ratio.figure, language), name(ratio.peer, language));
+            let (mean, least, most) = (number(ratio.mean), number(ratio.least), number(ratio.most));
+            put(
+                &mut text,
+                format_args!(
+                    "| {} | {figure} | ÷ {peer} | ×{mean} ({least} – {most}) | {verdict} |\n",
+                    summary.experiment.id
+                ),
+            );
+        }
+    }
+    put(&mut text, format_args!("\n{}\n", say(words::FAIRNESS)));
+    for summary in &summaries {
+        experiment(&mut text, &mut pictures, summary, language);
+    }
+    machine(&mut text, run, language);
+    if language == Language::Arabic {
+        text.push_str("\n</div>\n");
+    }
+    (text, pictures)
+}
+
+fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(what);
+}
+
+fn experiment(
+    text: &mut String,
+    pictures: &mut Vec<(String, String)>,
+    summary: &Summary<'_>,
+    language: Language,
+) {
+    let about = summary.experiment;
+    let of = |text: crate::experiment::Text| match language {
+        Language::English => text.en,
+        Language::Arabic => text.ar,
+    };
+    put(text, format_args!("\n## {} · {}\n\n", about.id, of(about.title)));
+    for (place, panel) in about.panels.iter().enumerate() {
+        if let Some(chart) = picture::chart(summary, panel) {
+            let file = format!("{}-{}.{language}.svg", about.id, place + 1);
+            put(text, format_args!("![{}](figures/{file})\n", of(panel.title)));
+            pictures.push((file, chart.svg(Some((language, STYLE)))));
+        }
+    }
+    put(text, format_args!("\n**{}.** {}\n\n", words::SETUP.of(language), of(about.setup)));
+    put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
+    for one in &summary.skipped {
+        let (term, system) = (words::SKIPPED.of(language), name(&one.system, language));
+        put(text, format_args!("- {term}: {system}: {}\n", one.reason));
+    }
+    for one in &summary.failed {
+        let (term, system) = (words::FAILED.of(language), name(&one.system, language));
+        put(text, format_args!("- {term}: {system}: {}: {}\n", one.at, one.reason));
+    }
+    let columns = columns(summary);
+    let heads = [words::SERIES, words::AT, words::SYSTEM].map(|word| word.of(language).to_owned());
+    let heads: Vec<_> =
+        heads.into_iter().chain(columns.iter().map(|column| name(column, language))).collect();
+    put(text, format_args!("\n| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len())));
+    for row in &summary.rows {
+        let first = [row.series, row.at, row.system].map(|text| name(text, language));
+        let cells = columns.iter().map(|column| cell(row.figures.get(column)));
+        let cells: Vec<_> = first.into_iter().chain(cells).collect();
+        put(text, format_args!("| {} |\n", cells.join(" | ")));
+    }
+}
+
+fn machine(text: &mut String, run: &Run, language: Language) {
+    let header = &run.header;
+    put(text, format_args!("\n## {}\n\n", words::MACHINE.of(language)));
+    for (name, value) in &header.machine {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        put(text, format_args!("- {}: {value}\n", name.replace('_', " ")));
+    }
+    for (system, version) in &header.versions {
+        put(text, format_args!("- {}: {version}\n", name(system, language)));
+    }
+    let items = [
+        (words::COMMAND, format!("`{}`", header.command)),
+        (words::BEGUN, header.begun.clone()),
+        (words::SCALE, name(&header.scale, language)),
+        (words::SECONDS, number(header.seconds)),
+        (words::REPETITIONS, header.repetitions.to_string()),
+        (words::SEED, header.seed.to_string()),
+    ];
+    for (term, value) in items {
+        put(text, format_args!("- {}: {value}\n", term.of(language)));
+    }
+}

@@ -1,0 +1,185 @@
+//! A run, experiment by experiment: repetitions become means, and means become ratios. Knows nothing of how it is shown.
+
+use std::collections::BTreeMap;
+
+use crate::conduct::PREDICTED;
+use crate::experiment::{ALL, Experiment, figure};
+use crate::record::{Checked, Failed, Point, Run, Skipped};
+
+/// Whose ratios are told.
+pub(super) const OURS: &str = "diwan";
+
+/// A mean and how far values lie from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Mean {
+    pub(super) value: f64,
+    /// 0 where there was one repetition.
+    pub(super) deviation: f64,
+}
+
+impl Mean {
+    fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let value = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|one| (one - value).powi(2)).sum();
+        let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+        Self { value, deviation }
+    }
+}
+
+/// All repetitions of one point.
+#[derive(Debug)]
+pub(super) struct Row<'r> {
+    pub(super) system: &'r str,
+    pub(super) series: &'r str,
+    pub(super) at: &'r str,
+    pub(super) figures: BTreeMap<&'r str, Mean>,
+    /// The curves of the first repetition.
+    pub(super) curves: &'r BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+/// How Diwan's figure compares with a peer's.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ratio<'r> {
+    pub(super) peer: &'r str,
+    pub(super) figure: &'static str,
+    pub(super) mean: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
+}
+
+impl Ratio<'_> {
+    /// Whether it is in Diwan's favour.
+    pub(super) fn is_better(&self) -> bool {
+        (self.mean > 1.0) == (self.figure == figure::RATE)
+    }
+}
+
+/// One experiment of a run.
+#[derive(Debug)]
+pub(super) struct Summary<'r> {
+    pub(super) experiment: &'static Experiment,
+    pub(super) rows: Vec<Row<'r>>,
+    pub(super) checked: Checked,
+    pub(super) skipped: Vec<&'r Skipped>,
+    pub(super) failed: Vec<&'r Failed>,
+}
+
+/// Every experiment of which the run tells something, in the order of the papers.
+pub(super) fn summaries(run: &Run) -> Vec<Summary<'_>> {
+    let told = ALL.into_iter().map(|experiment| Summary::of(run, experiment));
+    told.filter(|summary| !summary.rows.is_empty() || !summary.failed.is_empty()).collect()
+}
+
+impl<'r> Summary<'r> {
+    fn of(run: &'r Run, experiment: &'static Experiment) -> Self {
+        let points: Vec<&Point> =
+            run.points.iter().filter(|point| point.key.experiment == experiment.id).collect();
+        let mut rows: Vec<(Row<'r>, BTreeMap<&'r str, Vec<f64>>)> = Vec::new();
+        let mut checked = Checked::default();
+        for point in points {
+            let key = &point.key;
+            checked.reads += point.checked.reads;
+            checked.writes += point.checked.writes;
+            checked.events += point.checked.events;
+            checked.barriers += point.checked.barriers;
+            let is_it = |(row, _): &(Row<'_>, _)| {
+                (row.system, row.series, row.at) == (&key.system, &key.series, &key.at)
+            };
+            let place = rows.iter().position(is_it).unwrap_or_else(|| {
+                let row = Row {
+                    system: &key.system,
+                    series: &key.series,
+                    at: &key.at,
+                    figures: BTreeMap::new(),
+                    curves: &point.curves,
+                };
+                rows.push((row, BTreeMap::new()));
+                rows.len() - 1
+            });
+            for (name, value) in &point.figures {
+                rows[place].1.entry(name).or_default().push(*value);
+            }
+        }
+        let rows = rows.into_iter().map(|(row, values)| Row {
+            figures: values.into_iter().map(|(name, values)| (name, Mean::of(&values))).collect(),
+            ..row
+        });
+        let mut rows: Vec<_> = rows.collect();
+        // Of one place all systems stand together.
+        let order = places(&rows);
+        rows.sort_by_key(|row| {
+            let place = order.iter().position(|place| *place == (row.series, row.at));
+            (place, rank(row.system), row.system)
+        });
+        Self {
+            experiment,
+            rows,
+            checked,
+            skipped: run.skipped.iter().filter(|one| one.experiment == experiment.id).collect(),
+            failed: run.failed.iter().filter(|one| one.experiment == experiment.id).collect(),
+        }
+    }
+
+    /// Series and places, as they were measured.
+    pub(super) fn places(&self) -> Vec<(&'r str, &'r str)> {
+        places(&self.rows)
+    }
+
+    /// The systems that have a point, ours first.
+    pub(super) fn systems(&self) -> Vec<&'r str> {
+        let mut systems: Vec<_> = self.rows.iter().map(|row| row.system).collect();
+        systems.sort_by_key(|system| (rank(system), *system));
+        systems.dedup();
+        systems
+    }
+
+    pub(super) fn row(&self, system: &str, series: &str, at: &str) -> Option<&Row<'r>> {
+        self.rows.iter().find(|row| (row.system, row.series, row.at) == (system, series, at))
+    }
+
+    /// Ours against each peer, for each figure that the experiment is about.
+    pub(super) fn ratios(&self) -> Vec<Ratio<'r>> {
+        let peers = self.systems().into_iter().filter(|system| ![OURS, PREDICTED].contains(system));
+        peers
+            .flat_map(|peer| self.experiment.ratios.iter().filter_map(move |figure| self.ratio(peer, figure)))
+            .collect()
+    }
+
+    fn ratio(&self, peer: &'r str, figure: &'static str) -> Option<Ratio<'r>> {
+        let ours = self.rows.iter().filter(|row| row.system == OURS);
+        let pairs = ours.filter_map(|row| {
+            let other = self.row(peer, row.series, row.at)?;
+            let (one, other) = (row.figures.get(figure)?.value, other.figures.get(figure)?.value);
+            (one > 0.0 && other > 0.0).then(|| one / other)
+        });
+        let ratios: Vec<f64> = pairs.collect();
+        let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+        (!ratios.is_empty()).then(|| Ratio {
+            peer,
+            figure,
+            mean: (logs / ratios.len() as f64).exp(),
+            least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+            most: ratios.iter().copied().fold(0.0, f64::max),
+        })
+    }
+}
+
+fn places<'r>(rows: &[Row<'r>]) -> Vec<(&'r str, &'r str)> {
+    let mut places = Vec::new();
+    for row in rows {
+        if !places.contains(&(row.series, row.at)) {
+            places.push((row.series, row.at));
+        }
+    }
+    places
+}
+
+/// Ours first, what was predicted of ours last.
+fn rank(system: &str) -> usize {
+    match system {
+        OURS => 0,
+        PREDICTED => 2,
+        _ => 1,
+    }
+}
