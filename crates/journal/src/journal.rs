@@ -440,7 +440,7 @@ impl<D: Disk> Journal<D> {
 
 /// The size of the segment that follows one of this capacity: from a small first one they grow quickly.
 pub(crate) fn next_segment_bytes(config: &JournalConfig, capacity: u64) -> u64 {
-    u64::from(config.segment_bytes).min(capacity.saturating_mul(4)).max(SEGMENT_BYTES_MIN)
+    u64::from(config.segment_bytes).min(capacity.saturating_mul(2)).max(SEGMENT_BYTES_MIN)
 }
 
 /// Cuts a batch into pieces for one record each.

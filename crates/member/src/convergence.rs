@@ -78,10 +78,10 @@ impl Core {
             // Whoever stays does it.
             return self.hand_over(|id| stays(&id));
         }
+        steps.extend(self.dismissed().into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
         if steps.is_empty() || !self.membership.voters.iter().any(stays) {
             // Where nobody who stays votes yet, somebody has to first.
-            steps.clear();
-            steps.extend(self.ripe_learner().map(Step::Voter));
+            steps = self.promotion();
         }
         if !steps.is_empty() {
             // Refused while another change is under way; tried again with the next tick.
@@ -89,19 +89,29 @@ impl Core {
         }
     }
 
-    /// A learner who is to vote and has caught up.
-    fn ripe_learner(&self) -> Option<u64> {
-        let roster = self.roster.as_ref()?;
+    /// A learner who is to vote and has caught up does, in the place of whoever had its number before.
+    fn promotion(&self) -> Vec<Step> {
+        let promoted = self
+            .ripe_learners()
+            .into_iter()
+            .find_map(|id| self.replaced_by(id).map(|replaced| (id, replaced)));
+        let Some((id, replaced)) = promoted else { return Vec::new() };
+        [Step::Voter(id)].into_iter().chain(replaced.into_iter().map(Step::Remove)).collect()
+    }
+
+    /// Learners who are to vote and have caught up.
+    fn ripe_learners(&self) -> Vec<u64> {
+        let Some(roster) = &self.roster else { return Vec::new() };
         let last_index = self.council.last_index();
         let progress = self.council.progress();
-        let ripe = progress.iter().find(|progress| {
+        let ripe = progress.iter().filter(|progress| {
             !progress.votes
                 && progress.active
                 && progress.matched > 0
                 && progress.matched + LAG_MAX >= last_index
                 && roster.member(progress.id.0 % NUMBERS).is_some_and(|member| member.votes)
         });
-        ripe.map(|progress| progress.id.0)
+        ripe.map(|progress| progress.id.0).collect()
     }
 
     /// Whether a change of members is under way.

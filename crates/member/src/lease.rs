@@ -108,7 +108,9 @@ impl Core {
             return;
         }
         let answers = match self.council.role() {
-            Role::Leader => self.now.mono_ms <= self.lease_until_ms() && self.keeps_up(peer),
+            Role::Leader => {
+                self.now.mono_ms <= self.lease_until_ms() && self.keeps_up(peer) && !self.is_understudy(peer)
+            }
             // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. Whoever has
             // led in it and does no more voted for itself, and has nothing to say to those who still believe in it.
             _ => {

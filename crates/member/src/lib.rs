@@ -51,6 +51,7 @@ mod snapshotter;
 pub mod start;
 mod status;
 mod succession;
+mod understudy;
 
 pub use commands::commands_of;
 pub use config::CoreConfig;

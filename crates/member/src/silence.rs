@@ -152,8 +152,8 @@ impl Core {
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
             let mut parted_ms = parted.get(&holder).copied().unwrap_or(0);
-            let seat = peers.iter().chain([&own]).find(|id| **id % NUMBERS == holder);
-            if seat.is_none_or(|id| *id != holder) {
+            let mut seats = peers.iter().chain([&own]).filter(|id| **id % NUMBERS == holder).peekable();
+            if seats.peek().is_none() || seats.any(|id| *id != holder) {
                 parted_ms = parted_ms.max(stranger_ms);
             }
             let silent = silent.iter().filter(|(number, _)| *number == holder);

@@ -136,7 +136,9 @@ pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
     let Around { reign, now, .. } = *around;
     let number = member.number;
-    let progress = core.progress.iter().find(|progress| progress.id.0 % NUMBERS == number);
+    // A number whose disk was replaced has two seats for a while.
+    let progress = core.progress.iter().filter(|progress| progress.id.0 % NUMBERS == number);
+    let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
         entries: core.applied_index.saturating_sub(progress.matched),
         ms: reign.trail.age_ms(progress.matched, now.mono_ms()),

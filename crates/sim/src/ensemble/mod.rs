@@ -177,9 +177,12 @@ impl Ensemble {
         let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
         all.iter().all(|number| {
             let Some(node) = self.node(*number) else { return false };
+            let id = node.core().id();
             let membership = node.core().membership();
             let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
-            membership.voters_outgoing.is_empty()
+            let is_seated = membership.voters.contains(&id) == votes.contains(number);
+            is_seated
+                && membership.voters_outgoing.is_empty()
                 && membership.learners_next.is_empty()
                 && numbers(&membership.voters) == votes
                 && numbers(&membership.learners) == &all - &votes

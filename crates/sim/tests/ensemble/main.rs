@@ -3,6 +3,7 @@
 
 mod another_disk;
 mod cut_off;
+mod old_word;
 mod three;
 
 use std::collections::BTreeMap;
