@@ -169,25 +169,27 @@ impl Ensemble {
         self.roster().is_some_and(|roster| roster.member(number).is_some())
     }
 
-    /// Whether the members that are to be are those that there are: every one runs, has a seat, and knows who votes and
-    /// who only learns.
+    /// Whether the members that are to be are those that there are: every one runs, has a seat in the same ensemble, and
+    /// knows who votes and who only learns.
     pub fn is_whole(&mut self) -> bool {
         let Some(roster) = self.roster() else { return false };
         let votes: BTreeSet<_> = roster.participants().into_iter().collect();
         let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
-        all.iter().all(|number| {
-            let Some(node) = self.node(*number) else { return false };
-            let id = node.core().id();
-            let membership = node.core().membership();
-            let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
-            let is_seated = membership.voters.contains(&id) == votes.contains(number);
-            is_seated
-                && membership.voters_outgoing.is_empty()
-                && membership.learners_next.is_empty()
-                && numbers(&membership.voters) == votes
-                && numbers(&membership.learners) == &all - &votes
-                && node.core().roster() == Some(&roster)
-        })
+        let clusters: BTreeSet<_> = all.iter().map(|number| self.cluster(*number)).collect();
+        clusters.len() == 1
+            && all.iter().all(|number| {
+                let Some(node) = self.node(*number) else { return false };
+                let id = node.core().id();
+                let membership = node.core().membership();
+                let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
+                let is_seated = membership.voters.contains(&id) == votes.contains(number);
+                is_seated
+                    && membership.voters_outgoing.is_empty()
+                    && membership.learners_next.is_empty()
+                    && numbers(&membership.voters) == votes
+                    && numbers(&membership.learners) == &all - &votes
+                    && node.core().roster() == Some(&roster)
+            })
     }
 
     /// Which of all lives a member has now; a connection does not outlast it.
