@@ -125,12 +125,12 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, meters: &Meters) -
     figures
 }
 
-/// The longest time without an answer that ends between two moments, milliseconds, to 10.
+/// The longest time without an answer of those that are under way at some time between two moments, milliseconds, to 10.
 fn outage(timeline: &[Slot], from_ms: f64, to_ms: f64) -> f64 {
     let answered = timeline.iter().filter(|slot| slot.answered > 0.0).map(|slot| slot.at_ms);
     let (mut last, mut longest) = (0.0, 0.0f64);
     for at in answered {
-        if at >= from_ms && at <= to_ms {
+        if at > from_ms && last < to_ms {
             longest = longest.max(at - last);
         }
         last = at;
@@ -164,11 +164,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_is_the_longest_time_without_an_answer_that_ends_within() {
+    fn an_outage_is_the_longest_time_without_an_answer() {
         let slot = |at_ms: f64, answered: f64| Slot { at_ms, answered, longest_us: 1.0 };
         let timeline = [(0.0, 1.0), (10.0, 0.0), (20.0, 1.0), (30.0, 1.0), (90.0, 1.0), (100.0, 0.0)];
         let timeline = timeline.map(|(at, answered)| slot(at, answered));
         assert_eq!(outage(&timeline, 0.0, f64::INFINITY), 60.0);
-        assert_eq!(outage(&timeline, 0.0, 35.0), 20.0);
+        assert_eq!(outage(&timeline, 0.0, 25.0), 20.0);
+        assert_eq!(outage(&timeline, 80.0, f64::INFINITY), 60.0, "it began before and lasted");
     }
 }

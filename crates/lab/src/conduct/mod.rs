@@ -18,7 +18,7 @@ use crate::load::Patience;
 use crate::peer::PeerError;
 use crate::record::{Failed, Key, Run, Skipped, StoreError};
 use crate::stand::{Performer, Reading, Sources, Stand, StandError, System};
-use crate::task::{Edge, Outcome, Task};
+use crate::task::{Edge, Kind, Outcome, Step, Task};
 
 pub use header::header;
 pub use progress::{News, Tell};
@@ -85,7 +85,7 @@ pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Resul
         .iter()
         .map(|experiment| (*experiment, (experiment.plan)(&options.scale)))
         .collect();
-    let progress = Progress::new(&plans, found.len() as u32 * options.repetitions);
+    let progress = Progress::new(&plans, &options.scale, found.len() as u32 * options.repetitions);
     let mut conductor = Conductor { options, patience, run, progress, tell, turn: 0 };
     for (experiment, plan) in &plans {
         for (name, error) in &missing {
@@ -151,7 +151,7 @@ impl Conductor<'_, '_> {
                     }
                     let began = Instant::now();
                     self.block(experiment, plan, block, system, repetition)?;
-                    self.progress.done(Progress::of_block(block), began.elapsed());
+                    self.progress.done(Progress::of_block(block, &self.options.scale), began.elapsed());
                 }
             }
         }
@@ -211,6 +211,9 @@ impl Conductor<'_, '_> {
             Ok(stand) => stand,
             Err(error) => return self.fail(id, name, "start", &error.to_string()),
         };
+        if let Err(error) = self.warm_up(&stand) {
+            return self.fail(id, name, "warm-up", &error.to_string());
+        }
         for spec in &block.specs {
             if self.is_stopped() {
                 break;
@@ -248,6 +251,24 @@ impl Conductor<'_, '_> {
         };
         (self.tell)(News::Left { done: self.progress.part(), left: self.progress.left() });
         (self.tell)(News::Doing(&text));
+    }
+
+    /// Fresh servers do a little of everything, and keep nothing of it: what a JVM has not compiled yet says nothing.
+    fn warm_up(&self, stand: &Stand) -> Result<(), StandError> {
+        if !stand.is_ours() {
+            return Ok(());
+        }
+        let steps = vec![Step::Create, Step::Set, Step::Get, Step::Delete];
+        let task = Task {
+            clients: 20,
+            value_bytes: 100,
+            measured_ms: self.options.scale.warm_up_ms(),
+            steps,
+            patience_ms: self.options.patience.as_millis() as u64,
+            ..Task::of(Kind::Own)
+        };
+        let io = |source| StandError::Io { what: "the warm-up", source };
+        stand.performer().perform(&task, None, self.patience, &mut |_, _| {}).map(drop).map_err(io)
     }
 
     /// Prepares a spec, and measures it if it is missing.

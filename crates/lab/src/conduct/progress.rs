@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::experiment::{Block, Experiment, Plan, Spec};
+use crate::experiment::{Block, Experiment, Plan, Scale, Spec};
 
 /// What happens meanwhile.
 #[derive(Debug)]
@@ -51,15 +51,17 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(plans: &[(&Experiment, Plan)], turns: u32) -> Self {
-        let all = plans.iter().flat_map(|(_, plan)| &plan.blocks).map(Self::of_block);
-        Self { total: all.sum::<Duration>() * turns, done: Duration::ZERO, took: Duration::ZERO }
+    pub(super) fn new(plans: &[(&Experiment, Plan)], scale: &Scale, turns: u32) -> Self {
+        let blocks = plans.iter().flat_map(|(_, plan)| &plan.blocks);
+        let total = blocks.map(|block| Self::of_block(block, scale)).sum::<Duration>() * turns;
+        Self { total, done: Duration::ZERO, took: Duration::ZERO }
     }
 
     /// How long a block takes, roughly.
-    pub(super) fn of_block(block: &Block) -> Duration {
+    pub(super) fn of_block(block: &Block, scale: &Scale) -> Duration {
         let servers = (block.setting.servers + block.setting.observers) as u32;
-        START + START / 3 * servers + block.specs.iter().map(Spec::estimate).sum::<Duration>()
+        let specs = block.specs.iter().map(Spec::estimate).sum::<Duration>();
+        START + START / 3 * servers + Duration::from_millis(4 * scale.warm_up_ms()) + specs
     }
 
     pub(super) fn done(&mut self, planned: Duration, took: Duration) {
@@ -83,14 +85,14 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{ALL, Scale};
+    use crate::experiment::ALL;
 
     #[test]
     fn the_default_run_is_planned_to_take_less_than_an_hour() {
         let scale = Scale::small();
         let plans: Vec<_> = ALL.iter().map(|experiment| (*experiment, (experiment.plan)(&scale))).collect();
-        let progress = Progress::new(&plans, 3 * Scale::REPETITIONS);
-        assert!(progress.total < Duration::from_secs(3600), "{:?}", progress.total);
+        let progress = Progress::new(&plans, &scale, 3 * Scale::REPETITIONS);
+        assert!(progress.total < Duration::from_secs(3000), "{:?}", progress.total);
     }
 
     #[test]

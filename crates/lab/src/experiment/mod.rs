@@ -178,6 +178,12 @@ impl Scale {
         Self { measured, warm_up, ..self }
     }
 
+    /// How long freshly started servers do each of a few things before any point, milliseconds.
+    #[must_use]
+    pub fn warm_up_ms(&self) -> u64 {
+        self.measured_ms(0.25)
+    }
+
     /// What is done on a small machine, or as published.
     fn pick<T>(&self, small: T, paper: T) -> T {
         if self.paper { paper } else { small }

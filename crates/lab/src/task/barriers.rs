@@ -64,6 +64,10 @@ pub(super) fn perform(
         edges(Edge::End, name);
         work.outcome.phases.push(phase);
         work.look(addresses[0], within)?;
+        if !work.outcome.wrong.is_empty() {
+            // Who was never in does not come out.
+            return Ok(work.outcome);
+        }
     }
     runner.close()?;
     Ok(work.outcome)

@@ -189,13 +189,15 @@ impl Client {
 
     /// Takes in an answer to what was under way.
     fn answered(&mut self, error: i32, body: &[u8], value_bytes: usize) -> Result<(), String> {
+        // Whether it went or was gone already, it is not there: it is not asked for again.
+        self.deleted += usize::from(self.doing == Some(Step::Delete));
         if error != ErrorCode::Ok as i32 {
             return Err(format!("`{}`: {:?} was answered with {error}", self.path(self.number), self.doing));
         }
         match self.doing {
             Some(Step::Create) => self.latest.push(self.write),
             Some(Step::Set) => self.latest[self.number] = self.write,
-            Some(Step::Delete) => self.deleted += 1,
+            Some(Step::Delete) => {}
             _ => return self.check(self.number, body, value_bytes),
         }
         Ok(())
