@@ -2,42 +2,26 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod server;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use server::Folder;
 
 /// How long a loaded machine may take for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Between two looks. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A folder that goes when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("diwan-lab-{name}-{}", std::process::id()));
-        // Of an earlier test of that number.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn within(folder: &Folder, name: &str) -> String {
+    folder.path().join(name).display().to_string()
 }
 
 fn lab(arguments: &[&str]) -> Command {
@@ -93,8 +77,8 @@ fn all_experiments_are_listed() {
 
 #[test]
 fn a_run_is_measured_drawn_and_held_against_itself() {
-    let folder = Folder::new("whole");
-    let a = folder.path("a");
+    let folder = Folder::new();
+    let a = within(&folder, "a");
     let output = run(&[brief(&["Z2", "c1"], &a), vec!["--repetitions", "2"]].concat());
     assert!(output.status.success(), "{}", said(&output));
     let points = points(&a);
@@ -134,8 +118,8 @@ fn a_run_is_measured_drawn_and_held_against_itself() {
 
 #[test]
 fn what_moved_gives_its_status() {
-    let folder = Folder::new("moved");
-    let (a, b) = (folder.path("a"), folder.path("b"));
+    let folder = Folder::new();
+    let (a, b) = (within(&folder, "a"), within(&folder, "b"));
     for (path, times) in [(&a, 1.0), (&b, 0.5)] {
         fs::create_dir_all(path).unwrap();
         let header = serde_json::json!({
@@ -156,14 +140,14 @@ fn what_moved_gives_its_status() {
     let output = run(&["compare", &a, &b]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("worse"), "{}", said(&output));
-    let output = run(&["compare", &a, &folder.path("nowhere")]);
+    let output = run(&["compare", &a, &within(&folder, "nowhere")]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
 }
 
 #[test]
 fn a_run_that_is_broken_off_goes_on() {
-    let folder = Folder::new("broken");
-    let a = folder.path("a");
+    let folder = Folder::new();
+    let a = within(&folder, "a");
     let experiments = ["C1", "Z2"];
     let mut child =
         lab(&brief(&experiments, &a)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
