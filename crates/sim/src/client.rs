@@ -1,5 +1,7 @@
 //! A client that speaks real bytes: it keeps what it has sent, and pairs replies with requests.
 
+use std::ops::{Deref, DerefMut};
+
 use front::ConnId;
 use journal::Disk;
 use jute::{
@@ -22,10 +24,9 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-/// A client with one connection at a time.
+/// What a client says and hears, as bytes: it keeps what it was granted, and numbers its requests.
 #[derive(Clone, Debug)]
-pub struct Client {
-    conn: ConnId,
+pub struct Speech {
     /// The session, once the server has granted it.
     pub session: SessionId,
     /// Its password.
@@ -39,32 +40,25 @@ pub struct Client {
     partial: Vec<u8>,
 }
 
-impl Client {
-    /// Connects and asks for a new session.
-    pub fn connect<D: Disk>(node: &mut Node<D>, timeout_ms: i32) -> Self {
-        let mut client = Self {
-            conn: node.connect(),
+impl Default for Speech {
+    fn default() -> Self {
+        Self {
             session: SessionId::NONE,
             password: [0; 16],
-            timeout_ms,
+            timeout_ms: 0,
             connected: false,
             next_xid: 1,
             last_zxid: 0,
             partial: Vec::new(),
-        };
-        client.shake_hands(node, timeout_ms);
-        client
+        }
     }
+}
 
-    /// Connects anew, to this node or another life of it, and asks for the session it had.
-    pub fn reconnect<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
-        self.conn = node.connect();
+impl Speech {
+    /// What is said first on a connection: it asks for the session that it had.
+    pub fn greet(&mut self, timeout_ms: i32) -> Vec<u8> {
         self.connected = false;
         self.partial.clear();
-        self.shake_hands(node, timeout_ms);
-    }
-
-    fn shake_hands<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
         let mut frame = Vec::new();
         let at = start_frame(&mut frame);
         ConnectRequest {
@@ -77,16 +71,11 @@ impl Client {
         }
         .write(&mut Writer::new(&mut frame));
         end_frame(&mut frame, at);
-        node.send(self.conn, &frame);
+        frame
     }
 
-    /// Sends a request; gives its number.
-    pub fn ask<D: Disk>(
-        &mut self,
-        node: &mut Node<D>,
-        opcode: OpCode,
-        body: impl FnOnce(&mut Writer<'_>),
-    ) -> i32 {
+    /// A request, and its number.
+    pub fn ask(&mut self, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) -> (i32, Vec<u8>) {
         let mut count = || {
             let number = self.next_xid;
             self.next_xid = following(number);
@@ -104,13 +93,99 @@ impl Client {
         RequestHeader { xid, operation: opcode.code() }.write(&mut writer);
         body(&mut writer);
         end_frame(&mut frame, at);
-        node.send(self.conn, &frame);
-        xid
+        (xid, frame)
     }
 
     /// Its requests are numbered from there on.
     pub const fn number_from(&mut self, first_xid: i32) {
         self.next_xid = first_xid;
+    }
+
+    /// Forgets its session, as if it had never had one.
+    pub fn forget(&mut self) {
+        (self.session, self.password, self.last_zxid) = (SessionId::NONE, [0; 16], 0);
+    }
+
+    /// Takes what came, and gives what is answered by that, in order.
+    pub fn hear(&mut self, bytes: &[u8]) -> Vec<Reply> {
+        self.partial.extend_from_slice(bytes);
+        let mut replies = Vec::new();
+        let mut used = 0;
+        while let Frame::Whole(frame) = next_frame(&self.partial[used..], usize::MAX) {
+            used += jute::FRAME_HEADER + frame.len();
+            let mut reader = Reader::new(frame);
+            if self.connected {
+                let header = ReplyHeader::read(&mut reader).expect("the server writes whole headers");
+                self.last_zxid = self.last_zxid.max(header.zxid);
+                let ReplyHeader { xid, zxid, err } = header;
+                replies.push(Reply { xid, zxid, err, body: reader.rest().to_vec() });
+            } else {
+                let response = ConnectResponse::read(&mut reader).expect("the server writes whole responses");
+                self.connected = true;
+                self.timeout_ms = response.timeout_ms;
+                self.session = SessionId(response.session_id);
+                self.password = response.password.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+            }
+        }
+        self.partial.drain(..used);
+        replies
+    }
+
+    /// Whether the handshake was answered.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.connected
+    }
+}
+
+/// A client of a simulated member, with one connection at a time.
+#[derive(Clone, Debug)]
+pub struct Client {
+    conn: ConnId,
+    speech: Speech,
+}
+
+impl Deref for Client {
+    type Target = Speech;
+
+    fn deref(&self) -> &Speech {
+        &self.speech
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut Speech {
+        &mut self.speech
+    }
+}
+
+impl Client {
+    /// Connects and asks for a new session.
+    pub fn connect<D: Disk>(node: &mut Node<D>, timeout_ms: i32) -> Self {
+        let mut client = Self { conn: node.connect(), speech: Speech::default() };
+        client.speech.timeout_ms = timeout_ms;
+        let greeting = client.speech.greet(timeout_ms);
+        node.send(client.conn, &greeting);
+        client
+    }
+
+    /// Connects anew, to this node or another life of it, and asks for the session it had.
+    pub fn reconnect<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
+        self.conn = node.connect();
+        let greeting = self.speech.greet(timeout_ms);
+        node.send(self.conn, &greeting);
+    }
+
+    /// Sends a request; gives its number.
+    pub fn ask<D: Disk>(
+        &mut self,
+        node: &mut Node<D>,
+        opcode: OpCode,
+        body: impl FnOnce(&mut Writer<'_>),
+    ) -> i32 {
+        let (xid, frame) = self.speech.ask(opcode, body);
+        node.send(self.conn, &frame);
+        xid
     }
 
     /// Creates a node that everybody may use.
@@ -143,46 +218,16 @@ impl Client {
         })
     }
 
-    /// Forgets its session, as if it had never had one.
-    pub fn forget(&mut self) {
-        (self.session, self.password, self.last_zxid) = (SessionId::NONE, [0; 16], 0);
-    }
-
     /// Takes what was answered since the last call, in order.
     pub fn replies<D: Disk>(&mut self, node: &mut Node<D>) -> Vec<Reply> {
-        self.partial.extend(node.take(self.conn));
-        let mut replies = Vec::new();
-        let mut used = 0;
-        while let Frame::Whole(frame) = next_frame(&self.partial[used..], usize::MAX) {
-            used += jute::FRAME_HEADER + frame.len();
-            let mut reader = Reader::new(frame);
-            if self.connected {
-                let header = ReplyHeader::read(&mut reader).expect("the server writes whole headers");
-                self.last_zxid = self.last_zxid.max(header.zxid);
-                let ReplyHeader { xid, zxid, err } = header;
-                replies.push(Reply { xid, zxid, err, body: reader.rest().to_vec() });
-            } else {
-                let response = ConnectResponse::read(&mut reader).expect("the server writes whole responses");
-                self.connected = true;
-                self.timeout_ms = response.timeout_ms;
-                self.session = SessionId(response.session_id);
-                self.password = response.password.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
-            }
-        }
-        self.partial.drain(..used);
-        replies
+        let bytes = node.take(self.conn);
+        self.speech.hear(&bytes)
     }
 
     /// The connection it has now.
     #[must_use]
     pub const fn conn(&self) -> ConnId {
         self.conn
-    }
-
-    /// Whether the handshake was answered.
-    #[must_use]
-    pub const fn is_connected(&self) -> bool {
-        self.connected
     }
 }
 

@@ -609,7 +609,8 @@ fn append<D: Disk>(
 }
 
 /// As the council knows it.
-fn council_entry(entry: journal::Entry) -> Entry {
+#[must_use]
+pub fn council_entry(entry: journal::Entry) -> Entry {
     let journal::Entry { index, term, kind, data } = entry;
     let kind = match kind {
         journal::EntryKind::Normal => EntryKind::Normal,

@@ -37,7 +37,7 @@ pub struct Apply {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Every entry that was applied anywhere; that of index 1 comes first.
     pub entries: Vec<Committed>,

@@ -15,10 +15,9 @@ use crate::ensemble::{Ensemble, Faults, Without};
 use crate::history::{Ask, Call, Delivery, History, Outcome};
 use crate::load::{Appetite, Features, Load, SUPER};
 use crate::node::{NodeConfig, small_journal};
-use crate::oracle::model::Mortality;
 use crate::oracle::{Deed, Oracle};
 use crate::random::Random;
-use crate::rules::{Evidence, Held, Known, Settings, Standing, judge};
+use crate::rules::{CALM_ROOM_MS, Evidence, Known, Settings, Standing, judge};
 
 /// The feature level of all builds here.
 const LEVEL: u32 = 3;
@@ -197,6 +196,7 @@ impl Run {
             lease_ms: config.core.lease_ms,
             tick_ms: config.core.tick_ms,
             reap_interval_ms: config.core.reap_interval_ms,
+            room_ms: CALM_ROOM_MS,
             unsent_bytes_max: config.front.output_bytes_close_max,
         };
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
@@ -315,24 +315,7 @@ impl Run {
         let numbers = self.members();
         let standing = |member| {
             let node = self.ensemble.node(member)?;
-            let tree = node.tree();
-            let mut nodes = BTreeMap::new();
-            let mut paths = vec![String::from("/")];
-            while let Some(path) = paths.pop() {
-                let Some(found) = tree.node(&path) else { continue };
-                let below = if path == "/" { String::new() } else { path.clone() };
-                paths.extend(found.children().map(|name| format!("{below}/{name}")));
-                let mortality = match found.ttl_ms() {
-                    Some(ttl_ms) => Mortality::Ttl(ttl_ms),
-                    None if found.is_container() => Mortality::Container,
-                    None => Mortality::None,
-                };
-                let (data, acl) = (found.data().unwrap_or_default().to_vec(), found.acl().to_vec());
-                nodes.insert(path, Held { data, stat: found.stat(), acl, mortality });
-            }
-            let mut sessions: Vec<_> = tree.sessions().map(|session| session.id.0).collect();
-            sessions.sort_unstable();
-            Some(Standing { member, index: node.applied_index(), zxid: tree.last_zxid().0, nodes, sessions })
+            Some(Standing::of(member, node.applied_index(), node.tree()))
         };
         numbers.into_iter().filter_map(standing).collect()
     }

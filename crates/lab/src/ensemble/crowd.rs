@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::Failure;
 use super::history::History;
 use super::members::Ensemble;
+use super::witnesses::{Testimony, Witnesses};
 use super::writer::Writer;
 
 /// How long the first acknowledged write behind a fault may take before the ensemble counts as dead.
@@ -93,6 +94,7 @@ pub(super) struct Crowd {
     /// Where the history of what they did goes.
     history: PathBuf,
     threads: Vec<JoinHandle<Writer>>,
+    witnesses: Witnesses,
 }
 
 impl Crowd {
@@ -128,7 +130,10 @@ impl Crowd {
             threads.push(thread.map_err(Failure::io("a thread"))?);
         }
         settled.wait();
-        Ok(Self { shared, history: ensemble.folder().join(HISTORY), threads })
+        let known: Vec<_> =
+            members.iter().map(|number| (*number as u64, ensemble.address(*number))).collect();
+        let witnesses = Witnesses::start(&known)?;
+        Ok(Self { shared, history: ensemble.folder().join(HISTORY), threads, witnesses })
     }
 
     /// Waits for the first write that was submitted after `since` to be acknowledged; how long after `since` that was.
@@ -207,8 +212,8 @@ impl Crowd {
         lock(&self.shared.failed_twice).len()
     }
 
-    /// Stops all clients, and gives them back when each has seen the last of what it watches.
-    pub(super) fn stop(self) -> Result<Vec<Writer>, Failure> {
+    /// Stops all clients, and gives them back when each has seen the last of what it watches, and what the witnesses saw.
+    pub(super) fn stop(self) -> Result<(Vec<Writer>, Testimony), Failure> {
         self.shared.stopping.store(true, Ordering::SeqCst);
         let mut writers = Vec::new();
         for thread in self.threads {
@@ -216,6 +221,9 @@ impl Crowd {
         }
         self.shared.history.write(&self.history)?;
         let complaints = lock(&self.shared.complaints).clone();
-        if complaints.is_empty() { Ok(writers) } else { Err(Failure::Broken(complaints)) }
+        if !complaints.is_empty() {
+            return Err(Failure::Broken(complaints));
+        }
+        Ok((writers, self.witnesses.stop()?))
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use client::{Client, CreateMode, ErrorCode, Options, Pending, Stat};
 
+use sim::load::PEOPLE;
+
 use super::Failure;
 use super::history::{NODES, contended};
 use super::ledger::{Ledger, ephemeral, register};
@@ -61,7 +63,11 @@ fn check(dumps: &[(usize, Dump)], ledgers: &[&Ledger]) -> Vec<String> {
 }
 
 fn connect(servers: &str) -> Result<Client, Failure> {
-    let client = Options::new().session_timeout(SESSION).connect(servers);
+    // Witnesses make nodes that not everybody may read.
+    let options = PEOPLE.iter().fold(Options::new().session_timeout(SESSION), |options, person| {
+        options.identity("digest", person.as_bytes())
+    });
+    let client = options.connect(servers);
     let client = client.map_err(|error| Failure::broken(error.to_string()))?;
     if client.wait_connected(CONNECT_MAX) {
         Ok(client)

@@ -415,6 +415,12 @@ impl Ensemble {
         self.members[number - 1].config.environment.push((name.to_owned(), value.into()));
     }
 
+    /// Whether members' clocks may say something else than this machine's.
+    #[must_use]
+    pub fn has_own_clocks(&self) -> bool {
+        self.members.iter().any(|member| !member.config.environment.is_empty())
+    }
+
     /// Of all `server.` lines, a member that was not started yet has only these.
     pub fn set_lines(&mut self, number: usize, of: &[usize]) {
         self.members[number - 1].config.keys.retain(|(key, _)| {

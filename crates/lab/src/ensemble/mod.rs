@@ -10,10 +10,15 @@ mod failure;
 mod history;
 mod judge;
 mod ledger;
+mod link;
+mod logs;
 mod members;
 mod network;
 pub mod scenario;
 mod tun;
+mod verdict;
+mod witness;
+mod witnesses;
 mod writer;
 
 pub use crowd::HISTORY;

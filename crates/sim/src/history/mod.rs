@@ -135,7 +135,7 @@ pub struct Connection {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     /// All connections, in the order of their opening.
     pub connections: Vec<Connection>,

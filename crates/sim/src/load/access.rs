@@ -7,8 +7,8 @@ use super::Scene;
 use crate::history::Ask;
 use crate::random::Random;
 
-/// Who there is.
-const PEOPLE: [&str; 2] = ["alice:a", "bob:b"];
+/// Who there is, by what they show.
+pub const PEOPLE: [&str; 2] = ["alice:a", "bob:b"];
 /// Nodes with ACLs.
 const NODES: u64 = 3;
 

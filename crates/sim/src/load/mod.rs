@@ -6,14 +6,19 @@ mod access;
 mod batches;
 mod bulky;
 mod features;
+mod kept;
 mod mortals;
 mod operator;
 mod plain;
 mod visitor;
 mod watches;
+mod wishes;
 
+pub use access::PEOPLE;
 pub use features::Features;
+pub use kept::Watches;
 pub use operator::SUPER;
+pub use wishes::Wishes;
 
 use jute::WatchMode;
 
@@ -294,12 +299,21 @@ impl Load {
 /// Whoever has listed the queue or its own nodes knows what to delete.
 fn note(seen: &mut [Vec<String>], client: usize, call: usize, history: &History) {
     let call = &history.calls[call];
-    let (Some(seen), Ask::Children { path, .. }) = (seen.get_mut(client), &call.ask) else { return };
+    let Some(seen) = seen.get_mut(client) else { return };
     let Some(answer) = call.answer.as_ref().filter(|answer| answer.err == 0) else { return };
-    if path == "/q" || path == "/e" {
-        let mut reader = jute::Reader::new(&answer.body);
-        let count = reader.i32().unwrap_or(0);
-        let names = (0..count).map_while(|_| reader.text().ok());
-        *seen = names.map(|name| format!("{path}/{name}")).take(20).collect();
+    if let Some(names) = names(&call.ask, &answer.body) {
+        *seen = names;
     }
+}
+
+/// Some of what a good answer names, if it was the queue or the ephemeral nodes that were listed.
+fn names(ask: &Ask, body: &[u8]) -> Option<Vec<String>> {
+    let Ask::Children { path, .. } = ask else { return None };
+    if path != "/q" && path != "/e" {
+        return None;
+    }
+    let mut reader = jute::Reader::new(body);
+    let count = reader.i32().unwrap_or(0);
+    let names = (0..count).map_while(|_| reader.text().ok());
+    Some(names.map(|name| format!("{path}/{name}")).take(20).collect())
 }

@@ -1,70 +1,14 @@
 //! A client that writes down what it asks and what it sees: one connection at a time, watches kept as client libraries
 //! keep them. Decides nothing.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use jute::{ErrorCode, EventType, Reader, SessionId, WatchMode, WatcherEvent, WatcherType, xid};
+use jute::{Reader, SessionId, WatcherEvent, xid};
 
 use crate::client::{Client, Reply};
 use crate::ensemble::Ensemble;
 use crate::history::{Answer, Ask, Call, Connection, Delivery, Grant, History};
-
-/// Watches as a client library keeps them, to register them anew elsewhere.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Watches {
-    data: BTreeSet<String>,
-    exist: BTreeSet<String>,
-    child: BTreeSet<String>,
-    persistent: BTreeSet<String>,
-    recursive: BTreeSet<String>,
-}
-
-impl Watches {
-    fn all(&mut self) -> [&mut BTreeSet<String>; 5] {
-        let Self { data, exist, child, persistent, recursive } = self;
-        [data, exist, child, persistent, recursive]
-    }
-
-    /// A call was answered well, or an exists with that there is nothing.
-    fn note(&mut self, ask: &Ask, err: i32) {
-        match ask {
-            Ask::Children { path, watch: true } if err == 0 => drop(self.child.insert(path.clone())),
-            Ask::Get { path, watch: true } if err == 0 => drop(self.data.insert(path.clone())),
-            Ask::Exists { path, watch: true } if err == 0 => drop(self.data.insert(path.clone())),
-            Ask::Exists { path, watch: true } if err == ErrorCode::NoNode.code() => {
-                self.exist.insert(path.clone());
-            }
-            Ask::AddWatch { path, mode } if err == 0 => match mode {
-                WatchMode::Persistent => drop(self.persistent.insert(path.clone())),
-                WatchMode::PersistentRecursive => drop(self.recursive.insert(path.clone())),
-            },
-            Ask::RemoveWatches { path, watcher } if err == 0 => {
-                let all = self.all();
-                let gone: &[usize] = match watcher {
-                    WatcherType::Data => &[0, 1],
-                    WatcherType::Children => &[2],
-                    WatcherType::Persistent => &[3],
-                    WatcherType::PersistentRecursive => &[4],
-                    WatcherType::Any => &[0, 1, 2, 3, 4],
-                };
-                for (_, set) in all.into_iter().enumerate().filter(|(kind, _)| gone.contains(kind)) {
-                    set.remove(path);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn fired(&mut self, kind: EventType, path: &str) {
-        if kind != EventType::NodeChildrenChanged {
-            self.data.remove(path);
-            self.exist.remove(path);
-        }
-        if matches!(kind, EventType::NodeChildrenChanged | EventType::NodeDeleted) {
-            self.child.remove(path);
-        }
-    }
-}
+use crate::load::Watches;
 
 /// See the module.
 #[derive(Debug)]
@@ -127,7 +71,7 @@ impl Visitor {
 
     /// Whether it has a session on its connection.
     pub(super) fn is_served(&self) -> bool {
-        self.at.is_some() && self.client.as_ref().is_some_and(Client::is_connected)
+        self.at.is_some() && self.client.as_ref().is_some_and(|client| client.is_connected())
     }
 
     /// How many answers it waits for.
@@ -223,7 +167,7 @@ impl Visitor {
     }
 
     /// It no longer knows what it has seen.
-    pub(super) const fn forget_seen(&mut self) {
+    pub(super) fn forget_seen(&mut self) {
         if let Some(client) = &mut self.client {
             client.last_zxid = 0;
         }
@@ -364,14 +308,10 @@ impl Visitor {
 
     /// The watches that it had on another connection.
     fn watch_anew(&mut self, ensemble: &mut Ensemble, history: &mut History) {
-        let [data, exist, child, persistent, recursive] =
-            self.watches.all().map(|paths| paths.iter().cloned().collect::<Vec<_>>());
-        if [&data, &exist, &child, &persistent, &recursive].iter().all(|paths| paths.is_empty()) {
-            return;
-        }
         let relative_zxid = self.client.as_ref().map_or(0, |client| client.last_zxid);
-        let ask = Ask::SetWatches { relative_zxid, data, exist, child, persistent, recursive };
-        self.ask(ensemble, history, ask);
+        if let Some(ask) = self.watches.anew(relative_zxid) {
+            self.ask(ensemble, history, ask);
+        }
     }
 
     fn note(

@@ -54,9 +54,10 @@ mod watching;
 mod who;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jute::{Acl, Stat};
+use tree::Tree;
 
 use crate::ensemble::DRIFT_MAX_PPM;
 use crate::history::{Call, History};
@@ -123,8 +124,13 @@ pub const RULES: &[Rule] = &[
 
 /// Findings of one rule that are told.
 const FINDINGS_MAX: usize = 5;
-/// What an election, a snapshot's way to a member and lost messages may take, milliseconds, when all is calm.
-const CALM_ROOM_MS: u64 = 3_000;
+/// What an election, a snapshot's way to a member and lost messages may take in a simulated ensemble, milliseconds, when
+/// all is calm.
+pub const CALM_ROOM_MS: u64 = 3_000;
+/// What it may take until everybody knows of what was committed, milliseconds.
+const NEWS_MS: u64 = 3_000;
+/// Rules of what only members themselves know: who led, who the members were at each entry, how much was kept in memory.
+const INNER: [u32; 2] = [40, 43];
 
 /// What the members were set to.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +141,8 @@ pub struct Settings {
     pub tick_ms: u64,
     /// How often containers are looked over; 0 for never.
     pub reap_interval_ms: u64,
+    /// What an election and the like may take when all is calm: [`CALM_ROOM_MS`]; more where a machine may be busy.
+    pub room_ms: u64,
     /// Bytes unsent at which a client that does not read is cut off when an event comes for it.
     pub unsent_bytes_max: usize,
 }
@@ -153,29 +161,29 @@ impl Settings {
     /// The longest calm silence in which a session may live on: whoever was cut off may have heard of it until its
     /// lease was over.
     const fn timeout_max_ms(&self, timeout_ms: u64) -> u64 {
-        let all = timeout_ms + 2 * self.lease_ms + 2 * self.tick_ms + CALM_ROOM_MS;
+        let all = timeout_ms + 2 * self.lease_ms + 2 * self.tick_ms + self.room_ms;
         all + Self::drift_ms(all)
     }
 
     /// How long an answer may take when all is at rest.
     const fn answer_max_ms(&self) -> u64 {
-        CALM_ROOM_MS
+        self.room_ms
     }
 
     /// How long it may take from the end of all faults, under a leader, until every member answers whom it serves.
     const fn recovery_max_ms(&self) -> u64 {
-        2 * self.lease_ms + CALM_ROOM_MS
+        2 * self.lease_ms + self.room_ms
     }
 
     /// How long a container may be idle, if any is ever removed: until it is looked for, and the removal done.
     fn reap_max_ms(&self) -> Option<u64> {
-        let all = 3 * self.reap_interval_ms + CALM_ROOM_MS;
+        let all = 3 * self.reap_interval_ms + self.room_ms;
         (self.reap_interval_ms > 0).then(|| all + Self::drift_ms(all))
     }
 
     /// How old what a member shows may be.
     const fn staleness_max_ms(&self) -> u64 {
-        2 * self.lease_ms + CALM_ROOM_MS
+        2 * self.lease_ms + NEWS_MS
     }
 }
 
@@ -205,6 +213,30 @@ pub struct Standing {
     pub nodes: BTreeMap<String, Held>,
     /// Its sessions, in order.
     pub sessions: Vec<i64>,
+}
+
+impl Standing {
+    /// Of a member whose tree is that, behind the entry of that index.
+    #[must_use]
+    pub fn of(member: u64, index: u64, tree: &Tree) -> Self {
+        let mut nodes = BTreeMap::new();
+        let mut paths = vec![String::from("/")];
+        while let Some(path) = paths.pop() {
+            let Some(found) = tree.node(&path) else { continue };
+            let below = if path == "/" { String::new() } else { path.clone() };
+            paths.extend(found.children().map(|name| format!("{below}/{name}")));
+            let mortality = match found.ttl_ms() {
+                Some(ttl_ms) => Mortality::Ttl(ttl_ms),
+                None if found.is_container() => Mortality::Container,
+                None => Mortality::None,
+            };
+            let (data, acl) = (found.data().unwrap_or_default().to_vec(), found.acl().to_vec());
+            nodes.insert(path, Held { data, stat: found.stat(), acl, mortality });
+        }
+        let mut sessions: Vec<_> = tree.sessions().map(|session| session.id.0).collect();
+        sessions.sort_unstable();
+        Self { member, index, zxid: tree.last_zxid().0, nodes, sessions }
+    }
 }
 
 /// All that there is to judge by.
@@ -247,6 +279,12 @@ impl<'a> Evidence<'a> {
         wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
     }
 
+    /// The sessions of those whose history this is: among real processes there are others.
+    fn known_sessions(&self) -> BTreeSet<i64> {
+        let grants = self.history.connections.iter().filter_map(|connection| connection.grant);
+        grants.map(|grant| grant.session).collect()
+    }
+
     /// When each session was last seen to live: when its client last sent or read anything.
     fn last_seen(&self) -> BTreeMap<i64, u64> {
         let mut latest: BTreeMap<i64, u64> = BTreeMap::new();
@@ -280,8 +318,19 @@ impl Findings {
 /// Applies all rules. Gives a line for each thing that is wrong.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Vec<String> {
+    apply(evidence, RULES.iter())
+}
+
+/// Applies those that need no word of what goes on within members: for a history of real processes, and the log that they
+/// left behind.
+#[must_use]
+pub fn judge_from_outside(evidence: &Evidence<'_>) -> Vec<String> {
+    apply(evidence, RULES.iter().filter(|rule| !INNER.contains(&rule.number)))
+}
+
+fn apply<'r>(evidence: &Evidence<'_>, rules: impl Iterator<Item = &'r Rule>) -> Vec<String> {
     let mut wrongs = Vec::new();
-    for Rule { number, name, check } in RULES {
+    for Rule { number, name, check } in rules {
         let mut findings = Findings::default();
         check(evidence, &mut findings);
         let lines = findings.words.into_iter().map(|words| format!("rule {number} ({name}): {words}"));

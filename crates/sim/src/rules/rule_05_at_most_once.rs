@@ -7,11 +7,15 @@ use std::collections::BTreeMap;
 
 use jute::{OpCode, Reader};
 
+use crate::oracle::Transaction;
 use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let mut seen: BTreeMap<&[u8], i64> = BTreeMap::new();
-    for transaction in &evidence.oracle.transactions {
+    // Others than those whose history this is may ask for the same twice.
+    let known = evidence.known_sessions();
+    let is_known = |done: &&Transaction| done.origin.is_some_and(|origin| known.contains(&origin.0));
+    for transaction in evidence.oracle.transactions.iter().filter(is_known) {
         // Each of these carries a number of its own.
         let marked = matches!(transaction.opcode, Some(OpCode::SetData | OpCode::Multi))
             || matches!(transaction.opcode, Some(OpCode::Create | OpCode::Create2))

@@ -1,8 +1,7 @@
 //! A member that is cut off, among three and a network that does as it is told: what a leader may count its lease from and
 //! may still answer, who gives leases, and when somebody who comes back serves again.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jute::OpCode;
 use member::PeerMessage;
@@ -114,31 +113,4 @@ fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
     pass(&mut nodes, LEASE_MS / 2, |_, _| true);
     let back = node(&mut nodes, late);
     assert!(back.core().status().serving && back.tree().node("/a").is_some());
-}
-
-#[test]
-fn a_snapshot_of_which_words_are_lost_arrives_soon() {
-    const BULKY: usize = 5_000;
-    let mut nodes = three();
-    let led = leader(&mut nodes, |_| true, |_, _| true);
-    let late = if led == 1 { 2 } else { 1 };
-    let mut client = Client::connect(node(&mut nodes, led), 60_000);
-    pass(&mut nodes, 200, |_, _| true);
-    // Longer than the log is kept for it.
-    let apart = |from, to| from != late && to != late;
-    for number in 0..20 {
-        client.create(node(&mut nodes, led), &format!("/{number}"), &[b'a'; BULKY], 0);
-        pass(&mut nodes, 200, apart);
-    }
-    assert_eq!(client.replies(node(&mut nodes, led)).len(), 20);
-    let lost = RefCell::new(BTreeSet::new());
-    let comes = |message: &PeerMessage| match message {
-        PeerMessage::Offer(_) => !lost.borrow_mut().insert("the offer"),
-        PeerMessage::Taken { whole: true, .. } => !lost.borrow_mut().insert("that it has arrived"),
-        _ => true,
-    };
-    pass_what(&mut nodes, LEASE_MS, |_, _, message| comes(message));
-    assert_eq!(lost.borrow().len(), 2, "{lost:?}");
-    let back = node(&mut nodes, late);
-    assert!(back.core().status().serving && back.tree().node("/19").is_some());
 }

@@ -4,6 +4,7 @@
 mod another_disk;
 mod cut_off;
 mod old_word;
+mod snapshots;
 mod three;
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use member::{CoreConfig, Now, PeerMessage};
 use sim::disk::SimDisk;
 use sim::ensemble::member_of;
 use sim::load::SUPER;
-use sim::node::{Node, NodeConfig, STEPS, small_journal};
+use sim::node::{Node, NodeConfig, STEPS, Step, small_journal};
 use tree::{Policy, Roster};
 
 pub(crate) const LEASE_MS: u64 = 4_000;
@@ -73,12 +73,23 @@ pub(crate) fn pass_what(
     ms: u64,
     comes: impl Fn(u64, u64, &PeerMessage) -> bool,
 ) -> Vec<(u64, u64, PeerMessage)> {
+    pass_how(nodes, ms, |_, _| true, comes)
+}
+
+/// The same where members do not take all steps.
+pub(crate) fn pass_how(
+    nodes: &mut Nodes,
+    ms: u64,
+    takes: impl Fn(u64, Step) -> bool,
+    comes: impl Fn(u64, u64, &PeerMessage) -> bool,
+) -> Vec<(u64, u64, PeerMessage)> {
     let mut held = Vec::new();
     for _ in 0..ms / STEP_MS {
         let mut sent = Vec::new();
         for (from, node) in nodes.iter_mut() {
             node.pass(STEP_MS);
-            STEPS.into_iter().for_each(|step| node.step(step).expect("the disk is well"));
+            let steps = STEPS.into_iter().filter(|step| takes(*from, *step));
+            steps.for_each(|step| node.step(step).expect("the disk is well"));
             sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to, message)));
         }
         for (from, to, message) in sent {

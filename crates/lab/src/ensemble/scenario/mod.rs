@@ -19,6 +19,7 @@ use super::Failure;
 use super::crowd::Crowd;
 use super::judge::judge;
 use super::members::{Ensemble, Place};
+use super::verdict::Case;
 
 /// What clients are granted; they look for another server after two thirds of it.
 const SESSION: Duration = Duration::from_secs(8);
@@ -238,7 +239,7 @@ impl Play {
         self.crowd.all_write()?;
         let (writes, slowest) = (self.crowd.writes(), self.crowd.slowest());
         let refused = self.crowd.refused();
-        let writers = self.crowd.stop()?;
+        let (writers, testimony) = self.crowd.stop()?;
         let died = self.ensemble.died();
         if !died.is_empty() {
             return Err(Failure::Broken(died));
@@ -246,6 +247,19 @@ impl Play {
         let ledgers: Vec<_> = writers.iter().map(|writer| &writer.ledger).collect();
         let nodes = judge(&self.ensemble, &self.ensemble.all(), &ledgers)?;
         writers.iter().for_each(|writer| writer.client.close());
+        match Case::close(&mut self.ensemble, &testimony)? {
+            Some(case) => {
+                let words = case.describe();
+                let wrongs = case.judge();
+                if !wrongs.is_empty() {
+                    return Err(Failure::Broken(wrongs));
+                }
+                self.notes.push(words);
+            }
+            None => {
+                self.notes.push(String::from("nobody's log begins at its beginning: the rules judge nothing"))
+            }
+        }
         if refused > 0 {
             self.notes.push(format!("{refused} writes refused"));
         }

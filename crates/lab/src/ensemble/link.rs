@@ -1,0 +1,105 @@
+//! Which call became which command of the log. Members know; from outside it is told by what the log says of each command:
+//! its session, its bytes, and the zxid that its answer has to bear.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jute::{OpCode, Writer};
+use sim::history::{Ask, Call, History, Outcome};
+use sim::oracle::{Oracle, Origin, Transaction};
+
+/// The number of a command that is in no log: what was said to be done and is not there.
+const NOWHERE: u64 = u64::MAX;
+
+/// Writes down which calls became which commands, and which of its session's connections each one was.
+pub(super) fn link(history: &mut History, oracle: &Oracle) {
+    let mut links = Links::of(oracle);
+    let mut generations: BTreeMap<usize, u32> = BTreeMap::new();
+    // What was answered says itself where it stands.
+    let answered = |call: &Call| call.answer.is_some();
+    for is_answered in [true, false] {
+        for call in
+            history.calls.iter_mut().filter(|call| call.ask.is_write() && answered(call) == is_answered)
+        {
+            let Some(grant) = history.connections[call.connection].grant else { continue };
+            let generation = generations.get(&call.connection).copied();
+            let found = links.find(call, grant.session, generation);
+            if let Some((_, generation, sequence)) = found {
+                generations.insert(call.connection, generation);
+                call.sequence = sequence;
+            } else if call.outcome() == Outcome::Ok && call.ask != Ask::Close {
+                call.sequence = NOWHERE;
+            }
+        }
+    }
+    number(history, oracle, &generations);
+}
+
+/// The commands of all sessions that no call has been found for yet.
+struct Links<'a> {
+    by_session: BTreeMap<i64, Vec<&'a Transaction>>,
+    found: BTreeSet<Origin>,
+}
+
+impl<'a> Links<'a> {
+    fn of(oracle: &'a Oracle) -> Self {
+        let mut by_session: BTreeMap<i64, Vec<&Transaction>> = BTreeMap::new();
+        for done in &oracle.transactions {
+            if let Some((session, ..)) = done.origin {
+                by_session.entry(session).or_default().push(done);
+            }
+        }
+        Self { by_session, found: BTreeSet::new() }
+    }
+
+    /// The first command that may be this call, in a session, and on one of its connections if that is known.
+    fn find(&mut self, call: &Call, session: i64, generation: Option<u32>) -> Option<Origin> {
+        let all = self.by_session.get(&session)?;
+        let zxid = call.answer.as_ref().map(|answer| answer.zxid);
+        let from = zxid.map_or(0, |zxid| all.partition_point(|done| done.zxid < zxid));
+        let behind = all[from..].iter().take_while(|done| zxid.is_none_or(|zxid| done.zxid == zxid));
+        let body = body(&call.ask);
+        let origin = behind.filter_map(|done| {
+            let origin = done.origin?;
+            let fits = done.opcode == Some(call.ask.opcode())
+                && (done.opcode == Some(OpCode::CloseSession) || done.body == body)
+                && generation.is_none_or(|generation| generation == origin.1);
+            (fits && !self.found.contains(&origin)).then_some(origin)
+        });
+        let origin = origin.min_by_key(|(_, generation, sequence)| (*generation, *sequence))?;
+        self.found.insert(origin);
+        Some(origin)
+    }
+}
+
+fn body(ask: &Ask) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    ask.write(&mut Writer::new(&mut bytes));
+    bytes
+}
+
+/// Numbers the connections of each session: those of which nothing is in the log have a place between the others. One that
+/// has none in the log stays 0.
+fn number(history: &mut History, oracle: &Oracle, known: &BTreeMap<usize, u32>) {
+    let mut by_session: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    for (number, connection) in history.connections.iter().enumerate() {
+        if let Some(grant) = connection.grant {
+            by_session.entry(grant.session).or_default().push(number);
+        }
+    }
+    for (session, connections) in by_session {
+        let Some(story) = oracle.sessions.get(&session) else { continue };
+        let mut before = 0;
+        for (place, number) in connections.iter().enumerate() {
+            let behind = connections[place + 1..].iter().find_map(|later| known.get(later)).copied();
+            let between =
+                story.generations.iter().map(|(generation, ..)| *generation).find(|generation| {
+                    *generation > before && behind.is_none_or(|behind| *generation < behind)
+                });
+            let generation = known.get(number).copied().or(between).unwrap_or(0);
+            before = generation.max(before);
+            if let Some(grant) = &mut history.connections[*number].grant {
+                grant.generation = generation;
+            }
+        }
+    }
+}
