@@ -17,6 +17,7 @@ use crate::load::{Appetite, Features, Load, SUPER};
 use crate::node::{NodeConfig, small_journal};
 use crate::oracle::{Deed, Oracle};
 use crate::random::Random;
+use crate::record::Record;
 use crate::rules::{CALM_ROOM_MS, Evidence, Known, Settings, Standing, judge};
 
 /// The feature level of all builds here.
@@ -150,6 +151,30 @@ pub fn play(plan: &Plan, hashes: Option<fn(u64, u64)>) -> Report {
     run.faults = plan.without.apply(run.faults);
     run.ensemble.leave_out(plan.without.clone());
     run.play(plan.faulty_ms)
+}
+
+/// What a run leaves to those who judge.
+#[derive(Clone, Debug)]
+pub struct Remains {
+    /// What clients saw.
+    pub history: History,
+    /// What members did.
+    pub record: Record,
+    /// Where all members stood in the end.
+    pub standings: Vec<Standing>,
+}
+
+/// Plays a seed, and gives what is left; the lines of what is wrong if it was not clean.
+///
+/// # Errors
+/// Something is wrong.
+pub fn remains(plan: &Plan) -> Result<Remains, Vec<String>> {
+    let mut run = Run::of(Random::new(plan.seed), None);
+    run.faults = plan.without.apply(run.faults);
+    run.ensemble.leave_out(plan.without.clone());
+    let wrongs = run.all(plan.faulty_ms);
+    let Run { history, ensemble, standings, .. } = run;
+    if wrongs.is_empty() { Ok(Remains { history, record: ensemble.record, standings }) } else { Err(wrongs) }
 }
 
 impl Run {

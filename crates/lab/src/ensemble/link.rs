@@ -103,3 +103,60 @@ fn number(history: &mut History, oracle: &Oracle, known: &BTreeMap<usize, u32>) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sim::run::{Plan, Remains, remains};
+
+    use super::*;
+
+    /// Where members are simulated, it is known which call became which command.
+    fn simulated(seed: u64) -> Remains {
+        remains(&Plan::of(seed, 20_000)).expect("a clean run")
+    }
+
+    #[test]
+    fn what_is_told_from_outside_is_what_members_know() {
+        let (mut linked, mut numbered, mut unanswered) = (0, 0, 0);
+        for seed in 0..8 {
+            let Remains { history: known, record, .. } = simulated(seed);
+            let oracle = Oracle::of(&record);
+            let mut history = known.clone();
+            history.calls.iter_mut().for_each(|call| call.sequence = 0);
+            let grants = history.connections.iter_mut().filter_map(|connection| connection.grant.as_mut());
+            grants.for_each(|grant| grant.generation = 0);
+            link(&mut history, &oracle);
+            for (call, known) in history.calls.iter().zip(&known.calls) {
+                if call.sequence != 0 {
+                    assert_eq!(call.sequence, known.sequence, "seed {seed}: {known:?}");
+                    linked += 1;
+                    unanswered += u64::from(call.answer.is_none());
+                }
+                let is_done = known.ask.is_write() && known.outcome() == Outcome::Ok;
+                assert!(!is_done || known.ask == Ask::Close || call.sequence != 0, "seed {seed}: {known:?}");
+            }
+            for (connection, known) in history.connections.iter().zip(&known.connections) {
+                let mut calls = connection.calls.iter().map(|call| &history.calls[*call]);
+                if calls.any(|call| call.sequence != 0) {
+                    let generation = |one: &sim::history::Connection| one.grant.map(|grant| grant.generation);
+                    assert_eq!(generation(connection), generation(known), "seed {seed}");
+                    numbered += 1;
+                }
+            }
+        }
+        assert!(linked > 500 && numbered > 50 && unanswered > 10, "{linked}, {numbered}, {unanswered}");
+    }
+
+    #[test]
+    fn what_was_done_and_is_in_no_log_has_a_number_that_is_in_none() {
+        let Remains { mut history, record, .. } = simulated(1);
+        let oracle = Oracle::of(&record);
+        let is_done = |call: &&mut Call| matches!(call.ask, Ask::Set { .. }) && call.outcome() == Outcome::Ok;
+        let call = history.calls.iter_mut().find(is_done).expect("a write");
+        if let Ask::Set { data, .. } = &mut call.ask {
+            data.push(b'x');
+        }
+        link(&mut history, &oracle);
+        assert_eq!(history.calls.iter().filter(|call| call.sequence == NOWHERE).count(), 1);
+    }
+}

@@ -1,5 +1,6 @@
 //! All witnesses of one scenario: started together, and what they saw, in one history.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,34 +86,84 @@ fn see(mut witness: Witness, calm_ms: &AtomicU64) -> Witness {
 
 /// All of them in one, connections in the order of their opening and calls in that of their sending.
 fn merge(histories: Vec<History>) -> History {
-    let mut all = History::default();
     let (mut connections, mut calls) = (Vec::new(), Vec::new());
     for (of, history) in histories.into_iter().enumerate() {
         let numbered = history.connections.into_iter().enumerate();
-        connections
-            .extend(numbered.map(|(number, connection)| (connection.opened_ms, of, number, connection)));
+        connections.extend(numbered.map(|(number, connection)| ((of, number), connection)));
         let numbered = history.calls.into_iter().enumerate();
-        calls.extend(numbered.map(|(number, call)| (call.sent_ms, of, number, call)));
+        calls.extend(numbered.map(|(number, call)| ((of, number), call)));
     }
-    connections.sort_by_key(|(ms, of, number, _)| (*ms, *of, *number));
-    calls.sort_by_key(|(ms, of, number, _)| (*ms, *of, *number));
-    let place = |places: &std::collections::BTreeMap<(usize, usize), usize>, key| places[&key];
-    let connection_places =
-        connections.iter().enumerate().map(|(at, (_, of, number, _))| ((*of, *number), at)).collect();
-    let call_places = calls.iter().enumerate().map(|(at, (_, of, number, _))| ((*of, *number), at)).collect();
-    for (_, of, _, mut connection) in connections {
-        let moved = |call: &mut usize| *call = place(&call_places, (of, *call));
-        connection.calls.iter_mut().for_each(moved);
-        for (_, delivery) in &mut connection.deliveries {
-            if let Delivery::Reply(call) = delivery {
-                moved(call);
-            }
+    connections.sort_by_key(|(key, connection)| (connection.opened_ms, *key));
+    calls.sort_by_key(|(key, call)| (call.sent_ms, *key));
+    let (connection_places, call_places) = (places(&connections), places(&calls));
+    for ((of, _), connection) in &mut connections {
+        let replies = connection.deliveries.iter_mut().filter_map(|(_, delivery)| match delivery {
+            Delivery::Reply(call) => Some(call),
+            _ => None,
+        });
+        connection.calls.iter_mut().chain(replies).for_each(|call| *call = call_places[&(*of, *call)]);
+    }
+    for ((of, _), call) in &mut calls {
+        call.connection = connection_places[&(*of, call.connection)];
+    }
+    History {
+        connections: connections.into_iter().map(|(_, connection)| connection).collect(),
+        calls: calls.into_iter().map(|(_, call)| call).collect(),
+        ..History::default()
+    }
+}
+
+/// Where what one of them knew by some number stands among all.
+fn places<T>(all: &[((usize, usize), T)]) -> BTreeMap<(usize, usize), usize> {
+    all.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sim::history::{Ask, Call};
+
+    use super::*;
+
+    fn call(sent_ms: u64, connection: usize) -> Call {
+        Call {
+            connection,
+            ask: Ask::Ping,
+            sent_ms,
+            xid: 0,
+            sequence: 0,
+            remembered: 0,
+            answer: None,
+            overslept: false,
         }
-        all.connections.push(connection);
     }
-    for (_, of, _, mut call) in calls {
-        call.connection = place(&connection_places, (of, call.connection));
-        all.calls.push(call);
+
+    #[test]
+    fn histories_become_one_in_the_order_of_time() {
+        let one = History { calls: vec![call(10, 0), call(30, 0)], ..History::default() };
+        let other = History { calls: vec![call(20, 0)], ..History::default() };
+        let connection = |opened_ms, calls: &[usize]| sim::history::Connection {
+            client: 0,
+            member: 1,
+            life: 0,
+            conn: front::ConnId { slot: 0, generation: 0 },
+            opened_ms,
+            asked: 0,
+            rightful: true,
+            seen_zxid: 0,
+            grant: None,
+            refused_ms: None,
+            ended_ms: None,
+            silent_since_ms: None,
+            calls: calls.to_vec(),
+            deliveries: calls.iter().map(|call| (opened_ms, Delivery::Reply(*call))).collect(),
+        };
+        let one = History { connections: vec![connection(9, &[0, 1])], ..one };
+        let other = History { connections: vec![connection(8, &[0])], ..other };
+        let all = merge(vec![one, other]);
+        let sent: Vec<_> = all.calls.iter().map(|call| (call.sent_ms, call.connection)).collect();
+        assert_eq!(sent, [(10, 1), (20, 0), (30, 1)]);
+        let calls: Vec<_> = all.connections.iter().map(|connection| connection.calls.clone()).collect();
+        assert_eq!(calls, [vec![1], vec![0, 2]]);
+        assert_eq!(all.connections[1].deliveries[1].1, Delivery::Reply(2));
     }
-    all
 }

@@ -13,7 +13,7 @@ use crate::ensemble::Failure;
 use crate::ensemble::judge::judge;
 use crate::ensemble::verdict::Case;
 
-/// When all clients are done, all members are killed and their disks put back to what they held before: what was
+/// When all clients are done, all members are stopped and their disks put back to what they held before: what was
 /// acknowledged since then is lost, and whoever judges must say so.
 pub(super) fn planted(setting: &Setting) -> Result<Vec<String>, Failure> {
     let mut play = Play::open(setting, 3)?;
