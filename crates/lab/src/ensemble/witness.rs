@@ -19,6 +19,8 @@ const TIMEOUT_MS: u64 = 8_000;
 const OUTSTANDING_MAX: usize = 8;
 /// How long it waits for bytes at a time: how much it asks, not a synchronisation.
 const LISTENS: Duration = Duration::from_millis(5);
+/// Between two connections, milliseconds: who serves nobody yet lets go of them at once.
+const DIALS_EVERY_MS: u64 = 20;
 /// How long a member may take to accept a connection.
 const DIAL_MAX: Duration = Duration::from_secs(1);
 /// An answer that was longer under way shows no more than what stood when it was asked for.
@@ -53,6 +55,7 @@ pub(super) struct Witness {
     pinged_ms: u64,
     heard_ms: u64,
     away_until_ms: u64,
+    dialled_ms: u64,
     /// What it saw.
     pub(super) history: History,
 }
@@ -85,6 +88,7 @@ impl Witness {
             pinged_ms: 0,
             heard_ms: 0,
             away_until_ms: 0,
+            dialled_ms: 0,
             history: History::default(),
         }
     }
@@ -130,7 +134,8 @@ impl Witness {
 
     /// Connects if it has no server, hears, pings, and leaves a server that is silent for too long.
     fn attend(&mut self) {
-        if self.standing.is_none() && (self.now_ms() < self.away_until_ms || !self.open()) {
+        let dials_ms = self.away_until_ms.max(self.dialled_ms + DIALS_EVERY_MS);
+        if self.standing.is_none() && (self.now_ms() < dials_ms || !self.open()) {
             std::thread::sleep(LISTENS);
             return;
         }
@@ -152,6 +157,7 @@ impl Witness {
 
     /// Connects, and asks for the session it had.
     fn open(&mut self) -> bool {
+        self.dialled_ms = self.now_ms();
         let (member, address) = self.members[self.random.below(self.members.len() as u64) as usize];
         let Ok(mut stream) = TcpStream::connect_timeout(&address, DIAL_MAX) else { return false };
         let ready = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(LISTENS)));

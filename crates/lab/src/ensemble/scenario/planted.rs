@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use jute::{ErrorCode, EventType};
-use sim::history::{Ask, Call, Delivery, Outcome};
+use sim::history::{Ask, Call, Connection, Delivery, Outcome};
 
 use super::{Play, Setting};
 use crate::ensemble::Failure;
@@ -90,8 +90,7 @@ const FORGERIES: &[Forgery] = &[
         call.answer.as_mut().expect("answered").body[0] ^= 1;
     }),
     (7, "two answers change places", |case| {
-        let mut all = case.history.connections.iter_mut();
-        let connection = all.find(|connection| connection.deliveries.len() > 20).expect("a long one");
+        let connection = longest(case);
         let replies = connection.deliveries.iter().enumerate();
         let replies: Vec<_> = replies.filter(|(_, (_, one))| matches!(one, Delivery::Reply(_))).collect();
         let (one, other) = (replies[0].0, replies[1].0);
@@ -118,16 +117,15 @@ const FORGERIES: &[Forgery] = &[
         }
     }),
     (19, "an event of nothing", |case| {
-        let mut all = case.history.connections.iter_mut();
-        let connection = all.find(|connection| connection.deliveries.len() > 20).expect("a long one");
-        let (at_ms, _) = connection.deliveries[20];
+        let connection = longest(case);
+        let (at_ms, _) = connection.deliveries[1];
         let event = Delivery::Event { zxid: 1, kind: EventType::NodeCreated, path: "/never".into() };
-        connection.deliveries.insert(20, (at_ms, event));
+        connection.deliveries.insert(1, (at_ms, event));
     }),
     (27, "a session that was never given is granted", |case| {
         let mut all = case.history.connections.iter_mut();
         let grant = all.find_map(|connection| connection.grant.as_mut()).expect("a session");
-        grant.session ^= 1;
+        grant.session ^= 1 << 40;
     }),
     (41, "a write is refused when all is well", |case| {
         let from = case.history.served_from;
@@ -136,6 +134,12 @@ const FORGERIES: &[Forgery] = &[
         answer.err = ErrorCode::ConnectionLoss.code();
     }),
 ];
+
+/// The connection on which most was said.
+fn longest(case: &mut Case) -> &mut Connection {
+    let all = case.history.connections.iter_mut();
+    all.max_by_key(|connection| connection.deliveries.len()).expect("a connection")
+}
 
 /// The first call of that kind that was done.
 fn answered(case: &mut Case, fits: impl Fn(&Ask) -> bool) -> &mut Call {
