@@ -63,6 +63,7 @@ fn befall(
         match fate {
             Fate::KillLeader => stand.kill(leader)?,
             Fate::PauseLeader(time) => stand.pause(leader, Duration::from_millis(*time))?,
+            Fate::CutLeaderOff(time) => stand.cut_off(leader, Duration::from_millis(*time)),
             Fate::RollingRestart => {
                 let others = (1..=stand.pids().len()).filter(|number| *number != leader);
                 for number in others.chain([leader]).collect::<Vec<_>>() {

@@ -100,7 +100,8 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, meters: &Meters) -
     });
     let each = |value: f64| value / operations as f64;
     // Meters of a process that ended tell nothing of what it did.
-    let all_live = spec.fates.iter().all(|(_, fate)| matches!(fate, Fate::PauseLeader(_)));
+    let all_live =
+        spec.fates.iter().all(|(_, fate)| matches!(fate, Fate::PauseLeader(_) | Fate::CutLeaderOff(_)));
     if sum.resident > 0 && all_live {
         add(figure::CPU, each(sum.cpu.as_secs_f64() * 1e6));
         add(figure::WRITTEN, each(sum.written as f64));

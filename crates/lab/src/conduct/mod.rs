@@ -121,7 +121,14 @@ impl Conductor<'_, '_> {
         self.run.skip(Skipped { experiment, system, reason })
     }
 
-    fn fail(&mut self, experiment: &str, system: &str, at: &str, reason: &str) -> Result<(), StoreError> {
+    fn fail(
+        &mut self,
+        experiment: &str,
+        system: &str,
+        at: &str,
+        reason: &str,
+        missing: Vec<Key>,
+    ) -> Result<(), StoreError> {
         if self.is_stopped() {
             // What ended with everything else did not fail.
             return Ok(());
@@ -132,6 +139,7 @@ impl Conductor<'_, '_> {
             system: system.to_owned(),
             at: at.to_owned(),
             reason: reason.to_owned(),
+            missing,
         };
         self.run.fail(failed)
     }
@@ -181,6 +189,12 @@ impl Conductor<'_, '_> {
         }
     }
 
+    /// The keys of those points that were not measured yet.
+    fn missing(&self, id: &str, system: &str, specs: &[Spec], repetition: u32) -> Vec<Key> {
+        let keys = specs.iter().flat_map(|spec| self.keys(id, system, spec, repetition));
+        keys.filter(|key| !self.run.has(key)).collect()
+    }
+
     fn block(
         &mut self,
         experiment: &Experiment,
@@ -198,9 +212,8 @@ impl Conductor<'_, '_> {
             (System::Elsewhere { addresses, .. }, _) if !fits(plan, block, addresses.len()) => return Ok(()),
             _ => {}
         }
-        let is_missing =
-            |spec: &&Spec| self.keys(id, name, spec, repetition).iter().any(|key| !self.run.has(key));
-        if !block.specs.iter().any(|spec| is_missing(&spec)) {
+        let lacking = self.missing(id, name, &block.specs, repetition);
+        if lacking.is_empty() {
             return Ok(());
         }
         self.turn += 1;
@@ -209,19 +222,23 @@ impl Conductor<'_, '_> {
         let stand = Stand::start(system, &block.setting, &folder);
         let mut stand = match stand {
             Ok(stand) => stand,
-            Err(error) => return self.fail(id, name, "start", &error.to_string()),
+            Err(StandError::Missing(what)) => {
+                let at: Vec<_> = block.specs.iter().map(|spec| spec.at.as_str()).collect();
+                return self.skip(id, name, format!("{}: {what}", at.join(", ")));
+            }
+            Err(error) => return self.fail(id, name, "start", &error.to_string(), lacking),
         };
         if let Err(error) = self.warm_up(&stand) {
-            return self.fail(id, name, "warm-up", &error.to_string());
+            return self.fail(id, name, "warm-up", &error.to_string(), lacking);
         }
         for spec in &block.specs {
             if self.is_stopped() {
                 break;
             }
             let at = format!("{} {}", spec.series, spec.at).trim().to_owned();
-            let missing = self.keys(id, name, spec, repetition).iter().any(|key| !self.run.has(key));
+            let missing = self.missing(id, name, std::slice::from_ref(spec), repetition);
             self.say(id, name, repetition, &at);
-            let measured = self.spec(spec, &mut stand, missing, repetition);
+            let measured = self.spec(spec, &mut stand, !missing.is_empty(), repetition);
             let lasting = match measured {
                 Ok(None) => continue,
                 Ok(Some((outcome, meters))) if outcome.wrong.is_empty() => {
@@ -232,13 +249,14 @@ impl Conductor<'_, '_> {
                     continue;
                 }
                 Ok(Some((outcome, _))) => {
-                    self.fail(id, name, &at, &outcome.wrong.join("; "))?;
+                    self.fail(id, name, &at, &outcome.wrong.join("; "), missing)?;
                     continue;
                 }
                 Err(error) => error,
             };
             // Whatever comes on these servers would fail, too.
-            return self.fail(id, name, &at, &lasting.to_string());
+            let missing = self.missing(id, name, &block.specs, repetition);
+            return self.fail(id, name, &at, &lasting.to_string(), missing);
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ impl Place {
         }
     }
 
-    fn namespace(&self, number: usize) -> Option<String> {
+    pub(crate) fn namespace(&self, number: usize) -> Option<String> {
         match self {
             Self::Loopback(_) => None,
             Self::Namespaces(all) => Some(all[number - 1].0.clone()),

@@ -8,8 +8,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "C5",
     title: text("The leader fails", "تعطّل القائد"),
     setup: text(
-        "Clients update at a steady pace and look for another server by themselves. Of five servers the leader is killed after 250 requests and the next one after 500. Further: of three, the leader stands still; all are restarted in turn; snapshots of a larger tree are taken. Each point is the longest latency within 10 ms, counted from when a request was due.",
-        "يحدّث العملاء بوتيرة ثابتة ويبحثون بأنفسهم عن خادم آخر. من خمسة خوادم يُقتل القائد بعد 250 طلبًا ثم خلفه بعد 500. وكذلك: من ثلاثة خوادم يتجمّد القائد، ويُعاد تشغيل الجميع بالتتابع، وتؤخذ لقطات لشجرة أكبر. كل نقطة هي أطول زمن خلال 10 ملّي ثوانٍ محسوبًا من لحظة استحقاق الطلب.",
+        "Clients update at a steady pace and look for another server by themselves. Of five servers the leader is killed after 250 requests and the next one after 500. Further: of three, the leader stands still; it is cut off from the others while clients still reach it; all are restarted in turn; snapshots of a larger tree are taken. Each point is the longest latency within 10 ms, counted from when a request was due.",
+        "يحدّث العملاء بوتيرة ثابتة ويبحثون بأنفسهم عن خادم آخر. من خمسة خوادم يُقتل القائد بعد 250 طلبًا ثم خلفه بعد 500. وكذلك: من ثلاثة خوادم يتجمّد القائد، ويُعزل عن سائر الخوادم مع بقاء العملاء متصلين به، ويُعاد تشغيل الجميع بالتتابع، وتؤخذ لقطات لشجرة أكبر. كل نقطة هي أطول زمن خلال 10 ملّي ثوانٍ محسوبًا من لحظة استحقاق الطلب.",
     ),
     published: text(
         "ConCoord recovers in 3 s on average, ZooKeeper in 2 s.",
@@ -25,6 +25,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         },
         timeline("leader killed twice", text("Two leaders are killed", "مقتل قائدَين")),
         timeline("leader stands still", text("The leader stands still", "تجمّد القائد")),
+        timeline(
+            "leader cut off",
+            text("The leader is cut off from the others", "عزل القائد عن سائر الخوادم"),
+        ),
         timeline("rolling restart", text("All are restarted in turn", "إعادة تشغيل الجميع بالتتابع")),
         timeline("snapshots", text("Snapshots are taken", "أخذ اللقطات")),
     ],
@@ -62,6 +66,11 @@ fn plan(scale: &Scale) -> Plan {
         &[(unit, Fate::KillLeader), (2 * unit, Fate::KillLeader)],
     );
     let still = spec("leader stands still", task(10, 200.0, 4), &[(unit, Fate::PauseLeader(unit))]);
+    let cut_off = Block {
+        setting: Setting { can_be_cut: true, ..Setting::of(3) },
+        specs: vec![spec("leader cut off", task(10, 200.0, 4), &[(unit, Fate::CutLeaderOff(unit))])],
+        not_etcd: None,
+    };
     let restart = spec("rolling restart", task(10, 200.0, 5), &[(unit, Fate::RollingRestart)]);
     let tree = Task { keys: scale.pick(20_000, 200_000), value_bytes: 1024, ..task(20, 1000.0, 4) };
     let snapshots = Block {
@@ -70,5 +79,8 @@ fn plan(scale: &Scale) -> Plan {
         not_etcd: None,
     };
     let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
-    Plan { blocks: vec![alone(5, killed), alone(3, still), alone(3, restart), snapshots], ..Plan::default() }
+    Plan {
+        blocks: vec![alone(5, killed), alone(3, still), cut_off, alone(3, restart), snapshots],
+        ..Plan::default()
+    }
 }

@@ -321,6 +321,8 @@ pub enum Fate {
     KillLeader,
     /// Whoever leads stands still (SIGSTOP) for so many milliseconds.
     PauseLeader(u64),
+    /// No packet gets between whoever leads and the others for so many milliseconds; clients reach all.
+    CutLeaderOff(u64),
     /// Each is stopped (SIGTERM) and started again, the leader last.
     RollingRestart,
 }

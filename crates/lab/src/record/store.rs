@@ -85,10 +85,13 @@ pub struct Failed {
     pub experiment: String,
     /// Which system.
     pub system: String,
-    /// Which point, in words.
+    /// Which points, in words.
     pub at: String,
     /// What was wrong.
     pub reason: String,
+    /// The points that are missing for it: once a later attempt has measured them all, nothing failed.
+    #[serde(default)]
+    pub missing: Vec<Key>,
 }
 
 /// A run that is being written, or was.
@@ -248,6 +251,11 @@ impl Run {
     fn keep(&mut self, point: Point) {
         if self.have.insert(point.key.clone()) {
             self.points.push(point);
+            let have = &self.have;
+            let is_mended = |failed: &Failed| {
+                !failed.missing.is_empty() && failed.missing.iter().all(|key| have.contains(key))
+            };
+            self.failed.retain(|failed| !is_mended(failed));
         }
     }
 
@@ -312,6 +320,25 @@ mod tests {
         // Of an earlier test of that number.
         let _ = fs::remove_dir_all(&folder);
         folder
+    }
+
+    #[test]
+    fn what_failed_is_forgotten_once_it_was_measured() {
+        let folder = folder("mended");
+        let mut run = Run::begin(&folder, header()).unwrap();
+        let failed = Failed {
+            experiment: String::from("Z1"),
+            system: String::from("diwan"),
+            at: String::from("50"),
+            reason: String::from("it was wrong"),
+            missing: vec![point(1).key, point(2).key],
+        };
+        run.fail(failed).unwrap();
+        run.add(point(1)).unwrap();
+        assert_eq!(Run::read(&folder).unwrap().failed.len(), 1);
+        run.add(point(2)).unwrap();
+        assert!(run.failed.is_empty() && Run::read(&folder).unwrap().failed.is_empty());
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

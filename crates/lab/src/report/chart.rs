@@ -89,7 +89,7 @@ impl Axis {
             let of = |power| [1.0, 2.0, 5.0].map(|first| first * 10f64.powi(power));
             return powers.flat_map(of).filter(within).collect();
         }
-        let step = nice((self.high - self.low) / 4.0);
+        let step = nice((self.high - self.low) / 5.0);
         let first = (self.low / step).ceil() as i64;
         (first..).map(|number| number as f64 * step).take_while(|value| *value <= self.high * 1.001).collect()
     }
@@ -115,6 +115,7 @@ pub(super) fn number(value: f64) -> String {
         _ if size >= 10.0 => format!("{value:.1}"),
         _ if size >= 1.0 => format!("{value:.2}"),
         _ if size >= 0.01 => format!("{value:.3}"),
+        _ if size >= 0.0001 => format!("{value:.4}"),
         _ => format!("{value:.0e}"),
     };
     match text.split_once('.') {
@@ -403,7 +404,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_within() {
         let axis = |low, high, log| Axis { low, high, log, from: 0.0, to: 100.0 };
-        assert_eq!(axis(0.0, 44.0, false).ticks(), [0.0, 20.0, 40.0]);
+        assert_eq!(axis(0.0, 44.0, false).ticks(), [0.0, 10.0, 20.0, 30.0, 40.0]);
         assert_eq!(axis(1.0, 1000.0, true).ticks(), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(axis(20.0, 80.0, true).ticks(), [20.0, 50.0]);
         assert_eq!(axis(1.0, 100.0, true).place(10.0), 50.0);

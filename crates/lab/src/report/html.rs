@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::chart::{escaped, number};
-use super::summary::{Mean, Ratio, Summary, summaries};
+use super::summary::{Mean, Ratio, Summary, settings, summaries};
 use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture};
 use crate::experiment::figure;
 use crate::record::{Checked, Run};
+use crate::stand::Setting;
 
 /// The whole page.
 pub(super) fn page(run: &Run) -> String {
@@ -18,7 +19,7 @@ pub(super) fn page(run: &Run) -> String {
     header(&mut body);
     overview(&mut body, &summaries);
     for summary in &summaries {
-        experiment(&mut body, summary);
+        experiment(&mut body, summary, &settings(run, summary.experiment));
     }
     machine(&mut body, run);
     let title = words::TITLE.of(Language::English);
@@ -127,7 +128,7 @@ fn ratio(ratio: &Ratio<'_>) -> String {
     )
 }
 
-fn experiment(out: &mut String, summary: &Summary<'_>) {
+fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting]) {
     let about = summary.experiment;
     let (id, title) = (about.id, both(&about.title.into()));
     put(out, format_args!("<section id=\"{id}\"><h2>{id} · {title}</h2>"));
@@ -147,6 +148,8 @@ fn experiment(out: &mut String, summary: &Summary<'_>) {
     out.push_str("</div><dl>");
     let mut item = |term: Word, text: &str| put(out, format_args!("<dt>{}</dt><dd>{text}</dd>", word(term)));
     item(words::SETUP, &both(&about.setup.into()));
+    let settings = settings.iter().map(|one| both(&setting(one)));
+    item(words::GRID, &settings.collect::<Vec<_>>().join("; "));
     item(words::PUBLISHED, &both(&about.published.into()));
     if let Some(text) = checked(&summary.checked) {
         item(words::CHECKED, &text);
@@ -178,6 +181,25 @@ fn experiment(out: &mut String, summary: &Summary<'_>) {
 }
 
 const PREDICTED_TERM: Word = Word("Predicted", "المتوقَّع");
+
+/// How servers were set up, in words.
+pub(super) fn setting(setting: &Setting) -> Spoken {
+    let of = |language: Language| {
+        let all = setting.servers + setting.observers;
+        let noun = if all == 1 { String::from("1 server") } else { format!("{all} servers") };
+        let mut text = words::name(&noun, language);
+        let comma = if language == Language::Arabic { "،" } else { "," };
+        if setting.observers > 0 {
+            text += &format!("{comma} {} {}", words::OBSERVERS.of(language), setting.observers);
+        }
+        text += &format!("{comma} {} {} MiB", words::HEAP.of(language), setting.heap_mb);
+        if let Some(every) = setting.snapshot_every {
+            text += &format!("{comma} {every} {}", words::SNAPSHOTS.of(language));
+        }
+        text
+    };
+    Spoken { en: of(Language::English), ar: of(Language::Arabic) }
+}
 
 /// What was checked, in words.
 fn checked(checked: &Checked) -> Option<String> {

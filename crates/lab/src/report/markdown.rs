@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::chart::number;
-use super::html::{cell, columns};
-use super::summary::{Summary, summaries};
+use super::html::{cell, columns, setting};
+use super::summary::{Summary, settings, summaries};
 use super::words::{self, Word, name};
 use super::{Language, STYLE, picture};
 use crate::record::Run;
+use crate::stand::Setting;
 
 /// The text, and the pictures by name.
 pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, String)>) {
@@ -40,7 +41,7 @@ pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, S
     }
     put(&mut text, format_args!("\n{}\n", say(words::FAIRNESS)));
     for summary in &summaries {
-        experiment(&mut text, &mut pictures, summary, language);
+        experiment(&mut text, &mut pictures, summary, &settings(run, summary.experiment), language);
     }
     machine(&mut text, run, language);
     if language == Language::Arabic {
@@ -58,6 +59,7 @@ fn experiment(
     text: &mut String,
     pictures: &mut Vec<(String, String)>,
     summary: &Summary<'_>,
+    settings: &[Setting],
     language: Language,
 ) {
     let about = summary.experiment;
@@ -74,6 +76,8 @@ fn experiment(
         }
     }
     put(text, format_args!("\n**{}.** {}\n\n", words::SETUP.of(language), of(about.setup)));
+    let settings: Vec<_> = settings.iter().map(|one| setting(one).of(language).to_owned()).collect();
+    put(text, format_args!("**{}.** {}\n\n", words::GRID.of(language), settings.join("; ")));
     put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
     for one in &summary.skipped {
         let (term, system) = (words::SKIPPED.of(language), name(&one.system, language));

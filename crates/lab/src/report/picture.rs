@@ -133,10 +133,23 @@ fn bars(summary: &Summary<'_>, figure: &str) -> (Across, Vec<Line>) {
         lines.push(Line { name: PUBLISHED_SHORT.into(), class, nth: 2, values: published, marked: false });
     }
     let label = |(series, at): &(&str, &str)| match series.is_empty() {
-        true => (Spoken::name(at), Spoken::default()),
+        true => in_two(&Spoken::name(at)),
         false => (Spoken::name(series), Spoken::name(at)),
     };
     (Across::Words(places.iter().map(label).collect()), lines)
+}
+
+/// Words on two lines, so that they do not run into their neighbours.
+fn in_two(text: &Spoken) -> (Spoken, Spoken) {
+    let split = |text: &str| {
+        let spaces = text.match_indices(' ').map(|(at, _)| at);
+        match spaces.min_by_key(|at| at.abs_diff(text.len() / 2)) {
+            Some(at) => (text[..at].to_owned(), text[at + 1..].to_owned()),
+            None => (text.to_owned(), String::new()),
+        }
+    };
+    let ((en, en_below), (ar, ar_below)) = (split(&text.en), split(&text.ar));
+    (Spoken { en, ar }, Spoken { en: en_below, ar: ar_below })
 }
 
 fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>) -> Vec<Line> {

@@ -1,10 +1,12 @@
 //! A run, experiment by experiment: repetitions become means, and means become ratios. Knows nothing of how it is shown.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::conduct::PREDICTED;
-use crate::experiment::{ALL, Experiment, figure};
+use crate::experiment::{ALL, Experiment, Scale, figure};
 use crate::record::{Checked, Failed, Point, Run, Skipped};
+use crate::stand::Setting;
 
 /// Whose ratios are told.
 pub(super) const OURS: &str = "diwan";
@@ -69,6 +71,21 @@ pub(super) struct Summary<'r> {
 pub(super) fn summaries(run: &Run) -> Vec<Summary<'_>> {
     let told = ALL.into_iter().map(|experiment| Summary::of(run, experiment));
     told.filter(|summary| !summary.rows.is_empty() || !summary.failed.is_empty()).collect()
+}
+
+/// How servers were set up in an experiment of a run, each way once.
+pub(super) fn settings(run: &Run, experiment: &Experiment) -> Vec<Setting> {
+    let scale = if run.header.scale == "paper" { Scale::paper() } else { Scale::small() };
+    let seconds = Duration::try_from_secs_f64(run.header.seconds).unwrap_or(scale.measured);
+    let mut settings: Vec<Setting> = Vec::new();
+    for block in (experiment.plan)(&scale.lasting(seconds)).blocks {
+        // Where the network is does not matter to a reader.
+        let setting = Setting { can_be_cut: false, ..block.setting };
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    settings
 }
 
 impl<'r> Summary<'r> {

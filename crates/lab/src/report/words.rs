@@ -31,6 +31,10 @@ pub(super) const RATIOS_ABOUT: Word = Word(
 pub(super) const EXPERIMENT: Word = Word("Experiment", "التجربة");
 pub(super) const FIGURE: Word = Word("Figure", "المقياس");
 pub(super) const SETUP: Word = Word("Set-up", "الإعداد");
+pub(super) const GRID: Word = Word("Servers of this run", "خوادم هذا التشغيل");
+pub(super) const HEAP: Word = Word("heap of each JVM", "ذاكرة كل آلة جافا افتراضية");
+pub(super) const OBSERVERS: Word = Word("of them observers", "منها مراقِبة");
+pub(super) const SNAPSHOTS: Word = Word("transactions a snapshot", "معاملة لكل لقطة");
 pub(super) const PUBLISHED: Word =
     Word("Published, of its time and machines", "المنشور، وهو ابن زمنه وأجهزته");
 pub(super) const CHECKED: Word = Word("Checked meanwhile", "ما فُحص أثناء القياس");
@@ -63,7 +67,7 @@ pub(super) const PREDICTED_NOTE: Word = Word(
     "ما وُسم بأنه متوقَّع لم يُقس: يُشغّل المحاكي شيفرة ديوان نفسها بكلفة هذا النوع من العتاد، وكل عضو على جهاز مستقل.",
 );
 pub(super) const FAIRNESS: Word = Word(
-    "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). Heaps of JVMs are limited as the run's experiments say.",
+    "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). The heaps of JVMs are limited, as each experiment says.",
     "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة الخادم المسؤول نفسه في كل نظام (وفي etcd قراءات serializable). وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
 );
 pub(super) const BETTER: Word = Word("better", "أفضل");
@@ -71,7 +75,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 46] = [
+const ARABIC: [(&str, &str); 47] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -107,6 +111,7 @@ const ARABIC: [(&str, &str); 46] = [
     ("snapshots", "لقطات"),
     ("leader killed twice", "قتل القائد مرتين"),
     ("leader stands still", "تجمّد القائد"),
+    ("leader cut off", "عزل القائد"),
     ("rolling restart", "إعادة تشغيل متتابعة"),
     ("1 acceptor", "قابل واحد"),
     ("diwan", "ديوان"),

@@ -81,6 +81,7 @@ impl Program {
 }
 
 struct Member {
+    namespace: Option<String>,
     command: Vec<String>,
     client: SocketAddr,
     log: PathBuf,
@@ -96,8 +97,12 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// Starts all and waits until each serves.
-    pub(super) fn start(program: &Program, setting: &Setting, folder: &Path) -> Result<Self, StandError> {
-        let place = Place::loopback();
+    pub(super) fn start(
+        program: &Program,
+        setting: &Setting,
+        folder: &Path,
+        place: &Place,
+    ) -> Result<Self, StandError> {
         let client = |number| SocketAddr::new(place.address(number), CLIENT_PORT);
         let peer = |number| format!("http://{}", SocketAddr::new(place.address(number), PEER_PORT));
         let numbers = 1..=setting.servers;
@@ -123,8 +128,9 @@ impl Cluster {
                 command.push(format!("--snapshot-count={every}"));
             }
             let log = folder.join(format!("m{number}.log"));
-            let child = spawn(program.path(), &command, &log)?;
-            members.push(Member { command, client: client(number), log, child, up: true });
+            let namespace = place.namespace(number);
+            let child = spawn(program.path(), namespace.as_deref(), &command, &log)?;
+            members.push(Member { namespace, command, client: client(number), log, child, up: true });
         }
         let mut cluster = Self { program: program.path().to_owned(), members };
         for number in 1..=setting.servers {
@@ -166,7 +172,7 @@ impl Cluster {
 
     pub(super) fn restart(&mut self, number: usize) -> Result<(), StandError> {
         let member = &mut self.members[number - 1];
-        member.child = spawn(&self.program, &member.command, &member.log)?;
+        member.child = spawn(&self.program, member.namespace.as_deref(), &member.command, &member.log)?;
         member.up = true;
         self.wait(number)
     }
@@ -212,10 +218,22 @@ impl Drop for Cluster {
     }
 }
 
-fn spawn(program: &Path, command: &[String], log: &Path) -> Result<Child, StandError> {
+fn spawn(
+    program: &Path,
+    namespace: Option<&str>,
+    command: &[String],
+    log: &Path,
+) -> Result<Child, StandError> {
     let file = File::options().create(true).append(true).open(log).map_err(failed("etcd's log"))?;
     let also = file.try_clone().map_err(failed("etcd's log"))?;
-    let mut start = Command::new(program);
+    let mut start = match namespace {
+        Some(namespace) => {
+            let mut inside = Command::new("ip");
+            inside.args(["netns", "exec", namespace]).arg(program);
+            inside
+        }
+        None => Command::new(program),
+    };
     start.args(command).stdin(Stdio::null()).stdout(file).stderr(also);
     start.spawn().map_err(failed("etcd cannot be started"))
 }

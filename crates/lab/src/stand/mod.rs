@@ -17,7 +17,7 @@ pub use etcd::Program as EtcdProgram;
 pub use meter::{Calls, Reading};
 pub use system::{Sources, System, default_cache, named_addresses};
 
-use crate::ensemble::{Ensemble, Failure, Place};
+use crate::ensemble::{Ensemble, Failure, Network, Place};
 use crate::load::{Nodes, Patience};
 use crate::peer::{PeerError, Server, Software, word};
 use crate::task::{self, Edges, EtcdDriver, Outcome, Task};
@@ -33,6 +33,9 @@ pub enum StandError {
     /// A server could not be started, or ended.
     #[error(transparent)]
     Peer(#[from] PeerError),
+    /// This machine lacks something that servers are to have.
+    #[error("{0}")]
+    Missing(String),
     /// Members did not do what they were told to.
     #[error("{0}")]
     Members(String),
@@ -48,7 +51,10 @@ pub enum StandError {
 
 impl From<Failure> for StandError {
     fn from(failure: Failure) -> Self {
-        Self::Members(failure.to_string())
+        match failure {
+            Failure::Missing(what) => Self::Missing(what),
+            other => Self::Members(other.to_string()),
+        }
     }
 }
 
@@ -67,13 +73,15 @@ pub struct Setting {
     pub heap_mb: u32,
     /// After how many transactions a snapshot is taken, if not as each system does by default.
     pub snapshot_every: Option<u32>,
+    /// Whether they stand in a network of their own, which can be cut.
+    pub can_be_cut: bool,
 }
 
 impl Setting {
     /// So many that vote, all else as it mostly is.
     #[must_use]
     pub const fn of(servers: usize) -> Self {
-        Self { servers, observers: 0, heap_mb: 512, snapshot_every: None }
+        Self { servers, observers: 0, heap_mb: 512, snapshot_every: None, can_be_cut: false }
     }
 }
 
@@ -86,6 +94,7 @@ enum Running {
 /// Running servers.
 pub struct Stand {
     running: Running,
+    network: Option<Network>,
     folder: PathBuf,
 }
 
@@ -99,20 +108,25 @@ impl Stand {
             fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
         }
         fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))?;
+        let is_ours = !matches!(system, System::Elsewhere { .. });
+        let network = (setting.can_be_cut && is_ours)
+            .then(|| Network::lay(setting.servers + setting.observers))
+            .transpose()?;
+        let place = network.as_ref().map_or_else(Place::loopback, Network::place);
         let running = match system {
             System::ZooKeeper(distribution) => {
-                Running::Members(members(Software::ZooKeeper(distribution.clone()), setting, folder)?)
+                Running::Members(members(Software::ZooKeeper(distribution.clone()), setting, folder, &place)?)
             }
             System::Diwan { program, .. } => {
-                Running::Members(members(Software::Diwan(program.clone()), setting, folder)?)
+                Running::Members(members(Software::Diwan(program.clone()), setting, folder, &place)?)
             }
             System::Etcd(program) => Running::Etcd(
-                etcd::Cluster::start(program, setting, folder)?,
+                etcd::Cluster::start(program, setting, folder, &place)?,
                 EtcdDriver::new(program.path()),
             ),
             System::Elsewhere { addresses, .. } => Running::Elsewhere(addresses.clone()),
         };
-        Ok(Self { running, folder: folder.to_owned() })
+        Ok(Self { running, network, folder: folder.to_owned() })
     }
 
     /// Who can perform tasks here, while something is done to the servers.
@@ -263,6 +277,18 @@ impl Stand {
     }
 }
 
+impl Stand {
+    /// For so long no packet gets between one and the others, while clients reach all.
+    pub fn cut_off(&self, number: usize, time: Duration) {
+        if let Some(network) = &self.network {
+            network.cut_off(number);
+            // How long it is cut off is what is measured.
+            std::thread::sleep(time);
+            network.mend(number);
+        }
+    }
+}
+
 impl Drop for Stand {
     fn drop(&mut self) {
         self.running = Running::Elsewhere(Vec::new());
@@ -313,7 +339,12 @@ impl Performer {
 }
 
 /// Members of an ensemble, all serving.
-fn members(software: Software, setting: &Setting, folder: &Path) -> Result<Box<Ensemble>, StandError> {
+fn members(
+    software: Software,
+    setting: &Setting,
+    folder: &Path,
+    place: &Place,
+) -> Result<Box<Ensemble>, StandError> {
     let mut keys = vec![
         ("maxSessionTimeout", String::from("600000")),
         ("minSessionTimeout", String::from("4000")),
@@ -333,7 +364,7 @@ fn members(software: Software, setting: &Setting, folder: &Path) -> Result<Box<E
         false => Vec::new(),
     };
     let count = setting.servers + setting.observers;
-    let ensemble = Ensemble::of(software, folder, count, &Place::loopback(), &keys, &flags);
+    let ensemble = Ensemble::of(software, folder, count, place, &keys, &flags);
     let mut ensemble = ensemble.with_heap(setting.heap_mb).with_observers(setting.observers);
     ensemble.start_all()?;
     Ok(Box::new(ensemble))
