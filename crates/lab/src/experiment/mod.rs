@@ -157,7 +157,7 @@ pub struct Scale {
 
 impl Scale {
     /// How often each point is measured unless told otherwise.
-    pub const REPETITIONS: u32 = 3;
+    pub const REPETITIONS: u32 = 2;
 
     /// What finishes on a small machine within an hour.
     #[must_use]
