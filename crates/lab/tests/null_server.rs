@@ -14,8 +14,12 @@ use lab::load::Patience;
 use lab::record::Run;
 use lab::stand::Sources;
 
+/// A loaded machine may let an honest server wait; one that owes what it will never give is given up soon.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Runs experiments on servers at this address, very briefly.
-fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>) -> Run {
+fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>, patience: Duration) -> Run {
     let folder = std::env::temp_dir().join(format!("lab-null-{name}-{}", std::process::id()));
     // Of an earlier test of that number.
     let _ = std::fs::remove_dir_all(&folder);
@@ -35,7 +39,7 @@ fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>) -
         folder: folder.clone(),
         resume: false,
         data: std::env::temp_dir(),
-        patience: Duration::from_secs(2),
+        patience,
         predictions: false,
         command: String::from("test"),
         begun: String::from("now"),
@@ -48,7 +52,7 @@ fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>) -
 #[test]
 fn a_null_server_has_no_figure_in_any_experiment() {
     let server = null::Null::start(null::Keeps::Nothing);
-    let run = run("all", server.address(), experiment::ALL.to_vec());
+    let run = run("all", server.address(), experiment::ALL.to_vec(), LITTLE_PATIENCE);
     let points: Vec<_> = run.points.iter().map(|point| &point.key).collect();
     assert!(points.is_empty(), "{points:?}");
     for experiment in experiment::ALL {
@@ -68,7 +72,7 @@ fn a_null_server_has_no_figure_in_any_experiment() {
 fn a_server_that_forgets_one_write_in_a_hundred_is_found_out() {
     let server = null::Null::start(null::Keeps::AllButOneInHundred);
     for id in ["Z1", "Z4", "R1", "R3"] {
-        let run = run(id, server.address(), vec![experiment::named(id).unwrap()]);
+        let run = run(id, server.address(), vec![experiment::named(id).unwrap()], PATIENCE);
         assert!(!run.failed.is_empty(), "{id} found nothing wrong");
     }
 }
@@ -77,7 +81,7 @@ fn a_server_that_forgets_one_write_in_a_hundred_is_found_out() {
 fn a_server_that_keeps_everything_has_its_figures() {
     let server = null::Null::start(null::Keeps::All);
     for id in ["Z1", "Z2", "Z4", "R1", "R3"] {
-        let run = run(id, server.address(), vec![experiment::named(id).unwrap()]);
+        let run = run(id, server.address(), vec![experiment::named(id).unwrap()], PATIENCE);
         assert!(run.failed.is_empty(), "{id}: {:?}", run.failed);
         assert!(!run.points.is_empty(), "{id}");
         let rates = run.points.iter().map(|point| point.figures[experiment::figure::RATE]);

@@ -17,7 +17,7 @@ impl Bar {
     pub(super) fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(STEPS);
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix}  {msg}");
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {prefix}  {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });

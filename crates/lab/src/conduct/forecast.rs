@@ -11,6 +11,10 @@ use crate::record::{Checked, Key, Origin, Point, StoreError};
 /// Whose prices: those measured on processes of ours.
 const PROFILE: &str = "this-machine";
 
+/// Simulated time: ensembles without a load beside them do millions of reads a second, each of which is played.
+const WARM_UP_MS: u64 = 100;
+const MEASURED_MS: u64 = 150;
+
 impl Conductor<'_, '_> {
     pub(super) fn forecasts(&mut self, experiment: &Experiment, plan: &Plan) -> Result<(), StoreError> {
         for forecast in &plan.forecasts {
@@ -36,7 +40,8 @@ impl Conductor<'_, '_> {
 }
 
 fn point(key: Key, forecast: &Forecast, profile: &Profile, seed: u64) -> Point {
-    let setup = sim::cost::Setup { seed, ..forecast.setup.clone() };
+    let setup =
+        sim::cost::Setup { seed, warm_up_ms: WARM_UP_MS, measured_ms: MEASURED_MS, ..forecast.setup.clone() };
     let prediction = predict(profile, &setup);
     let mut figures = BTreeMap::new();
     let mut add = |name: &str, value: f64| {

@@ -235,7 +235,7 @@ impl Conductor<'_, '_> {
             if self.is_stopped() {
                 break;
             }
-            let at = format!("{} {}", spec.series, spec.at).trim().to_owned();
+            let at = spec.place();
             let missing = self.missing(id, name, std::slice::from_ref(spec), repetition);
             self.say(id, name, repetition, &at);
             let measured = self.spec(spec, &mut stand, !missing.is_empty(), repetition);

@@ -301,6 +301,17 @@ impl Spec {
         Self { split, ..self }
     }
 
+    /// Where it stands, in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let steps: Vec<_> = match self.split {
+            Split::Whole => Vec::new(),
+            Split::Series | Split::Places => self.task.steps.iter().map(|step| step.name()).collect(),
+        };
+        let words = [steps.join(", "), self.series.clone(), self.at.clone()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     /// How long it takes, roughly.
     #[must_use]
     pub fn estimate(&self) -> Duration {
