@@ -44,7 +44,8 @@ fn named(system: &str, series: &str) -> Spoken {
         match (series.is_empty(), language) {
             (true, _) => system,
             (false, Language::English) => format!("{system}, {series}"),
-            (false, Language::Arabic) => format!("{system}، {series}"),
+            // The marks keep a name in Latin letters from turning the whole around, and the number from joining it.
+            (false, Language::Arabic) => format!("\u{200f}{system}،\u{200f} {series}"),
         }
     };
     Spoken { en: of(Language::English), ar: of(Language::Arabic) }
