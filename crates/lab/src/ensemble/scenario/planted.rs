@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use jute::{ErrorCode, EventType};
 use sim::history::{Ask, Call, Connection, Delivery, Outcome};
@@ -12,6 +13,9 @@ use super::{Play, Setting};
 use crate::ensemble::Failure;
 use crate::ensemble::judge::judge;
 use crate::ensemble::verdict::Case;
+
+/// How long clients work on what is then lost.
+const LOSES: Duration = Duration::from_secs(1);
 
 /// When all clients are done, all members are stopped and their disks put back to what they held before: what was
 /// acknowledged since then is lost, and whoever judges must say so.
@@ -23,6 +27,8 @@ pub(super) fn planted(setting: &Setting) -> Result<Vec<String>, Failure> {
     }
     play.ensemble.start_all()?;
     play.crowd.all_write()?;
+    // Of the queue, too, something is to be lost.
+    play.crowd.work_for(LOSES)?;
     let Play { mut ensemble, crowd, .. } = play;
     let (writers, testimony) = crowd.stop()?;
     let case =
