@@ -27,6 +27,6 @@ pub use change::{Change, Step};
 pub use config::{Config, MemberId};
 pub use council::{Broken, Council, ProposalRefused};
 pub use entry::{Entry, EntryKind, HardState, Membership};
-pub use message::{Envelope, Malformed, Message, SnapshotOffer};
+pub use message::{Append, Envelope, Malformed, Message, SnapshotOffer};
 pub use ready::{Persist, Progress, Ready, Role};
 pub use window::Recovered;

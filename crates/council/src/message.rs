@@ -20,6 +20,15 @@ pub struct Envelope {
     pub message: Message,
 }
 
+/// What a message says of the entries that it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Append {
+    /// Up to where the sender knows the log to be committed.
+    pub commit: u64,
+    /// Of the entries' content.
+    pub bytes: usize,
+}
+
 /// The bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
@@ -68,6 +77,14 @@ impl Message {
     #[must_use]
     pub const fn term(&self) -> u64 {
         self.0.term
+    }
+
+    /// What it says of entries that it carries, if it does.
+    #[must_use]
+    pub fn append(&self) -> Option<Append> {
+        let carries = self.0.get_msg_type() == MessageType::MsgAppend && !self.0.entries.is_empty();
+        let bytes = || self.0.entries.iter().map(|entry| entry.data.len()).sum();
+        carries.then(|| Append { commit: self.0.commit, bytes: bytes() })
     }
 
     /// What it offers to take over, if it does.

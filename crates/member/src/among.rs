@@ -30,7 +30,9 @@ impl Core {
         }
         match message {
             PeerMessage::Engine(message) => {
-                if message.from().0 == from {
+                if message.from().0 == from
+                    && let Some(message) = self.hold_back(message)
+                {
                     self.council.step(message).map_err(|broken| Fault(broken.0))?;
                 }
                 if self.council.leader().is_some_and(|leader| leader.0 == from) {

@@ -51,6 +51,8 @@ pub struct CoreConfig {
     pub disk_stall_ms: u64,
     /// Bytes of log kept in memory for members that lag; who lags further is given a snapshot.
     pub window_bytes_max: usize,
+    /// Entries that a member may lack of what is committed before it takes the log in step by step.
+    pub lag_entries: u64,
 }
 
 impl CoreConfig {
@@ -78,6 +80,7 @@ impl CoreConfig {
             resubmit_ms: 2_000,
             disk_stall_ms: 300,
             window_bytes_max: 64 << 20,
+            lag_entries: 1_000,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::digests::DigestLog;
 use crate::disk_watch::DiskWatch;
 use crate::expiry::Expiry;
 use crate::floor::Floor;
+use crate::gait::Gait;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
 use crate::peer::PeerMessage;
@@ -86,6 +87,7 @@ pub struct Core {
     pub(crate) comparison: Comparison,
     pub(crate) sending: Vec<Sending>,
     pub(crate) floor: Floor,
+    pub(crate) gait: Gait,
     pub(crate) receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
     pub(crate) saving: Option<(u64, SnapshotOffer)>,
@@ -164,6 +166,7 @@ impl Core {
             comparison: Comparison::default(),
             sending: Vec::new(),
             floor: Floor::default(),
+            gait: Gait::default(),
             receiving: None,
             saving: None,
             barriers: Barriers::new(),
@@ -403,11 +406,17 @@ impl Core {
     #[must_use]
     pub fn next_deadline_ms(&self) -> u64 {
         let tick = self.ticked_ms + self.tick_interval_ms();
-        [self.expiry.next_ms(), self.reaper.next_ms(), self.succession.next_ms(), self.barriers.next_ms()]
-            .into_iter()
-            .flatten()
-            .filter(|deadline| *deadline > self.ticked_ms)
-            .fold(tick, u64::min)
+        [
+            self.expiry.next_ms(),
+            self.reaper.next_ms(),
+            self.succession.next_ms(),
+            self.barriers.next_ms(),
+            self.gait.next_ms(),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|deadline| *deadline > self.ticked_ms)
+        .fold(tick, u64::min)
     }
 
     /// An ensemble of one needs no heartbeats; its ticks only find stalls and pace the expiry.

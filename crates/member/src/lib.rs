@@ -34,6 +34,7 @@ mod disk_watch;
 mod expiry;
 mod floor;
 pub mod founding;
+mod gait;
 mod identity;
 mod lease;
 mod level;

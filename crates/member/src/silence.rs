@@ -32,6 +32,7 @@ impl Core {
         self.start_serving();
         self.give_again_if_stuck();
         self.catch_up_tick();
+        self.stride();
         self.doubt_tick();
         self.watch_disk();
         self.tell_digest();
