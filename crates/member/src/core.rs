@@ -87,7 +87,7 @@ pub struct Core {
     pub(crate) comparison: Comparison,
     pub(crate) sending: Vec<Sending>,
     pub(crate) floor: Floor,
-    pub(crate) gait: Gait,
+    pub(crate) gait: Gait<council::Message>,
     pub(crate) receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
     pub(crate) saving: Option<(u64, SnapshotOffer)>,

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use council::Message;
+use council::{Append, Message};
 
 use crate::core::Core;
 
@@ -22,18 +22,55 @@ const STEP_BYTES: usize = 256 << 10;
 const GROWTH: usize = 50;
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct Gait {
-    held: VecDeque<Message>,
+#[derive(Debug)]
+pub(crate) struct Gait<T> {
+    /// Each with its bytes.
+    held: VecDeque<(T, usize)>,
     lags: bool,
     step_bytes: usize,
     next_ms: u64,
 }
 
-impl Gait {
+impl<T> Default for Gait<T> {
+    fn default() -> Self {
+        Self { held: VecDeque::new(), lags: false, step_bytes: 0, next_ms: 0 }
+    }
+}
+
+impl<T> Gait<T> {
     /// When the next step is due.
     pub(crate) fn next_ms(&self) -> Option<u64> {
         (!self.held.is_empty()).then_some(self.next_ms)
+    }
+
+    /// Something came while so many entries are missing. Gives it back if it need not wait.
+    fn came(&mut self, what: T, bytes: usize, behind: u64, lag_entries: u64) -> Option<T> {
+        self.lags = behind > if self.lags { CLOSE_ENTRIES } else { lag_entries };
+        if !self.lags && self.held.is_empty() {
+            return Some(what);
+        }
+        self.held.push_back((what, bytes));
+        None
+    }
+
+    /// What is to be taken in now.
+    fn step(&mut self, now_ms: u64) -> Vec<T> {
+        let mut step = Vec::new();
+        if self.held.is_empty() || now_ms < self.next_ms {
+            return step;
+        }
+        let longer = self.step_bytes + self.step_bytes / GROWTH;
+        let bytes = if self.lags { longer.max(STEP_BYTES) } else { usize::MAX };
+        self.step_bytes = if self.lags { bytes } else { 0 };
+        self.next_ms = now_ms + STEP_MS;
+        let mut left = bytes;
+        while left > 0
+            && let Some((what, bytes)) = self.held.pop_front()
+        {
+            left = left.saturating_sub(bytes);
+            step.push(what);
+        }
+        step
     }
 }
 
@@ -41,38 +78,59 @@ impl Core {
     /// Has the leader's entries wait for their step if this member lags, or others wait already. Gives back what is to be
     /// taken in at once.
     pub(crate) fn hold_back(&mut self, message: Message) -> Option<Message> {
-        let Some(append) = message.append() else { return Some(message) };
-        let behind = append.commit.saturating_sub(self.council.last_index());
-        let gait = &mut self.gait;
-        gait.lags = behind > if gait.lags { CLOSE_ENTRIES } else { self.config.lag_entries };
-        if !gait.lags && gait.held.is_empty() {
-            return Some(message);
-        }
-        gait.held.push_back(message);
+        let Some(Append { commit, bytes }) = message.append() else { return Some(message) };
+        let behind = commit.saturating_sub(self.council.last_index());
+        let at_once = self.gait.came(message, bytes, behind, self.config.lag_entries);
         self.stride();
-        None
+        at_once
     }
 
     /// Takes the next step, if it is due.
     pub(crate) fn stride(&mut self) {
-        let now_ms = self.now.mono_ms;
-        if self.gait.held.is_empty() || now_ms < self.gait.next_ms {
-            return;
-        }
-        let gait = &mut self.gait;
-        let longer = gait.step_bytes + gait.step_bytes / GROWTH;
-        gait.step_bytes = if gait.lags { longer.max(STEP_BYTES) } else { usize::MAX };
-        gait.next_ms = now_ms + STEP_MS;
-        let mut left = gait.step_bytes;
-        while left > 0
-            && let Some(message) = self.gait.held.pop_front()
-        {
-            left = left.saturating_sub(message.append().map_or(0, |append| append.bytes));
+        for message in self.gait.step(self.now.mono_ms) {
             // Only a heartbeat can show that this member's disk has lost something.
             let _ = self.council.step(message);
         }
-        if !self.gait.lags {
-            self.gait.step_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIECE: usize = 64 << 10;
+
+    #[test]
+    fn whoever_keeps_up_waits_for_nothing() {
+        let mut gait = Gait::default();
+        assert_eq!(gait.came(1, PIECE, 1_000, 1_000), Some(1));
+        assert_eq!((gait.next_ms(), gait.step(0).len()), (None, 0));
+    }
+
+    #[test]
+    fn whoever_lags_takes_longer_and_longer_steps_in_order() {
+        let mut gait = Gait::default();
+        for number in 0..1_000 {
+            assert_eq!(gait.came(number, PIECE, 2_000, 1_000), None);
         }
+        assert_eq!(gait.step(5), [0, 1, 2, 3]);
+        assert!(gait.step(20).is_empty(), "it is not due yet");
+        assert_eq!(gait.next_ms(), Some(21));
+        let steps: Vec<_> =
+            (1..).map_while(|turn| Some(gait.step(5 + turn * 16)).filter(|step| !step.is_empty())).collect();
+        assert!(steps.len() < 120, "{} steps", steps.len());
+        assert!(steps.iter().any(|step| step.len() > 20));
+        assert!(steps.into_iter().flatten().eq(4..1_000));
+    }
+
+    #[test]
+    fn nothing_overtakes_what_is_held_and_all_of_it_comes_once_nothing_is_missing() {
+        let mut gait = Gait::default();
+        assert!((0..9).all(|number| gait.came(number, PIECE, 2_000, 1_000).is_none()));
+        assert_eq!(gait.step(0).len(), 4);
+        assert_eq!(gait.came(9, PIECE, 60, 1_000), None, "it still lags");
+        assert_eq!(gait.came(10, PIECE, 10, 1_000), None);
+        assert_eq!(gait.step(16), [4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(gait.came(11, PIECE, 10, 1_000), Some(11));
     }
 }
