@@ -123,18 +123,18 @@ fn what_moved_gives_its_status() {
     for (path, times) in [(&a, 1.0), (&b, 0.5)] {
         fs::create_dir_all(path).unwrap();
         let header = serde_json::json!({
-            "form": 1, "begun": "", "command": "", "scale": "small", "seconds": 2.0, "seed": 1, "repetitions": 1,
+            "form": 1, "begun": "", "command": "", "scale": "small", "seconds": 2.0, "seed": 1, "repetitions": 2,
             "machine": {}, "versions": [],
         });
         fs::write(Path::new(path).join("run.json"), header.to_string()).unwrap();
-        let line = |at: u32| {
-            let figures = serde_json::json!({ "rate (op/s)": f64::from(at + 1) * times });
+        let line = |number: u32| {
+            let figures = serde_json::json!({ "rate (op/s)": f64::from(number + 1) * times });
             serde_json::json!({
-                "experiment": "Z1", "system": "diwan", "series": "", "at": at.to_string(), "repetition": 1,
-                "origin": "measured", "figures": figures,
+                "experiment": "Z1", "system": "diwan", "series": "", "at": (number / 2).to_string(),
+                "repetition": number % 2 + 1, "origin": "measured", "figures": figures,
             })
         };
-        let text: String = (0..5).map(|at| format!("{}\n", line(at))).collect();
+        let text: String = (0..10).map(|number| format!("{}\n", line(number))).collect();
         fs::write(Path::new(path).join("points.jsonl"), text).unwrap();
     }
     let output = run(&["compare", &a, &b]);

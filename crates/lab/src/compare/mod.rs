@@ -1,15 +1,15 @@
 //! Two runs, or two systems of one run, against each other: what moved beyond noise.
 //!
-//! Points of the same key are pairs. For each experiment and figure the logarithms of their ratios are averaged, and the
-//! interval in which that average lies with a certainty of 95 % is drawn from the pairs again and again (bootstrap over
-//! places, so that repetitions of one place count as one). A figure has moved if the interval does not hold 1 and the
-//! average is farther from it than what counts as noise.
+//! Points of the same key are pairs. For each experiment and figure the logarithms of their ratios are averaged. Points of one
+//! repetition were measured on the same servers and in the same minutes, so they are not independent: what counts as one
+//! observation is a repetition as a whole, and the interval in which the average lies with a certainty of 95 % is Student's,
+//! from how much repetitions differ. A figure has moved if that interval does not hold 1 and the average is farther from it
+//! than what counts as noise.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::dice::Dice;
 use crate::experiment::figure;
 use crate::record::{Origin, Point, Run, StoreError};
 
@@ -24,11 +24,9 @@ const FIGURES: [(&str, bool); 8] = [
     (figure::WRITTEN, true),
     (figure::OUTAGE, true),
 ];
-const DRAWS: usize = 2000;
-/// Of the draws, so many lie outside the interval on each side.
-const OUTSIDE: usize = DRAWS / 40;
-/// Fewer pairs say nothing of how much they vary.
-const PAIRS_MIN: usize = 3;
+/// Student's t for a certainty of 95 %, by degrees of freedom from 1 on; beyond the last it is not much less.
+const STUDENT: [f64; 12] =
+    [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179];
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -76,7 +74,7 @@ pub struct Change {
     pub figure: &'static str,
     /// B over A, the geometric mean over all pairs.
     pub ratio: f64,
-    /// Between these it lies with a certainty of 95 %; nothing if there are too few pairs to say.
+    /// Between these it lies with a certainty of 95 %; nothing if there is one repetition only.
     pub interval: Option<(f64, f64)>,
     /// How many pairs.
     pub pairs: usize,
@@ -117,9 +115,9 @@ pub fn compare(a: &Side, b: &Side, noise: f64) -> Verdict {
             if pairs == 0 {
                 continue;
             }
-            let places: Vec<f64> = logs.values().map(|logs| mean(logs)).collect();
-            let ratio = mean(&places).exp();
-            let interval = interval(&places, pairs, &logs);
+            let repetitions: Vec<f64> = logs.values().map(|logs| mean(logs)).collect();
+            let ratio = mean(&repetitions).exp();
+            let interval = interval(&repetitions);
             let beyond = ratio.ln().abs() > (1.0 + noise).ln();
             let moved = beyond && interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
             changes.push(Change {
@@ -137,40 +135,27 @@ pub fn compare(a: &Side, b: &Side, noise: f64) -> Verdict {
     Verdict { changes }
 }
 
-/// The logarithms of B over A, by place.
-fn logs<'p>(
-    points: impl Iterator<Item = &'p Point>,
-    b: &Side,
-    name: &str,
-) -> BTreeMap<(&'p str, &'p str), Vec<f64>> {
+/// The logarithms of B over A, by repetition.
+fn logs<'p>(points: impl Iterator<Item = &'p Point>, b: &Side, name: &str) -> BTreeMap<u32, Vec<f64>> {
     let mut logs: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for point in points {
         let pair = b.points.iter().find(|other| other.key == point.key);
         let values = pair.and_then(|pair| Some((*point.figures.get(name)?, *pair.figures.get(name)?)));
         if let Some((one, other)) = values.filter(|(one, other)| *one > 0.0 && *other > 0.0) {
-            logs.entry((point.key.series.as_str(), point.key.at.as_str()))
-                .or_default()
-                .push((other / one).ln());
+            logs.entry(point.key.repetition).or_default().push((other / one).ln());
         }
     }
     logs
 }
 
-/// Where the mean lies, drawn from the places; from the repetitions, if there is one place only.
-fn interval(places: &[f64], pairs: usize, logs: &BTreeMap<(&str, &str), Vec<f64>>) -> Option<(f64, f64)> {
-    let sample: Vec<f64> = match places.len() >= PAIRS_MIN {
-        true => places.to_vec(),
-        false => logs.values().flatten().copied().collect(),
-    };
-    if pairs < PAIRS_MIN {
-        return None;
-    }
-    let mut dice = Dice::new(1);
-    let mut means: Vec<f64> = (0..DRAWS)
-        .map(|_| mean(&(0..sample.len()).map(|_| dice.pick(&sample)).collect::<Vec<_>>()))
-        .collect();
-    means.sort_by(f64::total_cmp);
-    Some((means[OUTSIDE].exp(), means[DRAWS - 1 - OUTSIDE].exp()))
+/// Where the mean lies.
+fn interval(repetitions: &[f64]) -> Option<(f64, f64)> {
+    let count = repetitions.len();
+    let student = STUDENT.get(count.checked_sub(2)?.min(STUDENT.len() - 1))?;
+    let mean = mean(repetitions);
+    let squares: f64 = repetitions.iter().map(|one| (one - mean).powi(2)).sum();
+    let reach = student * (squares / (count - 1) as f64 / count as f64).sqrt();
+    Some(((mean - reach).exp(), (mean + reach).exp()))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -187,7 +172,7 @@ pub fn text(verdict: &Verdict) -> String {
         let Change { experiment, system, figure, ratio, pairs, .. } = change;
         let interval = match change.interval {
             Some((low, high)) => format!("{low:.3} to {high:.3}"),
-            None => String::from("too few pairs"),
+            None => String::from("one repetition"),
         };
         let verdict = match (change.moved, change.worse) {
             (false, _) => "",
@@ -202,6 +187,10 @@ pub fn text(verdict: &Verdict) -> String {
     }
     if verdict.changes.is_empty() {
         text.push_str("the two have no point in common\n");
+    } else if verdict.changes.iter().all(|change| change.interval.is_none()) {
+        text.push_str(
+            "one repetition says nothing of noise\nhint: run both with `--repetitions 2` or more\n",
+        );
     } else if !verdict.has_moved() {
         text.push_str("nothing moved beyond noise\n");
     }
@@ -211,9 +200,10 @@ pub fn text(verdict: &Verdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
     use crate::record::{Checked, Key};
 
-    /// Points at eight places, three times each, whose rates are so much and vary by up to 2 %.
+    /// Points at eight places, three repetitions of each, whose rates are so much and vary by up to 2 %.
     fn side(times: f64, seed: u64) -> Side {
         let mut dice = Dice::new(seed);
         let points = (0..24).map(|number: u32| Point {
@@ -256,9 +246,25 @@ mod tests {
     }
 
     #[test]
-    fn two_pairs_say_nothing() {
-        let few = |side: Side| Side { points: side.points[..2].to_vec() };
-        let verdict = compare(&few(side(1.0, 1)), &few(side(0.5, 1)), 0.05);
+    fn one_repetition_says_nothing_and_two_that_differ_little() {
+        let of = |mut side: Side, repetitions: u32| {
+            side.points.retain(|point| point.key.repetition <= repetitions);
+            side
+        };
+        let verdict = compare(&of(side(1.0, 1), 1), &of(side(0.5, 1), 1), 0.05);
         assert_eq!((verdict.changes[0].interval, verdict.has_moved()), (None, false));
+        let verdict = compare(&of(side(1.0, 1), 2), &of(side(0.5, 2), 2), 0.05);
+        assert!(verdict.has_moved(), "{verdict:?}");
+    }
+
+    #[test]
+    fn what_befell_one_repetition_as_a_whole_is_no_change() {
+        let mut unlucky = side(1.0, 2);
+        for point in unlucky.points.iter_mut().filter(|point| point.key.repetition == 2) {
+            point.figures.values_mut().for_each(|value| *value *= 0.7);
+        }
+        let verdict = compare(&side(1.0, 1), &unlucky, 0.05);
+        let (low, high) = verdict.changes[0].interval.unwrap();
+        assert!(low < 1.0 && high > 1.0 && !verdict.has_moved(), "{verdict:?}");
     }
 }
