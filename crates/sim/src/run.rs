@@ -381,7 +381,8 @@ fn config(random: &mut Random) -> NodeConfig {
     core.entry_bytes_max = 300 + random.below(4_000) as usize;
     core.snapshot_after_bytes = 10_000 + random.below(60_000);
     core.window_bytes_max = 2_000 + random.below(60_000) as usize;
-    core.lag_entries = 2 + random.below(40);
+    // As good as drawn, and what else is drawn stays what it was.
+    core.lag_entries = 2 + core.resubmit_ms % 40;
     let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
     let algorithm = front.auth.digest_algorithm;
