@@ -19,6 +19,8 @@
 //! have taken effect. Watches are set again after a reconnection, under the same session. A session that has expired
 //! is over for good; open another [`Client`].
 //!
+//! With the feature `load` there is also a load generator, `load`: one thread that keeps thousands of sessions busy.
+//!
 //! # Not done, and what that costs
 //! No TLS and no SASL: such servers cannot be reached. A read-only connection does not look for a server that writes.
 
@@ -29,6 +31,8 @@ mod driver;
 mod encode;
 mod error;
 mod event;
+#[cfg(feature = "load")]
+pub mod load;
 mod multi;
 mod operations;
 mod options;

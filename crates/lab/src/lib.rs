@@ -1,5 +1,5 @@
 //! Diwan beside its peers: real servers as child processes, the differential test against a real Apache ZooKeeper,
-//! ensembles under faults, the load generator and the benchmarks.
+//! ensembles under faults, loads and the benchmarks.
 //!
 //! **Not done, and what that costs.** Ensembles under faults are Diwan's only: a ZooKeeper's are measured, not judged.
 
@@ -12,7 +12,6 @@ pub mod differential;
 pub mod ensemble;
 pub mod experiment;
 pub mod keys;
-pub mod load;
 pub mod peer;
 pub mod record;
 pub mod report;

@@ -8,9 +8,9 @@ mod null;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use client::load::Patience;
 use lab::conduct::{self, Options};
 use lab::experiment::{self, Experiment, Scale};
-use lab::load::Patience;
 use lab::record::Run;
 use lab::stand::Sources;
 

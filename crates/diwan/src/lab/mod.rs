@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use client::load::Patience;
 use lab::compare::{self, Side};
 use lab::conduct;
 use lab::experiment::{self, Experiment};
-use lab::load::Patience;
 use lab::record::Run;
 use lab::report;
 use signal_hook::consts::{SIGINT, SIGTERM};

@@ -142,7 +142,7 @@ impl Replies {
         let mut event = Vec::new();
         let at = start_frame(&mut event);
         let writer = &mut jute::Writer::new(&mut event);
-        let path = crate::load::Nodes::path(0);
+        let path = client::load::Nodes::path(0);
         WatcherEvent { event: EventType::NodeDataChanged, state: KeeperState::SyncConnected, path: &path }
             .write(1, writer);
         end_frame(&mut event, at);

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use client::load::Nodes;
 use jute::{ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, RequestHeader, Writer};
 
 use super::Failure;
-use crate::load::Nodes;
 use crate::wire::{Received, Wire, framed};
 
 /// The session it asks for. It looks for another server after two thirds of it without an answer, as clients do.

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use client::load::{Load, Measured, Mix, Nodes, Pace};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::contestant::{Contestant, FloorServer};
@@ -13,7 +14,6 @@ use super::machine::Machine;
 use super::options::Scale;
 use super::{Failure, Options, Row, Sheet, Who, probe};
 use crate::ensemble::{Ensemble, Place};
-use crate::load::{Load, Measured, Mix, Nodes, Pace};
 use crate::peer::zookeeper::Distribution;
 use crate::peer::{Config, PeerError, Server, Software, diwan, port, zookeeper};
 
@@ -193,7 +193,7 @@ impl Bench {
                 1 => Contestant::Peer(Box::new(self.fresh(who, &[])?)),
                 _ => Contestant::Ensemble(self.ensemble(who, servers, HEAP_MB, &[])?),
             };
-            crate::load::prepare(contestant.addresses()[0], nodes)?;
+            client::load::prepare(contestant.addresses()[0], nodes)?;
             started.push((who, contestant));
         }
         if let Some(kind) = floor {
@@ -215,7 +215,7 @@ impl Bench {
 
     /// Warms a fresh server up: what a JVM has not compiled yet says nothing.
     pub(super) fn warm_up(&self, load: &Load) -> Result<(), Failure> {
-        crate::load::run(load, std::time::Duration::ZERO, self.scale().first_warm_up, || {})?;
+        client::load::run(load, std::time::Duration::ZERO, self.scale().first_warm_up, || {})?;
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl Bench {
     pub(super) fn run(&self, on: &Contestant, load: &Load) -> Result<(Measured, f64), Failure> {
         let mut readings = Vec::new();
         let Scale { warm_up, measure, .. } = *self.scale();
-        let measured = crate::load::run(load, warm_up, measure, || readings.push(on.cpu_time()))?;
+        let measured = client::load::run(load, warm_up, measure, || readings.push(on.cpu_time()))?;
         let readings: Vec<_> = readings.into_iter().collect::<Result<_, _>>()?;
         let [before, after] = readings[..] else { return Err(Failure("no CPU time".into())) };
         if measured.operations == 0 || measured.errors > 0 {

@@ -5,9 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{io, sync::mpsc};
 
+use client::load::Patience;
+
 use super::gather::Meters;
 use crate::experiment::Fate;
-use crate::load::Patience;
 use crate::stand::{Performer, Reading, Stand, StandError};
 use crate::task::{Edge, Outcome, Task};
 

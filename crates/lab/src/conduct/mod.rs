@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
-use crate::load::Patience;
 use crate::peer::PeerError;
 use crate::record::{Failed, Key, Run, Skipped, StoreError};
 use crate::stand::{Performer, Reading, Sources, Stand, StandError, System};
@@ -23,6 +22,7 @@ use crate::task::{Edge, Kind, Outcome, Step, Task};
 pub use header::header;
 pub use progress::{News, Tell};
 
+use client::load::Patience;
 use gather::Meters;
 use progress::Progress;
 

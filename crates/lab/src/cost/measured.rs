@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use client::load::{Load, Mix, Nodes, Pace, prepare, run};
 use serde_json::{Value, json};
 use sim::cost::{Part, Role};
 
 use super::{Point, threads};
 use crate::bench::Failure;
 use crate::ensemble::{Ensemble, Place};
-use crate::load::{Load, Mix, Nodes, Pace, prepare, run};
 use crate::peer::{Config, Server, Software, port, word};
 
 /// Nodes that there are: as many as a simulation has.

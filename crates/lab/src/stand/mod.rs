@@ -13,12 +13,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use client::load::{Nodes, Patience};
+
 pub use etcd::Program as EtcdProgram;
 pub use meter::{Calls, Reading};
 pub use system::{Sources, System, default_cache, named_addresses};
 
 use crate::ensemble::{Ensemble, Failure, Network, Place};
-use crate::load::{Nodes, Patience};
 use crate::peer::{PeerError, Server, Software, word};
 use crate::task::{self, Edges, EtcdDriver, Outcome, Task};
 

@@ -8,12 +8,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use client::load::{Heard, Patience, Runner, append};
 use jute::{Acl, ErrorCode, EventType, OpCode, WatcherEvent};
 
 use super::outcome::{Outcome, Phase};
 use super::reader::{Reader, TURN_MAX};
 use super::{Edge, Edges, Task};
-use crate::load::{Heard, Patience, Runner, append};
 
 /// What an answer is to, in its tag's upper half; the lower one has the barrier.
 const EXISTS: u64 = 1;

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use client::load::Patience;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Outcome, Written};
 use super::{Edge, Edges, Task};
-use crate::load::Patience;
 
 /// How often it is looked whether somebody has had enough.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -4,13 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use client::load::{Heard, Ledger, Nodes, Patience, Runner, Stamp, append};
 use jute::OpCode;
 
 use super::outcome::{Outcome, Phase};
 use super::reader::{Reader, TURN_MAX};
 use super::{Edge, Edges, Task};
 use crate::dice::Dice;
-use crate::load::{Heard, Ledger, Nodes, Patience, Runner, Stamp, append};
 use crate::record::Checked;
 
 /// Marks a write among tags.

@@ -19,13 +19,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use client::load::{Heard, Nodes, Patience, Runner, append, extend_patiently};
 use jute::{Acl, OpCode};
 use serde::Serialize;
 
 pub use etcd::Driver as EtcdDriver;
 pub use outcome::{Outcome, Phase, Slot};
-
-use crate::load::{Heard, Nodes, Patience, Runner, append, extend_patiently};
 
 /// What kind of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

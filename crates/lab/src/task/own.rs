@@ -6,12 +6,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use client::load::{Connection, Heard, Patience, Runner, Stamp, append};
 use jute::{Acl, ErrorCode, OpCode};
 
 use super::outcome::{Outcome, Phase};
 use super::reader::{Reader, TURN_MAX};
 use super::{Edge, Edges, Step, Task};
-use crate::load::{Connection, Heard, Patience, Runner, Stamp, append};
 
 /// Above all of them.
 const PARENT: &str = "/own";

@@ -4,9 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use client::load::{Heard, Patience, Runner, append};
 use jute::OpCode;
-
-use crate::load::{Heard, Patience, Runner, append};
 
 /// Reads on their way at a time.
 const OUTSTANDING: usize = 500;

@@ -9,11 +9,11 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use client::load::{Nodes, Patience, Stamp};
 use client::{Client, Error, Options};
 
 use super::outcome::{Outcome, Phase, Slot};
 use super::{Edge, Edges, Task};
-use crate::load::{Nodes, Patience, Stamp};
 
 /// What clients ask for; they look for another server after two thirds of it in silence.
 const SESSION: Duration = Duration::from_secs(4);

@@ -5,12 +5,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use client::load::{Heard, Patience, Runner, Stamp, append};
 use jute::{Acl, EventType, OpCode, WatcherEvent};
 
 use super::outcome::{Outcome, Phase};
 use super::reader::{Reader, TURN_MAX};
 use super::{Edge, Edges, Task};
-use crate::load::{Heard, Patience, Runner, Stamp, append};
 
 /// Watches that one client sets at a time.
 const OUTSTANDING: usize = 100;

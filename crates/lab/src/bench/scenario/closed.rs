@@ -1,9 +1,10 @@
 //! Reads and durable writes at full pelt: so many connections, so many requests outstanding on each.
 
+use client::load::{Mix, Pace};
+
 use super::{Row, part};
 use crate::bench::floor::Kind;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec, Who, probe};
-use crate::load::{Mix, Pace};
 
 pub(super) const READS_20X50: Row = Row {
     name: "reads-20x50",

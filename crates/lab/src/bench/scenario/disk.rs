@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
+use client::load::{Mix, Pace, prepare};
+
 use super::{Row, at_most};
 use crate::bench::contestant::Contestant;
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::load::{Mix, Pace, prepare};
 use crate::peer::process;
 
 pub(super) const DISK: Row = Row {
@@ -37,7 +38,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let data = bench.folder(*who).join("data");
         let (size, written) = (content_bytes(&data)?, process::written_bytes(pid)?);
         let duration = bench.scale().measure * 2;
-        let measured = crate::load::run(&load, Duration::ZERO, duration, || {})?;
+        let measured = client::load::run(&load, Duration::ZERO, duration, || {})?;
         let writes = (measured.operations + measured.drained) as f64;
         sheet.add("log", *who, (content_bytes(&data)? - size) as f64 / 1024.0 / writes);
         let written = process::written_bytes(pid)? - written;

@@ -1,10 +1,11 @@
 //! What an operation costs in a small tree and in a large one.
 
+use client::load::{Load, Mix, Nodes, Pace, extend, prepare};
+
 use super::{Row, at_most};
 use crate::bench::contestant::Contestant;
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec, Who};
-use crate::load::{Load, Mix, Nodes, Pace, extend, prepare};
 
 pub(super) const GROWTH: Row = Row {
     name: "growth",

@@ -1,8 +1,9 @@
 //! Thousands of sessions that do nothing but ping.
 
+use client::load::Crowd;
+
 use super::{Row, at_most};
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::load::Crowd;
 
 pub(super) const IDLE: Row = Row {
     name: "idle",

@@ -1,9 +1,10 @@
 //! Resident memory with a large tree of small nodes.
 
+use client::load::{Nodes, prepare};
+
 use super::{Row, at_most};
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::load::{Nodes, prepare};
 
 pub(super) const MEMORY: Row = Row {
     name: "memory",

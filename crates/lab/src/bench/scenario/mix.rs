@@ -1,8 +1,9 @@
 //! Nine reads to a write, or writes alone, at an equal offered rate: half of the most that ZooKeeper does.
 
+use client::load::{Mix, Pace};
+
 use super::Row;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec, Who, probe};
-use crate::load::{Mix, Pace};
 
 const TENTH: Mix = Mix { writes_per_mille: 100 };
 const CONNECTIONS: usize = 100;

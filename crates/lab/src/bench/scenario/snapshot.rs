@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use client::load::{Load, Measured, Mix, Nodes, Pace, prepare};
+
 use super::{Row, at_most};
 use crate::bench::probe::{Beside, Probed};
 use crate::bench::setting::{HEAP_MB, NO_SNAPSHOTS, keys};
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::load::{Load, Measured, Mix, Nodes, Pace, prepare};
 use crate::peer::Server;
 
 /// Appends a second of the probe beside the load: enough to see every stall, too few to make one.
@@ -121,7 +122,7 @@ fn phase(bench: &Bench, server: &Server, tree: Tree) -> Result<(Measured, Probed
         seed: 1,
     };
     let probe = Beside::start(&bench.disk().join("probe"), PROBES_PER_SECOND)?;
-    let measured = crate::load::run(&load, scale.warm_up * 3, scale.measure * 2, || {});
+    let measured = client::load::run(&load, scale.warm_up * 3, scale.measure * 2, || {});
     let probed = probe.finish()?;
     Ok((measured?, probed))
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use client::load::{Load, Mix, Nodes, Pace, prepare};
+
 use super::snapshot::{count_of_snapshots, wait_for_snapshot};
 use super::{Row, at_most};
 use crate::bench::setting::{HEAP_MB, NO_SNAPSHOTS, keys};
 use crate::bench::{Bench, Failure, Sheet, Spec, Who};
-use crate::load::{Load, Mix, Nodes, Pace, prepare};
 
 pub(super) const START: Row = Row {
     name: "start",
@@ -45,7 +46,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
             nodes,
             seed: 1,
         };
-        let answered = crate::load::run(&one, Duration::ZERO, Duration::from_millis(1), || {})?;
+        let answered = client::load::run(&one, Duration::ZERO, Duration::from_millis(1), || {})?;
         let took = began.elapsed().as_secs_f64();
         if answered.errors > 0 {
             return Err(Failure("the tree was not there after the start".into()));
@@ -89,7 +90,7 @@ fn write(server: &crate::peer::Server, nodes: Nodes, count: u32) -> Result<(), F
             nodes,
             seed: written,
         };
-        let measured = crate::load::run(&load, Duration::ZERO, Duration::from_millis(100), || {})?;
+        let measured = client::load::run(&load, Duration::ZERO, Duration::from_millis(100), || {})?;
         written += measured.operations + measured.drained;
     }
     Ok(())

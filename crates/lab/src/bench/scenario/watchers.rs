@@ -1,9 +1,10 @@
 //! Thousands of sessions watch one node: the time until the last is told of a change.
 
+use client::load::{Crowd, Nodes};
+
 use super::{Row, part};
 use crate::bench::floor::Kind;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec};
-use crate::load::{Crowd, Nodes};
 
 /// Changes that warm a crowd up, and those that are measured, each repeat.
 const ROUNDS: (usize, usize) = (2, 5);

@@ -51,7 +51,7 @@ fn measure(
     disks: &[Disk],
 ) -> Result<(), Failure> {
     ensemble.start_all()?;
-    crate::load::prepare(ensemble.address(1), bench.few_kib())?;
+    client::load::prepare(ensemble.address(1), bench.few_kib())?;
     let order = settled(ensemble)?;
     let writers = two_writers(ensemble, &order)?;
     let frozen = disks[order[0] - 1].freeze()?;

@@ -34,7 +34,7 @@ fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {
     let mut all = Vec::new();
     for who in bench.servers() {
         let ensemble = bench.ensemble(who, MEMBERS, HEAP_MB, &[])?;
-        crate::load::prepare(ensemble.address(1), bench.few_kib())?;
+        client::load::prepare(ensemble.address(1), bench.few_kib())?;
         all.push((who, ensemble));
     }
     Ok(all)

@@ -4,12 +4,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use client::load::{Load, Measured, Mix, Nodes, Pace, prepare};
+
 use super::{MEMBERS, addresses, milliseconds, settled};
 use crate::bench::scenario::{Row, at_most};
 use crate::bench::setting::HEAP_MB;
 use crate::bench::{Bench, Failure, Sheet, Spec};
 use crate::ensemble::Ensemble;
-use crate::load::{Load, Measured, Mix, Nodes, Pace, prepare};
 
 /// A ZooKeeper's heap for a tree of 1 GB, MiB.
 const LARGE_HEAP_MB: u32 = 4096;
@@ -166,7 +167,7 @@ fn run(
 fn phase(bench: &Bench, load: &Load, duration: Duration, begun: impl Fn()) -> Result<Measured, Failure> {
     let mut first = true;
     let began = Instant::now();
-    let measured = crate::load::run(load, bench.scale().warm_up, duration, || {
+    let measured = client::load::run(load, bench.scale().warm_up, duration, || {
         if std::mem::take(&mut first) {
             begun();
         }

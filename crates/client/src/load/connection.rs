@@ -11,7 +11,8 @@ use mio::net::TcpStream;
 /// A reply may be as large as the largest value plus a header.
 const FRAME_MAX: usize = 64 << 20;
 
-pub(crate) struct Connection {
+/// One of a [`Runner`]'s connections, with its session.
+pub struct Connection {
     pub(super) stream: TcpStream,
     unsent: Vec<u8>,
     partial: Vec<u8>,
@@ -23,20 +24,23 @@ pub(crate) struct Connection {
 }
 
 /// What came.
-pub(crate) enum Heard<'a> {
+pub enum Heard<'a> {
+    /// A reply.
     Answer(Answer<'a>),
     /// A watch event, behind its header.
     Event(&'a [u8]),
 }
 
 /// A reply that came.
-pub(crate) struct Answer<'a> {
-    pub(crate) asked: Instant,
-    pub(crate) error: i32,
+pub struct Answer<'a> {
+    /// From when it counts.
+    pub asked: Instant,
+    /// The code of an error, 0 if there was none.
+    pub error: i32,
     /// What whoever asked wants to be reminded of.
-    pub(crate) tag: u64,
+    pub tag: u64,
     /// What is behind the header.
-    pub(crate) body: &'a [u8],
+    pub body: &'a [u8],
 }
 
 impl Connection {
@@ -71,13 +75,15 @@ impl Connection {
         })
     }
 
-    /// Queues a request that counts from `asked`.
-    pub(crate) fn ask(&mut self, asked: Instant, request: impl FnOnce(i32, &mut Vec<u8>)) {
+    /// Queues a request that counts from `asked`; `request` appends it, under the number that it is given ([`append`]).
+    ///
+    /// [`append`]: super::append
+    pub fn ask(&mut self, asked: Instant, request: impl FnOnce(i32, &mut Vec<u8>)) {
         self.ask_tagged(asked, 0, request);
     }
 
     /// As [`Self::ask`], with something that comes back with the answer.
-    pub(crate) fn ask_tagged(&mut self, asked: Instant, tag: u64, request: impl FnOnce(i32, &mut Vec<u8>)) {
+    pub fn ask_tagged(&mut self, asked: Instant, tag: u64, request: impl FnOnce(i32, &mut Vec<u8>)) {
         let xid = self.next_xid;
         self.next_xid = xid.wrapping_add(1).max(1);
         request(xid, &mut self.unsent);
@@ -90,12 +96,17 @@ impl Connection {
         self.waiting.push_back((xid, 0, asked));
     }
 
-    pub(crate) fn outstanding(&self) -> usize {
+    /// How many requests are not answered yet.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
         self.waiting.len()
     }
 
     /// Sends what the socket takes.
-    pub(crate) fn send(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The connection failed.
+    pub fn send(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
                 Ok(sent) => {

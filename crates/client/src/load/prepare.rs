@@ -37,12 +37,10 @@ pub fn extend(address: SocketAddr, nodes: Nodes, from: u32) -> io::Result<()> {
 }
 
 /// As [`extend`], from 0 on with the parent of all.
-pub(crate) fn extend_patiently(
-    address: SocketAddr,
-    nodes: Nodes,
-    from: u32,
-    patience: &Patience,
-) -> io::Result<()> {
+///
+/// # Errors
+/// A connection failed, or the nodes were there already, or `patience` is at its end.
+pub fn extend_patiently(address: SocketAddr, nodes: Nodes, from: u32, patience: &Patience) -> io::Result<()> {
     let mut runner = Runner::connect_patient(&[address], 1, patience)?;
     if from == 0 {
         create(&mut runner, std::iter::once(vec![(0, Nodes::PARENT.to_owned())]), 0)?;

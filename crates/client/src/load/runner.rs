@@ -32,15 +32,18 @@ impl Default for Patience {
 }
 
 impl Patience {
+    /// Whether to go on.
+    ///
     /// # Errors
     /// Somebody has had enough.
-    pub(crate) fn check(&self) -> io::Result<()> {
+    pub fn check(&self) -> io::Result<()> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(io::Error::other("stopped")),
             false => Ok(()),
         }
     }
 }
+
 /// Connections opened before their sessions are waited for: servers close those that ask for none within ten seconds.
 const CONNECTING_MAX: usize = 250;
 /// The alarm's token: no connection's.
@@ -49,23 +52,30 @@ const ALARM: Token = Token(usize::MAX - 1);
 const FINE_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Connections, each with its session.
-pub(crate) struct Runner {
+pub struct Runner {
     poll: Poll,
     events: Events,
     alarm: Alarm,
     patience: Patience,
-    pub(crate) connections: Vec<Connection>,
+    /// The connections, in the order in which they were opened.
+    pub connections: Vec<Connection>,
     buffer: Vec<u8>,
 }
 
 impl Runner {
     /// Opens connections, to each address in turn, and waits until each has its session.
-    pub(super) fn connect(addresses: &[SocketAddr], connections: usize) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// A connection failed or was closed.
+    pub fn connect(addresses: &[SocketAddr], connections: usize) -> io::Result<Self> {
         Self::connect_patient(addresses, connections, &Patience::default())
     }
 
-    /// As [`Self::connect`], by somebody with another patience.
-    pub(crate) fn connect_patient(
+    /// Opens connections, to each address in turn, and waits until each has its session.
+    ///
+    /// # Errors
+    /// A connection failed or was closed, or `patience` is at its end.
+    pub fn connect_patient(
         addresses: &[SocketAddr],
         connections: usize,
         patience: &Patience,
@@ -97,12 +107,18 @@ impl Runner {
     }
 
     /// Takes turns until `done` says so.
-    pub(crate) fn until(&mut self, done: impl FnMut(&mut Self) -> io::Result<bool>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// A connection failed or was closed, or patience is at its end.
+    pub fn until(&mut self, done: impl FnMut(&mut Self) -> io::Result<bool>) -> io::Result<()> {
         self.until_heard(done, |_, _, _| {})
     }
 
-    /// As [`Self::until`], handing over what comes.
-    pub(crate) fn until_heard(
+    /// As [`Self::until`], handing over what comes: to which connection, what, and when.
+    ///
+    /// # Errors
+    /// A connection failed or was closed, or patience is at its end.
+    pub fn until_heard(
         &mut self,
         mut done: impl FnMut(&mut Self) -> io::Result<bool>,
         mut heard: impl FnMut(usize, Heard<'_>, Instant),
@@ -128,7 +144,10 @@ impl Runner {
     }
 
     /// Waits for something to come, no longer than `wait`, and hands over what came, and to which connection.
-    pub(crate) fn turn(
+    ///
+    /// # Errors
+    /// A connection failed or was closed, or nothing is to go on.
+    pub fn turn(
         &mut self,
         wait: Duration,
         mut heard: impl FnMut(usize, Heard<'_>, Instant),
@@ -155,12 +174,16 @@ impl Runner {
     }
 
     /// Whether anything is still to be answered.
-    pub(crate) fn is_owed(&self) -> bool {
+    #[must_use]
+    pub fn is_owed(&self) -> bool {
         self.connections.iter().any(|connection| connection.outstanding() > 0)
     }
 
     /// Closes all sessions, so that none expires in the middle of a later measurement.
-    pub(crate) fn close(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// A connection failed or was closed.
+    pub fn close(mut self) -> io::Result<()> {
         let now = Instant::now();
         for connection in &mut self.connections {
             connection.ask(now, |xid, out| append(out, xid, OpCode::CloseSession, |_| {}));

@@ -40,7 +40,7 @@ impl Nodes {
     }
 
     /// Puts the path of one of them into `path`.
-    pub(crate) fn write_path(number: u32, path: &mut String) {
+    pub fn write_path(number: u32, path: &mut String) {
         path.clear();
         // Writing to a string cannot fail.
         let _ = write!(path, "{}/g{:05}/n{number:010}", Self::PARENT, number / Self::PER_GROUP);
@@ -61,7 +61,7 @@ impl Mix {
     pub const WRITES: Self = Self { writes_per_mille: 1000 };
 }
 
-/// When requests are sent.
+/// When requests are sent. (The simulator's cost mode has its own of this shape: neither crate may know the other.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     /// Each connection keeps so many outstanding.
@@ -116,7 +116,7 @@ impl Dice {
 }
 
 /// Appends a framed request.
-pub(crate) fn append(out: &mut Vec<u8>, xid: i32, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) {
+pub fn append(out: &mut Vec<u8>, xid: i32, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) {
     let at = start_frame(out);
     let mut writer = Writer::new(out);
     RequestHeader { xid, operation: opcode.code() }.write(&mut writer);
