@@ -11,7 +11,7 @@ use mio::net::TcpStream;
 /// A reply may be as large as the largest value plus a header.
 const FRAME_MAX: usize = 64 << 20;
 
-/// One of a [`Runner`]'s connections, with its session.
+/// One of a [`Runner`](super::Runner)'s connections, with its session.
 pub struct Connection {
     pub(super) stream: TcpStream,
     unsent: Vec<u8>,
