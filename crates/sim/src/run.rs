@@ -222,6 +222,7 @@ impl Run {
             tick_ms: config.core.tick_ms,
             reap_interval_ms: config.core.reap_interval_ms,
             room_ms: CALM_ROOM_MS,
+            strangers: false,
             unsent_bytes_max: config.front.output_bytes_close_max,
         };
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");

@@ -27,6 +27,7 @@ const SETTINGS: Settings = Settings {
     tick_ms: 2_000,
     reap_interval_ms: 60_000,
     room_ms: 30_000,
+    strangers: true,
     unsent_bytes_max: usize::MAX,
 };
 /// How long a member may take to hear of the last that anybody was told.

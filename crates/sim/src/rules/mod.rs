@@ -143,6 +143,8 @@ pub struct Settings {
     pub reap_interval_ms: u64,
     /// What an election and the like may take when all is calm: [`CALM_ROOM_MS`]; more where a machine may be busy.
     pub room_ms: u64,
+    /// Whether others use the members, too, of whom there is no history.
+    pub strangers: bool,
     /// Bytes unsent at which a client that does not read is cut off when an event comes for it.
     pub unsent_bytes_max: usize,
 }
@@ -279,10 +281,12 @@ impl<'a> Evidence<'a> {
         wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
     }
 
-    /// The sessions of those whose history this is: among real processes there are others.
-    fn known_sessions(&self) -> BTreeSet<i64> {
+    /// Whether a session may be judged by what clients asked for: a stranger's may not.
+    fn is_known(&self) -> impl Fn(i64) -> bool {
         let grants = self.history.connections.iter().filter_map(|connection| connection.grant);
-        grants.map(|grant| grant.session).collect()
+        let known: BTreeSet<_> = grants.map(|grant| grant.session).collect();
+        let strangers = self.settings.strangers;
+        move |session| !strangers || known.contains(&session)
     }
 
     /// When each session was last seen to live: when its client last sent or read anything.

@@ -12,10 +12,10 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let mut seen: BTreeMap<&[u8], i64> = BTreeMap::new();
-    // Others than those whose history this is may ask for the same twice.
-    let known = evidence.known_sessions();
-    let is_known = |done: &&Transaction| done.origin.is_some_and(|origin| known.contains(&origin.0));
-    for transaction in evidence.oracle.transactions.iter().filter(is_known) {
+    // Strangers may ask for the same twice.
+    let is_known = evidence.is_known();
+    let is_theirs = |done: &&Transaction| done.origin.is_none_or(|origin| is_known(origin.0));
+    for transaction in evidence.oracle.transactions.iter().filter(is_theirs) {
         // Each of these carries a number of its own.
         let marked = matches!(transaction.opcode, Some(OpCode::SetData | OpCode::Multi))
             || matches!(transaction.opcode, Some(OpCode::Create | OpCode::Create2))
