@@ -6,7 +6,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use front::ConnId;
 use jute::{Reader, WatcherEvent, xid};
 use sim::client::{Reply, Speech};
 use sim::history::{Answer, Ask, Call, Connection, Delivery, Grant, History};
@@ -168,21 +167,9 @@ impl Witness {
         let opened_ms = self.now_ms();
         let greeting = self.speech.greet(TIMEOUT_MS as i32);
         self.history.connections.push(Connection {
-            client: self.name,
-            member,
-            life: 0,
-            // What members call it is not known here.
-            conn: ConnId { slot: 0, generation: 0 },
-            opened_ms,
             asked,
-            rightful: true,
             seen_zxid,
-            grant: None,
-            refused_ms: None,
-            ended_ms: None,
-            silent_since_ms: None,
-            calls: Vec::new(),
-            deliveries: Vec::new(),
+            ..Connection::opened(self.name, member, opened_ms)
         });
         (self.pinged_ms, self.heard_ms) = (opened_ms, opened_ms);
         let sent = stream.write_all(&greeting);

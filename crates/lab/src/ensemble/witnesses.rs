@@ -142,20 +142,9 @@ mod tests {
         let one = History { calls: vec![call(10, 0), call(30, 0)], ..History::default() };
         let other = History { calls: vec![call(20, 0)], ..History::default() };
         let connection = |opened_ms, calls: &[usize]| sim::history::Connection {
-            client: 0,
-            member: 1,
-            life: 0,
-            conn: front::ConnId { slot: 0, generation: 0 },
-            opened_ms,
-            asked: 0,
-            rightful: true,
-            seen_zxid: 0,
-            grant: None,
-            refused_ms: None,
-            ended_ms: None,
-            silent_since_ms: None,
             calls: calls.to_vec(),
             deliveries: calls.iter().map(|call| (opened_ms, Delivery::Reply(*call))).collect(),
+            ..sim::history::Connection::opened(0, 1, opened_ms)
         };
         let one = History { connections: vec![connection(9, &[0, 1])], ..one };
         let other = History { connections: vec![connection(8, &[0])], ..other };

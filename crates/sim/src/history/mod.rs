@@ -134,6 +134,29 @@ pub struct Connection {
     pub deliveries: Vec<(u64, Delivery)>,
 }
 
+impl Connection {
+    /// Just opened, for a session that there is none of yet; nobody has told what the member calls it, and nothing was sent.
+    #[must_use]
+    pub const fn opened(client: usize, member: u64, opened_ms: u64) -> Self {
+        Self {
+            client,
+            member,
+            life: 0,
+            conn: ConnId { slot: 0, generation: 0 },
+            opened_ms,
+            asked: 0,
+            rightful: true,
+            seen_zxid: 0,
+            grant: None,
+            refused_ms: None,
+            ended_ms: None,
+            silent_since_ms: None,
+            calls: Vec::new(),
+            deliveries: Vec::new(),
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct History {

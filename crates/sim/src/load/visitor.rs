@@ -117,20 +117,12 @@ impl Visitor {
         (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
         ensemble.trace.step("connect", &[self.name as u64, member, now_ms]);
         history.connections.push(Connection {
-            client: self.name,
-            member,
             life,
             conn,
-            opened_ms: now_ms,
             asked,
             rightful: !self.forged,
             seen_zxid,
-            grant: None,
-            refused_ms: None,
-            ended_ms: None,
-            silent_since_ms: None,
-            calls: Vec::new(),
-            deliveries: Vec::new(),
+            ..Connection::opened(self.name, member, now_ms)
         });
     }
 
