@@ -5,15 +5,15 @@
 //! everybody makes `b-ready`, and the watches tell. Leaving goes the same way back. The first barrier is not counted.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Instant;
 
-use client::load::{Heard, Patience, Runner, append};
-use jute::{Acl, ErrorCode, EventType, OpCode, WatcherEvent};
+use client::load::{Heard, Runner, append};
+use jute::{ErrorCode, EventType, OpCode, WatcherEvent};
 
+use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::{Reader, TURN_MAX};
-use super::{Edge, Edges, Task};
+use super::reader::TURN_MAX;
+use super::{Edge, Edges};
 
 /// What an answer is to, in its tag's upper half; the lower one has the barrier.
 const EXISTS: u64 = 1;
@@ -40,30 +40,24 @@ struct Stage {
 
 struct Barriers<'a> {
     base: String,
-    task: &'a Task,
-    patience: &'a Patience,
+    order: &'a Order<'a>,
     outcome: Outcome,
 }
 
-pub(super) fn perform(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    edges: &mut Edges<'_>,
-) -> io::Result<Outcome> {
-    let mut runner = Runner::connect_patient(addresses, task.clients, patience)?;
-    let base = super::own_base(addresses[0], patience, "barriers")?;
-    let mut work = Barriers { base, task, patience, outcome: Outcome::default() };
-    work.make(addresses[0])?;
-    for (way, name, within) in [(Way::In, "enter", task.clients as i32), (Way::Out, "leave", 0)] {
+pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
+    let mut runner = order.connect()?;
+    let base = order.own_base("barriers")?;
+    let mut work = Barriers { base, order, outcome: Outcome::default() };
+    work.make()?;
+    for (way, name, within) in [(Way::In, "enter", order.task.clients as i32), (Way::Out, "leave", 0)] {
         work.pass(&mut runner, way, name, 0, 1)?;
         edges(Edge::Begin, name);
         let began = Instant::now();
-        let mut phase = work.pass(&mut runner, way, name, 1, task.count + 1)?;
+        let mut phase = work.pass(&mut runner, way, name, 1, order.task.count + 1)?;
         phase.elapsed = began.elapsed();
         edges(Edge::End, name);
         work.outcome.phases.push(phase);
-        work.look(addresses[0], within)?;
+        work.look(within)?;
         if !work.outcome.wrong.is_empty() {
             // Who was never in does not come out.
             return Ok(work.outcome);
@@ -83,11 +77,11 @@ impl Barriers<'_> {
     }
 
     /// Makes the barriers.
-    fn make(&self, address: SocketAddr) -> io::Result<()> {
-        let mut runner = Runner::connect_patient(&[address], 1, self.patience)?;
-        for barrier in 0..=self.task.count {
+    fn make(&self) -> io::Result<()> {
+        let mut runner = self.order.connect_one()?;
+        for barrier in 0..=self.order.task.count {
             let path = self.path(barrier);
-            runner.connections[0].ask(Instant::now(), |xid, out| create(out, xid, &path));
+            runner.connections[0].ask(Instant::now(), |xid, out| create(out, xid, &path, b"", PERSISTENT));
         }
         runner.until(|runner| Ok(!runner.is_owed()))?;
         runner.close()
@@ -106,7 +100,7 @@ impl Barriers<'_> {
         let (mut left, mut last) = (if from < to { stages.len() } else { 0 }, now);
         while left > 0 {
             heard.clear();
-            let (task, base, outcome) = (self.task, &self.base, &mut self.outcome);
+            let (task, base, outcome) = (self.order.task, &self.base, &mut self.outcome);
             runner.turn(TURN_MAX, |place, what, now| {
                 last = now;
                 if !heard.contains(&place) {
@@ -153,7 +147,7 @@ impl Barriers<'_> {
                     }
                 }
             }
-            if last.elapsed() > self.patience.silence {
+            if last.elapsed() > self.order.patience.silence {
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "a barrier was not passed: nobody told that all are there",
@@ -177,7 +171,7 @@ impl Barriers<'_> {
             });
         });
         connection.ask_tagged(now, tag(CHANGED), |xid, out| match way {
-            Way::In => create(out, xid, &mine),
+            Way::In => create(out, xid, &mine, b"", PERSISTENT),
             Way::Out => delete(out, xid, &mine),
         });
         connection.ask_tagged(now, tag(COUNTED), |xid, out| {
@@ -192,16 +186,17 @@ impl Barriers<'_> {
         let ready = self.ready(barrier);
         let connection = &mut runner.connections[place];
         connection.ask_tagged(Instant::now(), TOLD << 32 | u64::from(barrier), |xid, out| match way {
-            Way::In => create(out, xid, &ready),
+            Way::In => create(out, xid, &ready, b"", PERSISTENT),
             Way::Out => delete(out, xid, &ready),
         });
         connection.send()
     }
 
     /// Somebody who takes no part counts who is in each barrier.
-    fn look(&mut self, address: SocketAddr, within: i32) -> io::Result<()> {
-        let mut reader = Reader::open(address, self.patience)?;
-        let counts = reader.children((0..=self.task.count).map(|barrier| self.path(barrier)).collect())?;
+    fn look(&mut self, within: i32) -> io::Result<()> {
+        let mut reader = self.order.reader()?;
+        let counts =
+            reader.children((0..=self.order.task.count).map(|barrier| self.path(barrier)).collect())?;
         for (barrier, count) in counts.into_iter().enumerate() {
             match count == Some(within) {
                 true => self.outcome.checked.barriers += 1,
@@ -219,14 +214,6 @@ fn is_of(body: &[u8], way: Way, base: &str, barrier: u32) -> bool {
     let number = event.path.strip_prefix(base).and_then(|rest| rest.strip_prefix("/b"));
     let number = number.and_then(|rest| rest.strip_suffix("-ready")).and_then(|text| text.parse().ok());
     event.event == kind && number == Some(barrier)
-}
-
-fn create(out: &mut Vec<u8>, xid: i32, path: &str) {
-    append(out, xid, OpCode::Create, |writer| {
-        writer.text(path).buffer(Some(b""));
-        Acl::write_all(&[Acl::open()], writer);
-        writer.i32(0);
-    });
 }
 
 fn delete(out: &mut Vec<u8>, xid: i32, path: &str) {

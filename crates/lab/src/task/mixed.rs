@@ -1,15 +1,15 @@
 //! Reads and writes of random nodes that all clients share, each checked against a ledger.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use client::load::{Heard, Ledger, Nodes, Patience, Runner, Stamp, append};
+use client::load::{Heard, Ledger, Nodes, Runner, Stamp, append};
 use jute::OpCode;
 
+use super::order::Order;
 use super::outcome::{Outcome, Phase};
-use super::reader::{Reader, TURN_MAX};
-use super::{Edge, Edges, Task};
+use super::reader::TURN_MAX;
+use super::{Edge, Edges};
 use crate::dice::Dice;
 use crate::record::Checked;
 
@@ -17,8 +17,7 @@ use crate::record::Checked;
 const WRITE: u64 = 1 << 63;
 
 struct Work<'a> {
-    task: &'a Task,
-    patience: &'a Patience,
+    order: &'a Order<'a>,
     dice: Dice,
     value: Vec<u8>,
     path: String,
@@ -32,17 +31,12 @@ struct Work<'a> {
     last_answer: Instant,
 }
 
-pub(super) fn perform(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    edges: &mut Edges<'_>,
-) -> io::Result<Outcome> {
-    let mut runner = Runner::connect_patient(addresses, task.clients, patience)?;
+pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
+    let task = order.task;
+    let mut runner = order.connect()?;
     let now = Instant::now();
     let mut work = Work {
-        task,
-        patience,
+        order,
         dice: Dice::new(task.seed),
         value: vec![0; task.value_bytes],
         path: String::new(),
@@ -73,7 +67,7 @@ pub(super) fn perform(
         phase.latency = work.phase.latency.clone();
     }
     runner.close()?;
-    work.look(addresses[0])?;
+    work.look()?;
     let mut outcome = Outcome { phases: vec![phase], ..Outcome::default() };
     let Ledger { reads, writes, .. } = work.ledger;
     outcome.checked = Checked { reads, writes, ..Checked::default() };
@@ -90,7 +84,7 @@ impl Work<'_> {
             if now >= until {
                 return Ok(());
             }
-            let wait = if self.task.per_second > 0.0 {
+            let wait = if self.order.task.per_second > 0.0 {
                 self.send_due(runner, now)?
             } else {
                 self.top_up(runner, now)?;
@@ -104,7 +98,7 @@ impl Work<'_> {
     fn top_up(&mut self, runner: &mut Runner, now: Instant) -> io::Result<()> {
         let mut heard = std::mem::take(&mut self.heard);
         for place in heard.drain(..) {
-            while runner.connections[place].outstanding() < self.task.outstanding {
+            while runner.connections[place].outstanding() < self.order.task.outstanding {
                 self.ask(runner, place, now);
             }
             runner.connections[place].send()?;
@@ -115,7 +109,7 @@ impl Work<'_> {
 
     /// Sends what is due; gives the time until more is.
     fn send_due(&mut self, runner: &mut Runner, now: Instant) -> io::Result<Duration> {
-        let per_second = self.task.per_second;
+        let per_second = self.order.task.per_second;
         let due = (now.duration_since(self.schedule.0).as_secs_f64() * per_second) as u64;
         while self.schedule.1 <= due {
             let asked = self.schedule.0 + Duration::from_secs_f64(self.schedule.1 as f64 / per_second);
@@ -130,8 +124,8 @@ impl Work<'_> {
     }
 
     fn ask(&mut self, runner: &mut Runner, place: usize, asked: Instant) {
-        let node = self.dice.below(self.task.keys as usize) as u32;
-        let is_write = (self.dice.below(1000) as u32) < self.task.writes_per_mille;
+        let node = self.dice.below(self.order.task.keys as usize) as u32;
+        let is_write = (self.dice.below(1000) as u32) < self.order.task.writes_per_mille;
         Nodes::write_path(node, &mut self.path);
         let (path, value) = (&self.path, &mut self.value);
         let connection = &mut runner.connections[place];
@@ -173,15 +167,15 @@ impl Work<'_> {
                 ledger.read(node as u32, answer.body, false);
             }
         })?;
-        match self.last_answer.elapsed() > self.patience.silence {
+        match self.last_answer.elapsed() > self.order.patience.silence {
             true => Err(io::Error::new(io::ErrorKind::TimedOut, "the servers did not answer")),
             false => Ok(()),
         }
     }
 
     /// Somebody who wrote nothing reads whatever was written.
-    fn look(&mut self, address: SocketAddr) -> io::Result<()> {
-        let mut reader = Reader::open(address, self.patience)?;
+    fn look(&mut self) -> io::Result<()> {
+        let mut reader = self.order.reader()?;
         let written: Vec<_> = self.ledger.written().collect();
         let paths = written.into_iter().map(|node| (u64::from(node), Nodes::path(node)));
         reader.read_all(OpCode::GetData, paths, |node, error, body| match error {

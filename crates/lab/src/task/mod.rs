@@ -9,6 +9,7 @@
 mod barriers;
 mod etcd;
 mod mixed;
+mod order;
 mod outcome;
 mod own;
 mod reader;
@@ -17,14 +18,14 @@ mod watches;
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Instant;
 
-use client::load::{Heard, Nodes, Patience, Runner, append, extend_patiently};
-use jute::{Acl, OpCode};
+use client::load::{Nodes, Patience, extend_patiently};
 use serde::Serialize;
 
 pub use etcd::Driver as EtcdDriver;
 pub use outcome::{Outcome, Phase, Slot};
+
+use order::Order;
 
 /// What kind of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -156,38 +157,15 @@ pub fn perform(
     patience: &Patience,
     edges: &mut Edges<'_>,
 ) -> io::Result<Outcome> {
+    let order = &Order { task, addresses, patience };
     match task.kind {
         Kind::Prepare => {
             extend_patiently(addresses[0], task.nodes(), task.from, patience).map(|()| Outcome::default())
         }
-        Kind::Mixed => mixed::perform(task, addresses, patience, edges),
-        Kind::Own => own::perform(task, addresses, patience, edges),
-        Kind::Barriers => barriers::perform(task, addresses, patience, edges),
-        Kind::Watches => watches::perform(task, addresses, patience, edges),
-        Kind::Timeline => timeline::perform(task, addresses, patience, edges),
+        Kind::Mixed => mixed::perform(order, edges),
+        Kind::Own => own::perform(order, edges),
+        Kind::Barriers => barriers::perform(order, edges),
+        Kind::Watches => watches::perform(order, edges),
+        Kind::Timeline => timeline::perform(order, edges),
     }
-}
-
-/// A node that nobody has used, made under a number of its own.
-fn own_base(address: SocketAddr, patience: &Patience, name: &str) -> io::Result<String> {
-    const SEQUENTIAL: i32 = 2;
-    let mut runner = Runner::connect_patient(&[address], 1, patience)?;
-    runner.connections[0].ask(Instant::now(), |xid, out| {
-        append(out, xid, OpCode::Create, |writer| {
-            writer.text(&format!("/{name}-")).buffer(Some(b""));
-            Acl::write_all(&[Acl::open()], writer);
-            writer.i32(SEQUENTIAL);
-        });
-    });
-    let mut made = None;
-    runner.until_heard(
-        |runner| Ok(!runner.is_owed()),
-        |_, heard, _| {
-            if let Heard::Answer(answer) = heard {
-                made = jute::Reader::new(answer.body).text().ok().map(String::from);
-            }
-        },
-    )?;
-    runner.close()?;
-    made.ok_or_else(|| io::Error::other(format!("`/{name}-` cannot be made")))
 }

@@ -3,15 +3,15 @@
 //! deleted, and at the end, somebody who wrote nothing looks at all of them.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use client::load::{Connection, Heard, Patience, Runner, Stamp, append};
-use jute::{Acl, ErrorCode, OpCode};
+use client::load::{Connection, Heard, Runner, Stamp, append};
+use jute::{ErrorCode, OpCode};
 
+use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::{Reader, TURN_MAX};
-use super::{Edge, Edges, Step, Task};
+use super::reader::TURN_MAX;
+use super::{Edge, Edges, Step};
 
 /// Above all of them.
 const PARENT: &str = "/own";
@@ -29,33 +29,29 @@ struct Client {
     doing: Option<Step>,
 }
 
-pub(super) fn perform(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    edges: &mut Edges<'_>,
-) -> io::Result<Outcome> {
-    let mut runner = Runner::connect_patient(addresses, task.clients, patience)?;
+pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
+    let task = order.task;
+    let mut runner = order.connect()?;
     make_parents(&mut runner)?;
     let client = |place| Client { place, ..Client::default() };
     let mut clients: Vec<_> = (0..task.clients as u32).map(client).collect();
     let mut outcome = Outcome::default();
     for step in &task.steps {
         if *step == Step::Delete {
-            look(task, addresses, patience, &clients, &mut outcome)?;
+            look(order, &clients, &mut outcome)?;
         }
         edges(Edge::Begin, step.name());
         let began = Instant::now();
         let limit =
             (task.measured_ms > 0).then(|| (task.count, began + Duration::from_millis(task.measured_ms)));
-        let mut phase = play(task, *step, limit, patience, &mut runner, &mut clients, &mut outcome)?;
+        let mut phase = play(order, *step, limit, &mut runner, &mut clients, &mut outcome)?;
         phase.elapsed = began.elapsed();
         edges(Edge::End, step.name());
         outcome.phases.push(phase);
     }
-    look(task, addresses, patience, &clients, &mut outcome)?;
+    look(order, &clients, &mut outcome)?;
     // What is left would be in the way of the next one.
-    play(task, Step::Delete, None, patience, &mut runner, &mut clients, &mut outcome)?;
+    play(order, Step::Delete, None, &mut runner, &mut clients, &mut outcome)?;
     runner.close()?;
     Ok(outcome)
 }
@@ -65,19 +61,13 @@ fn parent(place: u32) -> String {
 }
 
 fn make_parents(runner: &mut Runner) -> io::Result<()> {
-    let create = |connection: &mut Connection, path: &str| {
-        connection.ask(Instant::now(), |xid, out| {
-            append(out, xid, OpCode::Create, |writer| {
-                writer.text(path).buffer(Some(b""));
-                Acl::write_all(&[Acl::open()], writer);
-                writer.i32(0);
-            });
-        });
+    let make = |connection: &mut Connection, path: &str| {
+        connection.ask(Instant::now(), |xid, out| create(out, xid, path, b"", PERSISTENT));
     };
-    create(&mut runner.connections[0], PARENT);
+    make(&mut runner.connections[0], PARENT);
     runner.until(|runner| Ok(!runner.is_owed()))?;
     for (place, connection) in runner.connections.iter_mut().enumerate() {
-        create(connection, &parent(place as u32));
+        make(connection, &parent(place as u32));
     }
     // One that is there already is as good.
     runner.until(|runner| Ok(!runner.is_owed()))
@@ -85,14 +75,14 @@ fn make_parents(runner: &mut Runner) -> io::Result<()> {
 
 /// One step of all clients, each until it has asked often enough or the time is over, but once at least.
 fn play(
-    task: &Task,
+    order: &Order<'_>,
     step: Step,
     limit: Option<(u32, Instant)>,
-    patience: &Patience,
     runner: &mut Runner,
     clients: &mut [Client],
     outcome: &mut Outcome,
 ) -> io::Result<Phase> {
+    let task = order.task;
     let mut phase = Phase::new(step.name());
     let mut value = vec![0; task.value_bytes];
     let mut heard: Vec<usize> = (0..clients.len()).collect();
@@ -129,7 +119,7 @@ fn play(
             }
             outcome.checked.reads += u64::from(clients[place].doing == Some(Step::Get));
         })?;
-        if last_answer.elapsed() > patience.silence {
+        if last_answer.elapsed() > order.patience.silence {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the servers did not answer"));
         }
     }
@@ -169,11 +159,7 @@ impl Client {
             self.stamp(number, self.write).put(value);
         }
         connection.ask(Instant::now(), |xid, out| match step {
-            Step::Create => append(out, xid, OpCode::Create, |writer| {
-                writer.text(&path).buffer(Some(value));
-                Acl::write_all(&[Acl::open()], writer);
-                writer.i32(0);
-            }),
+            Step::Create => create(out, xid, &path, value, PERSISTENT),
             Step::Set => append(out, xid, OpCode::SetData, |writer| {
                 writer.text(&path).buffer(Some(value)).i32(-1);
             }),
@@ -215,14 +201,8 @@ impl Client {
 }
 
 /// Somebody who wrote nothing looks at everything.
-fn look(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    clients: &[Client],
-    outcome: &mut Outcome,
-) -> io::Result<()> {
-    let mut reader = Reader::open(addresses[0], patience)?;
+fn look(order: &Order<'_>, clients: &[Client], outcome: &mut Outcome) -> io::Result<()> {
+    let mut reader = order.reader()?;
     let counts = reader.children(clients.iter().map(|client| parent(client.place)).collect())?;
     for (client, count) in clients.iter().zip(counts) {
         let left = client.latest.len() - client.deleted;
@@ -238,7 +218,7 @@ fn look(
         let client = &clients[(tag >> 32) as usize];
         let number = (tag & 0xffff_ffff) as usize;
         let checked = match error {
-            0 => client.check(number, body, task.value_bytes),
+            0 => client.check(number, body, order.task.value_bytes),
             error => Err(format!("`{}` cannot be read: {error}", client.path(number))),
         };
         outcome.checked.writes += 1;

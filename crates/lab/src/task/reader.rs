@@ -1,10 +1,9 @@
 //! Whoever has taken no part in a load and looks at what it left: one session, many reads on their way.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use client::load::{Heard, Patience, Runner, append};
+use client::load::{Heard, Runner, append};
 use jute::OpCode;
 
 /// Reads on their way at a time.
@@ -15,9 +14,9 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// A session of its own, which has seen whatever was written before.
-    pub(super) fn open(address: SocketAddr, patience: &Patience) -> io::Result<Self> {
-        let mut reader = Self { runner: Runner::connect_patient(&[address], 1, patience)? };
+    /// By a session of its own, which has then seen whatever was written before.
+    pub(super) fn open(runner: Runner) -> io::Result<Self> {
+        let mut reader = Self { runner };
         reader.read_all(OpCode::Sync, [(0, String::from("/"))].into_iter(), |_, _, _| {})?;
         Ok(reader)
     }

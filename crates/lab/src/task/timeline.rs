@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use client::load::{Nodes, Patience, Stamp};
 use client::{Client, Error, Options};
 
+use super::order::Order;
 use super::outcome::{Outcome, Phase, Slot};
-use super::{Edge, Edges, Task};
+use super::{Edge, Edges};
 
 /// What clients ask for; they look for another server after two thirds of it in silence.
 const SESSION: Duration = Duration::from_secs(4);
@@ -32,12 +33,8 @@ struct Seen {
     wrong: Option<String>,
 }
 
-pub(super) fn perform(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    edges: &mut Edges<'_>,
-) -> io::Result<Outcome> {
+pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
+    let Order { task, addresses, patience } = *order;
     let mut clients = Vec::new();
     for place in 0..task.clients {
         clients.push(connect(addresses, place, patience)?);
@@ -53,7 +50,7 @@ pub(super) fn perform(
                 scope.spawn(move || {
                     start.wait();
                     let began = *began.lock().unwrap_or_else(PoisonError::into_inner);
-                    write(task, place, client, addresses, began, patience)
+                    write(order, place, client, began)
                 })
             })
             .collect();
@@ -69,7 +66,7 @@ pub(super) fn perform(
     let mut outcome = gathered(&all, elapsed);
     clients.clear();
     patience.check()?;
-    look(task, addresses, &all, patience, &mut outcome)?;
+    look(order, &all, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -86,14 +83,8 @@ fn connect(addresses: &[SocketAddr], place: usize, patience: &Patience) -> io::R
 }
 
 /// One client's writes.
-fn write(
-    task: &Task,
-    place: usize,
-    client: &mut Client,
-    addresses: &[SocketAddr],
-    began: Instant,
-    patience: &Patience,
-) -> Seen {
+fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -> Seen {
+    let Order { task, addresses, patience } = *order;
     let between = Duration::from_secs_f64(task.clients as f64 / task.per_second);
     let path = Nodes::path(place as u32);
     let mut value = vec![0; task.value_bytes];
@@ -169,13 +160,8 @@ fn gathered(all: &[Seen], elapsed: Duration) -> Outcome {
 }
 
 /// Somebody who wrote nothing reads every node: it must hold its client's latest acknowledged write, or a later one.
-fn look(
-    task: &Task,
-    addresses: &[SocketAddr],
-    all: &[Seen],
-    patience: &Patience,
-    outcome: &mut Outcome,
-) -> io::Result<()> {
+fn look(order: &Order<'_>, all: &[Seen], outcome: &mut Outcome) -> io::Result<()> {
+    let Order { task, addresses, patience } = *order;
     let client = connect(addresses, 0, patience)?;
     // Whatever comes of it, the reads say.
     let _ = client.sync("/").wait_for(patience.silence);

@@ -2,53 +2,42 @@
 //! and every event is waited for. Watches tell once, so they are set anew before each round; that is not measured.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Instant;
 
-use client::load::{Heard, Patience, Runner, Stamp, append};
-use jute::{Acl, EventType, OpCode, WatcherEvent};
+use client::load::{Heard, Runner, Stamp, append};
+use jute::{EventType, OpCode, WatcherEvent};
 
+use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::{Reader, TURN_MAX};
-use super::{Edge, Edges, Task};
+use super::reader::TURN_MAX;
+use super::{Edge, Edges};
 
 /// Watches that one client sets at a time.
 const OUTSTANDING: usize = 100;
 
-pub(super) fn perform(
-    task: &Task,
-    addresses: &[SocketAddr],
-    patience: &Patience,
-    edges: &mut Edges<'_>,
-) -> io::Result<Outcome> {
-    let mut runner = Runner::connect_patient(addresses, task.clients, patience)?;
-    let base = super::own_base(addresses[0], patience, "watched")?;
+pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
+    let mut runner = order.connect()?;
+    let base = order.own_base("watched")?;
     let path = |place: usize| format!("{base}/w{place:06}");
     for (place, connection) in runner.connections.iter_mut().enumerate() {
-        connection.ask(Instant::now(), |xid, out| {
-            append(out, xid, OpCode::Create, |writer| {
-                writer.text(&path(place)).buffer(Some(b""));
-                Acl::write_all(&[Acl::open()], writer);
-                writer.i32(0);
-            });
-        });
+        connection.ask(Instant::now(), |xid, out| create(out, xid, &path(place), b"", PERSISTENT));
     }
     runner.until(|runner| Ok(!runner.is_owed()))?;
     let mut outcome = Outcome::default();
     let mut phase = Phase::new("watches");
     let mut round = 0;
-    while round == 0 || phase.elapsed.as_millis() < u128::from(task.measured_ms) {
+    while round == 0 || phase.elapsed.as_millis() < u128::from(order.task.measured_ms) {
         round += 1;
         watch(&mut runner, &path)?;
         edges(Edge::Begin, "watches");
         let began = Instant::now();
-        let told = tell(task, &mut runner, &base, round, patience, &mut outcome)?;
+        let told = tell(order, &mut runner, &base, round, &mut outcome)?;
         let took = began.elapsed();
         edges(Edge::End, "watches");
         phase.operations += told;
         phase.elapsed += took;
         phase.latency.saturating_record(took.as_micros() as u64);
-        look(task, addresses[0], &path, round, patience, &mut outcome)?;
+        look(order, &path, round, &mut outcome)?;
         if !outcome.wrong.is_empty() {
             break;
         }
@@ -83,15 +72,14 @@ fn watch(runner: &mut Runner, path: &impl Fn(usize) -> String) -> io::Result<()>
 
 /// Every client writes its node; returns when everybody was told of everything, or nothing came for too long.
 fn tell(
-    task: &Task,
+    order: &Order<'_>,
     runner: &mut Runner,
     base: &str,
     round: u64,
-    patience: &Patience,
     outcome: &mut Outcome,
 ) -> io::Result<u64> {
     let count = runner.connections.len();
-    let mut value = vec![0; task.value_bytes];
+    let mut value = vec![0; order.task.value_bytes];
     for (place, connection) in runner.connections.iter_mut().enumerate() {
         Stamp::new(place as u32, 1, round).put(&mut value);
         connection.ask(Instant::now(), |xid, out| {
@@ -115,7 +103,7 @@ fn tell(
                 _ => outcome.tell(|| format!("client {place} was told of something that it was not to")),
             }
         })?;
-        if last.elapsed() > patience.silence {
+        if last.elapsed() > order.patience.silence {
             let owed = count * count;
             outcome.tell(|| format!("{told} of {owed} events came"));
             break;
@@ -133,20 +121,18 @@ fn node(body: &[u8], base: &str) -> Option<usize> {
 
 /// Somebody who takes no part reads the nodes.
 fn look(
-    task: &Task,
-    address: SocketAddr,
+    order: &Order<'_>,
     path: &impl Fn(usize) -> String,
     round: u64,
-    patience: &Patience,
     outcome: &mut Outcome,
 ) -> io::Result<()> {
-    let mut reader = Reader::open(address, patience)?;
-    let paths = (0..task.clients).map(|place| (place as u64, path(place)));
+    let mut reader = order.reader()?;
+    let paths = (0..order.task.clients).map(|place| (place as u64, path(place)));
     reader.read_all(OpCode::GetData, paths, |place, error, body| {
         let data = jute::Reader::new(body).buffer().ok().flatten().unwrap_or_default();
         let stamp = Stamp::new(place as u32, 1, round);
         outcome.checked.writes += 1;
-        if error != 0 || data.len() != task.value_bytes || !stamp.is_in(data) {
+        if error != 0 || data.len() != order.task.value_bytes || !stamp.is_in(data) {
             outcome.tell(|| format!("client {place}'s node does not hold {stamp:?}"));
         }
     })?;
