@@ -34,7 +34,9 @@ pub(super) fn chart(summary: &Summary<'_>, panel: &Panel) -> Option<Chart> {
     let published = |line: &&Line| line.class != "published";
     lines.iter().find(published)?;
     let y = Spoken::name(panel.figure);
-    Some(Chart { title: panel.title.into(), x: panel.x.into(), y, across, lines })
+    // A distribution is known by its shape.
+    let may_be_log = panel.figure != figure::DISTRIBUTION;
+    Some(Chart { title: panel.title.into(), x: panel.x.into(), y, across, may_be_log, lines })
 }
 
 /// The name of a line: the system, and the series if there are several.
