@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::conduct::Options;
-use lab::experiment::{self, Experiment, Scale};
+use lab::experiment::{self, Capacity, Experiment, Scale};
 use lab::stand::{Sources, System, default_cache, named_addresses};
 
 pub(crate) const HELP: &str = "\
@@ -136,6 +136,7 @@ impl RunArguments {
             Ok(time) if !time.is_zero() => Ok(time),
             _ => Err(format!("{seconds} s is no time")),
         };
+        let scale = scale.on(Capacity::here());
         let scale = match self.seconds {
             Some(seconds) => scale.lasting(lasting(seconds)?),
             None => scale,

@@ -16,9 +16,17 @@ pub(super) struct Meters {
     begun: (Reading, Duration),
     spent: BTreeMap<String, Spent>,
     pub(super) disk_bytes: u64,
-    pub(super) calls: Option<f64>,
+    /// Of a short turn of their own, by phase.
+    pub(super) calls: BTreeMap<String, CallsOf>,
     /// When something befell the servers, since measuring began.
     pub(super) moments: Vec<Duration>,
+}
+
+/// System calls of all servers, and what they were made for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CallsOf {
+    pub(super) calls: u64,
+    pub(super) operations: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,9 +119,13 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, meters: &Meters) -
     if meters.load_is_here {
         add(figure::LOAD_CPU, each(sum.load_cpu.as_secs_f64() * 1e6));
     }
-    if let Some(calls) = meters.calls {
-        add(figure::CALLS, calls);
-    }
+    let counted = phases.iter().filter_map(|phase| meters.calls.get(&phase.name));
+    let counted = counted.fold(CallsOf::default(), |sum, one| CallsOf {
+        calls: sum.calls + one.calls,
+        operations: sum.operations + one.operations,
+    });
+    // Nothing, where none were counted.
+    add(figure::CALLS, counted.calls as f64 / counted.operations as f64);
     if !outcome.timeline.is_empty() {
         add(figure::LOST, outcome.lost as f64);
         add(figure::OUTAGE, outage(&outcome.timeline, 0.0, f64::INFINITY));

@@ -10,20 +10,22 @@ mod gather;
 mod header;
 mod progress;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+use client::load::Patience;
 
 use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
 use crate::peer::PeerError;
 use crate::record::{Failed, Key, Run, Skipped, StoreError};
-use crate::stand::{Performer, Reading, Sources, Stand, StandError, System};
-use crate::task::{Edge, Kind, Outcome, Step, Task};
+use crate::stand::{Calls, Performer, Reading, Sources, Stand, StandError, System};
+use crate::task::{Kind, Outcome, Step, Task};
 
 pub use header::header;
 pub use progress::{News, Tell};
 
-use client::load::Patience;
-use gather::Meters;
+use gather::{CallsOf, Meters};
 use progress::Progress;
 
 /// The system whose figures are the simulator's.
@@ -80,16 +82,18 @@ pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Resul
         true => Run::go_on(&options.folder, &header)?,
         false => Run::begin(&options.folder, header)?,
     };
-    let plans: Vec<_> = options
-        .experiments
-        .iter()
-        .map(|experiment| (*experiment, (experiment.plan)(&options.scale)))
-        .collect();
+    let plans: Vec<_> =
+        options.experiments.iter().map(|experiment| (*experiment, experiment.plan(&options.scale))).collect();
     let progress = Progress::new(&plans, &options.scale, found.len() as u32 * options.repetitions);
     let mut conductor = Conductor { options, patience, run, progress, tell, turn: 0 };
     for (experiment, plan) in &plans {
         for (name, error) in &missing {
             conductor.skip(experiment.id, name, reason(error))?;
+        }
+        for (system, beyond) in
+            found.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))
+        {
+            conductor.skip(experiment.id, system.name(), beyond.clone())?;
         }
         conductor.experiment(experiment, plan, &found)?;
     }
@@ -329,26 +333,32 @@ impl Conductor<'_, '_> {
         let outcome = outcome.map_err(io)?;
         meters.disk_bytes = stand.disk_bytes();
         if spec.counts_calls && outcome.wrong.is_empty() {
-            meters.calls = self.calls(&task, only, stand, &performer);
+            meters.calls = self.calls(&told(&spec.in_short()), only, stand, &performer);
         }
         Ok(Some((outcome, meters)))
     }
 
-    /// System calls an operation, in a short turn of their own: counting them costs the servers something.
-    fn calls(&self, task: &Task, only: Option<usize>, stand: &Stand, performer: &Performer) -> Option<f64> {
-        let mut calls = crate::stand::Calls::attach(&stand.pids(), &self.options.data)?;
-        let task = Task { warm_up_ms: 100, measured_ms: task.measured_ms.min(500), ..task.clone() };
-        let mut heard = true;
-        let outcome = performer.perform(&task, only, self.patience, &mut |edge, _| {
-            let told = match edge {
-                Edge::Begin => calls.begin(),
-                Edge::End => calls.end(),
-            };
-            heard &= told.is_ok();
+    /// System calls an operation of each phase, in a short turn of their own: counting them costs the servers something.
+    fn calls(
+        &self,
+        task: &Task,
+        only: Option<usize>,
+        stand: &Stand,
+        performer: &Performer,
+    ) -> BTreeMap<String, CallsOf> {
+        let folder = self.options.data.join(format!("lab-{}-calls", std::process::id()));
+        let mut calls = Calls::of(stand.pids(), &folder);
+        let outcome =
+            performer.perform(task, only, self.patience, &mut |edge, phase| calls.edge(edge, phase));
+        let counts = calls.counts();
+        // It was made where something was counted.
+        let _ = std::fs::remove_dir_all(folder);
+        let phases = outcome.map(|outcome| outcome.phases).unwrap_or_default();
+        let counted = phases.iter().filter_map(|phase| {
+            let calls = *counts.get(&phase.name)?;
+            Some((phase.name.clone(), CallsOf { calls, operations: phase.operations }))
         });
-        let operations: u64 = outcome.ok()?.phases.iter().map(|phase| phase.operations).sum();
-        let count = calls.count().filter(|_| heard && operations > 0)?;
-        Some(count as f64 / operations as f64)
+        counted.collect()
     }
 }
 

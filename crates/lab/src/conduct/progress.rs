@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_default_run_is_planned_to_take_less_than_an_hour() {
         let scale = Scale::small();
-        let plans: Vec<_> = ALL.iter().map(|experiment| (*experiment, (experiment.plan)(&scale))).collect();
+        let plans: Vec<_> = ALL.iter().map(|experiment| (*experiment, experiment.plan(&scale))).collect();
         let progress = Progress::new(&plans, &scale, 3 * Scale::REPETITIONS);
         assert!(progress.total < Duration::from_secs(3000), "{:?}", progress.total);
     }

@@ -2,7 +2,8 @@
 
 use sim::cost::Setup;
 
-use super::{Block, Experiment, Forecast, Panel, Plan, Scale, Shape, Spec, figure, text};
+use super::text::{MEAN_LATENCY, PERCENTILE_99, REPLICAS, text};
+use super::{Block, Experiment, Forecast, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -18,36 +19,29 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Mean latency", "متوسط زمن الاستجابة"),
-            x: REPLICAS,
-            figure: figure::MEAN,
-            shape: Shape::Lines,
-        },
-        Panel {
-            title: text("99th percentile", "المئين التاسع والتسعون"),
-            x: REPLICAS,
-            figure: figure::P99,
-            shape: Shape::Lines,
-        },
+        Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
+        Panel::lines(PERCENTILE_99, REPLICAS, figure::P99),
     ],
     ratios: &[figure::MEAN, figure::P99, figure::CPU],
     plan,
 };
 
-const REPLICAS: super::Text = text("replicas", "عدد النسخ");
-const CLIENTS: usize = 4;
+const FEW: usize = 4;
 
 fn plan(scale: &Scale) -> Plan {
     let counts: &[usize] = scale.pick(&[1, 3, 5], &[1, 3, 5, 7, 9, 11, 13]);
     let block = |count: &usize| {
-        let task = Task { value_bytes: 100, ..scale.mixed(CLIENTS, 1, 1000) };
-        Block::of(*count, vec![Spec::new("updates", count, task).prepared(0)])
+        let task = Task { value_bytes: 100, ..scale.mixed(FEW, 1, 1000) };
+        Block::of(*count, vec![Spec::new("updates", count, task)]).prepared()
     };
     let forecast = |count: u64| Forecast {
         series: String::from("updates"),
         at: count.to_string(),
-        setup: Setup { value_bytes: 100, ..Setup::new(count, CLIENTS, 1, 1000) },
+        setup: Setup { value_bytes: 100, ..Setup::new(count, FEW, 1, 1000) },
     };
-    Plan { blocks: counts.iter().map(block).collect(), forecasts: [3, 5, 7, 9, 13].map(forecast).to_vec() }
+    Plan {
+        blocks: counts.iter().map(block).collect(),
+        forecasts: [3, 5, 7, 9, 11, 13].map(forecast).to_vec(),
+        ..Plan::default()
+    }
 }

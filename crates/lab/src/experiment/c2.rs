@@ -1,6 +1,7 @@
 //! C2: how a client's latency is distributed.
 
-use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use super::text::text;
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -16,18 +17,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Share of updates that took no longer", "نسبة التحديثات التي لم تستغرق أكثر"),
-            x: text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),
-            figure: figure::DISTRIBUTION,
-            shape: Shape::Curves(None),
-        },
-        Panel {
-            title: text("99.9th percentile", "المئين 99.9"),
-            x: text("updates a second", "التحديثات في الثانية"),
-            figure: figure::P999,
-            shape: Shape::Bars,
-        },
+        Panel::curves(
+            text("Share of updates that took no longer", "نسبة التحديثات التي لم تستغرق أكثر"),
+            text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),
+            figure::DISTRIBUTION,
+            None,
+        ),
+        Panel::bars(
+            text("99.9th percentile", "المئين 99.9"),
+            text("updates a second", "التحديثات في الثانية"),
+            figure::P999,
+        ),
     ],
     ratios: &[figure::P50, figure::P99, figure::P999],
     plan,
@@ -42,8 +42,7 @@ fn plan(scale: &Scale) -> Plan {
             measured_ms: scale.measured_ms(2.0),
             ..scale.mixed(20, 0, 1000)
         };
-        let spec = Spec::new("updates", pace, task);
-        if pace == &paces[0] { spec.prepared(0) } else { spec }
+        Spec::new("updates", pace, task)
     };
-    Plan { blocks: vec![Block::of(3, paces.iter().map(spec).collect())], ..Plan::default() }
+    Plan { blocks: vec![Block::of(3, paces.iter().map(spec).collect()).prepared()], ..Plan::default() }
 }

@@ -1,6 +1,7 @@
 //! C3: latency against the size of the replicated state.
 
-use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use super::text::{SERVERS_CPU, text};
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::stand::Setting;
 use crate::task::Task;
 
@@ -17,18 +18,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Median latency of an update", "وسيط زمن التحديث"),
-            x: text("bytes of state", "حجم الحالة (بايت)"),
-            figure: figure::P50,
-            shape: Shape::LinesOverLog,
-        },
-        Panel {
-            title: text("Processor time of all servers", "زمن المعالج لجميع الخوادم"),
-            x: text("bytes of state", "حجم الحالة (بايت)"),
-            figure: figure::CPU,
-            shape: Shape::LinesOverLog,
-        },
+        Panel::lines_over_log(
+            text("Median latency of an update", "وسيط زمن التحديث"),
+            text("bytes of state", "حجم الحالة (بايت)"),
+            figure::P50,
+        ),
+        Panel::lines_over_log(SERVERS_CPU, text("bytes of state", "حجم الحالة (بايت)"), figure::CPU),
     ],
     ratios: &[figure::P50, figure::P99, figure::CPU, figure::WRITTEN],
     plan,
@@ -38,10 +33,9 @@ fn plan(scale: &Scale) -> Plan {
     let sizes: &[usize] = &[100, 1000, 10_000, 100_000, 500_000];
     let spec = |bytes: &usize| {
         let task = Task { keys: 1, value_bytes: *bytes, ..scale.mixed(1, 1, 1000) };
-        let spec = Spec::new("updates", bytes, task);
-        if *bytes == sizes[0] { spec.prepared(0) } else { spec }
+        Spec::new("updates", bytes, task)
     };
     let setting = Setting { heap_mb: 1024, ..Setting::of(3) };
     let specs = sizes.iter().map(spec).collect();
-    Plan { blocks: vec![Block { setting, specs, not_etcd: None }], ..Plan::default() }
+    Plan { blocks: vec![Block::with(setting, specs).prepared()], ..Plan::default() }
 }

@@ -1,6 +1,9 @@
 //! C4: latency against the number of replicas and acceptors, with the processors as the limit.
 
-use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use sim::cost::Setup;
+
+use super::text::{MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
+use super::{Block, Experiment, Forecast, Panel, Plan, Scale, Spec, figure};
 use crate::stand::Setting;
 use crate::task::Task;
 
@@ -17,39 +20,45 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Mean latency", "متوسط زمن الاستجابة"),
-            x: REPLICAS,
-            figure: figure::MEAN,
-            shape: Shape::Lines,
-        },
-        Panel {
-            title: text("Throughput", "الإنتاجية"),
-            x: REPLICAS,
-            figure: figure::RATE,
-            shape: Shape::Lines,
-        },
+        Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
+        Panel::lines(THROUGHPUT, REPLICAS, figure::RATE),
     ],
     ratios: &[figure::MEAN, figure::RATE, figure::CPU],
     plan,
 };
 
-const REPLICAS: super::Text = text("replicas", "عدد النسخ");
+const CLIENTS: usize = 20;
+const OUTSTANDING: usize = 50;
+
+fn series(acceptors: usize) -> String {
+    if acceptors == 1 { String::from("1 acceptor") } else { format!("{acceptors} acceptors") }
+}
 
 fn plan(scale: &Scale) -> Plan {
     let small: &[(usize, usize)] = &[(1, 1), (3, 3), (3, 4), (3, 5), (5, 5)];
     let paper: &[(usize, usize)] =
         &[(1, 1), (3, 3), (3, 5), (3, 7), (3, 10), (5, 5), (5, 7), (5, 10), (7, 7), (7, 10)];
     let block = |(acceptors, replicas): &(usize, usize)| {
-        let task = Task { value_bytes: 100, ..scale.mixed(20, 50, 1000) };
-        let series =
-            if *acceptors == 1 { String::from("1 acceptor") } else { format!("{acceptors} acceptors") };
+        let task = Task { value_bytes: 100, ..scale.mixed(CLIENTS, OUTSTANDING, 1000) };
+        let series = series(*acceptors);
         let observers = replicas - acceptors;
-        Block {
-            setting: Setting { observers, ..Setting::of(*acceptors) },
-            specs: vec![Spec::new(series, replicas, task).prepared(0)],
-            not_etcd: (observers > 0).then_some("it has no observers"),
-        }
+        let setting = Setting { observers, ..Setting::of(*acceptors) };
+        let block = Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared();
+        Block { not_etcd: (observers > 0).then_some("it has no observers"), ..block }
     };
-    Plan { blocks: scale.pick(small, paper).iter().map(block).collect(), ..Plan::default() }
+    // What no small machine holds.
+    let forecast = |(acceptors, replicas): &(usize, usize)| Forecast {
+        series: series(*acceptors),
+        at: replicas.to_string(),
+        setup: Setup {
+            observers: (replicas - acceptors) as u64,
+            value_bytes: 100,
+            ..Setup::new(*acceptors as u64, CLIENTS, OUTSTANDING, 1000)
+        },
+    };
+    Plan {
+        blocks: scale.pick(small, paper).iter().map(block).collect(),
+        forecasts: paper.iter().map(forecast).collect(),
+        ..Plan::default()
+    }
 }

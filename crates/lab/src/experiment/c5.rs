@@ -1,6 +1,7 @@
 //! C5: what clients feel when a leader dies, and when other things befall the servers.
 
-use super::{Block, Experiment, Fate, Panel, Plan, Reference, Scale, Shape, Spec, figure, text};
+use super::text::{SECONDS, text};
+use super::{Block, Experiment, Fate, Panel, Plan, Reference, Scale, Spec, Text, figure};
 use crate::stand::Setting;
 use crate::task::{Kind, Task};
 
@@ -15,14 +16,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "ConCoord recovers in 3 s on average, ZooKeeper in 2 s.",
         "يتعافى ConCoord خلال 3 ثوانٍ في المتوسط، وZooKeeper خلال ثانيتين.",
     ),
-    references: &[Reference { series: "", figure: figure::OUTAGE, points: &[(0.0, 2000.0)] }],
+    references: &[Reference::of("", figure::OUTAGE, &[(0.0, 2000.0)])],
     panels: &[
-        Panel {
-            title: text("Longest time without an answer", "أطول مدة بلا جواب"),
-            x: text("what happens", "ما يحدث"),
-            figure: figure::OUTAGE,
-            shape: Shape::Bars,
-        },
+        Panel::bars(
+            text("Longest time without an answer", "أطول مدة بلا جواب"),
+            text("what happens", "ما يحدث"),
+            figure::OUTAGE,
+        ),
         timeline("leader killed twice", text("Two leaders are killed", "مقتل قائدَين")),
         timeline("leader stands still", text("The leader stands still", "تجمّد القائد")),
         timeline(
@@ -36,13 +36,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-const fn timeline(at: &'static str, title: super::Text) -> Panel {
-    Panel {
-        title,
-        x: text("seconds", "الثواني"),
-        figure: figure::LATENCY_OVER_TIME,
-        shape: Shape::Curves(Some(at)),
-    }
+const fn timeline(at: &'static str, title: Text) -> Panel {
+    Panel::curves(title, SECONDS, figure::LATENCY_OVER_TIME, Some(at))
 }
 
 fn plan(scale: &Scale) -> Plan {
@@ -66,18 +61,16 @@ fn plan(scale: &Scale) -> Plan {
         &[(unit, Fate::KillLeader), (2 * unit, Fate::KillLeader)],
     );
     let still = spec("leader stands still", task(10, 200.0, 4), &[(unit, Fate::PauseLeader(unit))]);
-    let cut_off = Block {
-        setting: Setting { can_be_cut: true, ..Setting::of(3) },
-        specs: vec![spec("leader cut off", task(10, 200.0, 4), &[(unit, Fate::CutLeaderOff(unit))])],
-        not_etcd: None,
-    };
+    let cut_off = Block::with(
+        Setting { can_be_cut: true, ..Setting::of(3) },
+        vec![spec("leader cut off", task(10, 200.0, 4), &[(unit, Fate::CutLeaderOff(unit))])],
+    );
     let restart = spec("rolling restart", task(10, 200.0, 5), &[(unit, Fate::RollingRestart)]);
     let tree = Task { keys: scale.pick(20_000, 200_000), value_bytes: 1024, ..task(20, 1000.0, 4) };
-    let snapshots = Block {
-        setting: Setting { heap_mb: 1024, snapshot_every: Some(1000), ..Setting::of(3) },
-        specs: vec![spec("snapshots", tree, &[])],
-        not_etcd: None,
-    };
+    let snapshots = Block::with(
+        Setting { heap_mb: 1024, snapshot_every: Some(1000), ..Setting::of(3) },
+        vec![spec("snapshots", tree, &[])],
+    );
     let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
     Plan {
         blocks: vec![alone(5, killed), alone(3, still), cut_off, alone(3, restart), snapshots],

@@ -1,6 +1,7 @@
 //! R1: making and deleting empty nodes.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use super::text::{CLIENTS, MEAN_LATENCY, text};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -15,28 +16,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "عميل وحده: 1.6 ملّي ثانية للإنشاء و1.3 للحذف؛ و100 عميل: 55.3 و54.4 ثانية لكل 1,000,000 عقدة، أي نحو 18,000 في الثانية.",
     ),
     references: &[
-        Reference { series: "create", figure: figure::RATE, points: &[(1.0, 625.0), (100.0, 18_083.0)] },
-        Reference { series: "delete", figure: figure::RATE, points: &[(1.0, 769.0), (100.0, 18_382.0)] },
+        Reference::of("create", figure::RATE, &[(1.0, 625.0), (100.0, 18_083.0)]),
+        Reference::of("delete", figure::RATE, &[(1.0, 769.0), (100.0, 18_382.0)]),
     ],
     panels: &[
-        Panel {
-            title: text("Nodes a second", "العقد في الثانية"),
-            x: CLIENTS,
-            figure: figure::RATE,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("Mean latency", "متوسط زمن الاستجابة"),
-            x: CLIENTS,
-            figure: figure::MEAN,
-            shape: Shape::Bars,
-        },
+        Panel::bars(text("Nodes a second", "العقد في الثانية"), CLIENTS, figure::RATE),
+        Panel::bars(MEAN_LATENCY, CLIENTS, figure::MEAN),
     ],
     ratios: &[figure::RATE, figure::MEAN, figure::P99, figure::CPU],
     plan,
 };
-
-const CLIENTS: super::Text = text("clients", "عدد العملاء");
 
 fn plan(scale: &Scale) -> Plan {
     let spec = |clients: usize| {

@@ -1,6 +1,7 @@
 //! R2: writing large values, with snapshots as they come and more often.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use super::text::{CLIENTS, PERCENTILE_99, REQUESTS, text};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::stand::Setting;
 use crate::task::Step;
 
@@ -16,39 +17,21 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "مليون كتابة بحجم 10,000 بايت تستغرق 945 ثانية (اللقطات تُبطئ الخدمة بشدة)، و150 ثانية مع لقطات أندر وعميل أكبر؛ وبحجم 1,000 بايت 184 ثم 114 ثانية.",
     ),
     references: &[
-        Reference { series: "set 10,000 B", figure: figure::RATE, points: &[(100.0, 1058.0)] },
-        Reference { series: "set 1,000 B", figure: figure::RATE, points: &[(100.0, 8772.0)] },
+        Reference::of("set 10,000 B", figure::RATE, &[(100.0, 1058.0)]),
+        Reference::of("set 1,000 B", figure::RATE, &[(100.0, 8772.0)]),
     ],
-    panels: &[
-        Panel {
-            title: text("Requests a second", "الطلبات في الثانية"),
-            x: CLIENTS,
-            figure: figure::RATE,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("99th percentile", "المئين التاسع والتسعون"),
-            x: CLIENTS,
-            figure: figure::P99,
-            shape: Shape::Bars,
-        },
-    ],
+    panels: &[Panel::bars(REQUESTS, CLIENTS, figure::RATE), Panel::bars(PERCENTILE_99, CLIENTS, figure::P99)],
     ratios: &[figure::RATE, figure::P99, figure::CPU, figure::WRITTEN],
     plan,
 };
-
-const CLIENTS: super::Text = text("clients", "عدد العملاء");
 
 fn plan(scale: &Scale) -> Plan {
     let spec = |bytes: usize, name: &str| {
         let task = scale.own(100, 10_000, bytes, &[Step::Create, Step::Set]);
         Spec::new(name, 100, task).split(Split::Series)
     };
-    let block = |snapshot_every, specs| Block {
-        setting: Setting { heap_mb: scale.pick(1024, 8192), snapshot_every, ..Setting::of(3) },
-        specs,
-        not_etcd: None,
-    };
+    let setting = Setting { heap_mb: scale.pick(1024, 8192), ..Setting::of(3) };
+    let block = |snapshot_every, specs| Block::with(Setting { snapshot_every, ..setting.clone() }, specs);
     Plan {
         blocks: vec![
             block(None, vec![spec(10_000, "10,000 B"), spec(1000, "1,000 B")]),

@@ -1,6 +1,7 @@
 //! R3: reading, reading or writing, deleting nodes of 1,000 bytes.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use super::text::{CLIENTS, REQUESTS, SERVERS_CPU, text};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -15,29 +16,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "مليون قراءة تستغرق 55.5 ثانية، والقراءة أو الكتابة 90.5 ثانية، وحذف العقد غير الفارغة 59.1 ثانية.",
     ),
     references: &[
-        Reference { series: "get", figure: figure::RATE, points: &[(100.0, 18_018.0)] },
-        Reference { series: "mixed", figure: figure::RATE, points: &[(100.0, 11_050.0)] },
-        Reference { series: "delete", figure: figure::RATE, points: &[(100.0, 16_920.0)] },
+        Reference::of("get", figure::RATE, &[(100.0, 18_018.0)]),
+        Reference::of("mixed", figure::RATE, &[(100.0, 11_050.0)]),
+        Reference::of("delete", figure::RATE, &[(100.0, 16_920.0)]),
     ],
-    panels: &[
-        Panel {
-            title: text("Requests a second", "الطلبات في الثانية"),
-            x: CLIENTS,
-            figure: figure::RATE,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("Processor time of all servers", "زمن المعالج لجميع الخوادم"),
-            x: CLIENTS,
-            figure: figure::CPU,
-            shape: Shape::Bars,
-        },
-    ],
+    panels: &[Panel::bars(REQUESTS, CLIENTS, figure::RATE), Panel::bars(SERVERS_CPU, CLIENTS, figure::CPU)],
     ratios: &[figure::RATE, figure::P99, figure::CPU],
     plan,
 };
-
-const CLIENTS: super::Text = text("clients", "عدد العملاء");
 
 fn plan(scale: &Scale) -> Plan {
     let steps = [Step::Create, Step::Get, Step::Mixed, Step::Delete];

@@ -1,6 +1,7 @@
 //! R4: many clients.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use super::text::{CLIENTS, MEAN_LATENCY, REQUESTS, text};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::stand::Setting;
 use crate::task::Step;
 
@@ -16,38 +17,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "عشرة ملايين عملية من 1,000 عميل ومن 5,000 عميل: الإنشاء 250 و262 ثانية، والكتابة 206 و227، والقراءة 104 و133، والمختلط 184 و193؛ ومتوسط النداء من 10 إلى 124 ملّي ثانية.",
     ),
     references: &[
-        Reference {
-            series: "create",
-            figure: figure::RATE,
-            points: &[(1000.0, 40_000.0), (5000.0, 38_168.0)],
-        },
-        Reference { series: "set", figure: figure::RATE, points: &[(1000.0, 48_544.0), (5000.0, 44_053.0)] },
-        Reference { series: "get", figure: figure::RATE, points: &[(1000.0, 96_154.0), (5000.0, 75_188.0)] },
-        Reference {
-            series: "mixed",
-            figure: figure::RATE,
-            points: &[(1000.0, 54_348.0), (5000.0, 51_813.0)],
-        },
+        Reference::of("create", figure::RATE, &[(1000.0, 40_000.0), (5000.0, 38_168.0)]),
+        Reference::of("set", figure::RATE, &[(1000.0, 48_544.0), (5000.0, 44_053.0)]),
+        Reference::of("get", figure::RATE, &[(1000.0, 96_154.0), (5000.0, 75_188.0)]),
+        Reference::of("mixed", figure::RATE, &[(1000.0, 54_348.0), (5000.0, 51_813.0)]),
     ],
-    panels: &[
-        Panel {
-            title: text("Requests a second", "الطلبات في الثانية"),
-            x: CLIENTS,
-            figure: figure::RATE,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("Mean latency", "متوسط زمن الاستجابة"),
-            x: CLIENTS,
-            figure: figure::MEAN,
-            shape: Shape::Bars,
-        },
-    ],
+    panels: &[Panel::bars(REQUESTS, CLIENTS, figure::RATE), Panel::bars(MEAN_LATENCY, CLIENTS, figure::MEAN)],
     ratios: &[figure::RATE, figure::MEAN, figure::P99, figure::CPU],
     plan,
 };
-
-const CLIENTS: super::Text = text("clients", "عدد العملاء");
 
 fn plan(scale: &Scale) -> Plan {
     let steps = [Step::Create, Step::Set, Step::Get, Step::Mixed, Step::Delete];
@@ -55,10 +33,8 @@ fn plan(scale: &Scale) -> Plan {
     let spec = |(clients, count): &(usize, u32)| {
         Spec::new("", clients, scale.own(*clients, *count, 300, &steps)).split(Split::Series)
     };
-    // A quick trial does with fewer.
-    let few = scale.measured.as_millis() < 1000;
-    let crowds = if few { &[(200, 0), (400, 0)] } else { crowds };
+    let crowds = if scale.is_trial() { &[(200, 0), (400, 0)] } else { crowds };
     let setting = Setting { heap_mb: scale.pick(1024, 8192), ..Setting::of(3) };
     let specs = crowds.iter().map(spec).collect();
-    Plan { blocks: vec![Block { setting, specs, not_etcd: None }], ..Plan::default() }
+    Plan { blocks: vec![Block::with(setting, specs)], ..Plan::default() }
 }

@@ -1,6 +1,7 @@
 //! R5: the faults that the load test met: connections lost while snapshots are written, a log that eats the disk.
 
-use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use super::text::{SECONDS, text};
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
 use crate::stand::Setting;
 use crate::task::{Kind, Task};
 
@@ -17,30 +18,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Longest latency", "أطول زمن استجابة"),
-            x: WHAT,
-            figure: figure::MAX,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("On the disks of all servers", "على أقراص جميع الخوادم"),
-            x: WHAT,
-            figure: figure::DISK,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("While snapshots are frequent", "أثناء تكرار اللقطات"),
-            x: text("seconds", "الثواني"),
-            figure: figure::LATENCY_OVER_TIME,
-            shape: Shape::Curves(Some("snapshots often")),
-        },
+        Panel::bars(text("Longest latency", "أطول زمن استجابة"), WHAT, figure::MAX),
+        Panel::bars(text("On the disks of all servers", "على أقراص جميع الخوادم"), WHAT, figure::DISK),
+        Panel::curves(
+            text("While snapshots are frequent", "أثناء تكرار اللقطات"),
+            SECONDS,
+            figure::LATENCY_OVER_TIME,
+            Some("snapshots often"),
+        ),
     ],
     ratios: &[figure::MAX, figure::P99, figure::DISK, figure::WRITTEN, figure::CPU],
     plan,
 };
 
-const WHAT: super::Text = text("snapshots", "اللقطات");
+const WHAT: Text = text("snapshots", "اللقطات");
 
 fn plan(scale: &Scale) -> Plan {
     let block = |at: &str, snapshot_every| {
@@ -52,11 +43,8 @@ fn plan(scale: &Scale) -> Plan {
             measured_ms: scale.measured_ms(scale.pick(3.0, 30.0)),
             ..Task::of(Kind::Timeline)
         };
-        Block {
-            setting: Setting { heap_mb: scale.pick(1024, 8192), snapshot_every, ..Setting::of(3) },
-            specs: vec![Spec::new("", at, task).prepared(0)],
-            not_etcd: None,
-        }
+        let setting = Setting { heap_mb: scale.pick(1024, 8192), snapshot_every, ..Setting::of(3) };
+        Block::with(setting, vec![Spec::new("", at, task)]).prepared()
     };
     Plan {
         blocks: vec![block("snapshots by default", None), block("snapshots often", Some(2000))],

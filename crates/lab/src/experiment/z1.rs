@@ -2,7 +2,8 @@
 
 use sim::cost::Setup;
 
-use super::{Block, Experiment, Forecast, Panel, Plan, Reference, Scale, Shape, Spec, figure, servers, text};
+use super::text::{SERVERS_CPU, THROUGHPUT, text};
+use super::{Block, Experiment, Forecast, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "Z1",
@@ -15,27 +16,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "13 servers: about 100,000 operations a second at 100 % reads and above 40,000 through 50 % writes; more servers make writes slower.",
         "مع 13 خادمًا: نحو 100,000 عملية في الثانية عند 100٪ قراءة، وأكثر من 40,000 حتى 50٪ كتابة؛ وزيادة الخوادم تُبطئ الكتابة.",
     ),
-    references: &[Reference {
-        series: "13 servers",
-        figure: figure::RATE,
-        points: &[(50.0, 40_000.0), (100.0, 100_000.0)],
-    }],
-    panels: &[
-        Panel {
-            title: text("Throughput", "الإنتاجية"), x: READS, figure: figure::RATE, shape: Shape::Lines
-        },
-        Panel {
-            title: text("Processor time of all servers", "زمن المعالج لجميع الخوادم"),
-            x: READS,
-            figure: figure::CPU,
-            shape: Shape::Lines,
-        },
-    ],
+    references: &[Reference::of("13 servers", figure::RATE, &[(50.0, 40_000.0), (100.0, 100_000.0)])],
+    panels: &[Panel::lines(THROUGHPUT, READS, figure::RATE), Panel::lines(SERVERS_CPU, READS, figure::CPU)],
     ratios: &[figure::RATE, figure::CPU, figure::P99, figure::WRITTEN],
     plan,
 };
 
-const READS: super::Text = text("reads (%)", "القراءات (٪)");
+const READS: Text = text("reads (%)", "القراءات (٪)");
 
 fn plan(scale: &Scale) -> Plan {
     let shares: &[u32] = scale.pick(&[0, 50, 80, 100], &[0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
@@ -45,11 +32,9 @@ fn plan(scale: &Scale) -> Plan {
         let spec = |reads: &u32| {
             let (clients, outstanding) = scale.pick((50, 20), (250, 100));
             let task = scale.mixed(clients, outstanding, 1000 - reads * 10);
-            let spec = Spec::new(servers(*count), reads, task);
-            let spec = Spec { counts_calls: *count == 3 && [0, 100].contains(reads), ..spec };
-            if *reads == shares[0] { spec.prepared(0) } else { spec }
+            Spec::new(servers(*count), reads, task)
         };
-        Block::of(*count, shares.iter().map(spec).collect())
+        Block::of(*count, shares.iter().map(spec).collect()).prepared()
     };
     let forecast = |count: &u64| {
         shares
@@ -64,5 +49,6 @@ fn plan(scale: &Scale) -> Plan {
     Plan {
         blocks: measured.iter().map(block).collect(),
         forecasts: predicted.iter().flat_map(forecast).collect(),
+        ..Plan::default()
     }
 }

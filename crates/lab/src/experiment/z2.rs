@@ -1,6 +1,7 @@
 //! Z2: the latency of one client with one request outstanding.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, Split, figure, text};
+use super::text::{MEDIAN_LATENCY, PERCENTILE_99, text};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, Text, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -14,26 +15,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "A read takes 0.7 ms, a write 8.5 ms, of which flushing the log is about 5 ms.",
         "تستغرق القراءة 0.7 ملّي ثانية والكتابة 8.5 ملّي ثانية، منها نحو 5 لتثبيت السجل على القرص.",
     ),
-    references: &[Reference { series: "", figure: figure::P50, points: &[(1.0, 8.5), (2.0, 0.7)] }],
+    references: &[Reference::of("", figure::P50, &[(1.0, 8.5), (2.0, 0.7)])],
     panels: &[
-        Panel {
-            title: text("Median latency", "وسيط زمن الاستجابة"),
-            x: OPERATION,
-            figure: figure::P50,
-            shape: Shape::Bars,
-        },
-        Panel {
-            title: text("99th percentile", "المئين التاسع والتسعون"),
-            x: OPERATION,
-            figure: figure::P99,
-            shape: Shape::Bars,
-        },
+        Panel::bars(MEDIAN_LATENCY, OPERATION, figure::P50),
+        Panel::bars(PERCENTILE_99, OPERATION, figure::P99),
     ],
     ratios: &[figure::P50, figure::P99, figure::CPU],
     plan,
 };
 
-const OPERATION: super::Text = text("operation", "العملية");
+const OPERATION: Text = text("operation", "العملية");
 
 fn plan(scale: &Scale) -> Plan {
     let steps = [Step::Create, Step::Set, Step::Get];

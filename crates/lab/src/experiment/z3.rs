@@ -1,6 +1,7 @@
 //! Z3: double barriers.
 
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Shape, Spec, clients, figure, text};
+use super::text::text;
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Text, clients, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -15,43 +16,28 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "يستغرق الدخول نحو 3 ملّي ثانية. مع 50 عميلًا: من 1,950 حاجزًا في الثانية (200 حاجز) إلى 3,100 (1,600 حاجز)؛ ومع 200 عميل: من 7,000 إلى 8,600.",
     ),
     references: &[
-        Reference {
-            series: "50 clients",
-            figure: figure::RATE,
-            points: &[(200.0, 1950.0), (1600.0, 3100.0)],
-        },
-        Reference {
-            series: "200 clients",
-            figure: figure::RATE,
-            points: &[(200.0, 7000.0), (1600.0, 8600.0)],
-        },
+        Reference::of("50 clients", figure::RATE, &[(200.0, 1950.0), (1600.0, 3100.0)]),
+        Reference::of("200 clients", figure::RATE, &[(200.0, 7000.0), (1600.0, 8600.0)]),
     ],
     panels: &[
-        Panel {
-            title: text("Barriers entered and left", "الحواجز دخولًا وخروجًا"),
-            x: BARRIERS,
-            figure: figure::RATE,
-            shape: Shape::LinesOverLog,
-        },
-        Panel {
-            title: text("Median time to pass one", "وسيط زمن عبور الحاجز"),
-            x: BARRIERS,
-            figure: figure::P50,
-            shape: Shape::LinesOverLog,
-        },
+        Panel::lines_over_log(
+            text("Barriers entered and left", "الحواجز دخولًا وخروجًا"),
+            BARRIERS,
+            figure::RATE,
+        ),
+        Panel::lines_over_log(text("Median time to pass one", "وسيط زمن عبور الحاجز"), BARRIERS, figure::P50),
     ],
     ratios: &[figure::RATE, figure::P50, figure::CPU],
     plan,
 };
 
-const BARRIERS: super::Text = text("barriers", "عدد الحواجز");
+const BARRIERS: Text = text("barriers", "عدد الحواجز");
 
 fn plan(scale: &Scale) -> Plan {
     let crowds: &[usize] = scale.pick(&[10, 50, 100], &[50, 100, 200]);
     let barriers: &[u32] = scale.pick(&[20, 40, 80], &[200, 400, 800, 1600]);
     let spec = |crowd: usize, count: u32| {
-        // So that a quick trial is one.
-        let least = |count: u32| if scale.measured.as_millis() < 1000 { count.min(5) } else { count };
+        let least = |count: u32| if scale.is_trial() { count.min(5) } else { count };
         let task = Task { clients: crowd, count: least(count), value_bytes: 0, ..Task::of(Kind::Barriers) };
         Spec::new(clients(crowd), count, task)
     };

@@ -1,6 +1,7 @@
 //! Z5: the size of the tree.
 
-use super::{Block, Experiment, Panel, Plan, Scale, Shape, Spec, figure, text};
+use super::text::{THROUGHPUT, text};
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
 use crate::stand::Setting;
 use crate::task::Task;
 
@@ -14,30 +15,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     published: text("Throughput does not depend on the number of znodes.", "لا تتوقف الإنتاجية على عدد العقد."),
     references: &[],
     panels: &[
-        Panel {
-            title: text("Throughput", "الإنتاجية"),
-            x: NODES,
-            figure: figure::RATE,
-            shape: Shape::LinesOverLog,
-        },
-        Panel {
-            title: text("Memory of all servers", "ذاكرة جميع الخوادم"),
-            x: NODES,
-            figure: figure::MEMORY,
-            shape: Shape::LinesOverLog,
-        },
+        Panel::lines_over_log(THROUGHPUT, NODES, figure::RATE),
+        Panel::lines_over_log(text("Memory of all servers", "ذاكرة جميع الخوادم"), NODES, figure::MEMORY),
     ],
     ratios: &[figure::RATE, figure::CPU, figure::MEMORY],
     plan,
 };
 
-const NODES: super::Text = text("znodes", "عدد العقد");
+const NODES: Text = text("znodes", "عدد العقد");
 const MIXES: [(&str, u32); 3] = [("reads", 0), ("writes", 1000), ("mixed", 500)];
 
 fn plan(scale: &Scale) -> Plan {
     let sizes: &[u32] = scale.pick(&[1000, 10_000, 100_000], &[1000, 10_000, 100_000, 300_000, 1_000_000]);
     // A quick trial makes no large trees.
-    let sizes = if scale.measured.as_millis() < 1000 { &sizes[..2] } else { sizes };
+    let sizes = if scale.is_trial() { &sizes[..2] } else { sizes };
     let mut specs = Vec::new();
     let mut from = 0;
     for size in sizes {
@@ -49,6 +40,6 @@ fn plan(scale: &Scale) -> Plan {
         from = *size;
     }
     let heap_mb = scale.pick(768, 4096);
-    let block = Block { setting: Setting { heap_mb, ..Setting::of(3) }, specs, not_etcd: None };
-    Plan { blocks: vec![block], ..Plan::default() }
+    let setting = Setting { heap_mb, ..Setting::of(3) };
+    Plan { blocks: vec![Block::with(setting, specs)], ..Plan::default() }
 }

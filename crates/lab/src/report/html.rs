@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::chart::{escaped, number};
-use super::summary::{Mean, Ratio, Summary, settings, summaries};
+use super::summary::{Counted, Mean, Ratio, Summary, settings, summaries};
 use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture};
 use crate::experiment::figure;
@@ -77,7 +77,7 @@ fn overview(out: &mut String, summaries: &[Summary<'_>]) {
     put(
         out,
         format_args!(
-            "<div class=\"wide\"><table><thead><tr><th>{}</th><th>{}</th>",
+            "<div class=\"wide\"><table class=\"overview\"><thead><tr><th>{}</th><th>{}</th>",
             word(words::EXPERIMENT),
             word(words::FIGURE)
         ),
@@ -92,8 +92,8 @@ fn overview(out: &mut String, summaries: &[Summary<'_>]) {
     out.push_str("</tr></thead><tbody>");
     for summary in summaries {
         let ratios = summary.ratios();
-        for (place, figure) in summary.experiment.ratios.iter().enumerate() {
-            let of_figure: Vec<_> = ratios.iter().filter(|ratio| ratio.figure == *figure).collect();
+        for (place, figure) in summary.compared().enumerate() {
+            let of_figure: Vec<_> = ratios.iter().filter(|ratio| ratio.figure == figure).collect();
             if of_figure.is_empty() {
                 continue;
             }
@@ -151,14 +151,20 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting]) {
     let settings = settings.iter().map(|one| both(&setting(one)));
     item(words::GRID, &settings.collect::<Vec<_>>().join("; "));
     item(words::PUBLISHED, &both(&about.published.into()));
+    let calls: Vec<_> = summary.calls().iter().map(calls).collect();
+    if !calls.is_empty() {
+        item(words::CALLS, &calls.join("<br>"));
+    }
     if let Some(text) = checked(&summary.checked) {
         item(words::CHECKED, &text);
     }
     if summary.systems().contains(&crate::conduct::PREDICTED) {
         item(PREDICTED_TERM, &word(words::PREDICTED_NOTE));
     }
-    let skipped =
-        summary.skipped.iter().map(|one| format!("{}: {}", named(&one.system), escaped(&one.reason)));
+    let skipped = summary
+        .skipped
+        .iter()
+        .map(|one| format!("{}: <bdi dir=\"ltr\">{}</bdi>", named(&one.system), escaped(&one.reason)));
     let skipped: Vec<_> = skipped.collect();
     if !skipped.is_empty() {
         item(words::SKIPPED, &skipped.join("<br>"));
@@ -201,6 +207,15 @@ pub(super) fn setting(setting: &Setting) -> Spoken {
     Spoken { en: of(Language::English), ar: of(Language::Arabic) }
 }
 
+/// System calls of each system at one place.
+fn calls(Counted { place, of }: &Counted<'_>) -> String {
+    let place: Vec<_> = place.iter().map(|word| named(word)).collect();
+    let of = of
+        .iter()
+        .map(|(system, value)| format!("{} <bdi dir=\"ltr\">{}</bdi>", named(system), number(*value)));
+    format!("{}: {}", place.join(" · "), of.collect::<Vec<_>>().join(" · "))
+}
+
 /// What was checked, in words.
 fn checked(checked: &Checked) -> Option<String> {
     let Checked { reads, writes, events, barriers } = *checked;
@@ -211,8 +226,21 @@ fn checked(checked: &Checked) -> Option<String> {
         (barriers, words::BARRIERS),
     ];
     let told = told.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<_> = told.map(|(count, what)| format!("{count} {}", word(*what))).collect();
+    let told: Vec<_> = told.map(|(count, what)| format!("{} {}", grouped(*count), word(*what))).collect();
     (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// A count with its thousands apart.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// The figures that a row has, in the order in which they are told.
@@ -278,19 +306,27 @@ fn table(out: &mut String, summary: &Summary<'_>) {
     out.push_str("</tbody></table></div></details>");
 }
 
+/// What is told of a machine.
+pub(super) fn fact(value: &Value) -> String {
+    match (value, value.as_f64()) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(value)) => number(value),
+        (other, None) => other.to_string(),
+    }
+}
+
 fn machine(out: &mut String, run: &Run) {
     let header = &run.header;
     put(out, format_args!("<section><h2>{}</h2><dl>", word(words::MACHINE)));
     let mut item = |term: String, text: &str| put(out, format_args!("<dt>{term}</dt><dd>{text}</dd>"));
     for (name, value) in &header.machine {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        item(escaped(&name.replace('_', " ")), &format!("<bdi dir=\"ltr\">{}</bdi>", escaped(&text)));
+        let text = escaped(&fact(value));
+        item(named(&name.replace('_', " ")), &format!("<bdi dir=\"ltr\">{text}</bdi>"));
     }
-    let versions =
-        header.versions.iter().map(|(name, version)| format!("{}: {}", named(name), escaped(version)));
+    let versions = header
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{}: <bdi>{}</bdi>", named(name), escaped(version)));
     item(word(words::VERSIONS), &versions.collect::<Vec<_>>().join("<br>"));
     item(word(words::COMMAND), &format!("<code dir=\"ltr\">{}</code>", escaped(&header.command)));
     item(word(words::BEGUN), &format!("<bdi dir=\"ltr\">{}</bdi>", escaped(&header.begun)));
@@ -299,4 +335,17 @@ fn machine(out: &mut String, run: &Run) {
     item(word(words::REPETITIONS), &header.repetitions.to_string());
     item(word(words::SEED), &header.seed.to_string());
     out.push_str("</dl></section>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let counts = [(0, "0"), (999, "999"), (1000, "1,000"), (1_267_016, "1,267,016")];
+        for (count, text) in counts {
+            assert_eq!(grouped(count), text);
+        }
+    }
 }

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::chart::number;
-use super::html::{cell, columns, setting};
-use super::summary::{Summary, settings, summaries};
+use super::html::{cell, columns, fact, setting};
+use super::summary::{Counted, Summary, settings, summaries};
 use super::words::{self, Word, name};
 use super::{Language, STYLE, picture};
 use crate::record::Run;
@@ -79,6 +77,13 @@ fn experiment(
     let settings: Vec<_> = settings.iter().map(|one| setting(one).of(language).to_owned()).collect();
     put(text, format_args!("**{}.** {}\n\n", words::GRID.of(language), settings.join("; ")));
     put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
+    for Counted { place, of } in summary.calls() {
+        let place: Vec<_> = place.iter().map(|word| name(word, language)).collect();
+        let of = of.iter().map(|(system, value)| format!("{} {}", name(system, language), number(*value)));
+        let (term, place, of) =
+            (words::CALLS.of(language), place.join(" · "), of.collect::<Vec<_>>().join(" · "));
+        put(text, format_args!("- {term}: {place}: {of}\n"));
+    }
     for one in &summary.skipped {
         let (term, system) = (words::SKIPPED.of(language), name(&one.system, language));
         put(text, format_args!("- {term}: {system}: {}\n", one.reason));
@@ -104,11 +109,7 @@ fn machine(text: &mut String, run: &Run, language: Language) {
     let header = &run.header;
     put(text, format_args!("\n## {}\n\n", words::MACHINE.of(language)));
     for (name, value) in &header.machine {
-        let value = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        put(text, format_args!("- {}: {value}\n", name.replace('_', " ")));
+        put(text, format_args!("- {}: {}\n", words::name(&name.replace('_', " "), language), fact(value)));
     }
     for (system, version) in &header.versions {
         put(text, format_args!("- {}: {version}\n", name(system, language)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::conduct::PREDICTED;
-use crate::experiment::{ALL, Experiment, Scale, figure};
+use crate::experiment::{ALL, Capacity, Experiment, Scale, figure};
 use crate::record::{Checked, Failed, Point, Run, Skipped};
 use crate::stand::Setting;
 
@@ -38,6 +38,15 @@ pub(super) struct Row<'r> {
     pub(super) figures: BTreeMap<&'r str, Mean>,
     /// The curves of the first repetition.
     pub(super) curves: &'r BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+/// System calls an operation at one place.
+#[derive(Debug)]
+pub(super) struct Counted<'r> {
+    /// In words.
+    pub(super) place: Vec<&'r str>,
+    /// Each system's.
+    pub(super) of: Vec<(&'r str, f64)>,
 }
 
 /// How Diwan's figure compares with a peer's.
@@ -78,7 +87,8 @@ pub(super) fn settings(run: &Run, experiment: &Experiment) -> Vec<Setting> {
     let scale = if run.header.scale == "paper" { Scale::paper() } else { Scale::small() };
     let seconds = Duration::try_from_secs_f64(run.header.seconds).unwrap_or(scale.measured);
     let mut settings: Vec<Setting> = Vec::new();
-    for block in (experiment.plan)(&scale.lasting(seconds)).blocks {
+    let scale = scale.lasting(seconds).on(Capacity::recorded(&run.header.machine));
+    for block in experiment.plan(&scale).blocks {
         // Where the network is does not matter to a reader.
         let setting = Setting { can_be_cut: false, ..block.setting };
         if !settings.contains(&setting) {
@@ -155,12 +165,29 @@ impl<'r> Summary<'r> {
         self.rows.iter().find(|row| (row.system, row.series, row.at) == (system, series, at))
     }
 
+    /// The figures that are held against the peers': those that the experiment is about, and system calls.
+    pub(super) fn compared(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.experiment.ratios.iter().copied().chain([figure::CALLS])
+    }
+
+    /// System calls an operation, where they were counted: the place in words, and each system's.
+    pub(super) fn calls(&self) -> Vec<Counted<'r>> {
+        let systems = self.systems();
+        let of_place = |(series, at): (&'r str, &'r str)| {
+            let value = |system: &&'r str| {
+                Some((*system, self.row(system, series, at)?.figures.get(figure::CALLS)?.value))
+            };
+            let of: Vec<_> = systems.iter().filter_map(value).collect();
+            let words = [series, at].into_iter().filter(|word| !word.is_empty());
+            (!of.is_empty()).then(|| Counted { place: words.collect(), of })
+        };
+        self.places().into_iter().filter_map(of_place).collect()
+    }
+
     /// Ours against each peer, for each figure that the experiment is about.
     pub(super) fn ratios(&self) -> Vec<Ratio<'r>> {
         let peers = self.systems().into_iter().filter(|system| ![OURS, PREDICTED].contains(system));
-        peers
-            .flat_map(|peer| self.experiment.ratios.iter().filter_map(move |figure| self.ratio(peer, figure)))
-            .collect()
+        peers.flat_map(|peer| self.compared().filter_map(move |figure| self.ratio(peer, figure))).collect()
     }
 
     fn ratio(&self, peer: &'r str, figure: &'static str) -> Option<Ratio<'r>> {

@@ -44,6 +44,8 @@ pub(super) const WRITES: Word =
 pub(super) const EVENTS: Word = Word("notifications that were owed and came", "إشعارًا مستحقًا وصل");
 pub(super) const BARRIERS: Word =
     Word("barriers seen whole by an independent reader", "حاجزًا رآه قارئ مستقل كاملًا");
+pub(super) const CALLS: Word =
+    Word("System calls of all servers, an operation", "نداءات النظام لجميع الخوادم لكل عملية");
 pub(super) const SKIPPED: Word = Word("Left out", "ما استُبعد");
 pub(super) const FAILED: Word = Word("Failed, and drawn nowhere", "ما أخفق ولم يُرسم");
 pub(super) const ALL_FIGURES: Word = Word("All figures", "جميع القيم");
@@ -75,7 +77,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 47] = [
+const ARABIC: [(&str, &str); 54] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -117,20 +119,29 @@ const ARABIC: [(&str, &str); 47] = [
     ("diwan", "ديوان"),
     ("zookeeper", "ZooKeeper"),
     ("etcd", "etcd"),
+    ("concoord", "ConCoord"),
     ("predicted", "ديوان (متوقَّع)"),
     ("other", "إصدار آخر من ديوان"),
     ("start", "البدء"),
     ("small", "صغير"),
     ("paper", "كما نُشر"),
     ("1 server", "خادم واحد"),
+    ("processor", "المعالج"),
+    ("cores", "الأنوية"),
+    ("memory gib", "الذاكرة (غيبيبايت)"),
+    ("kernel", "نواة النظام"),
+    ("file system", "نظام الملفات"),
+    ("load average before", "متوسط الحمل قبل البدء"),
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 6] = [
+const ENGLISH: [(&str, &str); 8] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
+    ("memory gib", "memory (GiB)"),
     ("diwan", "Diwan"),
     ("zookeeper", "ZooKeeper"),
+    ("concoord", "ConCoord"),
     ("predicted", "Diwan (predicted)"),
     ("other", "other Diwan"),
 ];
@@ -195,10 +206,9 @@ mod tests {
                 || shown.chars().any(|letter| ('\u{600}'..'\u{700}').contains(&letter))
                 || shown.chars().all(|letter| letter.is_ascii_digit())
         };
-        let second = Duration::from_secs(1);
         for experiment in ALL {
-            for paper in [false, true] {
-                let plan = (experiment.plan)(&Scale { paper, measured: second, warm_up: second });
+            for scale in [Scale::small(), Scale::paper()] {
+                let plan = experiment.plan(&scale.lasting(Duration::from_secs(1)));
                 for spec in plan.blocks.iter().flat_map(|block| &block.specs) {
                     let steps = spec.task.steps.iter().map(|step| match spec.split {
                         Split::Series => format!("{} {}", step.name(), spec.series).trim().to_owned(),

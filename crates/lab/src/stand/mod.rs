@@ -3,6 +3,7 @@
 //!
 //! Knows no experiment.
 
+mod calls;
 mod etcd;
 mod meter;
 mod system;
@@ -15,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use client::load::{Nodes, Patience};
 
+pub use calls::Calls;
 pub use etcd::Program as EtcdProgram;
-pub use meter::{Calls, Reading};
+pub use meter::Reading;
 pub use system::{Sources, System, default_cache, named_addresses};
 
 use crate::ensemble::{Ensemble, Failure, Network, Place};

@@ -1,0 +1,43 @@
+//! Names of figures, as points have them. Each says its unit.
+
+/// Requests a second.
+pub const RATE: &str = "rate (op/s)";
+/// The mean latency.
+pub const MEAN: &str = "mean (ms)";
+/// A percentile of the latency.
+pub const P50: &str = "p50 (ms)";
+/// See above.
+pub const P90: &str = "p90 (ms)";
+/// See above.
+pub const P99: &str = "p99 (ms)";
+/// See above.
+pub const P999: &str = "p99.9 (ms)";
+/// See above.
+pub const P9999: &str = "p99.99 (ms)";
+/// The longest.
+pub const MAX: &str = "longest (ms)";
+/// Processor time of all servers, a request.
+pub const CPU: &str = "server cpu (us/op)";
+/// Processor time of the load, a request.
+pub const LOAD_CPU: &str = "load cpu (us/op)";
+/// Resident memory of all servers.
+pub const MEMORY: &str = "memory (MiB)";
+/// Bytes that went to disks, a request.
+pub const WRITTEN: &str = "written (B/op)";
+/// System calls of all servers, a request.
+pub const CALLS: &str = "system calls (/op)";
+/// What all servers' files take at the end.
+pub const DISK: &str = "disk (MiB)";
+/// Requests answered with an error.
+pub const ERRORS: &str = "errors";
+/// Requests whose answers were lost.
+pub const LOST: &str = "lost answers";
+/// The longest time without any answer.
+pub const OUTAGE: &str = "longest outage (ms)";
+
+/// The curve of how many took no longer.
+pub const DISTRIBUTION: &str = "distribution";
+/// The curve of the longest latency of each 10 ms.
+pub const LATENCY_OVER_TIME: &str = "latency over time";
+/// The curve of answers in each 10 ms.
+pub const RATE_OVER_TIME: &str = "rate over time";
