@@ -132,8 +132,7 @@ impl Connection {
                     ));
                 }
                 Ok(count) => {
-                    self.partial.extend_from_slice(&buffer[..count]);
-                    self.answers(&mut heard)?;
+                    self.take(&buffer[..count], &mut heard)?;
                     if count < buffer.len() {
                         return Ok(());
                     }
@@ -145,40 +144,103 @@ impl Connection {
         }
     }
 
-    fn answers(&mut self, heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
-        let mut used = 0;
+    /// Hands over the frames in what came, where it lies: only a frame that was cut is copied, until its rest is there.
+    fn take(&mut self, mut bytes: &[u8], heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
+        while !self.partial.is_empty() && !bytes.is_empty() {
+            let whole = match next_frame(&self.partial, FRAME_MAX) {
+                Frame::Partial(length) => length.max(jute::FRAME_HEADER),
+                Frame::Whole(frame) => jute::FRAME_HEADER + frame.len(),
+                Frame::Refused(length) => return Err(refused(length)),
+            };
+            let (more, rest) = bytes.split_at(bytes.len().min(whole - self.partial.len()));
+            self.partial.extend_from_slice(more);
+            bytes = rest;
+            let mut partial = std::mem::take(&mut self.partial);
+            if let Frame::Whole(frame) = next_frame(&partial, FRAME_MAX) {
+                self.frame(frame, heard)?;
+                partial.clear();
+            }
+            self.partial = partial;
+        }
         loop {
-            match next_frame(&self.partial[used..], FRAME_MAX) {
-                Frame::Partial(_) => break,
-                Frame::Refused(length) => return Err(io::Error::other(format!("a frame of {length} bytes"))),
+            match next_frame(bytes, FRAME_MAX) {
                 Frame::Whole(frame) => {
-                    used += jute::FRAME_HEADER + frame.len();
-                    if !self.connected {
-                        self.connected = true;
-                        continue;
-                    }
-                    let mut reader = Reader::new(frame);
-                    let header = ReplyHeader::read(&mut reader).map_err(io::Error::other)?;
-                    if header.xid == xid::NOTIFICATION {
-                        heard(Heard::Event(reader.rest()));
-                        continue;
-                    }
-                    match self.waiting.pop_front() {
-                        Some((xid, tag, asked)) if xid == header.xid => {
-                            let body = reader.rest();
-                            heard(Heard::Answer(Answer { asked, error: header.err, tag, body }));
-                        }
-                        other => {
-                            return Err(io::Error::other(format!(
-                                "reply {} came, {other:?} was next",
-                                header.xid
-                            )));
-                        }
-                    }
+                    bytes = &bytes[jute::FRAME_HEADER + frame.len()..];
+                    self.frame(frame, heard)?;
                 }
+                Frame::Partial(_) => {
+                    self.partial.extend_from_slice(bytes);
+                    return Ok(());
+                }
+                Frame::Refused(length) => return Err(refused(length)),
             }
         }
-        self.partial.drain(..used);
-        Ok(())
+    }
+
+    fn frame(&mut self, frame: &[u8], heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
+        if !self.connected {
+            self.connected = true;
+            return Ok(());
+        }
+        let mut reader = Reader::new(frame);
+        let header = ReplyHeader::read(&mut reader).map_err(io::Error::other)?;
+        if header.xid == xid::NOTIFICATION {
+            heard(Heard::Event(reader.rest()));
+            return Ok(());
+        }
+        match self.waiting.pop_front() {
+            Some((xid, tag, asked)) if xid == header.xid => {
+                heard(Heard::Answer(Answer { asked, error: header.err, tag, body: reader.rest() }));
+                Ok(())
+            }
+            other => Err(io::Error::other(format!("reply {} came, {other:?} was next", header.xid))),
+        }
+    }
+}
+
+fn refused(length: i32) -> io::Error {
+    io::Error::other(format!("a frame of {length} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn frame(xid: i32, body: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let at = start_frame(&mut out);
+        ReplyHeader { xid, zxid: 1, err: 0 }.write(&mut Writer::new(&mut out));
+        out.extend_from_slice(body);
+        end_frame(&mut out, at);
+        out
+    }
+
+    #[test]
+    fn answers_are_the_same_wherever_what_comes_is_cut() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let bytes = [frame(1, b"one"), frame(xid::NOTIFICATION, b"event"), frame(2, b""), frame(3, b"three")]
+            .concat();
+        for size in 1..=bytes.len() {
+            let mut connection = Connection::open(listener.local_addr().unwrap()).unwrap();
+            connection.connected = true;
+            (1..=3).for_each(|tag| connection.ask_tagged(Instant::now(), tag, |_, _| {}));
+            let mut came = Vec::new();
+            for piece in bytes.chunks(size) {
+                let heard = &mut |what: Heard<'_>| match what {
+                    Heard::Answer(answer) => came.push((answer.tag, answer.body.to_vec())),
+                    Heard::Event(body) => came.push((0, body.to_vec())),
+                };
+                connection.take(piece, heard).unwrap();
+            }
+            let all = [(1, &b"one"[..]), (0, b"event"), (2, b""), (3, b"three")];
+            assert_eq!(came, all.map(|(tag, body)| (tag, body.to_vec())), "{size}");
+            assert!(connection.outstanding() == 0 && connection.partial.is_empty());
+        }
+        let mut connection = Connection::open(listener.local_addr().unwrap()).unwrap();
+        connection.connected = true;
+        assert!(connection.take(&[255], &mut |_| {}).is_ok());
+        assert!(connection.take(&[0, 0, 0, 0], &mut |_| {}).is_err(), "a negative length, cut");
     }
 }

@@ -50,6 +50,19 @@ impl Stamp {
         }
     }
 
+    /// Appends a value that carries it, as [`Self::put`] makes it.
+    pub fn append(self, bytes: usize, out: &mut Vec<u8>) {
+        let at = out.len();
+        // Filled once; what is put over the head is short.
+        out.resize(at + bytes, self.number as u8);
+        let value = &mut out[at..];
+        if let Some(head) = value.first_chunk_mut::<STAMP_BYTES>() {
+            *head = self.head();
+        } else if bytes >= SHORT_BYTES {
+            value[..4].copy_from_slice(&self.node.to_be_bytes());
+        }
+    }
+
     fn head(self) -> [u8; STAMP_BYTES] {
         let mut head = [0; STAMP_BYTES];
         head[..4].copy_from_slice(&MAGIC.to_be_bytes());
@@ -241,6 +254,9 @@ mod tests {
             let stamp = Stamp::new(7, 3, 0x1_0000_0002);
             stamp.put(&mut value);
             assert!(stamp.is_in(&value) && Stamp::is_of(7, &value), "{bytes}");
+            let mut out = vec![1];
+            stamp.append(bytes, &mut out);
+            assert_eq!(out[1..], value, "{bytes}");
             assert!(bytes == 0 || !Stamp::new(7, 3, 3).is_in(&value), "{bytes}");
             assert!(bytes < 5 || !Stamp::is_of(8, &value), "{bytes}");
         }

@@ -17,8 +17,10 @@
 //!     mix: Mix { writes_per_mille: 100 },
 //!     nodes,
 //!     seed: 1,
+//!     checks: true,
 //! };
 //! let measured = run(&load, Duration::from_secs(2), Duration::from_secs(10), || {})?;
+//! measured.verdict.clone()?;
 //! println!("{:.0} requests a second, p99 {:.2} ms", measured.per_second(), measured.latency_ms(99.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -41,7 +43,9 @@ mod alarm;
 mod connection;
 mod crowd;
 mod ledger;
+mod limits;
 mod prepare;
+mod reader;
 mod run;
 mod runner;
 mod script;
@@ -50,6 +54,7 @@ pub use connection::{Answer, Connection, Heard};
 pub use crowd::Crowd;
 pub use ledger::{Broken, Ledger, STAMP_BYTES, Stamp};
 pub use prepare::{extend, extend_patiently, prepare};
-pub use run::{Load, Measured, run};
+pub use reader::Reader;
+pub use run::{Load, Measured, run, run_patiently};
 pub use runner::{Patience, Runner};
 pub use script::{Mix, Nodes, Pace, append};

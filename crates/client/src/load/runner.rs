@@ -11,6 +11,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use super::alarm::Alarm;
 use super::connection::{Connection, Heard};
+use super::limits;
 use super::script::append;
 
 /// How long a server may be silent while it owes an answer, unless told otherwise.
@@ -80,6 +81,7 @@ impl Runner {
         connections: usize,
         patience: &Patience,
     ) -> io::Result<Self> {
+        limits::allow_sockets(connections)?;
         let poll = Poll::new()?;
         let alarm = Alarm::new(poll.registry(), ALARM)?;
         let mut runner = Self {
@@ -96,14 +98,25 @@ impl Runner {
                 let mut connection = Connection::open(addresses[place % addresses.len()])?;
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 runner.poll.registry().register(&mut connection.stream, Token(place), interest)?;
+                connection.send()?;
                 runner.connections.push(connection);
             }
-            runner.until(|runner| {
-                let fresh = runner.connections.get(from..).unwrap_or_default();
-                Ok(fresh.iter().all(|connection| connection.connected))
-            })?;
+            runner.welcomed(from)?;
         }
         Ok(runner)
+    }
+
+    /// Waits until the connections from this one on have their sessions.
+    fn welcomed(&mut self, from: usize) -> io::Result<()> {
+        let began = Instant::now();
+        let lacks = |runner: &Self| runner.connections[from..].iter().any(|connection| !connection.connected);
+        while lacks(self) {
+            self.turn(Duration::from_millis(100), |_, _, _| {})?;
+            if began.elapsed() > self.patience.silence {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server gave no session"));
+            }
+        }
+        Ok(())
     }
 
     /// Takes turns until `done` says so.

@@ -205,7 +205,15 @@ impl Bench {
 
     /// A load on 1 KiB values.
     pub(super) fn load(&self, on: &Contestant, connections: usize, pace: Pace, mix: Mix) -> Load {
-        Load { addresses: on.addresses(), connections, pace, mix, nodes: self.few_kib(), seed: 1 }
+        Load {
+            addresses: on.addresses(),
+            connections,
+            pace,
+            mix,
+            nodes: self.few_kib(),
+            seed: 1,
+            checks: false,
+        }
     }
 
     /// The small tree with values of 1 KiB.

@@ -197,6 +197,7 @@ impl Stage {
             mix: Mix { writes_per_mille: point.writes_per_mille },
             nodes: Nodes { count: NODES, value_bytes: point.value_bytes },
             seed: 1,
+            checks: false,
         };
         let mut readings = Vec::new();
         let seen = run(&load, WARM_UP, each, || readings.push(self.spent(leader)))?;

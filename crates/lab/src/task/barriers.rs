@@ -12,8 +12,7 @@ use jute::{ErrorCode, EventType, OpCode, WatcherEvent};
 
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::TURN_MAX;
-use super::{Edge, Edges};
+use super::{Edge, Edges, TURN_MAX};
 
 /// What an answer is to, in its tag's upper half; the lower one has the barrier.
 const EXISTS: u64 = 1;

@@ -12,12 +12,12 @@ mod mixed;
 mod order;
 mod outcome;
 mod own;
-mod reader;
 mod timeline;
 mod watches;
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use client::load::{Nodes, Patience, extend_patiently};
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub use etcd::Driver as EtcdDriver;
 pub use outcome::{Outcome, Phase, Slot};
 
 use order::Order;
+
+/// Between two looks at whether a time is over.
+const TURN_MAX: Duration = Duration::from_millis(100);
 
 /// What kind of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,11 +5,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use client::load::{Heard, Patience, Runner, append};
+use client::load::{Heard, Patience, Reader, Runner, append};
 use jute::{Acl, OpCode};
 
 use super::Task;
-use super::reader::Reader;
 
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {

@@ -10,8 +10,7 @@ use jute::{ErrorCode, OpCode};
 
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::TURN_MAX;
-use super::{Edge, Edges, Step};
+use super::{Edge, Edges, Step, TURN_MAX};
 
 /// Above all of them.
 const PARENT: &str = "/own";

@@ -9,8 +9,7 @@ use jute::{EventType, OpCode, WatcherEvent};
 
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::reader::TURN_MAX;
-use super::{Edge, Edges};
+use super::{Edge, Edges, TURN_MAX};
 
 /// Watches that one client sets at a time.
 const OUTSTANDING: usize = 100;

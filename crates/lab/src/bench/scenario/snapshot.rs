@@ -120,6 +120,7 @@ fn phase(bench: &Bench, server: &Server, tree: Tree) -> Result<(Measured, Probed
         mix: Mix::WRITES,
         nodes: tree.written,
         seed: 1,
+        checks: false,
     };
     let probe = Beside::start(&bench.disk().join("probe"), PROBES_PER_SECOND)?;
     let measured = client::load::run(&load, scale.warm_up * 3, scale.measure * 2, || {});

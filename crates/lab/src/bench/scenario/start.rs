@@ -45,6 +45,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
             mix: Mix::READS,
             nodes,
             seed: 1,
+            checks: false,
         };
         let answered = client::load::run(&one, Duration::ZERO, Duration::from_millis(1), || {})?;
         let took = began.elapsed().as_secs_f64();
@@ -89,6 +90,7 @@ fn write(server: &crate::peer::Server, nodes: Nodes, count: u32) -> Result<(), F
             mix: Mix::WRITES,
             nodes,
             seed: written,
+            checks: false,
         };
         let measured = client::load::run(&load, Duration::ZERO, Duration::from_millis(100), || {})?;
         written += measured.operations + measured.drained;

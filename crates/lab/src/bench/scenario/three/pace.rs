@@ -128,6 +128,7 @@ fn run(
             mix: Mix::WRITES,
             nodes: case.written,
             seed: 1,
+            checks: false,
         };
         bench.warm_up(&load)?;
         let without = phase(bench, &load, case.duration, || {})?;

@@ -1,28 +1,36 @@
 //! Whoever has taken no part in a load and looks at what it left: one session, many reads on their way.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use client::load::{Heard, Runner, append};
 use jute::OpCode;
+
+use super::{Heard, Runner, append};
 
 /// Reads on their way at a time.
 const OUTSTANDING: usize = 500;
 
-pub(super) struct Reader {
+/// A session that reads; see the module.
+pub struct Reader {
     runner: Runner,
 }
 
 impl Reader {
     /// By a session of its own, which has then seen whatever was written before.
-    pub(super) fn open(runner: Runner) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The connection failed, or patience is at its end.
+    pub fn open(runner: Runner) -> io::Result<Self> {
         let mut reader = Self { runner };
         reader.read_all(OpCode::Sync, [(0, String::from("/"))].into_iter(), |_, _, _| {})?;
         Ok(reader)
     }
 
     /// Asks of each path; `seen` is told the tag that came with it, the error and what was read.
-    pub(super) fn read_all(
+    ///
+    /// # Errors
+    /// The connection failed, or patience is at its end.
+    pub fn read_all(
         &mut self,
         opcode: OpCode,
         mut paths: impl Iterator<Item = (u64, String)>,
@@ -57,7 +65,10 @@ impl Reader {
     }
 
     /// How many children each of these has, by the list of them; nothing where there is no such node.
-    pub(super) fn children(&mut self, paths: Vec<String>) -> io::Result<Vec<Option<i32>>> {
+    ///
+    /// # Errors
+    /// The connection failed, or patience is at its end.
+    pub fn children(&mut self, paths: Vec<String>) -> io::Result<Vec<Option<i32>>> {
         let mut counts = vec![None; paths.len()];
         let paths = paths.into_iter().enumerate().map(|(place, path)| (place as u64, path));
         self.read_all(OpCode::GetChildren, paths, |place, error, body| {
@@ -67,10 +78,11 @@ impl Reader {
         Ok(counts)
     }
 
-    pub(super) fn close(self) -> io::Result<()> {
+    /// Closes the session.
+    ///
+    /// # Errors
+    /// The connection failed.
+    pub fn close(self) -> io::Result<()> {
         self.runner.close()
     }
 }
-
-/// Between two looks at whether a time is over.
-pub(super) const TURN_MAX: Duration = Duration::from_millis(100);
