@@ -22,6 +22,9 @@ usage: cost COMMAND [--OPTION VALUE ...]
              writes MEASURED, and what the disk and threads take into PROFILE
   fit        prices from MEASURED into PROFILE: --rounds 6
 
+  watches    the price of a watch event, from real processes, into PROFILE: --diwan PATH --data DIRECTORY
+             --seconds 3 (each crowd)
+
   --profile NAME|FILE   whose hardware (this-machine); `paper-2010`, `modern`, or a file
   --folder DIRECTORY    where PROFILE, this-machine.toml, and MEASURED, this-machine.json, are (crates/sim/costs)";
 
@@ -90,8 +93,9 @@ fn main() -> ExitCode {
             Ok(())
         }
         "compare" => compare(&options),
-        "measure" => measure(&options),
+        "measure" => on_members(&options, measure),
         "fit" => fit(&options),
+        "watches" => on_members(&options, watches),
         _ => Err(format!("there is no command `{command}`\n{HELP}")),
     });
     match done {
@@ -138,7 +142,11 @@ fn compare(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(options: &Options) -> Result<(), String> {
+/// With a program, and a folder that is gone afterwards.
+fn on_members(
+    options: &Options,
+    measure: impl Fn(&Path, &Path, &Options) -> Result<(), String>,
+) -> Result<(), String> {
     let diwan = match options.text("diwan") {
         Some(path) => path.into(),
         None => diwan::find().map_err(|error| error.to_string())?,
@@ -146,13 +154,13 @@ fn measure(options: &Options) -> Result<(), String> {
     let parent = options.text("data").map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = parent.join(format!("cost-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let measured = measure_in(&folder, &diwan, options);
+    let measured = measure(&folder, &diwan, options);
     // What cannot be removed stays in a folder for temporary files.
     let _ = fs::remove_dir_all(&folder);
     measured
 }
 
-fn measure_in(folder: &Path, diwan: &Path, options: &Options) -> Result<(), String> {
+fn measure(folder: &Path, diwan: &Path, options: &Options) -> Result<(), String> {
     let path = options.file("this-machine.toml");
     let mut this = parse(&path)?;
     this.disk = machine::disk(folder).map_err(|error| error.to_string())?;
@@ -172,6 +180,21 @@ fn measure_in(folder: &Path, diwan: &Path, options: &Options) -> Result<(), Stri
     };
     let recorded = cost::measure(diwan, &folder.join("members"), POINTS, each, told);
     write(&options.file("this-machine.json"), &recorded.map_err(|error| error.to_string())?.text())
+}
+
+fn watches(folder: &Path, diwan: &Path, options: &Options) -> Result<(), String> {
+    let path = options.file("this-machine.toml");
+    let each_ms = 1000 * options.number("seconds", 3)?;
+    let priced = cost::price_events(diwan, &folder.join("members"), &parse(&path)?, each_ms, |watched| {
+        eprintln!(
+            "{} servers, {} clients: {:.0} ns an event, of which {:.0} for the event alone",
+            watched.servers,
+            watched.clients,
+            watched.measured_ns,
+            watched.price_ns()
+        );
+    });
+    write(&path, &profile::text(&priced.map_err(|error| error.to_string())?))
 }
 
 fn fit(options: &Options) -> Result<(), String> {

@@ -48,7 +48,7 @@ impl Measured {
     }
 }
 
-fn key(part: Part, role: &str) -> String {
+pub(super) fn key(part: Part, role: &str) -> String {
     format!("{part:?} {role}")
 }
 
@@ -118,14 +118,17 @@ pub fn measure(
     Ok(recorded)
 }
 
+/// Nanoseconds by the name of a part and a role.
+pub(super) type Spent = BTreeMap<String, u64>;
+
 /// Members that run.
-enum Stage {
+pub(super) enum Stage {
     Alone(Box<Server>),
     Ensemble(Ensemble),
 }
 
 impl Stage {
-    fn start(diwan: &Path, folder: &Path, servers: u64) -> Result<Self, Failure> {
+    pub(super) fn start(diwan: &Path, folder: &Path, servers: u64) -> Result<Self, Failure> {
         if folder.exists() {
             std::fs::remove_dir_all(folder)?;
         }
@@ -160,12 +163,12 @@ impl Stage {
         }
     }
 
-    fn addresses(&self) -> Vec<std::net::SocketAddr> {
+    pub(super) fn addresses(&self) -> Vec<std::net::SocketAddr> {
         self.servers().into_iter().map(Server::address).collect()
     }
 
     /// The place of who leads.
-    fn leader(&self) -> Result<usize, Failure> {
+    pub(super) fn leader(&self) -> Result<usize, Failure> {
         let began = std::time::Instant::now();
         let addresses = self.addresses();
         while addresses.len() > 1 && began.elapsed() < PATIENCE {
@@ -222,7 +225,7 @@ impl Stage {
     }
 
     /// What every kind of thread has spent, and the load's.
-    fn spent(&self, leader: usize) -> std::io::Result<BTreeMap<String, u64>> {
+    pub(super) fn spent(&self, leader: usize) -> std::io::Result<Spent> {
         let mut spent = BTreeMap::from([(key(Part::Client, Role::Load.name()), threads::of_this()?)]);
         for (place, server) in self.servers().into_iter().enumerate() {
             let part = if place == leader { Part::Leader } else { Part::Follower };

@@ -62,6 +62,7 @@ impl Role {
                 ("change", "a transaction that the core tells of"),
                 ("waited", "a read that waited for a write, as the core answers it"),
                 ("kib", "1,024 bytes in or out"),
+                ("event", "a watch event told to a client"),
             ],
             Self::Core => &[
                 ("wake", "coming back from sleep on a core that slept too"),
@@ -116,6 +117,7 @@ pub(super) mod of {
         pub(crate) const CHANGE: usize = 6;
         pub(crate) const WAITED: usize = 7;
         pub(crate) const KIB: usize = 8;
+        pub(crate) const EVENT: usize = 9;
     }
 
     pub(crate) mod core {
@@ -206,8 +208,16 @@ mod tests {
             assert_eq!(places(role, ["wake", "switch", "round"]), [of::WAKE, of::SWITCH, of::ROUND]);
             assert!(role.kinds().len() <= KINDS);
         }
-        let names = ["socket", "read", "write", "change", "waited", "kib"];
-        let known = [shard::SOCKET, shard::READ, shard::WRITE, shard::CHANGE, shard::WAITED, shard::KIB];
+        let names = ["socket", "read", "write", "change", "waited", "kib", "event"];
+        let known = [
+            shard::SOCKET,
+            shard::READ,
+            shard::WRITE,
+            shard::CHANGE,
+            shard::WAITED,
+            shard::KIB,
+            shard::EVENT,
+        ];
         assert_eq!(places(Role::Shard, names), known);
         let names = ["command", "relay", "apply", "waited", "message", "lane", "kib"];
         let known =

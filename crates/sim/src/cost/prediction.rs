@@ -45,6 +45,17 @@ pub struct Spent {
 }
 
 impl Prediction {
+    /// How often threads of a role did something, and how long they ran, in all members.
+    #[must_use]
+    pub fn sum_of(&self, role: Role) -> (Count, u64) {
+        let mut sum = (Count::default(), 0);
+        for spent in self.spent.iter().filter(|spent| spent.role == role) {
+            sum.0 += spent.count;
+            sum.1 += spent.cpu_ns;
+        }
+        sum
+    }
+
     /// Requests answered a second.
     #[must_use]
     pub fn per_second(&self) -> f64 {

@@ -178,6 +178,7 @@ impl Shard {
             self.front.sent(conn, length);
             turn.count.add(of::shard::SOCKET, 1);
             turn.count.add_bytes(of::shard::KIB, length);
+            turn.count.add(of::shard::EVENT, heard.events);
             turn.tell(Told::Client { client, heard });
         }
     }

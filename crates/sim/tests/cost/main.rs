@@ -150,6 +150,20 @@ fn everybody_who_watches_is_told() {
 }
 
 #[test]
+fn each_event_that_is_told_has_its_price() {
+    let mut setup = short(Setup::new(1, 40, 1, 0));
+    setup.work = Work::Watches;
+    let shards_ns = |price_ns: f64| {
+        let kind = Role::Shard.kind("event").expect("a kind");
+        let prices = std::array::from_fn(|at| if at == kind { price_ns } else { 0.0 });
+        let profile = simple(|profile| *profile = profile.clone().with_prices(Role::Shard, prices));
+        predict(&profile, &setup).sum_of(Role::Shard).1
+    };
+    assert_eq!(shards_ns(0.0), 0);
+    assert_eq!(shards_ns(1000.0), 40 * 40 * 1000);
+}
+
+#[test]
 fn the_same_seed_predicts_the_same_and_another_one_nearly() {
     let profile = Profile::named("this-machine").expect("a profile of that name");
     let setup = short(Setup::new(3, 20, 10, 300).shared());
