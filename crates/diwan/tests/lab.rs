@@ -140,8 +140,24 @@ fn what_moved_gives_its_status() {
     let output = run(&["compare", &a, &b]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("worse"), "{}", said(&output));
-    let output = run(&["compare", &a, &within(&folder, "nowhere")]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    for other in [within(&folder, "nowhere"), format!("{b}:zookeeper")] {
+        let output = run(&["compare", &a, &other]);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    }
+}
+
+#[test]
+fn another_build_takes_its_turns_whichever_systems_are_named() {
+    let folder = Folder::new();
+    let a = within(&folder, "a");
+    let output = run(&[brief(&["Z2"], &a), vec!["--against", env!("CARGO_BIN_EXE_diwan")]].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let systems: BTreeSet<_> =
+        lines(&a).iter().filter_map(|line| line["system"].as_str().map(String::from)).collect();
+    assert_eq!(systems, ["diwan", "other"].map(String::from).into());
+    let [one, other] = ["diwan", "other"].map(|system| format!("{a}:{system}"));
+    let output = run(&["compare", &one, &other]);
+    assert!(said(&output).contains("Z2"), "{}", said(&output));
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, default_value = "small")]
     scale: ScaleName,
 
-    /// Which systems [default: diwan,zookeeper,etcd,concoord and those of `--address` and `--against`].
+    /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
 
@@ -121,6 +121,9 @@ pub(crate) struct RunArguments {
     data: Option<PathBuf>,
 }
 
+/// What the build of `--against` is called.
+const OTHER: &str = "other";
+
 fn one(name: &str) -> Result<&'static Experiment, String> {
     experiment::named(name).ok_or_else(|| String::from("nobody knows it; `diwan lab list` lists them all"))
 }
@@ -142,15 +145,16 @@ impl RunArguments {
             None => scale,
         };
         let diwan = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
-        let systems = match self.systems.is_empty() {
-            false => self.systems,
-            true => {
-                let further = self.addresses.iter().map(|(name, _)| name.clone());
-                let known =
-                    System::NAMES.into_iter().filter(|name| *name != "other" || self.against.is_some());
-                known.map(String::from).chain(further).collect()
+        let mut systems = self.systems;
+        if systems.is_empty() {
+            systems.extend(System::NAMES.into_iter().filter(|name| *name != OTHER).map(String::from));
+        }
+        let further = self.addresses.iter().map(|(name, _)| name.clone());
+        for name in self.against.iter().map(|_| OTHER.to_owned()).chain(further) {
+            if !systems.contains(&name) {
+                systems.push(name);
             }
-        };
+        }
         let experiments = match self.experiments.is_empty() {
             true => experiment::ALL.to_vec(),
             false => self.experiments,

@@ -104,6 +104,11 @@ fn hold(arguments: &CompareArguments, out: &mut impl Write) -> io::Result<ExitCo
         Err(error) => return refuse(&error.to_string()),
     };
     let verdict = compare::compare(&a, &b, arguments.noise / 100.0);
+    if verdict.changes.is_empty() {
+        return refuse(
+            "the two have no point in common; hint: of two systems of one run both are named, as in `run:other run:diwan`",
+        );
+    }
     write!(out, "{}", compare::text(&verdict))?;
     Ok(if verdict.has_moved() { ExitCode::from(MOVED) } else { ExitCode::SUCCESS })
 }

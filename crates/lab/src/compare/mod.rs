@@ -185,9 +185,7 @@ pub fn text(verdict: &Verdict) -> String {
             "{experiment:3} {system:10} {figure:22} {ratio:>8.3}  ({interval}, {pairs} pairs){verdict}"
         );
     }
-    if verdict.changes.is_empty() {
-        text.push_str("the two have no point in common\n");
-    } else if verdict.changes.iter().all(|change| change.interval.is_none()) {
+    if verdict.changes.iter().all(|change| change.interval.is_none()) {
         text.push_str(
             "one repetition says nothing of noise\nhint: run both with `--repetitions 2` or more\n",
         );
