@@ -4,9 +4,11 @@
 
 mod damage;
 mod faults;
+mod lives;
 mod machine;
 mod network;
 mod strikes;
+mod traffic;
 
 pub use faults::{DRIFT_MAX_PPM, Faults};
 pub use strikes::{OF_MESSAGES, Without};
@@ -14,9 +16,8 @@ pub use strikes::{OF_MESSAGES, Without};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use bytes::Bytes;
 use front::ConnId;
-use member::founding::{BLANK, Cluster, Founding, NUMBERS, Outcome};
+use member::founding::{BLANK, NUMBERS};
 use member::{PeerMessage, Tenure};
 use tree::{Member, Roster};
 
@@ -25,7 +26,7 @@ use crate::node::{Node, NodeConfig, NodeError, STEPS, Step};
 use crate::random::Random;
 use crate::record::Record;
 use crate::trace::Trace;
-use machine::{Life, Machine, Seat};
+use machine::{Life, Machine};
 use network::Network;
 use strikes::Strikes;
 
@@ -210,165 +211,6 @@ impl Ensemble {
         self.machines.get_mut(&number).expect("a machine of that number")
     }
 
-    /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
-    pub fn install(&mut self, number: u64) {
-        let (random, drifts) = (&mut self.random, self.drifts);
-        let machine = self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false));
-        machine.off = false;
-        if matches!(machine.life, Life::Down) {
-            self.start(number);
-        }
-    }
-
-    /// A member that is down comes back.
-    pub fn start(&mut self, number: u64) {
-        let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
-        self.lives += 1;
-        machine.born = self.lives;
-        match machine.seat.clone() {
-            Some(seat) => self.sit_down(number, &seat),
-            None => {
-                let founding = self.founding(number);
-                self.machine(number).life = Life::Blank(Box::new(founding));
-            }
-        }
-    }
-
-    fn sit_down(&mut self, number: u64, seat: &Seat) {
-        let mut config = self.config.clone();
-        config.core.member = seat.id;
-        config.core.cluster = seat.cluster;
-        config.founders.clone_from(&seat.founders);
-        config.seed = [(self.lives % 251) as u8; 32];
-        config.seed[1] = number as u8;
-        let now_ms = self.now_ms;
-        let machine = self.machine(number);
-        let mut node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
-            Ok(node) => node,
-            Err(error) if machine.damaged => {
-                machine.damaged = false;
-                self.tell(
-                    "damage found",
-                    format_args!("member {number} puts its damaged data aside: {}", words_of(&error)),
-                );
-                self.empty(number);
-                self.machine(number).founds = false;
-                return self.start(number);
-            }
-            Err(error) if machine.failing || machine.full_until_ms.is_some() => {
-                machine.life = Life::Down;
-                machine.disk.repair();
-                (machine.failing, machine.full_until_ms) = (false, None);
-                return self.tell("no start", format_args!("member {number} does not start: {error:?}"));
-            }
-            Err(error) => panic!("member {number} does not come back: {error:?}"),
-        };
-        let others: Vec<_> = self.machines.values().filter_map(|machine| machine.seat.as_ref()).collect();
-        for other in others.into_iter().filter(|other| other.id != seat.id) {
-            node.core().understands(other.id, config.core.feature_level);
-        }
-        let torn = node.had_torn_tail();
-        let machine = self.machine(number);
-        let did_no_harm = std::mem::take(&mut machine.damaged);
-        machine.life = Life::Seated(Box::new(node));
-        let life = machine.born;
-        self.record.begun(number, life);
-        self.count("torn tail", u64::from(torn));
-        self.count("damage that did no harm", u64::from(did_no_harm));
-        self.tell(
-            "start",
-            format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
-        );
-        self.tell_links(number, true);
-        self.collect(number);
-    }
-
-    /// A member's outcome is written down before it is said.
-    fn seat(&mut self, number: u64, outcome: Outcome) {
-        let seat = match outcome {
-            Outcome::Founded { cluster, voters } => {
-                self.tell("founding", format_args!("member {number} founds an ensemble of {voters:?}"));
-                Seat { id: number, cluster, founders: voters }
-            }
-            Outcome::Admitted { cluster, id } => {
-                self.tell("admission", format_args!("member {number} is admitted as {id:x}"));
-                Seat { id, cluster, founders: Vec::new() }
-            }
-            Outcome::Kept => {
-                self.tell("doubt over", format_args!("member {number} keeps its seat"));
-                let Some(seat) = self.machine(number).seat.clone() else { return };
-                seat
-            }
-        };
-        let machine = self.machine(number);
-        if machine.seat.replace(seat.clone()).is_some_and(|before| before.cluster != seat.cluster) {
-            // It had one in an ensemble that never came to be.
-            machine.disk = SimDisk::new(seat.id);
-            machine.founds = false;
-        }
-        self.sit_down(number, &seat);
-    }
-
-    /// The member stops, its disk keeps what was written.
-    fn stop(&mut self, number: u64) {
-        let machine = self.machine(number);
-        machine.life = Life::Down;
-        machine.disk.restart();
-        machine.disk.repair();
-        machine.full_until_ms = None;
-        self.gone(number);
-    }
-
-    /// A member that stopped is heard of no more.
-    fn gone(&mut self, number: u64) {
-        let machine = self.machine(number);
-        (machine.paused_until_ms, machine.stalled_until_ms, machine.slow_until_ms) = (0, 0, 0);
-        (machine.flushed_ms, machine.failing) = (None, false);
-        self.network.forget(number);
-        self.tell_links(number, false);
-    }
-
-    fn empty(&mut self, number: u64) {
-        self.crash(number);
-        let disk = SimDisk::new(self.random.number());
-        let machine = self.machine(number);
-        (machine.disk, machine.seat) = (disk, None);
-    }
-
-    fn id_of(&self, number: u64) -> u64 {
-        let seat = self.machines.get(&number).and_then(|machine| machine.seat.as_ref());
-        seat.map_or(BLANK | number, |seat| seat.id)
-    }
-
-    fn cluster(&self, number: u64) -> Option<Cluster> {
-        let machine = self.machines.get(&number)?;
-        machine.seat.as_ref().map(|seat| seat.cluster)
-    }
-
-    fn tell_links(&mut self, number: u64, up: bool) {
-        let (id, level) = (self.id_of(number), self.config.core.feature_level);
-        let cluster = self.cluster(number);
-        let mut links = Vec::new();
-        for (other, machine) in &mut self.machines {
-            let theirs = machine.seat.as_ref().map(|seat| seat.cluster);
-            match &mut machine.life {
-                // Members of two ensembles refuse each other.
-                Life::Seated(_) if cluster.is_some() && theirs != cluster => {}
-                Life::Seated(node) if *other != number => {
-                    node.core().understands(id, level);
-                    node.link(id, up);
-                    links.extend(machine.seat.as_ref().map(|seat| seat.id));
-                }
-                Life::Blank(member) if up => member.meet(number),
-                Life::Blank(member) => member.lost(number),
-                _ => {}
-            }
-        }
-        if let Some(node) = self.node(number) {
-            links.into_iter().for_each(|other| node.link(other, true));
-        }
-    }
-
     /// One moment in which something happens, and time passes.
     pub fn moment(&mut self, faults: &Faults) {
         self.moments += 1;
@@ -390,89 +232,6 @@ impl Ensemble {
             let passed = 1 + self.random.below(20);
             self.pass(passed);
         }
-    }
-
-    fn down(&self) -> Vec<u64> {
-        let is_down = |machine: &Machine| matches!(machine.life, Life::Down) && !machine.off;
-        self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
-    }
-
-    fn part(&mut self, chance: &mut Random) {
-        let numbers = self.numbers();
-        let (some, one_way) = (numbers[chance.below(numbers.len() as u64) as usize], chance.chance(30));
-        self.network.part(some, &numbers, one_way, chance);
-        self.tell(
-            "part",
-            format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
-        );
-        if one_way {
-            self.count("one-way part", 1);
-        }
-        // Sooner or later the connections break.
-        for (from, to) in self.network.cut.clone() {
-            if chance.chance(50) {
-                let id = self.id_of(from);
-                if let Some(node) = self.node(to) {
-                    node.link(id, false);
-                }
-            }
-        }
-    }
-
-    /// Everything comes through again.
-    pub fn mend(&mut self) {
-        for (from, to) in std::mem::take(&mut self.network.cut) {
-            let id = self.id_of(from);
-            let same = self.cluster(from) == self.cluster(to);
-            if let Some(node) = self.node(to).filter(|_| same) {
-                node.link(id, true);
-            }
-        }
-    }
-
-    /// The next message arrives, if there is one.
-    fn deliver(&mut self, faults: &Faults) -> bool {
-        let overtakes = faults.overtake > self.random.below(1000);
-        let (now_ms, machines) = (self.now_ms, &self.machines);
-        let is_deaf = |to| machines.get(&to).is_some_and(|machine| machine.is_paused(now_ms));
-        let Some(flight) = self.network.arrive(now_ms, overtakes, is_deaf, &mut self.random) else {
-            return false;
-        };
-        let direction = (flight.from % NUMBERS, flight.to % NUMBERS);
-        if faults.loss > self.random.below(1000) || self.network.cut.contains(&direction) {
-            self.count("loss", 1);
-            return true;
-        }
-        if faults.repeat > self.random.below(1000) {
-            self.count("repeat", 1);
-            self.network.again(direction, flight.clone());
-        }
-        self.count("overtaking", u64::from(overtakes));
-        self.trace.step("message", &[flight.from, flight.to, now_ms]);
-        self.trace.bytes(&flight.bytes);
-        let message = PeerMessage::decode(Bytes::from(flight.bytes)).expect("what a member encoded");
-        self.hand_over(flight.from, flight.to, message);
-        true
-    }
-
-    fn hand_over(&mut self, from: u64, to: u64, message: PeerMessage) {
-        let number = to % NUMBERS;
-        let is_founding = matches!(message, PeerMessage::Founding(_));
-        if !is_founding && self.cluster(from % NUMBERS) != self.cluster(number) {
-            return;
-        }
-        let Some(machine) = self.machines.get_mut(&number) else { return };
-        let seat = machine.seat.as_ref().map(|seat| seat.id);
-        match (&mut machine.life, message) {
-            (Life::Blank(member), PeerMessage::Founding(said)) => member.hear(from % NUMBERS, said),
-            // A message for an earlier life of this member's disk finds nobody.
-            (Life::Seated(node), message) if seat == Some(to) || is_founding => {
-                let taken = node.peer(from, message);
-                taken.unwrap_or_else(|error| panic!("member {number}: {error:?}"));
-            }
-            _ => {}
-        }
-        self.collect(number);
     }
 
     /// A step of one member.
@@ -501,38 +260,6 @@ impl Ensemble {
     fn may_fail(&mut self, number: u64) -> bool {
         let machine = self.machine(number);
         machine.failing || machine.full_until_ms.is_some()
-    }
-
-    fn collect(&mut self, number: u64) {
-        let from = self.id_of(number);
-        let now_ms = self.now_ms;
-        let Some(machine) = self.machines.get_mut(&number) else { return };
-        let life = machine.born;
-        let Some(node) = machine.node() else { return };
-        self.record.look(now_ms, number, life, node);
-        let numbers = node.take_sequences().into_iter();
-        self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
-        let (outgoing, counts) = (node.take_outgoing(), node.take_counts());
-        let (unsent_bytes, cut_off) = node.take_unsent();
-        self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
-        for (to, message) in outgoing {
-            let mut bytes = Vec::new();
-            message.encode(&mut bytes);
-            self.network.send((from, to), (number, to % NUMBERS), bytes, now_ms, &mut self.random);
-        }
-        self.count("slow client cut off", cut_off);
-        for (what, count) in counts {
-            match (what, count) {
-                (_, 0) => {}
-                ("verdict", _) => {
-                    self.record.verdicts_ms.push(now_ms);
-                    self.count(what, count);
-                }
-                ("election", _) => self.tell(what, format_args!("member {number} leads")),
-                ("install", _) => self.tell(what, format_args!("member {number} takes over a snapshot")),
-                _ => self.count(what, count),
-            }
-        }
     }
 
     /// Time passes, for whoever does not stand still.
@@ -579,29 +306,6 @@ impl Ensemble {
         }
     }
 
-    /// A member asks whether there is another ensemble than the one that it was to found.
-    fn doubt(&mut self, number: u64) {
-        self.tell("doubt", format_args!("member {number} doubts that its ensemble comes to be"));
-        self.stop(number);
-        self.lives += 1;
-        let (born, founding) = (self.lives, self.founding(number));
-        let machine = self.machine(number);
-        machine.born = born;
-        if let Some(seat) = &machine.seat {
-            machine.life = Life::Blank(Box::new(founding.holding(seat.cluster)));
-        }
-    }
-
-    /// A member without a seat.
-    fn founding(&self, number: u64) -> Founding {
-        let mut name = [0; 16];
-        name[..8].copy_from_slice(&self.lives.to_le_bytes());
-        let founds = self.machines.get(&number).is_some_and(|machine| machine.founds);
-        let mut founding = Founding::new(number, self.numbers(), founds, name, name);
-        self.numbers().into_iter().filter(|other| *other != number).for_each(|other| founding.meet(other));
-        founding
-    }
-
     /// All faults end: every member runs, everything comes through.
     pub fn heal(&mut self) {
         self.tell("heal", format_args!("all faults end"));
@@ -623,16 +327,6 @@ pub fn member_of(number: u64) -> Member {
         votes: true,
         client: None,
     }
-}
-
-/// Why a member does not start, in one line.
-fn words_of(error: &NodeError) -> String {
-    let words = match error {
-        NodeError::Open(error) => error.to_string(),
-        NodeError::Read(error) => error.to_string(),
-        NodeError::Fault(words) => words.clone(),
-    };
-    words.lines().next().unwrap_or_default().to_owned()
 }
 
 /// A member is asked for more, and its power fails while its disk is busy.

@@ -1,0 +1,131 @@
+//! What members say goes through the network, and arrives, or not.
+
+use bytes::Bytes;
+use member::PeerMessage;
+use member::founding::{BLANK, Cluster, NUMBERS};
+
+use super::machine::Life;
+use super::{Ensemble, Faults};
+use crate::random::Random;
+
+impl Ensemble {
+    pub(super) fn part(&mut self, chance: &mut Random) {
+        let numbers = self.numbers();
+        let (some, one_way) = (numbers[chance.below(numbers.len() as u64) as usize], chance.chance(30));
+        self.network.part(some, &numbers, one_way, chance);
+        self.tell(
+            "part",
+            format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
+        );
+        if one_way {
+            self.count("one-way part", 1);
+        }
+        // Sooner or later the connections break.
+        for (from, to) in self.network.cut.clone() {
+            if chance.chance(50) {
+                let id = self.id_of(from);
+                if let Some(node) = self.node(to) {
+                    node.link(id, false);
+                }
+            }
+        }
+    }
+
+    /// Everything comes through again.
+    pub fn mend(&mut self) {
+        for (from, to) in std::mem::take(&mut self.network.cut) {
+            let id = self.id_of(from);
+            let same = self.cluster(from) == self.cluster(to);
+            if let Some(node) = self.node(to).filter(|_| same) {
+                node.link(id, true);
+            }
+        }
+    }
+
+    /// The next message arrives, if there is one.
+    pub(super) fn deliver(&mut self, faults: &Faults) -> bool {
+        let overtakes = faults.overtake > self.random.below(1000);
+        let (now_ms, machines) = (self.now_ms, &self.machines);
+        let is_deaf = |to| machines.get(&to).is_some_and(|machine| machine.is_paused(now_ms));
+        let Some(flight) = self.network.arrive(now_ms, overtakes, is_deaf, &mut self.random) else {
+            return false;
+        };
+        let direction = (flight.from % NUMBERS, flight.to % NUMBERS);
+        if faults.loss > self.random.below(1000) || self.network.cut.contains(&direction) {
+            self.count("loss", 1);
+            return true;
+        }
+        if faults.repeat > self.random.below(1000) {
+            self.count("repeat", 1);
+            self.network.again(direction, flight.clone());
+        }
+        self.count("overtaking", u64::from(overtakes));
+        self.trace.step("message", &[flight.from, flight.to, now_ms]);
+        self.trace.bytes(&flight.bytes);
+        let message = PeerMessage::decode(Bytes::from(flight.bytes)).expect("what a member encoded");
+        self.hand_over(flight.from, flight.to, message);
+        true
+    }
+
+    pub(super) fn hand_over(&mut self, from: u64, to: u64, message: PeerMessage) {
+        let number = to % NUMBERS;
+        let is_founding = matches!(message, PeerMessage::Founding(_));
+        if !is_founding && self.cluster(from % NUMBERS) != self.cluster(number) {
+            return;
+        }
+        let Some(machine) = self.machines.get_mut(&number) else { return };
+        let seat = machine.seat.as_ref().map(|seat| seat.id);
+        match (&mut machine.life, message) {
+            (Life::Blank(member), PeerMessage::Founding(said)) => member.hear(from % NUMBERS, said),
+            // A message for an earlier life of this member's disk finds nobody.
+            (Life::Seated(node), message) if seat == Some(to) || is_founding => {
+                let taken = node.peer(from, message);
+                taken.unwrap_or_else(|error| panic!("member {number}: {error:?}"));
+            }
+            _ => {}
+        }
+        self.collect(number);
+    }
+
+    pub(super) fn collect(&mut self, number: u64) {
+        let from = self.id_of(number);
+        let now_ms = self.now_ms;
+        let Some(machine) = self.machines.get_mut(&number) else { return };
+        let life = machine.born;
+        let Some(node) = machine.node() else { return };
+        self.record.look(now_ms, number, life, node);
+        let numbers = node.take_sequences().into_iter();
+        self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
+        let (outgoing, counts) = (node.take_outgoing(), node.take_counts());
+        let (unsent_bytes, cut_off) = node.take_unsent();
+        self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
+        for (to, message) in outgoing {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            self.network.send((from, to), (number, to % NUMBERS), bytes, now_ms, &mut self.random);
+        }
+        self.count("slow client cut off", cut_off);
+        for (what, count) in counts {
+            match (what, count) {
+                (_, 0) => {}
+                ("verdict", _) => {
+                    self.record.verdicts_ms.push(now_ms);
+                    self.count(what, count);
+                }
+                ("election", _) => self.tell(what, format_args!("member {number} leads")),
+                ("install", _) => self.tell(what, format_args!("member {number} takes over a snapshot")),
+                _ => self.count(what, count),
+            }
+        }
+    }
+
+    pub(super) fn id_of(&self, number: u64) -> u64 {
+        let seat = self.machines.get(&number).and_then(|machine| machine.seat.as_ref());
+        seat.map_or(BLANK | number, |seat| seat.id)
+    }
+
+    pub(super) fn cluster(&self, number: u64) -> Option<Cluster> {
+        let machine = self.machines.get(&number)?;
+        machine.seat.as_ref().map(|seat| seat.cluster)
+    }
+}
