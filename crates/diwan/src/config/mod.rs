@@ -3,6 +3,7 @@
 
 mod check;
 mod draft;
+mod finish;
 mod jaas;
 mod keys;
 mod members;

@@ -1,0 +1,336 @@
+//! The checks that need more than one setting, once all have come in.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
+
+use server::ServerConfig;
+use server::config::{
+    ClientAuth, EnsembleConfig, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig, SaslConfig, Secret,
+    SessionConfig, TlsConfig, TlsProtocol,
+};
+
+use super::value::{Checked, Problem, Setting};
+use super::{jaas, members};
+
+use super::draft::{Draft, Endpoint, LogConfig, StoreDraft};
+
+/// The AdminServer's port, where a `zoo.cfg` does not say it.
+const ADMIN_PORT: u16 = 8080;
+/// The port of Prometheus' metrics, where a `zoo.cfg` does not say it.
+const METRICS_PORT: u16 = 7000;
+
+impl Draft {
+    /// The whole configuration, or everything that is wrong with it.
+    pub(crate) fn finish(mut self) -> Result<(ServerConfig, LogConfig), Vec<Problem>> {
+        let steps: [fn(&mut Self) -> Checked<()>; 9] = [
+            Self::finish_storage,
+            Self::finish_servers,
+            Self::finish_listen,
+            Self::finish_sessions,
+            Self::finish_tls,
+            Self::finish_sasl,
+            Self::finish_auth,
+            Self::finish_http,
+            Self::finish_rest,
+        ];
+        let problems: Vec<Problem> = steps.iter().filter_map(|step| step(&mut self).err()).collect();
+        if problems.is_empty() { Ok((self.config, self.log)) } else { Err(problems) }
+    }
+
+    fn finish_storage(&mut self) -> Checked<()> {
+        if self.zoo && !self.data_dir_said {
+            return Err(
+                Problem::new("`dataDir` is not set").hint("say where the data lies: `dataDir=DIRECTORY`")
+            );
+        }
+        let storage = &mut self.config.storage;
+        storage.log_dir.take_if(|log_dir| *log_dir == storage.data_dir);
+        Ok(())
+    }
+
+    fn finish_servers(&mut self) -> Checked<()> {
+        if self.ensemble.members.len() > 1 {
+            return self.finish_ensemble();
+        }
+        let Some(alone) = self.ensemble.members.first().cloned() else { return Ok(()) };
+        self.take_client_port(&alone)
+    }
+
+    /// The client port of a server may stand in its line.
+    fn take_client_port(&mut self, member: &MemberConfig) -> Checked<()> {
+        let Some(client) = &member.client else { return Ok(()) };
+        let (host, port) =
+            client.rsplit_once(':').map_or((None, client.as_str()), |(host, port)| (Some(host), port));
+        if self.client.port.is_none() && !self.client.said {
+            let key = format!("server.{}", member.number);
+            self.client.port = Some(Setting { key: &key, value: port }.port()?);
+            self.client.host = host.map(String::from);
+        }
+        Ok(())
+    }
+
+    fn finish_ensemble(&mut self) -> Checked<()> {
+        let draft = std::mem::take(&mut self.ensemble);
+        let number = match draft.number {
+            Some(number) => number,
+            None => members::own_number(&self.config.storage.data_dir)?,
+        };
+        let Some(own) = draft.members.iter().find(|member| member.number == number).cloned() else {
+            let known: Vec<_> = draft.members.iter().map(|member| member.number.to_string()).collect();
+            return Err(Problem::new(format!(
+                "this server is number {number}, but the servers named are {}",
+                known.join(", ")
+            ))
+            .hint("see `myid` in the data directory (`ensemble.number`), and the `server.` lines"));
+        };
+        self.take_client_port(&own)?;
+        let tls = match draft.tls {
+            false => None,
+            true => {
+                let missing = |what: &str| {
+                    Problem::new(format!("members are to speak encrypted, but there is no {what}"))
+                        .hint("set `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`")
+                };
+                Some(PeerTlsConfig {
+                    key_store: draft.key_store.finish()?.ok_or_else(|| missing("key"))?,
+                    trust_store: draft.trust_store.finish()?.ok_or_else(|| missing("trust store"))?,
+                    verify_hostname: draft.verify_hostname,
+                })
+            }
+        };
+        self.config.ensemble = Some(EnsembleConfig {
+            number,
+            members: draft.members,
+            listen_on_all_addresses: draft.listen_on_all_addresses,
+            bind_retries: draft.bind_retries,
+            tls,
+            election_tick_ms: draft.election_tick_ms,
+            lease_ms: draft.lease_ms,
+        });
+        Ok(())
+    }
+
+    fn finish_listen(&mut self) -> Checked<()> {
+        let listen = &mut self.config.listen;
+        if self.zoo && !self.client.said {
+            listen.client = None;
+        }
+        if let Some(address) = self.client.address("clientPort", "clientPortAddress")? {
+            listen.client = Some(address);
+        }
+        if let Some(address) = self.secure.address("secureClientPort", "secureClientPortAddress")? {
+            listen.secure = Some(address);
+        }
+        if listen.client.is_none() && listen.secure.is_none() && !self.client_port_said {
+            return Err(Problem::new("there is no port for clients").hint("set `clientPort` (2181 is usual)"));
+        }
+        Ok(())
+    }
+
+    fn finish_sessions(&mut self) -> Checked<()> {
+        let standard = SessionConfig::of_tick(self.tick_ms.unwrap_or(self.config.session.tick_ms));
+        let session = SessionConfig {
+            tick_ms: standard.tick_ms,
+            timeout_min_ms: self.timeout_min_ms.unwrap_or(standard.timeout_min_ms),
+            timeout_max_ms: self.timeout_max_ms.unwrap_or(standard.timeout_max_ms),
+        };
+        if session.timeout_min_ms > session.timeout_max_ms {
+            return Err(Problem::new(format!(
+                "the shortest session timeout ({} ms) is longer than the longest ({} ms)",
+                session.timeout_min_ms, session.timeout_max_ms
+            ))
+            .hint("unless said they are 2 and 20 ticks: see `tickTime`, `minSessionTimeout`, `maxSessionTimeout`"));
+        }
+        self.config.session = session;
+        Ok(())
+    }
+
+    fn finish_tls(&mut self) -> Checked<()> {
+        let listen = &self.config.listen;
+        if listen.secure.is_none() && !listen.client_takes_tls {
+            return Ok(());
+        }
+        self.config.auth.x509_enabled = true;
+        let draft = std::mem::take(&mut self.tls);
+        let Some(key_store) = draft.key_store.finish()? else {
+            return Err(
+                Problem::new("a TLS port has no key").hint("set `ssl.keyStore.location` (`tls.key-store`)")
+            );
+        };
+        let trust_store = draft.trust_store.finish()?;
+        if trust_store.is_none() && draft.client_auth != ClientAuth::None {
+            return Err(Problem::new("clients must show a certificate, but nothing says whom to trust").hint(
+                "set `ssl.trustStore.location` (`tls.trust-store`), or `ssl.clientAuth=none` (`tls.client-auth`)",
+            ));
+        }
+        let standard = match draft.protocol {
+            Some(one) => vec![one],
+            None => vec![TlsProtocol::Tls12, TlsProtocol::Tls13],
+        };
+        self.config.tls = Some(TlsConfig {
+            key_store,
+            trust_store,
+            client_auth: draft.client_auth,
+            protocols: draft.protocols.unwrap_or(standard),
+            cipher_suites: draft.cipher_suites,
+            verify_client_hostname: draft.verify_hostname && draft.verify_client_hostname,
+            revocation_lists: draft.revocation_lists,
+            reload: draft.reload,
+            handshake_timeout_ms: draft.handshake_timeout_ms,
+        });
+        Ok(())
+    }
+
+    fn finish_sasl(&mut self) -> Checked<()> {
+        let Some(file) = self.sasl.file.take() else { return Ok(()) };
+        let mut users = jaas::users(&file, &self.sasl.section)?;
+        if let Some(password) = self.sasl.super_password.take() {
+            users.retain(|(name, _)| name != "super");
+            users.push((String::from("super"), password));
+        }
+        self.config.auth.sasl = Some(SaslConfig {
+            users,
+            super_users: std::mem::take(&mut self.sasl.super_users),
+            allow_failed_clients: self.sasl.allow_failed_clients,
+        });
+        // Diwan's own file has no line for providers: whoever names users wants their scheme.
+        self.config.auth.sasl_scheme |= !self.zoo;
+        Ok(())
+    }
+
+    fn finish_auth(&mut self) -> Checked<()> {
+        let auth = &mut self.config.auth;
+        if self.ensemble_provider {
+            auth.ensemble_names = Some(std::mem::take(&mut self.ensemble_names));
+        }
+        let enforce = std::mem::take(&mut self.enforce);
+        let schemes = if enforce.sasl { vec![String::from("sasl")] } else { enforce.schemes };
+        if !enforce.sasl && !enforce.enabled {
+            return Ok(());
+        }
+        if schemes.is_empty() {
+            return Err(Problem::new("clients must authenticate, but no scheme is named")
+                .hint("name some: `enforce.auth.schemes=digest,sasl`"));
+        }
+        for scheme in &schemes {
+            let there = match scheme.as_str() {
+                "ip" => true,
+                "digest" => auth.digest_enabled,
+                "x509" => auth.x509_enabled,
+                "sasl" => auth.sasl_scheme && auth.sasl.is_some(),
+                "ensemble" => auth.ensemble_names.is_some(),
+                _ => false,
+            };
+            if !there {
+                let what = format!("clients must authenticate by `{scheme}`, but that scheme is not set up");
+                return Err(Problem::new(what).hint(setting_up(scheme)));
+            }
+        }
+        auth.enforced_schemes = Some(schemes);
+        Ok(())
+    }
+
+    fn finish_http(&mut self) -> Checked<()> {
+        if self.metrics.prometheus && !self.metrics.said {
+            let port = self.metrics.port.unwrap_or(METRICS_PORT);
+            self.config.metrics.address = Some(bind(self.metrics.host.as_deref(), port)?);
+            self.config.metrics.optional = false;
+        }
+        let unsaid = self.admin.enabled.is_none() && self.admin.port.is_none() && self.admin.host.is_none();
+        if self.admin.said || (unsaid && !self.zoo) {
+            return Ok(());
+        }
+        let admin = &mut self.config.admin;
+        admin.optional = unsaid;
+        admin.address = match self.admin.enabled {
+            Some(false) => None,
+            _ => Some(bind(self.admin.host.as_deref(), self.admin.port.unwrap_or(ADMIN_PORT))?),
+        };
+        Ok(())
+    }
+
+    fn finish_rest(&mut self) -> Checked<()> {
+        self.config.limits.connection_throttle = self.throttle.filter(|throttle| throttle.tokens > 0);
+        if let (true, server::config::WordConfig::Named(words)) =
+            (self.read_only_mode, &mut self.config.words)
+        {
+            words.push(String::from("isro"));
+        }
+        let bytes = self.config.limits.request_bytes_max;
+        self.config.limits.request_skip_bytes_max = self.config.limits.request_skip_bytes_max.max(bytes);
+        Ok(())
+    }
+}
+
+impl Endpoint {
+    fn address(&self, port_key: &str, host_key: &str) -> Checked<Option<SocketAddr>> {
+        if self.said {
+            return Ok(None);
+        }
+        match (self.port, &self.host) {
+            (Some(port), host) => bind(host.as_deref(), port).map(Some),
+            (None, Some(_)) => Err(Problem::new(format!("`{host_key}` is set but `{port_key}` is not"))
+                .hint(format!("set `{port_key}` too, or remove `{host_key}`"))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+impl StoreDraft {
+    fn finish(self) -> Checked<Option<KeyStore>> {
+        let Some(path) = self.path else { return Ok(None) };
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => kind_of(&path)?,
+        };
+        let password = match self.password_path {
+            Some(file) => std::fs::read_to_string(&file)
+                .map(|text| Secret(String::from(text.trim_end_matches(['\r', '\n']))))
+                .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?,
+            None => self.password.unwrap_or_default(),
+        };
+        Ok(Some(KeyStore { path, password, kind }))
+    }
+}
+
+fn kind_of(path: &Path) -> Checked<KeyStoreKind> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("jks") => Ok(KeyStoreKind::Jks),
+        Some("pem") => Ok(KeyStoreKind::Pem),
+        Some("p12" | "pfx") => Ok(KeyStoreKind::Pkcs12),
+        _ => Err(Problem::new(format!(
+            "`{}`: its name does not tell what kind of key store it is",
+            path.display()
+        ))
+        .hint("set `ssl.keyStore.type` or `ssl.trustStore.type` to `PEM`, `PKCS12` or `JKS`")),
+    }
+}
+
+/// `host`, or every address of this machine when there is none, as ZooKeeper binds.
+fn bind(host: Option<&str>, port: u16) -> Checked<SocketAddr> {
+    match host {
+        Some(host) => Setting { key: "the address", value: host }.host(port),
+        None => Ok(SocketAddr::new(any_address(), port)),
+    }
+}
+
+/// The address that takes connections to IPv6 and IPv4 alike, where there is IPv6.
+fn any_address() -> IpAddr {
+    match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)) {
+        Ok(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+fn setting_up(scheme: &str) -> &'static str {
+    match scheme {
+        "digest" => "remove `DigestAuthenticationProvider.enabled=false`",
+        "x509" => "open a `secureClientPort`",
+        "sasl" => {
+            "set `authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider` and name the users' \
+             file: `-D java.security.auth.login.config=FILE`"
+        }
+        "ensemble" => "set `authProvider.1=org.apache.zookeeper.server.auth.EnsembleAuthenticationProvider`",
+        _ => "the schemes here are `digest`, `ip`, `x509`, `sasl` and `ensemble`",
+    }
+}
