@@ -63,7 +63,7 @@ impl Front {
     /// A new connection. One too many gets an id too, and is closed by the next event.
     pub fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
         self.common.now = now;
-        let admitted = self.admission.admit(peer.ip);
+        let admitted = self.admission.admit(peer.ip).is_ok();
         let config = &self.common.config;
         let conn = self.connections.insert(|id| {
             let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall_ms));

@@ -46,7 +46,7 @@ pub use connection::{ConnId, Peer};
 pub use event::{AuditRecord, CloseReason, FrontEvent};
 pub use front::Front;
 pub use history::History;
-pub use limits::Admission;
+pub use limits::{Admission, Full};
 pub use listing::{ConnectionInfo, WatchSummary};
 pub use message::{ConnectRefusal, FromCore, ToCore};
 pub use namespaces::{NAMESPACES_MAX, Namespaces, namespace};

@@ -3,6 +3,7 @@
 //! Pure counting, so that one shard can use it for itself, or a driver with several shards for all of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 
 /// Counts connections against `maxCnxns` and `maxClientCnxns`.
@@ -14,6 +15,26 @@ pub struct Admission {
     by_ip: BTreeMap<IpAddr, u32>,
 }
 
+/// The limit that a connection met, with the connections that it allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// `maxCnxns`.
+    Everybody(u32),
+    /// `maxClientCnxns`.
+    Address(u32),
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everybody(max) => write!(f, "{max} connections in all, as `maxCnxns` allows"),
+            Self::Address(max) => {
+                write!(f, "{max} connections from this address, as `maxClientCnxns` allows")
+            }
+        }
+    }
+}
+
 impl Admission {
     /// Limits of 0 are none.
     #[must_use]
@@ -21,18 +42,24 @@ impl Admission {
         Self { connections_max, per_ip_max, connections: 0, by_ip: BTreeMap::new() }
     }
 
-    /// Counts one more connection from `ip`, unless that is one too many.
-    pub fn admit(&mut self, ip: IpAddr) -> bool {
-        let full = |count: u32, max: u32| max != 0 && count >= max;
+    /// Counts one more connection from `ip`.
+    ///
+    /// # Errors
+    /// It is one too many, and is not counted.
+    pub fn admit(&mut self, ip: IpAddr) -> Result<(), Full> {
+        let is_full = |count: u32, max: u32| max != 0 && count >= max;
         let of_ip = self.by_ip.get(&ip).copied().unwrap_or(0);
-        if full(self.connections, self.connections_max) || full(of_ip, self.per_ip_max) {
-            return false;
+        if is_full(self.connections, self.connections_max) {
+            return Err(Full::Everybody(self.connections_max));
+        }
+        if is_full(of_ip, self.per_ip_max) {
+            return Err(Full::Address(self.per_ip_max));
         }
         self.connections += 1;
         if self.per_ip_max != 0 {
             self.by_ip.insert(ip, of_ip + 1);
         }
-        true
+        Ok(())
     }
 
     /// Counts one less: a connection that was admitted is gone.
@@ -63,10 +90,11 @@ mod tests {
     fn each_address_and_all_together_are_limited() {
         let [a, b, c] = [1, 2, 3].map(|last| IpAddr::from(Ipv4Addr::new(127, 0, 0, last)));
         let mut admission = Admission::new(3, 2);
-        assert!(admission.admit(a) && admission.admit(a) && !admission.admit(a));
-        assert!(admission.admit(b) && !admission.admit(c));
+        let (address, everybody) = (Err(Full::Address(2)), Err(Full::Everybody(3)));
+        assert_eq!([a, a, a].map(|ip| admission.admit(ip)), [Ok(()), Ok(()), address]);
+        assert_eq!([b, c].map(|ip| admission.admit(ip)), [Ok(()), everybody]);
         admission.release(a);
-        assert!(admission.admit(c) && !admission.admit(a));
-        assert!(Admission::new(0, 0).admit(a));
+        assert_eq!([c, a].map(|ip| admission.admit(ip)), [Ok(()), everybody]);
+        assert_eq!(Admission::new(0, 0).admit(a), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! How often a command that costs much may be asked for.
+//! How often something may be done that costs much, or that nobody wants to read a thousand times.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

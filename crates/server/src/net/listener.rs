@@ -7,9 +7,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use front::Admission;
+use front::{Admission, Full};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use parking_lot::Mutex;
@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::{ConnectionThrottle, ListenConfig};
 use crate::mailbox::Mailbox;
 use crate::metrics::network::NetworkMetrics;
+use crate::rate_limit::RateLimit;
 
 const PLAIN: Token = Token(0);
 const SECURE: Token = Token(1);
@@ -28,6 +29,8 @@ const STOP: Token = Token(2);
 const BACKLOG: i32 = 4096;
 /// How long accepting pauses when there is no descriptor left.
 const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
+/// Whoever is refused tries again at once: how often the log says so.
+const REFUSALS_TOLD: Duration = Duration::from_secs(10);
 
 /// A connection on its way to a shard. Its place among all is given back when it is dropped.
 #[derive(Debug)]
@@ -65,12 +68,14 @@ impl Gate {
         Arc::new(Self { admission, rejected: AtomicU64::new(0), throttled: AtomicU64::new(0) })
     }
 
-    fn admit(self: &Arc<Self>, ip: IpAddr) -> Option<Place> {
-        if self.admission.lock().admit(ip) {
-            return Some(Place { ip, gate: Arc::clone(self) });
+    fn admit(self: &Arc<Self>, ip: IpAddr) -> Result<Place, Full> {
+        match self.admission.lock().admit(ip) {
+            Ok(()) => Ok(Place { ip, gate: Arc::clone(self) }),
+            Err(full) => {
+                self.rejected.fetch_add(1, Ordering::Relaxed);
+                Err(full)
+            }
         }
-        self.rejected.fetch_add(1, Ordering::Relaxed);
-        None
     }
 }
 
@@ -97,6 +102,7 @@ pub(crate) struct Listener {
     next: usize,
     gate: Arc<Gate>,
     bucket: Option<TokenBucket>,
+    refusals: RateLimit,
     keep_alive: bool,
     clock: Clock,
     metrics: Arc<NetworkMetrics>,
@@ -124,7 +130,10 @@ impl Listener {
         let waker = Waker::new(poll.registry(), STOP)?;
         let keep_alive = config.keep_alive;
         let bucket = throttle.map(|throttle| TokenBucket::new(throttle, clock.now().mono_ms()));
-        Ok((Self { poll, plain, secure, shards, next: 0, gate, bucket, keep_alive, clock, metrics }, waker))
+        let refusals = RateLimit::default();
+        let listener =
+            Self { poll, plain, secure, shards, next: 0, gate, bucket, refusals, keep_alive, clock, metrics };
+        Ok((listener, waker))
     }
 
     /// Runs until the waker wakes it with `stopping` set.
@@ -178,9 +187,9 @@ impl Listener {
             self.gate.throttled.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let Some(place) = self.gate.admit(peer.ip()) else {
-            tracing::debug!(%peer, "too many connections");
-            return;
+        let place = match self.gate.admit(peer.ip()) {
+            Ok(place) => place,
+            Err(full) => return self.tell_refused(peer, full),
         };
         self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
         // Both fail only for a socket that is already gone, which its first read will tell.
@@ -192,6 +201,13 @@ impl Listener {
         self.next = self.next.wrapping_add(1);
         if let Some(shard) = self.shards.get(shard) {
             shard.put(ShardMail::Accepted(Accepted { stream, peer, secure, place }));
+        }
+    }
+
+    fn tell_refused(&self, peer: SocketAddr, full: Full) {
+        if self.refusals.allow(Instant::now(), REFUSALS_TOLD) {
+            let refused = self.gate.rejected.load(Ordering::Relaxed);
+            tracing::warn!(%peer, refused, "a connection is refused: there are {full}; the log says so every ten seconds at most");
         }
     }
 }
@@ -242,10 +258,11 @@ mod tests {
         let gate = Gate::new(0, 1);
         let ip = IpAddr::from([127, 0, 0, 1]);
         let place = gate.admit(ip);
-        assert!(place.is_some() && gate.admit(ip).is_none());
+        assert!(place.is_ok());
+        assert_eq!(gate.admit(ip).unwrap_err(), Full::Address(1));
         assert_eq!(gate.rejected.load(Ordering::Relaxed), 1);
         drop(place);
-        assert!(gate.admit(ip).is_some());
+        assert!(gate.admit(ip).is_ok());
     }
 
     #[test]
