@@ -30,8 +30,6 @@ const SETTINGS: Settings = Settings {
     strangers: true,
     unsent_bytes_max: usize::MAX,
 };
-/// By how much the clock that members stamp with may be ahead of the witnesses': both are rounded down, and one is slewed.
-const CLOCKS_APART_MS: u64 = 10;
 /// How long a member may take to hear of the last that anybody was told.
 const CATCH_UP_MAX: Duration = Duration::from_secs(30);
 /// Between two looks. Not a synchronisation: only how often we look.
@@ -105,8 +103,7 @@ impl Case {
                 *at_ms = stamp(*index).unwrap_or(0);
             }
             if let Some(end) = &mut story.ended {
-                // Of two clocks: it had ended by then, whoever was refused within the same millisecond.
-                end.at_ms = stamp(end.index).map_or(end.at_ms, |at_ms| at_ms.saturating_sub(CLOCKS_APART_MS));
+                end.at_ms = stamp(end.index).unwrap_or(end.at_ms);
             }
         }
         link(&mut self.history, &oracle);

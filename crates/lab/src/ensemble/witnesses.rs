@@ -37,9 +37,10 @@ pub(super) struct Testimony {
 impl Witnesses {
     /// Starts them, with these members to talk to.
     pub(super) fn start(members: &[(u64, SocketAddr)]) -> Result<Self, Failure> {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began_wall_ms = i64::try_from(wall.as_millis()).unwrap_or(i64::MAX);
         let (began, calm_ms) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Looked at last and rounded up, as stamps are rounded down: no stamp then lies behind what came of it.
+        let began_wall_ms = i64::try_from(wall.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX);
         let mut threads = Vec::new();
         for name in 0..COUNT {
             let witness = Witness::new(name, COUNT, members.to_vec(), began, name as u64 + 1);
