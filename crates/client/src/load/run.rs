@@ -167,8 +167,10 @@ struct State<'a> {
     errors: u64,
     last_answer: Instant,
     longest_gap: Duration,
-    /// Closed pace: connections that have room for more.
+    /// Closed pace: connections that may be asked more.
     heard: Vec<usize>,
+    /// Closed pace: where requests are queued, one connection after the other.
+    room: Vec<u8>,
     /// Open pace: when the schedule began and how many requests are sent of it.
     schedule: (Instant, u64),
 }
@@ -187,6 +189,7 @@ impl<'a> State<'a> {
             last_answer: now,
             longest_gap: Duration::ZERO,
             heard: (0..load.connections).collect(),
+            room: Vec::new(),
             schedule: (now, 0),
         }
     }
@@ -216,10 +219,12 @@ impl<'a> State<'a> {
     fn top_up(&mut self, runner: &mut Runner, outstanding: usize, now: Instant) -> io::Result<Duration> {
         for place in self.heard.drain(..) {
             let connection = &mut runner.connections[place];
+            connection.share(&mut self.room);
             while connection.outstanding() < outstanding {
                 self.dice.ask(connection, now, self.load.nodes, self.load.mix);
             }
             connection.send()?;
+            connection.share(&mut self.room);
         }
         Ok(TURN_MAX)
     }
