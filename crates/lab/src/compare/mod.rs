@@ -1,14 +1,19 @@
 //! Two runs, or two systems of one run, against each other: what moved beyond noise.
 //!
-//! Points of the same key are pairs. For each experiment and figure the logarithms of their ratios are averaged. Points of one
-//! repetition were measured on the same servers and in the same minutes, so they are not independent: what counts as one
-//! observation is a repetition as a whole, and the interval in which the average lies with a certainty of 95 % is Student's,
-//! from how much repetitions differ. A figure has moved if that interval does not hold 1 and the average is farther from it
-//! than what counts as noise.
+//! Points of the same key are pairs. For each experiment and figure the logarithms of their ratios are averaged. Points of
+//! one repetition were measured on the same servers and in the same minutes, so they are not independent: what counts as one
+//! observation is a repetition as a whole. A figure has moved if that is no chance, for all the figures that were looked at
+//! (`certainty`), and if the average is farther from 1 than what counts as noise.
+
+mod certainty;
+mod text;
+
+pub use text::text;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
+
+use self::certainty::Estimate;
 
 use crate::experiment::figure;
 use crate::record::{Origin, Point, Run, StoreError};
@@ -24,10 +29,6 @@ const FIGURES: [(&str, bool); 8] = [
     (figure::WRITTEN, true),
     (figure::OUTAGE, true),
 ];
-/// Student's t for a certainty of 95 %, by degrees of freedom from 1 on; beyond the last it is not much less.
-const STUDENT: [f64; 12] =
-    [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179];
-
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -74,11 +75,11 @@ pub struct Change {
     pub figure: &'static str,
     /// B over A, the geometric mean over all pairs.
     pub ratio: f64,
-    /// Between these it lies with a certainty of 95 %; nothing if there is one repetition only.
+    /// Between these it lies with a certainty of 95 %, seen alone; nothing if there is one repetition only.
     pub interval: Option<(f64, f64)>,
     /// How many pairs.
     pub pairs: usize,
-    /// Whether it moved beyond noise.
+    /// Whether it moved beyond noise, all figures of the comparison considered.
     pub moved: bool,
     /// Whether it became worse.
     pub worse: bool,
@@ -102,7 +103,7 @@ impl Verdict {
 /// Holds B against A; a change of less than `noise` (0.05 is 5 %) is none.
 #[must_use]
 pub fn compare(a: &Side, b: &Side, noise: f64) -> Verdict {
-    let mut changes = Vec::new();
+    let (mut changes, mut chances) = (Vec::new(), Vec::new());
     let mut groups: Vec<_> =
         a.points.iter().map(|point| (&point.key.experiment, &point.key.system)).collect();
     groups.sort();
@@ -115,22 +116,22 @@ pub fn compare(a: &Side, b: &Side, noise: f64) -> Verdict {
             if pairs == 0 {
                 continue;
             }
-            let repetitions: Vec<f64> = logs.values().map(|logs| mean(logs)).collect();
-            let ratio = mean(&repetitions).exp();
-            let interval = interval(&repetitions);
-            let beyond = ratio.ln().abs() > (1.0 + noise).ln();
-            let moved = beyond && interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+            let estimate = Estimate::of(&logs.values().map(|logs| certainty::mean(logs)).collect::<Vec<_>>());
+            chances.push(estimate.chance);
             changes.push(Change {
                 experiment: experiment.clone(),
                 system: system.clone(),
                 figure: name,
-                ratio,
-                interval,
+                ratio: estimate.mean.exp(),
+                interval: estimate.interval.map(|(low, high)| (low.exp(), high.exp())),
                 pairs,
-                moved,
-                worse: (ratio > 1.0) == more_is_worse,
+                moved: estimate.mean.abs() > (1.0 + noise).ln(),
+                worse: (estimate.mean > 0.0) == more_is_worse,
             });
         }
+    }
+    for (change, is_certain) in changes.iter_mut().zip(certainty::certain(&chances)) {
+        change.moved &= is_certain;
     }
     Verdict { changes }
 }
@@ -146,53 +147,6 @@ fn logs<'p>(points: impl Iterator<Item = &'p Point>, b: &Side, name: &str) -> BT
         }
     }
     logs
-}
-
-/// Where the mean lies.
-fn interval(repetitions: &[f64]) -> Option<(f64, f64)> {
-    let count = repetitions.len();
-    let student = STUDENT.get(count.checked_sub(2)?.min(STUDENT.len() - 1))?;
-    let mean = mean(repetitions);
-    let squares: f64 = repetitions.iter().map(|one| (one - mean).powi(2)).sum();
-    let reach = student * (squares / (count - 1) as f64 / count as f64).sqrt();
-    Some(((mean - reach).exp(), (mean + reach).exp()))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// A line for each figure; those that moved first.
-#[must_use]
-pub fn text(verdict: &Verdict) -> String {
-    let mut text = String::new();
-    let mut changes: Vec<_> = verdict.changes.iter().collect();
-    changes.sort_by_key(|change| !change.moved);
-    for change in changes {
-        let Change { experiment, system, figure, ratio, pairs, .. } = change;
-        let interval = match change.interval {
-            Some((low, high)) => format!("{low:.3} to {high:.3}"),
-            None => String::from("one repetition"),
-        };
-        let verdict = match (change.moved, change.worse) {
-            (false, _) => "",
-            (true, true) => "  worse",
-            (true, false) => "  better",
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{experiment:3} {system:10} {figure:22} {ratio:>8.3}  ({interval}, {pairs} pairs){verdict}"
-        );
-    }
-    if verdict.changes.iter().all(|change| change.interval.is_none()) {
-        text.push_str(
-            "one repetition says nothing of noise\nhint: run both with `--repetitions 2` or more\n",
-        );
-    } else if !verdict.has_moved() {
-        text.push_str("nothing moved beyond noise\n");
-    }
-    text
 }
 
 #[cfg(test)]
@@ -264,5 +218,21 @@ mod tests {
         let verdict = compare(&side(1.0, 1), &unlucky, 0.05);
         let (low, high) = verdict.changes[0].interval.unwrap();
         assert!(low < 1.0 && high > 1.0 && !verdict.has_moved(), "{verdict:?}");
+    }
+
+    #[test]
+    fn of_comparisons_of_twenty_experiments_in_which_nothing_differs_one_in_twenty_says_so() {
+        let twenty = |seed: u64| {
+            let one = |number: u64| {
+                let mut side = side(1.0, seed * 20 + number);
+                side.points.iter_mut().for_each(|point| point.key.experiment = format!("E{number}"));
+                side.points
+            };
+            Side { points: (0..20).flat_map(one).collect() }
+        };
+        // What counts is certainty alone here: no difference is too small.
+        let moved =
+            (0..100).filter(|seed| compare(&twenty(*seed), &twenty(1000 + seed), 0.0).has_moved()).count();
+        assert!((1..=10).contains(&moved), "{moved} of 100");
     }
 }

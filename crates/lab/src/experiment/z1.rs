@@ -30,7 +30,7 @@ fn plan(scale: &Scale) -> Plan {
     let predicted: &[u64] = &[3, 5, 7, 9, 13];
     let block = |count: &usize| {
         let spec = |reads: &u32| {
-            let (clients, outstanding) = scale.pick((50, 20), (250, 100));
+            let (clients, outstanding) = scale.pick((20, 50), (250, 100));
             let task = scale.mixed(clients, outstanding, 1000 - reads * 10);
             Spec::new(servers(*count), reads, task)
         };
