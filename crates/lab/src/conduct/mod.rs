@@ -28,6 +28,8 @@ pub use progress::{News, Tell};
 use gather::{CallsOf, Meters};
 use progress::Progress;
 
+/// Why a system is left out of an experiment.
+const NOT_PUBLISHED: &str = "it takes part where it did in what was published";
 /// The system whose figures are the simulator's.
 pub const PREDICTED: &str = "predicted";
 
@@ -84,18 +86,24 @@ pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Resul
     };
     let plans: Vec<_> =
         options.experiments.iter().map(|experiment| (*experiment, experiment.plan(&options.scale))).collect();
-    let progress = Progress::new(&plans, &options.scale, found.len() as u32 * options.repetitions);
+    let turns =
+        |plan: &Plan| found.iter().filter(|system| plan.has(system)).count() * options.repetitions as usize;
+    let progress = Progress::new(&plans, &options.scale, turns);
     let mut conductor = Conductor { options, patience, run, progress, tell, turn: 0 };
     for (experiment, plan) in &plans {
+        let (taking_part, others): (Vec<_>, Vec<_>) = found.iter().partition(|system| plan.has(system));
+        for system in others {
+            conductor.skip(experiment.id, system.name(), String::from(NOT_PUBLISHED))?;
+        }
         for (name, error) in &missing {
             conductor.skip(experiment.id, name, reason(error))?;
         }
         for (system, beyond) in
-            found.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))
+            taking_part.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))
         {
             conductor.skip(experiment.id, system.name(), beyond.clone())?;
         }
-        conductor.experiment(experiment, plan, &found)?;
+        conductor.experiment(experiment, plan, &taking_part)?;
     }
     Ok(conductor.run)
 }
@@ -152,7 +160,7 @@ impl Conductor<'_, '_> {
         &mut self,
         experiment: &Experiment,
         plan: &Plan,
-        systems: &[System],
+        systems: &[&System],
     ) -> Result<(), StoreError> {
         for repetition in 1..=self.options.repetitions {
             for block in &plan.blocks {
@@ -208,13 +216,12 @@ impl Conductor<'_, '_> {
         repetition: u32,
     ) -> Result<(), StoreError> {
         let (id, name) = (experiment.id, system.name());
-        match (system, block.not_etcd) {
-            (System::Etcd(_), Some(why)) => {
-                let servers = block.setting.servers + block.setting.observers;
-                return self.skip(id, name, format!("not with {servers} servers: {why}"));
-            }
-            (System::Elsewhere { addresses, .. }, _) if !fits(plan, block, addresses.len()) => return Ok(()),
-            _ => {}
+        let places = || block.specs.iter().map(Spec::place).collect::<Vec<_>>().join(", ");
+        if !block.has(system) {
+            return self.skip(id, name, format!("{}: {NOT_PUBLISHED}", places()));
+        }
+        if matches!(system, System::Elsewhere { addresses, .. } if !fits(plan, block, addresses.len())) {
+            return Ok(());
         }
         let lacking = self.missing(id, name, &block.specs, repetition);
         if lacking.is_empty() {
@@ -227,8 +234,7 @@ impl Conductor<'_, '_> {
         let mut stand = match stand {
             Ok(stand) => stand,
             Err(StandError::Missing(what)) => {
-                let at: Vec<_> = block.specs.iter().map(|spec| spec.at.as_str()).collect();
-                return self.skip(id, name, format!("{}: {what}", at.join(", ")));
+                return self.skip(id, name, format!("{}: {what}", places()));
             }
             Err(error) => return self.fail(id, name, "start", &error.to_string(), lacking),
         };

@@ -51,9 +51,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(plans: &[(&Experiment, Plan)], scale: &Scale, turns: u32) -> Self {
-        let blocks = plans.iter().flat_map(|(_, plan)| &plan.blocks);
-        let total = blocks.map(|block| Self::of_block(block, scale)).sum::<Duration>() * turns;
+    /// `turns` says how often all of a plan is done.
+    pub(super) fn new(plans: &[(&Experiment, Plan)], scale: &Scale, turns: impl Fn(&Plan) -> usize) -> Self {
+        let of = |plan: &Plan| plan.blocks.iter().map(|block| Self::of_block(block, scale)).sum::<Duration>();
+        let total = plans.iter().map(|(_, plan)| of(plan) * turns(plan) as u32).sum();
         Self { total, done: Duration::ZERO, took: Duration::ZERO }
     }
 
@@ -91,7 +92,7 @@ mod tests {
     fn the_default_run_is_planned_to_take_less_than_an_hour() {
         let scale = Scale::small();
         let plans: Vec<_> = ALL.iter().map(|experiment| (*experiment, experiment.plan(&scale))).collect();
-        let progress = Progress::new(&plans, &scale, 3 * Scale::REPETITIONS);
+        let progress = Progress::new(&plans, &scale, |_| 3 * Scale::REPETITIONS as usize);
         assert!(progress.total < Duration::from_secs(3000), "{:?}", progress.total);
     }
 

@@ -44,5 +44,8 @@ fn plan(scale: &Scale) -> Plan {
         };
         Spec::new("updates", pace, task)
     };
-    Plan { blocks: vec![Block::of(3, paces.iter().map(spec).collect()).prepared()], ..Plan::default() }
+    Plan {
+        blocks: vec![Block::of(3, paces.iter().map(spec).collect()).prepared().and_concoord()],
+        ..Plan::default()
+    }
 }

@@ -43,8 +43,7 @@ fn plan(scale: &Scale) -> Plan {
         let series = series(*acceptors);
         let observers = replicas - acceptors;
         let setting = Setting { observers, ..Setting::of(*acceptors) };
-        let block = Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared();
-        Block { not_etcd: (observers > 0).then_some("it has no observers"), ..block }
+        Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared().and_concoord()
     };
     // What no small machine holds.
     let forecast = |(acceptors, replicas): &(usize, usize)| Forecast {

@@ -72,8 +72,9 @@ fn plan(scale: &Scale) -> Plan {
         vec![spec("snapshots", tree, &[])],
     );
     let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
+    // Of these the death of leaders alone was published.
     Plan {
-        blocks: vec![alone(5, killed), alone(3, still), cut_off, alone(3, restart), snapshots],
+        blocks: vec![alone(5, killed).and_concoord(), alone(3, still), cut_off, alone(3, restart), snapshots],
         ..Plan::default()
     }
 }

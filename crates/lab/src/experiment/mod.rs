@@ -135,6 +135,20 @@ mod tests {
     }
 
     #[test]
+    fn concoord_takes_part_where_something_was_published_of_it() {
+        let plans = ALL.iter().map(|experiment| (experiment.id, experiment.plan(&Scale::small())));
+        let places: Vec<_> = plans
+            .flat_map(|(id, plan)| plan.blocks.into_iter().map(move |block| (id, block)))
+            .filter(|(_, block)| block.has_concoord)
+            .collect();
+        let ids: BTreeSet<_> = places.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, BTreeSet::from(["C1", "C2", "C3", "C4", "C5"]));
+        let fates: Vec<_> =
+            places.iter().flat_map(|(_, block)| &block.specs).flat_map(|spec| &spec.fates).collect();
+        assert!(fates.iter().all(|(_, fate)| matches!(fate, Fate::KillLeader)), "{fates:?}");
+    }
+
+    #[test]
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.id), Some("Z1"));
         assert!(named("K1").is_none());

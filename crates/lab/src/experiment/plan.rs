@@ -4,7 +4,7 @@
 use sim::cost::Setup;
 
 use super::{Capacity, Spec};
-use crate::stand::Setting;
+use crate::stand::{Setting, System};
 use crate::task::Kind;
 
 /// What is to be done.
@@ -19,6 +19,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether that system takes part in anything of it.
+    #[must_use]
+    pub fn has(&self, system: &System) -> bool {
+        self.blocks.iter().any(|block| block.has(system))
+    }
+
     /// What a machine holds of it: ensembles that are too large go, heaps and trees become smaller.
     pub(super) fn held_by(mut self, capacity: Capacity) -> Self {
         let most = capacity.servers();
@@ -43,7 +49,7 @@ impl Plan {
     /// there are, that are left as they were. One of an experiment is enough: what is counted hardly varies.
     pub(super) fn counting_calls(mut self) -> Self {
         let is_fit = |block: &Block| {
-            block.not_etcd.is_none()
+            block.setting.observers == 0
                 && !block.setting.can_be_cut
                 && block.specs.iter().all(Spec::spares_servers)
         };
@@ -89,8 +95,8 @@ pub struct Block {
     pub setting: Setting,
     /// What is measured.
     pub specs: Vec<Spec>,
-    /// Whether there is no such thing with etcd.
-    pub not_etcd: Option<&'static str>,
+    /// Whether ConCoord takes part: where it did in what was published.
+    pub has_concoord: bool,
 }
 
 impl Block {
@@ -99,7 +105,19 @@ impl Block {
     }
 
     pub(super) const fn with(setting: Setting, specs: Vec<Spec>) -> Self {
-        Self { setting, specs, not_etcd: None }
+        Self { setting, specs, has_concoord: false }
+    }
+
+    /// ConCoord takes part.
+    pub(super) const fn and_concoord(mut self) -> Self {
+        self.has_concoord = true;
+        self
+    }
+
+    /// Whether that system takes part.
+    #[must_use]
+    pub const fn has(&self, system: &System) -> bool {
+        self.has_concoord || !matches!(system, System::ConCoord(_))
     }
 
     /// The nodes that all of its tasks share are made before the first.

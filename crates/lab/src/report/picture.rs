@@ -7,7 +7,7 @@ use super::{Language, Spoken};
 use crate::experiment::{Panel, Reference, Shape, figure};
 
 /// Systems that have a colour of their own.
-const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "predicted", "other"];
+const COLOURED: [&str; 6] = ["diwan", "zookeeper", "etcd", "concoord", "predicted", "other"];
 
 /// The class that gives a system its colour.
 fn class(system: &str) -> String {

@@ -69,8 +69,8 @@ pub(super) const PREDICTED_NOTE: Word = Word(
     "ما وُسم بأنه متوقَّع لم يُقس: يُشغّل المحاكي شيفرة ديوان نفسها بكلفة هذا النوع من العتاد، وكل عضو على جهاز مستقل.",
 );
 pub(super) const FAIRNESS: Word = Word(
-    "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). The heaps of JVMs are limited, as each experiment says.",
-    "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة الخادم المسؤول نفسه في كل نظام (وفي etcd قراءات serializable). وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
+    "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). ConCoord keeps nothing on disk, and of a value an update sends it 100 bytes at most: the rest lives in its object. The heaps of JVMs are limited, as each experiment says.",
+    "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة الخادم المسؤول نفسه في كل نظام (وفي etcd قراءات serializable). ولا يحفظ ConCoord شيئًا على القرص، ولا يُرسل إليه التحديث من القيمة أكثر من 100 بايت: فسائرها حيّ في كائنه. وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
 );
 pub(super) const BETTER: Word = Word("better", "أفضل");
 pub(super) const WORSE: Word = Word("worse", "أسوأ");

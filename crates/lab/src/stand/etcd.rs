@@ -1,17 +1,18 @@
-//! etcd: built once from the Go module proxy together with its load, started, told apart and mistreated.
+//! etcd: built once from the Go module proxy together with its load, started and told apart.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use super::{LOOK_EVERY, PATIENCE, Setting, StandError, failed};
+use super::member::{Member, Start};
+use super::others::Others;
+use super::{Setting, StandError};
 use crate::ensemble::Place;
 use crate::peer::PeerError;
+use crate::task::Driver;
 
 /// The Go module, whole: the binary alone is enough to build it.
 const SOURCES: [(&str, &str); 7] = [
@@ -80,162 +81,69 @@ impl Program {
     }
 }
 
-struct Member {
-    namespace: Option<String>,
-    command: Vec<String>,
-    client: SocketAddr,
-    log: PathBuf,
-    child: Child,
-    up: bool,
-}
-
-/// Running members of one cluster.
-pub(super) struct Cluster {
-    program: PathBuf,
-    members: Vec<Member>,
-}
-
-impl Cluster {
-    /// Starts all and waits until each serves.
-    pub(super) fn start(
-        program: &Program,
-        setting: &Setting,
-        folder: &Path,
-        place: &Place,
-    ) -> Result<Self, StandError> {
-        let client = |number| SocketAddr::new(place.address(number), CLIENT_PORT);
-        let peer = |number| format!("http://{}", SocketAddr::new(place.address(number), PEER_PORT));
-        let numbers = 1..=setting.servers;
-        let all: Vec<_> = numbers.clone().map(|number| format!("m{number}={}", peer(number))).collect();
-        let mut members = Vec::new();
-        for number in numbers {
-            let url = format!("http://{}", client(number));
-            let data = folder.join(format!("m{number}"));
-            let mut command = vec![
-                String::from("server"),
-                format!("--name=m{number}"),
-                format!("--data-dir={}", data.display()),
-                format!("--listen-client-urls={url}"),
-                format!("--advertise-client-urls={url}"),
-                format!("--listen-peer-urls={}", peer(number)),
-                format!("--initial-advertise-peer-urls={}", peer(number)),
-                format!("--initial-cluster={}", all.join(",")),
-                String::from("--initial-cluster-state=new"),
-                format!("--quota-backend-bytes={QUOTA}"),
-                String::from("--log-level=error"),
-            ];
-            if let Some(every) = setting.snapshot_every {
-                command.push(format!("--snapshot-count={every}"));
-            }
-            let log = folder.join(format!("m{number}.log"));
-            let namespace = place.namespace(number);
-            let child = spawn(program.path(), namespace.as_deref(), &command, &log)?;
-            members.push(Member { namespace, command, client: client(number), log, child, up: true });
+/// Starts all members of a cluster and waits until each serves.
+pub(super) fn start(
+    program: &Program,
+    setting: &Setting,
+    folder: &Path,
+    place: &Place,
+) -> Result<Others, StandError> {
+    if setting.observers > 0 {
+        return Err(StandError::Missing(String::from("it has no observers")));
+    }
+    let client = |number| SocketAddr::new(place.address(number), CLIENT_PORT);
+    let peer = |number| format!("http://{}", SocketAddr::new(place.address(number), PEER_PORT));
+    let numbers = 1..=setting.servers;
+    let all: Vec<_> = numbers.clone().map(|number| format!("m{number}={}", peer(number))).collect();
+    let mut members = Vec::new();
+    for number in numbers.clone() {
+        let url = format!("http://{}", client(number));
+        let data = folder.join(format!("m{number}"));
+        let mut arguments = vec![
+            String::from("server"),
+            format!("--name=m{number}"),
+            format!("--data-dir={}", data.display()),
+            format!("--listen-client-urls={url}"),
+            format!("--advertise-client-urls={url}"),
+            format!("--listen-peer-urls={}", peer(number)),
+            format!("--initial-advertise-peer-urls={}", peer(number)),
+            format!("--initial-cluster={}", all.join(",")),
+            String::from("--initial-cluster-state=new"),
+            format!("--quota-backend-bytes={QUOTA}"),
+            String::from("--log-level=error"),
+        ];
+        if let Some(every) = setting.snapshot_every {
+            arguments.push(format!("--snapshot-count={every}"));
         }
-        let mut cluster = Self { program: program.path().to_owned(), members };
-        for number in 1..=setting.servers {
-            cluster.wait(number)?;
-        }
-        Ok(cluster)
+        members.push(Member::start(Start {
+            name: format!("etcd {number}"),
+            namespace: place.namespace(number),
+            program: program.path().to_owned(),
+            arguments,
+            environment: Vec::new(),
+            log: folder.join(format!("m{number}.log")),
+        })?);
     }
-
-    pub(super) fn endpoints(&self) -> Vec<String> {
-        self.members.iter().map(|member| member.client.to_string()).collect()
-    }
-
-    pub(super) fn pids(&self) -> Vec<u32> {
-        self.members.iter().map(|member| member.child.id()).collect()
-    }
-
-    pub(super) fn leads(&self, number: usize) -> bool {
-        let member = &self.members[number - 1];
-        member.up
-            && ask(member.client, "/metrics").is_some_and(|text| text.contains("\netcd_server_is_leader 1"))
-    }
-
-    pub(super) fn kill(&mut self, number: usize) -> Result<(), StandError> {
-        let member = &mut self.members[number - 1];
-        member.up = false;
-        member
-            .child
-            .kill()
-            .and_then(|()| member.child.wait().map(drop))
-            .map_err(failed("etcd cannot be killed"))
-    }
-
-    pub(super) fn stop(&mut self, number: usize) -> Result<(), StandError> {
-        self.signal(number, Signal::TERM)?;
-        let member = &mut self.members[number - 1];
-        member.up = false;
-        member.child.wait().map(drop).map_err(failed("etcd cannot be stopped"))
-    }
-
-    pub(super) fn restart(&mut self, number: usize) -> Result<(), StandError> {
-        let member = &mut self.members[number - 1];
-        member.child = spawn(&self.program, member.namespace.as_deref(), &member.command, &member.log)?;
-        member.up = true;
-        self.wait(number)
-    }
-
-    pub(super) fn pause(&mut self, number: usize, time: Duration) -> Result<(), StandError> {
-        self.signal(number, Signal::STOP)?;
-        // How long it stands still is what is measured.
-        std::thread::sleep(time);
-        self.signal(number, Signal::CONT)
-    }
-
-    fn signal(&self, number: usize, signal: Signal) -> Result<(), StandError> {
-        let pid = Pid::from_child(&self.members[number - 1].child);
-        kill_process(pid, signal).map_err(|error| failed("etcd cannot be signalled")(error.into()))
-    }
-
-    /// Waits until a member serves.
-    fn wait(&mut self, number: usize) -> Result<(), StandError> {
-        let member = &mut self.members[number - 1];
-        let began = Instant::now();
-        loop {
-            if ask(member.client, "/health").is_some_and(|text| text.contains("\"health\":\"true\"")) {
-                return Ok(());
-            }
-            let ended = matches!(member.child.try_wait(), Ok(Some(_)));
-            if ended || began.elapsed() > PATIENCE {
-                let log = fs::read_to_string(&member.log).unwrap_or_default();
-                let last = log.lines().next_back().unwrap_or("it said nothing");
-                return Err(StandError::Members(format!("etcd {number} does not serve: {last}")));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for member in &mut self.members {
-            // It may be gone already.
-            let _ = member.child.kill();
-            let _ = member.child.wait();
-        }
-    }
-}
-
-fn spawn(
-    program: &Path,
-    namespace: Option<&str>,
-    command: &[String],
-    log: &Path,
-) -> Result<Child, StandError> {
-    let file = File::options().create(true).append(true).open(log).map_err(failed("etcd's log"))?;
-    let also = file.try_clone().map_err(failed("etcd's log"))?;
-    let mut start = match namespace {
-        Some(namespace) => {
-            let mut inside = Command::new("ip");
-            inside.args(["netns", "exec", namespace]).arg(program);
-            inside
-        }
-        None => Command::new(program),
+    let mut cluster = Others {
+        members,
+        clients: numbers.clone().map(client).collect(),
+        driver: Driver::new("etcd", program.path(), &["drive"]),
+        serves,
+        leads,
     };
-    start.args(command).stdin(Stdio::null()).stdout(file).stderr(also);
-    start.spawn().map_err(failed("etcd cannot be started"))
+    for number in numbers {
+        cluster.wait(number)?;
+    }
+    Ok(cluster)
+}
+
+fn serves(client: SocketAddr) -> bool {
+    ask(client, "/health").is_some_and(|text| text.contains("\"health\":\"true\""))
+}
+
+fn leads(cluster: &Others, number: usize) -> bool {
+    let answer = || ask(cluster.client(number), "/metrics");
+    cluster.is_up(number) && answer().is_some_and(|text| text.contains("\netcd_server_is_leader 1"))
 }
 
 /// What a member answers to a GET; nothing if it does not.

@@ -4,8 +4,11 @@
 //! Knows no experiment.
 
 mod calls;
+mod concoord;
 mod etcd;
+mod member;
 mod meter;
+mod others;
 mod system;
 
 use std::fs;
@@ -17,13 +20,16 @@ use std::time::{Duration, Instant};
 use client::load::{Nodes, Patience};
 
 pub use calls::Calls;
+pub use concoord::Package as ConCoordPackage;
 pub use etcd::Program as EtcdProgram;
 pub use meter::Reading;
 pub use system::{Sources, System, default_cache, named_addresses};
 
 use crate::ensemble::{Ensemble, Failure, Network, Place};
 use crate::peer::{PeerError, Server, Software, word};
-use crate::task::{self, Edges, EtcdDriver, Outcome, Task};
+use crate::task::{self, Driver, Edges, Outcome, Task};
+
+use others::Others;
 
 /// How long an ensemble may be without a leader.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -90,7 +96,7 @@ impl Setting {
 
 enum Running {
     Members(Box<Ensemble>),
-    Etcd(etcd::Cluster, EtcdDriver),
+    Others(Others),
     Elsewhere(Vec<SocketAddr>),
 }
 
@@ -123,10 +129,8 @@ impl Stand {
             System::Diwan { program, .. } => {
                 Running::Members(members(Software::Diwan(program.clone()), setting, folder, &place)?)
             }
-            System::Etcd(program) => Running::Etcd(
-                etcd::Cluster::start(program, setting, folder, &place)?,
-                EtcdDriver::new(program.path()),
-            ),
+            System::Etcd(program) => Running::Others(etcd::start(program, setting, folder, &place)?),
+            System::ConCoord(package) => Running::Others(concoord::start(package, setting, folder, &place)?),
             System::Elsewhere { addresses, .. } => Running::Elsewhere(addresses.clone()),
         };
         Ok(Self { running, network, folder: folder.to_owned() })
@@ -139,7 +143,7 @@ impl Stand {
             Running::Members(ensemble) => {
                 Performer::ZooKeeper(ensemble.servers().map(Server::address).collect())
             }
-            Running::Etcd(cluster, driver) => Performer::Etcd(driver.clone(), cluster.endpoints()),
+            Running::Others(others) => others.performer(),
             Running::Elsewhere(addresses) => Performer::ZooKeeper(addresses.clone()),
         }
     }
@@ -149,7 +153,7 @@ impl Stand {
     pub fn pids(&self) -> Vec<u32> {
         match &self.running {
             Running::Members(ensemble) => ensemble.servers().map(Server::pid).collect(),
-            Running::Etcd(cluster, _) => cluster.pids(),
+            Running::Others(others) => others.pids(),
             Running::Elsewhere(_) => Vec::new(),
         }
     }
@@ -213,7 +217,7 @@ impl Stand {
                     let answer = word(ensemble.address(*number), "srvr", Duration::from_secs(1));
                     answer.is_ok_and(|text| ["leader", "standalone"].iter().any(|mode| text.contains(mode)))
                 }
-                Running::Etcd(cluster, _) => cluster.leads(*number),
+                Running::Others(others) => (others.leads)(others, *number),
                 _ => false,
             };
             if let Some(leader) = (1..=self.pids().len()).find(leads) {
@@ -233,7 +237,7 @@ impl Stand {
     pub fn kill(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.kill(number)?),
-            Running::Etcd(cluster, _) => cluster.kill(number),
+            Running::Others(others) => others.kill(number),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -245,7 +249,7 @@ impl Stand {
     pub fn stop(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.stop(number)?),
-            Running::Etcd(cluster, _) => cluster.stop(number),
+            Running::Others(others) => others.stop(number),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -257,7 +261,7 @@ impl Stand {
     pub fn restart(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.start(number).map(drop)?),
-            Running::Etcd(cluster, _) => cluster.restart(number),
+            Running::Others(others) => others.restart(number),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -274,7 +278,7 @@ impl Stand {
                 std::thread::sleep(time);
                 Ok(ensemble.resume(number)?)
             }
-            Running::Etcd(cluster, _) => cluster.pause(number, time),
+            Running::Others(others) => others.pause(number, time),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -305,8 +309,8 @@ impl Drop for Stand {
 pub enum Performer {
     /// The driver here.
     ZooKeeper(Vec<SocketAddr>),
-    /// The driver in Go.
-    Etcd(EtcdDriver, Vec<String>),
+    /// A driver that is a program of its own.
+    Driver(Driver, Vec<String>),
 }
 
 impl Performer {
@@ -327,7 +331,7 @@ impl Performer {
                 let one = only.and_then(|number| addresses.get(number - 1)).map(std::slice::from_ref);
                 task::perform(task, one.unwrap_or(addresses), patience, edges)
             }
-            Self::Etcd(driver, endpoints) => {
+            Self::Driver(driver, endpoints) => {
                 let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);
                 driver.perform(task, one.unwrap_or(endpoints).to_vec(), patience, edges)
             }

@@ -3,12 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-use super::EtcdProgram;
+use super::{ConCoordPackage, EtcdProgram};
 use crate::peer::zookeeper::Distribution;
 use crate::peer::{PeerError, diwan};
-
-/// Why ConCoord takes no part.
-const CONCOORD: &str = "ConCoord 1.1.0 needs Python 2.7, which no longer comes with systems";
 
 /// A system that can be measured.
 #[derive(Clone, Debug)]
@@ -24,6 +21,8 @@ pub enum System {
     ZooKeeper(Distribution),
     /// etcd.
     Etcd(EtcdProgram),
+    /// ConCoord.
+    ConCoord(ConCoordPackage),
     /// Servers that speak ZooKeeper's protocol and are somebody else's.
     Elsewhere {
         /// Their name in the report.
@@ -57,6 +56,7 @@ impl System {
             Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
             Self::ZooKeeper(_) => "zookeeper",
             Self::Etcd(_) => "etcd",
+            Self::ConCoord(_) => "concoord",
         }
     }
 
@@ -70,6 +70,7 @@ impl System {
             }
             Self::ZooKeeper(distribution) => distribution.version(),
             Self::Etcd(program) => program.version(),
+            Self::ConCoord(package) => package.version(),
             Self::Elsewhere { addresses, .. } => {
                 let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
                 format!("at {}", texts.join(","))
@@ -99,7 +100,7 @@ impl Sources {
             },
             "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
             "etcd" => EtcdProgram::find(&self.cache).map(System::Etcd),
-            "concoord" => Err(PeerError::Missing(CONCOORD.into())),
+            "concoord" => ConCoordPackage::find(&self.cache).map(System::ConCoord),
             other => Err(PeerError::Missing(format!("nobody knows the system `{other}`"))),
         }
     }

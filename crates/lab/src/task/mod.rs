@@ -1,5 +1,6 @@
-//! What a load is to do, in words that two drivers understand: the one here, for ZooKeeper's protocol, and one in Go, for
-//! etcd (`etcd/`). What is measured lies between two edges, at which whoever gave the task reads the servers' meters.
+//! What a load is to do, in words that three drivers understand: the one here, for ZooKeeper's protocol, one in Go, for
+//! etcd (`etcd/`), and one in Python, for ConCoord (`concoord/`). What is measured lies between two edges, at which whoever
+//! gave the task reads the servers' meters.
 //!
 //! Each task says in its outcome what it checked and what was wrong: a server that answers everything and keeps nothing
 //! gives no figure.
@@ -7,7 +8,7 @@
 //! Knows no experiment, and nothing of who runs the servers.
 
 mod barriers;
-mod etcd;
+mod driver;
 mod mixed;
 mod order;
 mod outcome;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use client::load::{Nodes, Patience, extend_patiently};
 use serde::Serialize;
 
-pub use etcd::Driver as EtcdDriver;
+pub use driver::Driver;
 pub use outcome::{Outcome, Phase, Slot};
 
 use order::Order;

@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// As the driver in Go writes it.
+/// As drivers that are programs of their own write it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
     #[serde(default)]

@@ -1,4 +1,5 @@
-//! The driver in Go: a child process that takes a task and says what it saw.
+//! Drivers that are programs of their own: child processes that take a task and say what they saw. `etcd/` is one, in Go,
+//! `concoord/` one in Python.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,14 @@ use super::{Edge, Edges, Task};
 /// How often it is looked whether somebody has had enough.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The program that loads etcd.
+/// A program that loads a system.
 #[derive(Clone, Debug)]
 pub struct Driver {
+    /// What it loads.
+    of: &'static str,
     program: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(&'static str, String)>,
 }
 
 /// A task with where the servers are.
@@ -38,10 +43,18 @@ struct Said {
 }
 
 impl Driver {
-    /// The program of that path.
+    /// The program of that path, for the system `of`.
     #[must_use]
-    pub fn new(program: &Path) -> Self {
-        Self { program: program.to_owned() }
+    pub fn new(of: &'static str, program: &Path, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        Self { of, program: program.to_owned(), arguments, environment: Vec::new() }
+    }
+
+    /// With a variable in its environment.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: String) -> Self {
+        self.environment.push((name, value));
+        self
     }
 
     /// Performs a task on these servers.
@@ -57,13 +70,14 @@ impl Driver {
     ) -> io::Result<Outcome> {
         let task = &Task { count: task.count.min(i32::MAX as u32), ..task.clone() };
         let mut child = Command::new(&self.program)
-            .arg("drive")
+            .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         let order = serde_json::to_string(&Order { endpoints, task })?;
-        let outcome = converse(&mut child, &order, patience, edges);
+        let outcome = converse(self.of, &mut child, &order, patience, edges);
         // It has ended, or has nothing more to say that anybody would hear.
         let _ = child.kill();
         let _ = child.wait();
@@ -72,6 +86,7 @@ impl Driver {
 }
 
 fn converse(
+    of: &str,
     child: &mut Child,
     order: &str,
     patience: &Patience,
@@ -110,7 +125,7 @@ fn converse(
                 let complaint = complaint.join().unwrap_or_default();
                 patience.check()?;
                 let last = complaint.trim().lines().next_back().unwrap_or("it said nothing").to_owned();
-                Err(io::Error::other(format!("the load of etcd ended: {last}")))
+                Err(io::Error::other(format!("the load of {of} ended: {last}")))
             }
         }
     })
