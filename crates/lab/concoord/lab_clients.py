@@ -116,7 +116,8 @@ class Client(object):
                 self.receive()
             self.look_at_clock()
         if failures:
-            raise Failure('%s: %s' % (call[0], failures[0]))
+            # An exception as Python keeps it, on lines of its own.
+            raise Failure('%s: %s' % (call[0], ' '.join(str(failures[0]).split())))
         return answers[0]
 
 
