@@ -1,17 +1,19 @@
 //! The handle that users hold, and what it shares with the thread that owns the connection.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mio::{Poll, Waker};
 
+use crate::attempt::Attempt;
 use crate::driver::{Driver, WAKE};
 use crate::options::Options;
 use crate::path::Chroot;
 use crate::pending::{Completer, Pending, pending};
 use crate::session::{Context, Session, Submission};
+use crate::status::{SessionState, Status, Ticket, Unreachable};
 use crate::{ConnectError, ConnectString, Error};
 
 /// A session with an ensemble. Clones are the same session; it is closed when the last one is dropped.
@@ -26,102 +28,6 @@ struct Inner {
     status: Status,
     chroot: Chroot,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// Where a session stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SessionState {
-    /// No server is connected; one is looked for.
-    #[default]
-    Connecting,
-    /// Connected.
-    Connected,
-    /// Connected to a server that only reads.
-    ConnectedReadOnly,
-    /// Over: a server did not accept an identity.
-    AuthFailed,
-    /// Over: it has expired.
-    Expired,
-    /// Over: it was closed.
-    Closed,
-}
-
-impl SessionState {
-    /// Whether a server is connected.
-    #[must_use]
-    pub const fn is_connected(self) -> bool {
-        matches!(self, Self::Connected | Self::ConnectedReadOnly)
-    }
-
-    /// Whether nothing more will happen.
-    #[must_use]
-    pub const fn is_over(self) -> bool {
-        matches!(self, Self::AuthFailed | Self::Expired | Self::Closed)
-    }
-}
-
-/// What it takes to go on with a session from elsewhere.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Ticket {
-    /// The session's id.
-    pub session: i64,
-    /// Its password.
-    pub password: [u8; 16],
-}
-
-impl std::fmt::Debug for Ticket {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ticket")
-            .field("session", &format_args!("{:#x}", self.session))
-            .finish_non_exhaustive()
-    }
-}
-
-/// What is known of the session, for all threads.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Status {
-    shared: Arc<(Mutex<Known>, Condvar)>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    state: SessionState,
-    ticket: Ticket,
-    timeout_ms: i32,
-    server: Option<SocketAddr>,
-}
-
-impl Status {
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn set(&self, state: SessionState) {
-        self.lock().state = state;
-        self.shared.1.notify_all();
-    }
-
-    pub(crate) fn connected(&self, state: SessionState, ticket: &Ticket, timeout_ms: i32) {
-        let mut known = self.lock();
-        known.state = state;
-        known.ticket = ticket.clone();
-        known.timeout_ms = timeout_ms;
-        drop(known);
-        self.shared.1.notify_all();
-    }
-
-    pub(crate) fn state(&self) -> SessionState {
-        self.lock().state
-    }
-
-    pub(crate) fn ticket(&self) -> Ticket {
-        self.lock().ticket.clone()
-    }
-
-    pub(crate) fn server(&self, server: Option<SocketAddr>) {
-        self.lock().server = server;
-    }
 }
 
 /// What the thread is asked to do.
@@ -254,7 +160,7 @@ impl Client {
     /// The session timeout that the server gave, once it did.
     #[must_use]
     pub fn session_timeout(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.inner.status.lock().timeout_ms).unwrap_or(0))
+        Duration::from_millis(u64::try_from(self.inner.status.timeout_ms()).unwrap_or(0))
     }
 
     /// What it takes to go on with this session from elsewhere: see [`Options::resume`].
@@ -266,28 +172,30 @@ impl Client {
     /// The session's id, 0 before there is one.
     #[must_use]
     pub fn session_id(&self) -> i64 {
-        self.inner.status.lock().ticket.session
+        self.inner.status.ticket().session
     }
 
     /// The server that is connected.
     #[must_use]
     pub fn server(&self) -> Option<SocketAddr> {
-        self.inner.status.lock().server
+        self.inner.status.connected_server()
     }
 
     /// Waits until a server is connected, or the session is over, or the time is; whether one is connected.
     #[must_use]
     pub fn wait_connected(&self, time: Duration) -> bool {
-        let deadline = Instant::now() + time;
-        let (_, changed) = &*self.inner.status.shared;
-        let mut known = self.inner.status.lock();
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if known.state.is_connected() || known.state.is_over() || left.is_zero() {
-                return known.state.is_connected();
-            }
-            known = changed.wait_timeout(known, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
+        self.inner.status.wait(time, |_| false).is_ok()
+    }
+
+    /// The same, but it does not wait for what waiting does not change: it ends as soon as every server was tried and
+    /// each refused the connection, has no address, or does not agree on TLS.
+    ///
+    /// # Errors
+    /// When no server is connected: what became of each attempt.
+    pub fn wait_reached(&self, time: Duration) -> Result<(), Unreachable> {
+        let lasting =
+            |round: &[Attempt]| !round.is_empty() && round.iter().all(|attempt| attempt.failure.is_lasting());
+        self.inner.status.wait(time, lasting)
     }
 
     /// Breaks the connection. The session goes on, on the next one.

@@ -1,18 +1,21 @@
 //! The thread that owns the connection: finds a server, moves bytes, watches the clock.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jute::{FRAME_HEADER, Frame, next_frame};
-use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
+use rustls::ClientConfig;
 
 use crate::Error;
-use crate::client::{Command, Mailbox, Status};
+use crate::attempt::{Attempt, ConnectFailure};
+use crate::client::{Command, Mailbox};
+use crate::hosts::{Hosts, Next};
+use crate::link::Link;
 use crate::options::Options;
 use crate::session::{Session, Submission};
+use crate::status::Status;
 
 /// The token of a wake-up by a handle.
 pub(crate) const WAKE: Token = Token(0);
@@ -20,16 +23,14 @@ const SOCKET: Token = Token(1);
 
 /// How long the server may take to say that the session is closed.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
-/// The pause after all servers were tried once, doubled each time ...
-const BACKOFF_MIN: Duration = Duration::from_millis(20);
-/// ... up to this.
-const BACKOFF_MAX: Duration = Duration::from_secs(1);
 /// A ping is sent at least this often.
 const PING_MAX: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 64 * 1024;
 /// A connection that was lost sooner counts as one more failure, so that a server that lets go of whoever comes is
 /// not asked without a pause.
 const LASTING: Duration = Duration::from_secs(1);
+/// What a TLS server's alert begins with: it is told to whoever speaks plain text.
+const TLS_ALERT: [u8; 2] = [21, 3];
 
 pub(crate) struct Driver {
     poll: Poll,
@@ -39,6 +40,7 @@ pub(crate) struct Driver {
     connect_time: Duration,
     frame_bytes_max: usize,
     status: Status,
+    tls: Option<Arc<ClientConfig>>,
     link: Option<Link>,
     scratch: Vec<u8>,
     /// When a server is looked for again.
@@ -46,33 +48,12 @@ pub(crate) struct Driver {
     close_at: Option<Instant>,
 }
 
-/// One connection.
-struct Link {
-    stream: TcpStream,
-    address: SocketAddr,
-    /// Whether TCP has connected.
-    open: bool,
-    input: Vec<u8>,
-    since: Instant,
-    heard: Instant,
-    sent: Instant,
-}
-
-/// The servers, tried one after the other.
-struct Hosts {
-    names: Vec<(String, u16)>,
-    next: usize,
-    addresses: Vec<SocketAddr>,
-    tried: usize,
-    backoff: Duration,
-}
-
 /// Why a connection is of no more use.
-struct Broken;
+struct Broken(ConnectFailure);
 
 impl From<io::Error> for Broken {
-    fn from(_: io::Error) -> Self {
-        Self
+    fn from(error: io::Error) -> Self {
+        Self(ConnectFailure::of_io(&error))
     }
 }
 
@@ -94,6 +75,7 @@ impl Driver {
             hosts: Hosts::new(names),
             frame_bytes_max: options.frame_bytes_max,
             status,
+            tls: options.tls.clone(),
             link: None,
             scratch: vec![0; READ_BYTES],
             retry_at: Instant::now(),
@@ -113,8 +95,10 @@ impl Driver {
             for command in self.mailbox.take() {
                 self.command(command);
             }
-            if events.iter().any(|event| event.token() == SOCKET) && self.receive().is_err() {
-                self.lose();
+            if events.iter().any(|event| event.token() == SOCKET)
+                && let Err(Broken(failure)) = self.receive()
+            {
+                self.lose(failure);
             }
             self.turn();
         }
@@ -138,12 +122,12 @@ impl Driver {
         }
         match &self.link {
             None if now >= self.retry_at => self.find(),
-            Some(link) if now >= self.link_deadline(link) => self.lose(),
+            Some(link) if now >= self.link_deadline(link) => self.lose(ConnectFailure::TimedOut),
             Some(link) if self.session.is_up() && now >= link.sent + self.ping_time() => self.session.ping(),
             _ => {}
         }
-        if self.flush().is_err() {
-            self.lose();
+        if let Err(Broken(failure)) = self.flush() {
+            self.lose(failure);
         }
     }
 
@@ -154,7 +138,7 @@ impl Driver {
                 self.session.add_auth(scheme, credentials, completer);
             }
             Command::Local(action) => action(self.session.context()),
-            Command::Disconnect => self.lose(),
+            Command::Disconnect => self.lose(ConnectFailure::Closed),
             Command::Abandon => self.session.end(Error::Closed),
             Command::Close => self.close(),
         }
@@ -200,59 +184,75 @@ impl Driver {
 
     /// Begins to connect to the next server.
     fn find(&mut self) {
-        let now = Instant::now();
-        let Some(address) = self.hosts.next() else {
-            self.session.unreachable();
-            self.retry_at = now + self.hosts.new_round();
-            return;
-        };
-        let Ok(mut stream) = TcpStream::connect(address) else { return };
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if self.poll.registry().register(&mut stream, SOCKET, interest).is_ok() {
-            let input = Vec::new();
-            self.link = Some(Link { stream, address, open: false, input, since: now, heard: now, sent: now });
+        match self.hosts.next() {
+            Next::RoundOver => {
+                self.session.unreachable();
+                self.status.round_over();
+                self.retry_at = Instant::now() + self.hosts.new_round();
+            }
+            Next::Unresolved(host, port, failure) => {
+                self.status.failed(Attempt { host, port, address: None, failure });
+            }
+            Next::Dial(target) => {
+                let attempt = |failure| Attempt {
+                    host: target.host.clone(),
+                    port: target.port,
+                    address: Some(target.address),
+                    failure,
+                };
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                let dialled = Link::dial(target.clone(), self.tls.as_ref()).and_then(|mut link| {
+                    self.poll.registry().register(link.stream(), SOCKET, interest)?;
+                    Ok(link)
+                });
+                match dialled {
+                    Ok(link) => self.link = Some(link),
+                    Err(error) => self.status.failed(attempt(ConnectFailure::of_io(&error))),
+                }
+            }
         }
     }
 
-    fn lose(&mut self) {
-        if let Some(link) = self.link.take() {
-            self.status.server(None);
-            self.session.lost();
-            let now = Instant::now();
-            if link.open && now < link.since + LASTING {
-                self.retry_at = now + self.hosts.pause();
-            } else {
-                self.retry_at = now;
-            }
-            if now >= link.since + LASTING {
-                self.hosts.backoff = BACKOFF_MIN;
-            }
+    fn lose(&mut self, failure: ConnectFailure) {
+        let Some(link) = self.link.take() else { return };
+        let failure = match failure {
+            ConnectFailure::Closed if link.is_handshaking() && link.open => ConnectFailure::ClosedInHandshake,
+            other => other,
+        };
+        let was_up = self.session.is_up();
+        self.status.server(None);
+        self.session.lost();
+        let now = Instant::now();
+        let lasted = now >= link.since + LASTING;
+        self.retry_at = if link.open && !lasted { now + self.hosts.pause() } else { now };
+        if lasted {
+            self.hosts.lasted();
+        }
+        if !was_up {
+            let (host, port, address) = (link.target.host, link.target.port, Some(link.target.address));
+            self.status.failed(Attempt { host, port, address, failure });
         }
     }
 
     fn receive(&mut self) -> Result<(), Broken> {
         let Some(link) = &mut self.link else { return Ok(()) };
         if !link.open {
-            if let Some(error) = link.stream.take_error()? {
-                return Err(error.into());
+            if !link.has_opened()? {
+                return Ok(());
             }
-            match link.stream.peer_addr() {
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-            // Small requests must not wait for each other.
-            link.stream.set_nodelay(true)?;
-            link.open = true;
-            self.status.server(Some(link.address));
-            self.session.begin();
+            self.status.server(Some(link.target.address));
+            self.session.begin(entropy()?);
         }
         loop {
-            match link.stream.read(&mut self.scratch) {
-                Ok(0) => return Err(Broken),
+            match link.read(&mut self.scratch) {
+                Ok(0) => return Err(Broken(ConnectFailure::Closed)),
                 Ok(count) => {
                     link.input.extend_from_slice(self.scratch.get(..count).unwrap_or_default());
                     link.heard = Instant::now();
+                    let is_alert = link.is_plain() && link.input.starts_with(&TLS_ALERT);
+                    if is_alert && !self.session.is_up() {
+                        return Err(Broken(ConnectFailure::ExpectsTls));
+                    }
                     consume(&mut self.session, &mut link.input, self.frame_bytes_max)?;
                     if self.session.is_up() {
                         self.hosts.found();
@@ -267,11 +267,12 @@ impl Driver {
 
     fn flush(&mut self) -> Result<(), Broken> {
         let Some(link) = self.link.as_mut().filter(|link| link.open) else { return Ok(()) };
+        link.flush()?;
         let out = self.session.out();
         let mut written = 0;
         let result = loop {
             let Some(rest) = out.get(written..).filter(|rest| !rest.is_empty()) else { break Ok(()) };
-            match link.stream.write(rest) {
+            match link.write(rest) {
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -286,6 +287,13 @@ impl Driver {
     }
 }
 
+/// Random bytes for one connection.
+fn entropy() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
+}
+
 /// Hands all whole frames to the session.
 fn consume(session: &mut Session, input: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
     let mut used = 0;
@@ -293,59 +301,12 @@ fn consume(session: &mut Session, input: &mut Vec<u8>, limit: usize) -> Result<(
         match next_frame(&input[used..], limit) {
             Frame::Whole(frame) => {
                 used += FRAME_HEADER + frame.len();
-                session.receive(frame).map_err(|_| Broken)?;
+                session.receive(frame).map_err(|_| Broken(ConnectFailure::Malformed))?;
             }
             Frame::Partial(_) => break,
-            Frame::Refused(_) => return Err(Broken),
+            Frame::Refused(_) => return Err(Broken(ConnectFailure::Malformed)),
         }
     }
     input.drain(..used);
     Ok(())
-}
-
-impl Hosts {
-    fn new(names: Vec<(String, u16)>) -> Self {
-        // Clients that start together should not all begin with the same server.
-        let start = std::process::id() as usize % names.len().max(1);
-        Self { names, next: start, addresses: Vec::new(), tried: 0, backoff: BACKOFF_MIN }
-    }
-
-    /// The next address of this round, if there is one.
-    fn next(&mut self) -> Option<SocketAddr> {
-        loop {
-            if let Some(address) = self.addresses.pop() {
-                return Some(address);
-            }
-            if self.tried == self.names.len() {
-                return None;
-            }
-            self.tried += 1;
-            let (name, port) = self.names.get(self.next)?;
-            self.next = (self.next + 1) % self.names.len();
-            let mut found: Vec<SocketAddr> =
-                (name.as_str(), *port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-            // They are taken from the end.
-            found.reverse();
-            self.addresses = found;
-        }
-    }
-
-    /// Nobody could be reached; how long to wait.
-    fn new_round(&mut self) -> Duration {
-        self.tried = 0;
-        self.pause()
-    }
-
-    /// How long to wait after one more failure.
-    fn pause(&mut self) -> Duration {
-        let wait = self.backoff;
-        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
-        wait
-    }
-
-    /// Somebody was reached.
-    fn found(&mut self) {
-        self.tried = 0;
-        self.addresses.clear();
-    }
 }

@@ -94,3 +94,10 @@ pub(crate) fn auth(scheme: &str, credentials: &[u8]) -> Vec<u8> {
         writer.i32(0).text(scheme).buffer(Some(credentials));
     })
 }
+
+/// A token of a SASL exchange.
+pub(crate) fn sasl(token: &[u8]) -> Vec<u8> {
+    body(|writer| {
+        writer.buffer(Some(token));
+    })
+}

@@ -22,15 +22,19 @@
 //! With the feature `load` there is also a load generator, `load`: one thread that keeps thousands of sessions busy.
 //!
 //! # Not done, and what that costs
-//! No TLS and no SASL: such servers cannot be reached. A read-only connection does not look for a server that writes.
+//! Of SASL there is DIGEST-MD5 only: servers that demand Kerberos cannot be reached. A read-only connection does not look
+//! for a server that writes.
 
 mod address;
+mod attempt;
 mod client;
 mod decode;
 mod driver;
 mod encode;
 mod error;
 mod event;
+mod hosts;
+mod link;
 #[cfg(feature = "load")]
 pub mod load;
 mod multi;
@@ -38,12 +42,15 @@ mod operations;
 mod options;
 mod path;
 mod pending;
+mod sasl;
 mod session;
+mod status;
 mod subtree;
 mod watch;
 
 pub use address::ConnectString;
-pub use client::{Client, SessionState, Ticket};
+pub use attempt::{Attempt, ConnectFailure};
+pub use client::Client;
 pub use encode::CreateMode;
 pub use error::{ConnectError, Error};
 pub use event::{Event, EventKind, Events, Watcher};
@@ -53,3 +60,4 @@ pub use operations::Identity;
 pub use options::Options;
 pub use path::validate as validate_path;
 pub use pending::Pending;
+pub use status::{SessionState, Ticket, Unreachable};

@@ -1,6 +1,6 @@
 //! Every operation of the protocol, as methods of [`Client`].
 
-use jute::{Acl, ErrorCode, Malformed, OpCode, Reader, Stat, WatchMode, WatcherType};
+use jute::{Acl, ErrorCode, Malformed, OpCode, Reader, Reconfig, Stat, WatchMode, WatcherType};
 
 use crate::decode::{self, Decode};
 use crate::encode::{self, CreateMode, body};
@@ -226,9 +226,8 @@ impl Client {
         members: Option<&str>,
         config_id: i64,
     ) -> Pending<(Option<Vec<u8>>, Stat)> {
-        let bytes = body(|writer| {
-            writer.string(joining).string(leaving).string(members).i64(config_id);
-        });
+        let change = Reconfig { joining, leaving, members, config_id };
+        let bytes = body(|writer| change.write(writer));
         self.ask(OpCode::Reconfig, "", bytes, decode::data)
     }
 

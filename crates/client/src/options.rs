@@ -1,9 +1,13 @@
 //! How a client is to behave.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::Ticket;
+use rustls::ClientConfig;
+
 use crate::event::Watcher;
+use crate::sasl::SaslUser;
+use crate::status::Ticket;
 use crate::{Client, ConnectError, ConnectString};
 
 /// What a client may be told before it connects.
@@ -16,6 +20,8 @@ pub struct Options {
     pub(crate) identities: Vec<(String, Vec<u8>)>,
     pub(crate) frame_bytes_max: usize,
     pub(crate) reset_watches: bool,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
+    pub(crate) sasl: Option<SaslUser>,
 }
 
 impl Default for Options {
@@ -28,6 +34,8 @@ impl Default for Options {
             identities: Vec::new(),
             frame_bytes_max: 64 << 20,
             reset_watches: true,
+            tls: None,
+            sasl: None,
         }
     }
 }
@@ -85,6 +93,22 @@ impl Options {
     #[must_use]
     pub const fn reset_watches(mut self, reset: bool) -> Self {
         self.reset_watches = reset;
+        self
+    }
+
+    /// Encrypts each connection. The configuration says which authorities are trusted and which certificate is shown; the
+    /// name that the server's certificate must have is the one of the connect string.
+    #[must_use]
+    pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
+        self.tls = Some(config);
+        self
+    }
+
+    /// Authenticates each connection by SASL DIGEST-MD5 before anything else is sent. A server that does not accept the
+    /// user, or does not know the password itself, ends the session with [`crate::Error::AuthFailed`].
+    #[must_use]
+    pub fn sasl(mut self, user: &str, password: &str) -> Self {
+        self.sasl = Some(SaslUser { name: String::from(user), password: String::from(password) });
         self
     }
 

@@ -9,12 +9,13 @@ use jute::{
 };
 
 use crate::Error;
-use crate::client::{SessionState, Status, Ticket};
 use crate::encode;
 use crate::event::{Event, EventKind, Watcher};
 use crate::options::Options;
 use crate::path::Chroot;
 use crate::pending::Completer;
+use crate::sasl::{SaslClient, SaslUser, Step};
+use crate::status::{SessionState, Status, Ticket};
 use crate::watch::WatchTables;
 
 /// What a reply's body may be looked at with, and where its watchers go.
@@ -47,6 +48,8 @@ struct InFlight {
 enum Phase {
     Down,
     Handshake,
+    /// The session is open, and SASL must succeed before anything else is sent.
+    Authenticating,
     Up,
 }
 
@@ -57,6 +60,8 @@ pub(crate) struct Session {
     ticket: Ticket,
     timeout_ms: i32,
     read_only: bool,
+    /// Whether the connected server only reads.
+    read_only_server: bool,
     reset_watches: bool,
     last_zxid: i64,
     phase: Phase,
@@ -64,6 +69,9 @@ pub(crate) struct Session {
     identities: Vec<(String, Vec<u8>)>,
     in_flight: VecDeque<InFlight>,
     auth_in_flight: VecDeque<Option<Completer<()>>>,
+    sasl_user: Option<SaslUser>,
+    /// The exchange of this connection.
+    sasl: Option<SaslClient>,
     /// Submitted while there was no connection.
     waiting: VecDeque<Submission>,
     out: Vec<u8>,
@@ -79,6 +87,7 @@ impl Session {
             ticket: options.ticket.clone().unwrap_or_default(),
             timeout_ms: i32::try_from(options.session_timeout.as_millis()).unwrap_or(i32::MAX),
             read_only: options.read_only,
+            read_only_server: false,
             reset_watches: options.reset_watches,
             last_zxid: 0,
             phase: Phase::Down,
@@ -86,6 +95,8 @@ impl Session {
             identities: options.identities.clone(),
             in_flight: VecDeque::new(),
             auth_in_flight: VecDeque::new(),
+            sasl_user: options.sasl.clone(),
+            sasl: None,
             waiting: VecDeque::new(),
             out: Vec::new(),
             status,
@@ -116,9 +127,11 @@ impl Session {
         self.timeout_ms
     }
 
-    /// A connection is there: open or resume the session on it.
-    pub(crate) fn begin(&mut self) {
+    /// A connection is there: open or resume the session on it. `entropy` must not be guessable, and new each time.
+    pub(crate) fn begin(&mut self, entropy: [u8; 16]) {
         self.phase = Phase::Handshake;
+        self.sasl = self.sasl_user.clone().map(|user| SaslClient::new(user, entropy));
+        self.read_only_server = false;
         self.out.clear();
         let at = start_frame(&mut self.out);
         ConnectRequest {
@@ -141,6 +154,7 @@ impl Session {
         match self.phase {
             Phase::Down => Ok(()),
             Phase::Handshake => self.connected(&ConnectResponse::read(&mut Reader::new(frame))?),
+            Phase::Authenticating => self.sasl_reply(frame),
             Phase::Up => self.reply(frame),
         }
     }
@@ -154,8 +168,41 @@ impl Session {
         let password = password.ok_or(Malformed("connect response: a password that is not 16 bytes"))?;
         self.ticket = Ticket { session: response.session_id, password };
         self.timeout_ms = response.timeout_ms;
+        self.read_only_server = response.read_only == Some(true);
+        if self.sasl.is_some() {
+            self.phase = Phase::Authenticating;
+            self.send_sasl(&[]);
+        } else {
+            self.up();
+        }
+        Ok(())
+    }
+
+    fn send_sasl(&mut self, token: &[u8]) {
+        let xid = self.take_xid();
+        self.send(xid, OpCode::Sasl, &encode::sasl(token));
+    }
+
+    fn sasl_reply(&mut self, frame: &[u8]) -> Result<(), Malformed> {
+        let mut reader = Reader::new(frame);
+        let header = ReplyHeader::read(&mut reader)?;
+        let token = if header.err == 0 { reader.buffer()?.unwrap_or_default() } else { &[] };
+        let step = match &mut self.sasl {
+            Some(exchange) if header.err == 0 => exchange.step(token),
+            _ => Step::Failed,
+        };
+        match step {
+            Step::Send(token) => self.send_sasl(&token),
+            Step::Done => self.up(),
+            Step::Failed => self.end(Error::AuthFailed),
+        }
+        Ok(())
+    }
+
+    /// The session is open, and the server knows who the client is.
+    fn up(&mut self) {
         self.phase = Phase::Up;
-        let read_only = response.read_only == Some(true);
+        let read_only = self.read_only_server;
         let state = if read_only { SessionState::ConnectedReadOnly } else { SessionState::Connected };
         self.status.connected(state, &self.ticket, self.timeout_ms);
         for (scheme, credentials) in self.identities.clone() {
@@ -171,7 +218,6 @@ impl Session {
         for submission in std::mem::take(&mut self.waiting) {
             self.submit(submission);
         }
-        Ok(())
     }
 
     fn reply(&mut self, frame: &[u8]) -> Result<(), Malformed> {
@@ -231,8 +277,7 @@ impl Session {
         if self.phase != Phase::Up {
             return self.waiting.push_back(submission);
         }
-        let xid = self.next_xid;
-        self.next_xid = xid.checked_add(1).unwrap_or(1);
+        let xid = self.take_xid();
         self.send(xid, submission.opcode, &submission.body);
         self.in_flight.push_back(InFlight { xid, sink: submission.sink });
     }
@@ -310,6 +355,12 @@ impl Session {
         for completer in std::mem::take(&mut self.auth_in_flight).into_iter().flatten() {
             completer.complete(Err(error.clone()));
         }
+    }
+
+    fn take_xid(&mut self) -> i32 {
+        let xid = self.next_xid;
+        self.next_xid = xid.checked_add(1).unwrap_or(1);
+        xid
     }
 
     fn tell(&self, state: KeeperState) {

@@ -1,10 +1,14 @@
 //! The engine, driven: proposals and messages in, what to persist, to send and to apply out.
 
+mod inbound;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use raft::eraftpb::{self, MessageType};
 use raft::{INVALID_ID, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
+
+use inbound::Doubt;
 
 use crate::seed::Seed;
 use crate::window::Window;
@@ -16,10 +20,6 @@ use crate::{
 /// The proposal was not taken: this member does not lead, or too much is under way. Nothing was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposalRefused;
-
-/// A message shows that this member's disk has forgotten what it once promised to keep: it must stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub String);
 
 /// What decides whether the engine has drawn a new election timeout.
 type Stance = (u64, StateRole, u64);
@@ -48,6 +48,11 @@ pub struct Council {
     told: HardState,
     /// What the member has applied; the engine may hear of it only when it is durable.
     applied: u64,
+    /// The last leader that was heard of, and its term: a term has no other.
+    led: (u64, u64),
+    /// The last term in which this member's request for votes has left it.
+    asked_votes_in: u64,
+    doubt: Option<Doubt>,
 }
 
 impl Council {
@@ -90,6 +95,9 @@ impl Council {
             outbox: Vec::new(),
             told: recovered.hard_state,
             applied,
+            led: (0, 0),
+            asked_votes_in: 0,
+            doubt: None,
         };
         council.draw_timeout();
         council
@@ -109,7 +117,7 @@ impl Council {
     /// a snapshot that is taken over and its being applied it would look for entries that are gone.
     fn may_campaign(&self) -> bool {
         let raft = &self.node.raft;
-        raft.promotable() && raft.raft_log.applied() >= self.node.store().compacted()
+        self.doubt.is_none() && raft.promotable() && raft.raft_log.applied() >= self.node.store().compacted()
     }
 
     /// One tick of the member's clock.
@@ -131,33 +139,6 @@ impl Council {
     fn leave_joint(&mut self) {
         // Refused unless this member leads, in joint consensus, with no change under way.
         let _ = self.propose_change(&Change::default());
-    }
-
-    /// A message of a peer.
-    ///
-    /// # Errors
-    /// [`Broken`] when it shows that this member acknowledged what its disk does not hold.
-    pub fn step(&mut self, message: Message) -> Result<(), Broken> {
-        let message = message.0;
-        if message.to != self.node.raft.id {
-            return Ok(());
-        }
-        // A heartbeat names what this member has acknowledged: the engine panics where it does not hold it.
-        let last = self.node.raft.raft_log.last_index();
-        if message.get_msg_type() == MessageType::MsgHeartbeat && message.commit > last {
-            return Err(Broken(format!(
-                "member {} knows that this member acknowledged log index {}, but its log ends at {last}: the disk \
-                 has lost what it had promised to keep",
-                message.from, message.commit
-            )));
-        }
-        if message.get_msg_type() == MessageType::MsgTimeoutNow && !self.may_campaign() {
-            return Ok(());
-        }
-        // The only errors are messages of those who are no members and proposals; neither is answered.
-        let _ = self.node.step(message);
-        self.hold_timeout();
-        Ok(())
     }
 
     /// Appends entries with these contents, in order, all or none.
@@ -232,8 +213,11 @@ impl Council {
 
     /// Hands the lead to that member, if it can keep up.
     pub fn transfer(&mut self, to: MemberId) {
-        self.node.transfer_leader(to.0);
-        self.hold_timeout();
+        // A follower would pass the wish on to its leader.
+        if self.node.raft.state == StateRole::Leader {
+            self.node.transfer_leader(to.0);
+            self.hold_timeout();
+        }
     }
 
     /// Believes in no leader any more: votes are given, and this member may campaign.
@@ -287,7 +271,7 @@ impl Council {
         self.node.on_persist_ready(number);
         let durable = self.persisting.front().copied().unwrap_or(u64::MAX);
         while let Some((_, envelope)) = self.withheld.pop_front_if(|(after, _)| *after < durable) {
-            self.outbox.push(envelope);
+            self.release(envelope);
         }
         while let Some((_, entries)) = self.committed.pop_front_if(|(after, _)| *after < durable) {
             self.released.extend(entries);
@@ -325,6 +309,8 @@ impl Council {
             let committed = core::mem::take(&mut self.released);
             return (!committed.is_empty()).then(|| Ready { committed, ..Ready::default() });
         }
+        self.note_leader();
+        self.settle_doubt();
         let mut turn = self.node.ready();
         let role = turn.ss().map(|state| role_of(state.raft_state)).filter(|role| *role != self.role);
         self.role = role.unwrap_or(self.role);
@@ -354,20 +340,28 @@ impl Council {
             self.node.on_persist_ready(number);
         }
         if self.persisting.front().is_none_or(|first| *first > self.voted) {
-            self.outbox.extend(at_once.into_iter().map(envelope));
+            at_once.into_iter().for_each(|message| self.release(envelope(message)));
         } else {
             // The only voter leads as soon as it wants to. Were its term forgotten in a crash, it would lead in the same
             // term again, and learners would take other entries for those that they have.
             self.withheld.extend(at_once.into_iter().map(|message| (self.voted, envelope(message))));
         }
         match self.persisting.back() {
-            None => self.outbox.extend(after_disk.into_iter().map(envelope)),
+            None => after_disk.into_iter().for_each(|message| self.release(envelope(message))),
             Some(last) => {
                 self.withheld.extend(after_disk.into_iter().map(|message| (*last, envelope(message))))
             }
         }
         self.hold_timeout();
         Some(Ready { persist, committed, role, snapshot, barriers })
+    }
+
+    /// A message may leave: all that it depends on is durable.
+    fn release(&mut self, envelope: Envelope) {
+        if envelope.message.0.get_msg_type() == MessageType::MsgRequestVote {
+            self.asked_votes_in = envelope.message.0.term;
+        }
+        self.outbox.push(envelope);
     }
 
     /// What of a turn must reach the disk. A commit index that moved alone need not: it is learned again.

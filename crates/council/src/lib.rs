@@ -10,6 +10,8 @@
 //!   everybody else's wait for the disk.
 //! - *Nothing random.* The engine draws election timeouts itself; after every step and tick they are overwritten
 //!   with values derived from the seed.
+//! - *No message reaches the engine unjudged.* What contradicts what this member knows is refused (`guard`): the engine
+//!   would panic, or take it over.
 //! - *The engine's own codec never sees bytes of a peer or a disk.* Entries and hard state pass as plain structures.
 //! - `batch_append` stays off: it can glue new entries behind a queued empty append of a later index.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -18,6 +20,7 @@ mod change;
 mod config;
 mod council;
 mod entry;
+mod guard;
 mod message;
 mod ready;
 mod seed;
@@ -25,8 +28,9 @@ mod window;
 
 pub use change::{Change, Step};
 pub use config::{Config, MemberId};
-pub use council::{Broken, Council, ProposalRefused};
+pub use council::{Council, ProposalRefused};
 pub use entry::{Entry, EntryKind, HardState, Membership};
+pub use guard::{Refused, TERM_JUMP_MAX, TERM_MAX};
 pub use message::{Append, Envelope, Malformed, Message, SnapshotOffer};
 pub use ready::{Persist, Progress, Ready, Role};
 pub use window::Recovered;

@@ -64,7 +64,7 @@ const KINDS: [MessageType; 13] = [
 const REJECT: u8 = 1;
 const HAS_SNAPSHOT: u8 = 2;
 /// Members that a membership may name: far more than ever vote, few enough that no list grows out of bounds.
-const MEMBERS_MAX: usize = 1024;
+pub(crate) const MEMBERS_MAX: usize = 1024;
 
 impl Message {
     /// Who sent it.
@@ -77,6 +77,13 @@ impl Message {
     #[must_use]
     pub const fn term(&self) -> u64 {
         self.0.term
+    }
+
+    /// Contents of the entries that it carries for the log.
+    pub fn contents(&self) -> impl Iterator<Item = &Bytes> {
+        let appends = self.0.get_msg_type() == MessageType::MsgAppend;
+        let normal = |entry: &&eraftpb::Entry| entry.get_entry_type() == eraftpb::EntryType::EntryNormal;
+        self.0.entries.iter().filter(move |_| appends).filter(normal).map(|entry| &entry.data)
     }
 
     /// What it says of entries that it carries, if it does.

@@ -50,7 +50,7 @@ pub(crate) fn ask(address: &str, timeout: Duration) -> io::Result<Answer> {
     let odd = |what: &str| io::Error::new(io::ErrorKind::InvalidData, String::from(what));
     let value: Value =
         serde_json::from_slice(&body).map_err(|_| odd("the answer is none of an AdminServer's"))?;
-    parse(&value).ok_or_else(|| odd("whoever answers is no Diwan that knows the command `ensemble`"))
+    parse(&value).ok_or_else(|| odd("what answers is no Diwan that knows the command `ensemble`"))
 }
 
 fn parse(value: &Value) -> Option<Answer> {

@@ -1,9 +1,12 @@
-//! `diwan certificates`: an authority, and a key with a certificate for each member of an ensemble, in the form that
-//! `zoo.cfg` names. Writes files and never replaces one.
+//! `diwan certificates`: an authority, a key with a certificate for each member of an ensemble, in the form that
+//! `zoo.cfg` names, and a secret for all of them. Writes files and never replaces one.
+//!
+//! A certificate names its member's hosts, and by the URI `diwan:member:N` the member itself: with it, a host can be
+//! called otherwise tomorrow, and the certificate of one member is of no use to another.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,13 +16,16 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, KeyUsagePurpose, date_time_ymd,
+    KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 
 /// For how long certificates hold unless told otherwise.
 pub(crate) const DAYS: u32 = 3650;
 const AUTHORITY: &str = "ca.pem";
 const AUTHORITY_KEY: &str = "ca-key.pem";
+const SECRET: &str = "ensemble.secret";
+/// Bytes drawn for a secret; the file has two letters for each.
+const SECRET_BYTES: usize = 32;
 
 /// A member, and the names and addresses by which others dial it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +115,20 @@ pub(crate) fn trust_store(directory: &Path) -> PathBuf {
     directory.join(AUTHORITY)
 }
 
+/// The file of the secret that members share; made if it is not there.
+pub(crate) fn secret(directory: &Path) -> Result<PathBuf, Failure> {
+    let file = directory.join(SECRET);
+    if !file.exists() {
+        let mut bytes = [0; SECRET_BYTES];
+        let source = Path::new("/dev/urandom");
+        let drawn = fs::File::open(source).and_then(|mut source| source.read_exact(&mut bytes));
+        drawn.map_err(|error| Failure::file("read", source, &error))?;
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        write_new(&file, &format!("{text}\n"), 0o600)?;
+    }
+    Ok(file)
+}
+
 /// Makes what is asked for: all of it or, where a file is in the way, nothing. An authority that is there already signs
 /// for further members.
 pub(crate) fn make(order: &Order) -> Result<(), Failure> {
@@ -135,7 +155,7 @@ pub(crate) fn make(order: &Order) -> Result<(), Failure> {
         let (pem, file) = (signed(member, &authority, term)?, key_store(directory, member.number));
         write_new(&file, &pem, 0o600)?;
     }
-    Ok(())
+    secret(directory).map(drop)
 }
 
 /// From and until when certificates hold.
@@ -194,9 +214,11 @@ fn authority(directory: &Path, term: Term) -> Result<Issuer<'static, KeyPair>, F
     }
 }
 
-/// A key and its certificate, which names the member's hosts: members look at both ends of a connection.
+/// A key and its certificate, which names the member and its hosts: members look at both ends of a connection.
 fn signed(member: &Holder, authority: &Issuer<'_, KeyPair>, term: Term) -> Result<String, Failure> {
     let mut parameters = CertificateParams::new(member.hosts.clone())?;
+    let uri = format!("diwan:member:{}", member.number);
+    parameters.subject_alt_names.push(SanType::URI(uri.as_str().try_into()?));
     parameters.distinguished_name = named(format!("member {}", member.number));
     parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     parameters.extended_key_usages =
@@ -225,11 +247,12 @@ fn tell(order: &Order, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "# member {} ({hosts}): lines for its zoo.cfg", member.number)?;
         writeln!(out, "sslQuorum=true")?;
         writeln!(out, "ssl.quorum.keyStore.location={}", key_store(&directory, member.number).display())?;
-        writeln!(out, "ssl.quorum.trustStore.location={}\n", trust_store(&directory).display())?;
+        writeln!(out, "ssl.quorum.trustStore.location={}", trust_store(&directory).display())?;
+        writeln!(out, "diwan.ensembleSecretFile={}\n", directory.join(SECRET).display())?;
     }
     out.flush()?;
     eprintln!(
-        "The certificates hold until {}. Copy to each member its `member-N.pem` and `{AUTHORITY}`, nothing else;\n\
+        "The certificates hold until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, nothing else;\n\
          keep `{AUTHORITY_KEY}` where nobody gets at it: it signs for further members.\n\
          hint: a running ensemble goes over from plain text with all members at once: stop all, add the lines, start all",
         Term::of(order.days).until

@@ -7,9 +7,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::certificates::{self, Holder, Order};
-use crate::config::Sources;
+use crate::config::{CheckOptions, Checked, Sources};
+use crate::connect::{ConnectArguments, Connection};
+use crate::council::{self, CouncilCommand};
+use crate::digest::{self, DigestArguments};
 use crate::lab::{self, LabCommand};
-use crate::member::{Access, Wish};
+use crate::member::Wish;
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
 use crate::up::UpOptions;
@@ -23,17 +26,18 @@ Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwa
   diwan serve --listen 0.0.0.0:2181 --data-dir /var/lib/diwan -D extendedTypesEnabled=true";
 
 const SHELL_HELP: &str = "\
-Without COMMAND a terminal gets a prompt with completion, and a pipe is read line by line.
+Without COMMAND a terminal gets a prompt with completion, and a pipe is read line by line. \
 One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it hears.
 
   diwan shell ls /
   diwan shell create -e -s /lock/member- alice
   diwan shell --server zk1:2181,zk2:2181/app get -s /config
+  diwan shell --tls-ca ca.pem --server zk1:2281 --auth digest:alice ls /
   diwan shell help            lists the commands
-zkCli's own way, `-server HOST:PORT`, is taken too.";
+zkCli's own way, `-server HOST:PORT`, is taken too, and so are `-client-configuration FILE` and CLIENT_JVMFLAGS.";
 
 const UP_HELP: &str = "\
-Each member is a process; they authenticate and encrypt what they say to each other. A member that
+Each member is a process; they authenticate and encrypt what they say to each other. A member that \
 dies is started again. Lives until ctrl-c, which stops all; the next run goes on with the same data.
 
   diwan up
@@ -41,7 +45,7 @@ dies is started again. Lives until ctrl-c, which stops all; the next run goes on
   diwan up --client-port 0 --peer-port 0 --http-port 0     any free ports";
 
 const STATUS_HELP: &str = "\
-One member that answers is enough to see all; those that do not are shown as such.
+One member that answers is enough to see all; those that do not are shown as such. \
 The status is 0 when there is a leader, else 1.
 
   diwan status                             what runs here at the usual ports
@@ -49,23 +53,26 @@ The status is 0 when there is a leader, else 1.
   diwan status --json";
 
 const CERTIFICATES_HELP: &str = "\
-Makes an authority (`ca.pem`, `ca-key.pem`) and for each member a file with its key and certificate
-(`member-N.pem`), and prints the lines for each zoo.cfg. Files that are there are never replaced; an
+Makes an authority (`ca.pem`, `ca-key.pem`) and for each member a file with its key and certificate \
+(`member-N.pem`), and prints the lines for each zoo.cfg. Files that are there are never replaced; an \
 authority that is there signs for further members.
 
   diwan certificates --dir certs --member 1=zk1.example.com --member 2=zk2.example.com,10.0.0.2";
 
 const MEMBER_HELP: &str = "\
-Needs `reconfigEnabled=true` in each member's configuration, and an identity that may write `/zookeeper/config`.
+Needs `reconfigEnabled=true` in each member's configuration, and an identity that may write \
+`/zookeeper/config`.
 
   diwan member list
   diwan member add '4=zk4.example.com:2888;2181' --dry-run
-  diwan member add '4=zk4.example.com:2888;2181' --auth digest:super:password
-  diwan member remove 2 --auth digest:super:password";
+  diwan member add '4=zk4.example.com:2888;2181' --auth digest:super
+  diwan member remove 2 --auth-file super.auth --tls-ca ca.pem
+
+`--auth digest:super` asks for the password.";
 
 const FORCE_HELP: &str = "\
-For when a majority of the members has lost its disks for good: without it nothing can be written any more. As long as
-a majority can be brought back, bring it back instead.
+For when a majority of the members has lost its disks for good, so nothing can be written any more. \
+If a majority can be brought back, bring it back instead.
 
   diwan force-new-ensemble --config zoo.cfg
   diwan force-new-ensemble --config zoo.cfg --yes";
@@ -83,6 +90,22 @@ pub(crate) fn parse() -> Cli {
     Cli::parse_from(with_zkcli_options(std::env::args_os()))
 }
 
+/// Options of the shell that take a value.
+const WITH_VALUE: [&str; 9] = [
+    "--server",
+    "--timeout",
+    "--auth",
+    "--auth-file",
+    "--client-configuration",
+    "--sasl-user",
+    "--sasl-password-file",
+    "--tls-ca",
+    "--tls-cert",
+];
+/// And those that do not.
+const WITHOUT_VALUE: [&str; 1] = ["--waitforconnection"];
+const SHORT_WITH_VALUE: [&str; 4] = ["-s", "-t", "-a", "-D"];
+
 /// zkCli's own options have one dash: whoever has `-server host:port` in the fingers, or in a script, need not learn
 /// another way. Only options before the shell's command are meant.
 fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -93,9 +116,10 @@ fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString
     let mut place = 2;
     while let Some(word) = arguments.get_mut(place) {
         let Some(text) = word.to_str().filter(|text| text.starts_with('-')) else { break };
-        let known = ["--server", "--timeout", "--auth", "-s", "-t", "-a"];
-        let doubled = known.iter().find(|long| long.strip_prefix("--") == text.strip_prefix('-'));
-        if doubled.is_some() || known.contains(&text) {
+        let single = |long: &&&str| long.strip_prefix("--") == text.strip_prefix('-');
+        let doubled = WITH_VALUE.iter().chain(&WITHOUT_VALUE).find(single).copied();
+        let takes_value = |option: &str| WITH_VALUE.contains(&option) || SHORT_WITH_VALUE.contains(&option);
+        if takes_value(text) || doubled.is_some_and(takes_value) {
             place += 1;
         }
         if let Some(doubled) = doubled {
@@ -126,6 +150,12 @@ pub(crate) enum Command {
     /// Show or change who the members of a running ensemble are.
     #[command(after_help = MEMBER_HELP)]
     Member(MemberArguments),
+    /// Back up, check a backup, go back to it.
+    #[command(subcommand, after_help = council::HELP)]
+    Council(CouncilCommand),
+    /// Make the line of a configuration that names the super user.
+    #[command(after_help = digest::HELP)]
+    Digest(DigestArguments),
     /// Begin anew with one survivor of a lost majority. The server must be stopped.
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
@@ -139,7 +169,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Say what each line of a file means here, and whether a server would start with it.
+    /// Say what each line of a file means here, and whether a server would start with it. Changes nothing.
     Check(CheckArguments),
     /// List every key, by Diwan's name and by ZooKeeper's.
     Keys {
@@ -206,37 +236,35 @@ impl ServeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShellArguments {
-    /// Servers, and the node to take for the root.
-    #[arg(short, long, value_name = "HOST:PORT[,..][/CHROOT]", default_value = "localhost:2181")]
-    server: String,
-
     /// The session timeout to ask for, and how long to wait for a server.
     #[arg(short, long, value_name = "MS", default_value_t = 30_000)]
     timeout: u64,
 
-    /// Go to a server that only reads, too.
+    /// Allow connecting to a read-only server.
     #[arg(short, long)]
     read_only: bool,
 
-    /// Begin with an identity, like `digest:user:password`.
-    #[arg(short, long, value_name = "SCHEME:CREDENTIALS")]
-    auth: Vec<String>,
+    /// zkCli has this option; here the shell always waits.
+    #[arg(long = "waitforconnection", hide = true)]
+    wait_for_connection: bool,
 
     /// One command and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
+
+    #[command(flatten)]
+    connect: ConnectArguments,
 }
 
 impl ShellArguments {
     /// How the shell is to be, and its command.
-    pub(crate) fn split(self) -> (ShellOptions, Vec<String>) {
+    pub(crate) fn split(self) -> Checked<(ShellOptions, Vec<String>)> {
         let options = ShellOptions {
-            servers: self.server,
+            connection: self.connect.resolve()?,
             timeout: Duration::from_millis(self.timeout),
             read_only: self.read_only,
-            identities: self.auth,
         };
-        (options, self.command)
+        Ok((options, self.command))
     }
 }
 
@@ -296,27 +324,22 @@ pub(crate) struct MemberArguments {
     #[command(subcommand)]
     wish: MemberCommand,
 
-    /// Servers of the ensemble.
-    #[arg(short, long, value_name = "HOST:PORT[,..]", default_value = "localhost:2181", global = true)]
-    server: String,
-
-    /// An identity that may change the members, like `digest:super:password`.
-    #[arg(short, long, value_name = "SCHEME:CREDENTIALS", global = true)]
-    auth: Vec<String>,
-
-    /// Say what would become of the members, and change nothing.
+    /// Say what would become of the members and whether this identity may do it, and change nothing.
     #[arg(long, global = true)]
     dry_run: bool,
+
+    #[command(flatten)]
+    connect: ConnectArguments,
 }
 
 #[derive(Debug, Subcommand)]
 enum MemberCommand {
     /// Show them.
     List,
-    /// Let one join: start it with an empty data directory.
+    /// Let one join, or change where it is: start a new one with an empty data directory.
     Add {
         /// Its number and where it is.
-        #[arg(value_name = "N=HOST:PORT[:observer][;CLIENT-PORT]")]
+        #[arg(value_name = "N=HOST:PORT[:PORT][:observer][;[HOST:]CLIENT-PORT]")]
         member: String,
     },
     /// Let one go.
@@ -335,14 +358,14 @@ enum MemberCommand {
 
 impl MemberArguments {
     /// Whom to ask, what for, and whether it is only to be tried.
-    pub(crate) fn split(self) -> (Access, Wish, bool) {
+    pub(crate) fn split(self) -> Checked<(Connection, Wish, bool)> {
         let wish = match self.wish {
             MemberCommand::List => Wish::List,
             MemberCommand::Add { member } => Wish::Add(member),
             MemberCommand::Remove { number } => Wish::Remove(number),
             MemberCommand::Promote { number } => Wish::Promote(number),
         };
-        (Access { servers: self.server, identities: self.auth }, wish, self.dry_run)
+        Ok((self.connect.resolve()?, wish, self.dry_run))
     }
 }
 
@@ -416,12 +439,21 @@ pub(crate) struct CheckArguments {
     /// Set a key, by ZooKeeper's name or Diwan's own.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     properties: Vec<String>,
+
+    /// A server with this configuration may be running: leave its ports and its data alone.
+    #[arg(long)]
+    running: bool,
+
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl CheckArguments {
-    /// What is to be checked.
-    pub(crate) fn sources(self) -> Sources {
-        Sources { file: Some(self.file), properties: self.properties, flags: Vec::new() }
+    /// What is to be checked, and how the answer is given.
+    pub(crate) fn split(self) -> (Sources, CheckOptions) {
+        let sources = Sources { file: Some(self.file), properties: self.properties, flags: Vec::new() };
+        (sources, CheckOptions { running: self.running, json: self.json })
     }
 }
 
@@ -432,7 +464,7 @@ mod tests {
     fn shell(line: &str) -> (ShellOptions, Vec<String>) {
         let words = line.split(' ').map(OsString::from);
         match Cli::try_parse_from(with_zkcli_options(words)).unwrap().command {
-            Command::Shell(arguments) => arguments.split(),
+            Command::Shell(arguments) => arguments.split().unwrap(),
             other => panic!("{other:?}"),
         }
     }
@@ -443,9 +475,14 @@ mod tests {
             "diwan shell -timeout 5000 -server h:1 -r ls -s /",
             "diwan shell --timeout 5000 --server h:1 -r ls -s /",
             "diwan shell -t 5000 -r -s h:1 ls -s /",
+            "diwan shell -D sasl.client=false -waitforconnection -timeout 5000 -r -s h:1 ls -s /",
         ] {
             let (options, command) = shell(line);
-            assert_eq!((options.servers.as_str(), options.timeout.as_millis()), ("h:1", 5000), "{line}");
+            assert_eq!(
+                (options.connection.servers.as_str(), options.timeout.as_millis()),
+                ("h:1", 5000),
+                "{line}"
+            );
             assert!(options.read_only);
             assert_eq!(command, ["ls", "-s", "/"]);
         }
@@ -454,7 +491,7 @@ mod tests {
     #[test]
     fn what_belongs_to_the_command_is_left_to_it() {
         let (options, command) = shell("diwan shell create /a -server");
-        assert_eq!(options.servers, "localhost:2181");
+        assert_eq!(options.connection.servers, "localhost:2181");
         assert_eq!(command, ["create", "/a", "-server"]);
     }
 }

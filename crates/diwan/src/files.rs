@@ -1,6 +1,13 @@
-//! How many files and sockets this process may hold.
+//! Files of this process: how many it may hold, and who may read those that it makes.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+
+/// Every file that is made from now on can be read by this user alone: servers' data, logs and the shell's history hold
+/// what ACLs protect.
+pub(crate) fn make_private() {
+    umask(Mode::RWXG | Mode::RWXO);
+}
 
 /// Raises the limit to what the system allows: a connection is a descriptor, and the usual 1,024 are few.
 pub(crate) fn raise_limit() {

@@ -1,7 +1,8 @@
-//! Asks an AdminServer for one page. Knows as much of HTTP as that takes: a request, a status, a body that ends with the
-//! connection.
+//! Asks an AdminServer for one page, or sends it a file. Knows as much of HTTP as that takes: a request, a status, a few
+//! headers, a body that ends with the connection.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
@@ -19,6 +20,84 @@ pub(crate) fn get(address: &str, path: &str, timeout: Duration) -> io::Result<Ve
     body(answer)
 }
 
+/// Bytes of an answer's head.
+const HEAD_BYTES_MAX: u64 = 16 << 10;
+/// How long a connection may take.
+const CONNECTING_MAX: Duration = Duration::from_secs(10);
+
+/// What is sent with a request.
+pub(crate) struct Body {
+    pub(crate) file: File,
+    pub(crate) bytes: u64,
+}
+
+/// An answer whose body is still to be read.
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) body: BufReader<TcpStream>,
+}
+
+impl Page {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let named = |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
+        self.headers.iter().find(named).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Asks with an identity. The server may be silent for `patience`.
+pub(crate) fn ask(
+    address: &str,
+    method: &str,
+    path: &str,
+    authorization: &str,
+    body: Option<Body>,
+    patience: Duration,
+) -> io::Result<Page> {
+    let mut stream = connect(address, CONNECTING_MAX)?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    let length = body.as_ref().map_or(0, |body| body.bytes);
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: {authorization}\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    )?;
+    let sent = match body {
+        Some(Body { file, bytes }) => io::copy(&mut file.take(bytes), &mut stream).map(|_| ()),
+        None => Ok(()),
+    };
+    // A server that refuses reads no further, and says why.
+    match read_head(BufReader::new(stream)) {
+        Ok(page) => Ok(page),
+        Err(unheard) => Err(sent.err().unwrap_or(unheard)),
+    }
+}
+
+fn read_head(mut body: BufReader<TcpStream>) -> io::Result<Page> {
+    let mut head = Vec::new();
+    let mut left = HEAD_BYTES_MAX;
+    while !head.ends_with(b"\r\n\r\n") {
+        let read = (&mut body).take(left).read_until(b'\n', &mut head)? as u64;
+        left -= read;
+        if read == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "what answers does not speak HTTP"));
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let mut lines = head.lines();
+    let first = lines.next().unwrap_or_default();
+    let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let Some(status) = status.filter(|_| first.starts_with("HTTP/1.")) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "what answers does not speak HTTP"));
+    };
+    let header = |line: &str| {
+        line.split_once(':').map(|(name, value)| (String::from(name), String::from(value.trim())))
+    };
+    Ok(Page { status, headers: lines.filter_map(header).collect(), body })
+}
+
 fn connect(address: &str, timeout: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in address.to_socket_addrs()? {
@@ -33,7 +112,7 @@ fn connect(address: &str, timeout: Duration) -> io::Result<TcpStream> {
 fn body(mut answer: Vec<u8>) -> io::Result<Vec<u8>> {
     let odd = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
-    let end = end.ok_or_else(|| odd(String::from("whoever answers speaks no HTTP")))?;
+    let end = end.ok_or_else(|| odd(String::from("what answers does not speak HTTP")))?;
     let body = answer.split_off(end + 4);
     let head = String::from_utf8_lossy(&answer);
     let status = head.split(' ').nth(1).unwrap_or_default();
@@ -50,9 +129,11 @@ mod tests {
     #[test]
     fn only_a_page_that_is_there_has_a_body() {
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n{ }".to_vec()).unwrap(), b"{ }");
-        for (answer, what) in
-            [("HTTP/1.1 404 Not Found\r\n\r\nx", "404"), ("ok\r\n\r\n", "`ok`"), ("imok", "no HTTP")]
-        {
+        for (answer, what) in [
+            ("HTTP/1.1 404 Not Found\r\n\r\nx", "404"),
+            ("ok\r\n\r\n", "`ok`"),
+            ("imok", "does not speak HTTP"),
+        ] {
             let error = body(answer.as_bytes().to_vec()).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }

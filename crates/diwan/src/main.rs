@@ -4,13 +4,19 @@ mod answer;
 mod certificates;
 mod cli;
 mod config;
+mod connect;
+mod council;
+mod digest;
 mod files;
 mod http;
 mod lab;
+mod log;
 mod member;
 mod revive;
+mod secret;
 mod serve;
 mod shell;
+mod signals;
 mod status;
 mod table;
 mod up;
@@ -38,22 +44,33 @@ fn run(command: Command) -> io::Result<ExitCode> {
             let until_input_ends = arguments.until_input_ends;
             return Ok(serve::run(&arguments.sources(), until_input_ends));
         }
-        Command::Up(arguments) => return up::run(&arguments.options(), &mut io::stdout().lock()),
+        Command::Up(arguments) => {
+            files::make_private();
+            return up::run(&arguments.options(), &mut io::stdout().lock());
+        }
         Command::Status(arguments) => return status::run(&arguments.options(), &mut io::stdout().lock()),
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }
         Command::Member(arguments) => {
-            let (access, wish, dry) = arguments.split();
+            let (access, wish, dry) = match arguments.split() {
+                Ok(split) => split,
+                Err(problem) => return Ok(refuse(&problem)),
+            };
             return member::run(&access, &wish, dry, &mut io::stdout().lock());
         }
+        Command::Council(command) => return council::run(&command, &mut io::stdout().lock()),
+        Command::Digest(arguments) => return digest::run(&arguments, &mut io::stdout().lock()),
         Command::ForceNewEnsemble(arguments) => {
             let (sources, yes) = arguments.split();
             return revive::run(&sources, yes, &mut io::stdout().lock());
         }
         Command::Shell(arguments) => {
-            let (options, command) = arguments.split();
-            return Ok(shell::run(options, &command));
+            files::make_private();
+            return Ok(match arguments.split() {
+                Ok((options, command)) => shell::run(options, &command),
+                Err(problem) => refuse(&problem),
+            });
         }
         Command::Lab(command) => return lab::run(command, &mut io::stdout().lock()),
         Command::Config(command) => command,
@@ -61,7 +78,8 @@ fn run(command: Command) -> io::Result<ExitCode> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let fine = match command {
         ConfigCommand::Check(arguments) => {
-            config::print_check(&config::load(&arguments.sources()), &mut out)?
+            let (sources, options) = arguments.split();
+            config::check(&sources, options, &mut out)?
         }
         ConfigCommand::Keys { markdown } => {
             if markdown {
@@ -74,4 +92,13 @@ fn run(command: Command) -> io::Result<ExitCode> {
     };
     out.flush()?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says why a command does not begin.
+fn refuse(problem: &config::Problem) -> ExitCode {
+    eprintln!("error: {}", problem.what);
+    if let Some(hint) = &problem.hint {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::FAILURE
 }

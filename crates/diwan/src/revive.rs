@@ -1,6 +1,7 @@
 //! `diwan force-new-ensemble`: one survivor of a lost majority begins anew, once its operator knows what may be lost.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use server::revival::{self, Survivor};
@@ -12,18 +13,16 @@ pub(crate) fn run(sources: &Sources, yes: bool, out: &mut impl Write) -> io::Res
     let config = match config::load(sources).result {
         Ok((config, _)) => config,
         Err(problems) => {
-            for problem in problems {
-                eprintln!("error: {}", problem.what);
-                if let Some(hint) = &problem.hint {
-                    eprintln!("hint: {hint}");
-                }
-            }
+            problems.iter().for_each(|problem| eprintln!("error: {problem}"));
             return Ok(ExitCode::FAILURE);
         }
     };
-    let done = if yes { revival::revive(&config) } else { revival::inspect(&config) };
+    let done = match yes {
+        true => revival::revive(&config).map(|revived| (revived.survivor, Some(revived.aside))),
+        false => revival::inspect(&config).map(|survivor| (survivor, None)),
+    };
     match done {
-        Ok(survivor) => tell(&survivor, yes, out).map(|()| ExitCode::SUCCESS),
+        Ok((survivor, aside)) => tell(&survivor, aside.as_deref(), out).map(|()| ExitCode::SUCCESS),
         Err(error) => {
             eprintln!("error: {}", error.to_string().replace("; hint: ", "\nhint: "));
             Ok(ExitCode::FAILURE)
@@ -31,7 +30,7 @@ pub(crate) fn run(sources: &Sources, yes: bool, out: &mut impl Write) -> io::Res
     }
 }
 
-fn tell(survivor: &Survivor, done: bool, out: &mut impl Write) -> io::Result<()> {
+fn tell(survivor: &Survivor, aside: Option<&Path>, out: &mut impl Write) -> io::Result<()> {
     let Survivor { voters, last_zxid, last_index, committed, nodes, sessions } = survivor;
     writeln!(out, "voters      {} when its log began", voters.len())?;
     writeln!(out, "znodes      {nodes}")?;
@@ -44,11 +43,14 @@ fn tell(survivor: &Survivor, done: bool, out: &mut impl Write) -> io::Result<()>
         "What other members acknowledged and this one never received is lost. What this one received and no majority \
          had acknowledged is kept."
     )?;
-    if done {
+    if let Some(aside) = aside {
         writeln!(
             out,
-            "Done: this member is an ensemble of its own now; its data as it was is in `put-aside`.\nStart it; then \
-             start the others with empty data directories: it lets them in."
+            "Done: this member is an ensemble of its own now. Its data as it was is in `{aside}`: to go back, stop this \
+             member and move `meta`, `log` and `snapshot` from there to where they were.\nStart it. The others must not \
+             start with the data that they have: two of them could be a majority of the old ensemble, and clients would \
+             write to both. Empty their data directories first; then this member lets them in.",
+            aside = aside.display()
         )
     } else {
         writeln!(

@@ -1,16 +1,20 @@
 //! `diwan serve`: configuration, log, server, signals, in this order.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use server::{Server, ServerConfig, StartError};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use server::{Server, ServerConfig};
 
-use crate::config::{self, LogConfig, LogFormat, Notice, Problem, Sources, Verdict};
-use crate::files;
+use crate::config::{self, Notice, Problem, Sources, Verdict, failure};
+use crate::log::Log;
+use crate::{files, signals};
+
+/// How often it is looked whether a member serves.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs a server until a signal or a fault ends it.
 pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
@@ -19,11 +23,12 @@ pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
         Ok(config) => config,
         Err(problems) => return refuse(&loaded.notices, &problems),
     };
-    start_log(log);
+    files::make_private();
+    let log = Log::start(log);
     tell_notices(&loaded.notices);
     tell_of_plain_text(&config);
     files::raise_limit();
-    match serve(config, until_input_ends) {
+    match serve(config, sources, log, until_input_ends) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -34,60 +39,37 @@ pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
 
 fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
     // A key that nobody knows may be why another is missing.
-    for Notice { line, key, verdict } in notices {
+    for Notice { line, key, verdict, .. } in notices {
         if let Verdict::Unknown(near) = verdict {
             let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-            eprintln!("warning: {place}nobody knows `{key}`");
+            eprintln!("warning: {place}there is no key `{key}`");
             eprintln!("hint: {}", near.as_deref().unwrap_or("see `diwan config keys`"));
         }
     }
     for problem in problems {
-        eprintln!("error: {}", problem.what);
-        if let Some(hint) = &problem.hint {
-            eprintln!("hint: {hint}");
-        }
+        eprintln!("error: {problem}");
     }
     ExitCode::FAILURE
 }
 
-fn serve(config: ServerConfig, until_input_ends: bool) -> Result<(), String> {
+fn serve(config: ServerConfig, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
     // Before the threads begin, so that none of them is told of a signal.
-    let signals =
-        Signals::new([SIGINT, SIGTERM]).map_err(|error| format!("signals cannot be heard: {error}"))?;
+    let signals = signals::catch().map_err(|error| format!("signals cannot be heard: {error}"))?;
     let data = config.storage.data_dir.clone();
     let command_url = config.admin.command_url.clone();
-    let server = Arc::new(Server::start(config).map_err(|error| message(&error))?);
-    tell_ready(&server, &data, &command_url);
-    heed_signals(&server, signals).map_err(|error| format!("no thread for signals: {error}"))?;
+    let server =
+        Server::start(config.clone()).map_err(|error| failure::problem(&error, &config).to_string())?;
+    let server = Arc::new(server);
+    let data = std::path::absolute(&data).unwrap_or(data);
+    tell_once_ready(&server, data, command_url)
+        .map_err(|error| format!("no thread to wait with: {error}"))?;
+    signals::heed(&server, signals, sources.clone(), log)
+        .map_err(|error| format!("no thread for signals: {error}"))?;
     if until_input_ends {
         heed_input(&server).map_err(|error| format!("no thread for the standard input: {error}"))?;
     }
     server.wait().map_err(|fault| fault.to_string())?;
     tracing::info!("stopped");
-    Ok(())
-}
-
-/// A message with its hint on a line of its own.
-fn message(error: &StartError) -> String {
-    error.to_string().replace("; hint: ", "\nhint: ")
-}
-
-/// The first signal stops the server in good order; the second does not wait for that.
-fn heed_signals(server: &Arc<Server>, mut signals: Signals) -> io::Result<()> {
-    let server = Arc::downgrade(server);
-    std::thread::Builder::new().name(String::from("signals")).spawn(move || {
-        for (count, signal) in signals.forever().enumerate() {
-            if count > 0 {
-                // 128 + signal is what a shell makes of a process that a signal ended.
-                std::process::exit(128 + signal);
-            }
-            tracing::info!(signal, "asked to stop");
-            if let Some(server) = server.upgrade() {
-                // On a thread of its own: the second signal must find this one listening.
-                std::thread::spawn(move || server.stop());
-            }
-        }
-    })?;
     Ok(())
 }
 
@@ -105,31 +87,28 @@ fn heed_input(server: &Arc<Server>) -> io::Result<()> {
     Ok(())
 }
 
-fn start_log(log: LogConfig) {
-    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let builder =
-        tracing_subscriber::fmt().with_max_level(log.level).with_writer(io::stderr).with_ansi(colours);
-    match log.format {
-        LogFormat::Text => builder.with_target(false).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-    }
-}
-
 fn tell_notices(notices: &[Notice]) {
     for notice in notices {
         let (key, line) = (notice.key.as_str(), notice.line);
         match &notice.verdict {
-            Verdict::Honoured { warnings, .. } => {
+            Verdict::Honoured { warnings, idle, .. } => {
                 for warning in warnings {
                     tracing::warn!(key, line, "configuration: {warning}");
                 }
+                if let Some(why) = idle {
+                    tracing::info!(key, line, "configuration: `{key}` has no effect: {why}");
+                }
+            }
+            Verdict::NoMeaningHere(why) if config::is_usual(key) => {
+                tracing::info!(key, line, "configuration: `{key}` is ignored: {why}");
             }
             Verdict::NoMeaningHere(why) => {
-                tracing::warn!(key, line, "configuration: `{key}` is ignored: {why}")
+                // It is nothing to be done about: a configuration of ZooKeeper's is full of them.
+                tracing::info!(key, line, "configuration: `{key}` is ignored: {why}")
             }
             Verdict::Unknown(near) => {
                 let near = near.as_deref().unwrap_or("`diwan config keys` lists those that are known");
-                tracing::warn!(key, line, "configuration: nobody knows `{key}`; {near}");
+                tracing::warn!(key, line, "configuration: there is no key `{key}`; {near}");
             }
             // It would not have come this far.
             Verdict::Refused(_) => {}
@@ -145,18 +124,56 @@ fn tell_of_plain_text(config: &ServerConfig) {
         .iter()
         .map(|member| format!(" --member {}={}", member.number, member.host))
         .collect();
+    let risk = match ensemble.secret {
+        Some(_) => {
+            "members prove who they are, and speak in plain text: whoever is on the path between them can read along"
+        }
+        None => {
+            "members speak in plain text and prove nothing: whoever reaches their ports from the address of one can pose \
+             as it, and whoever is on the path can read along"
+        }
+    };
+    let cures = match ensemble.secret {
+        Some(_) => "keys for `sslQuorum=true`",
+        None => "keys for `sslQuorum=true` and a secret for `diwan.ensembleSecretFile`",
+    };
     tracing::warn!(
-        "members speak in plain text: whoever reaches their ports can read along and pose as one of them; hint: `diwan \
-         certificates --dir DIRECTORY{members}` makes keys and says which lines to add"
+        "{risk}; hint: `diwan certificates --dir DIRECTORY{members}` makes {cures}, and says which lines to add"
     );
 }
 
+/// Says that clients are served as soon as they are: at once by a server that is alone, by a member of an ensemble when
+/// a majority is there.
+fn tell_once_ready(server: &Arc<Server>, data: PathBuf, command_url: String) -> io::Result<()> {
+    if server.is_serving() {
+        tell_ready(server, &data, &command_url);
+        return Ok(());
+    }
+    tracing::info!(
+        members = shown(server.peer_addr()),
+        "started: clients are served once this member has a majority of the ensemble"
+    );
+    let server = Arc::downgrade(server);
+    std::thread::Builder::new().name(String::from("ready")).spawn(move || {
+        while let Some(server) = server.upgrade() {
+            if server.is_serving() {
+                return tell_ready(&server, &data, &command_url);
+            }
+            drop(server);
+            std::thread::sleep(LOOK);
+        }
+    })?;
+    Ok(())
+}
+
+fn shown(address: Option<SocketAddr>) -> Option<String> {
+    address.map(|address| address.to_string())
+}
+
 fn tell_ready(server: &Server, data: &Path, command_url: &str) {
-    let shown = |address: Option<std::net::SocketAddr>| address.map(|address| address.to_string());
-    let data = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
     if io::stderr().is_terminal() {
         // A banner that cannot be shown is no reason to stop.
-        let _ = banner(&mut io::stderr().lock(), server, &data, command_url);
+        let _ = banner(&mut io::stderr().lock(), server, data, command_url);
         return;
     }
     tracing::info!(

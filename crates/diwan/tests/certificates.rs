@@ -32,6 +32,8 @@ fn the_lines_that_are_printed_make_members_speak_encrypted() {
     assert!(success && errors.contains("`ca-key.pem`"), "{errors}");
     let mode = |name: &str| fs::metadata(store.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("ca-key.pem"), mode("member-1.pem"), mode("ca.pem")), (0o600, 0o600, 0o644));
+    assert_eq!(mode("ensemble.secret"), 0o600);
+    assert_eq!(fs::read_to_string(store.join("ensemble.secret")).unwrap().trim().len(), 64);
     let own: String =
         lines.lines().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
     let data = folder.path().join("data");
@@ -45,7 +47,12 @@ fn the_lines_that_are_printed_make_members_speak_encrypted() {
     fs::write(&file, text).unwrap();
     let (success, out, errors) = check(&file);
     assert!(success, "{out}{errors}");
-    for line in ["sslQuorum", "ssl.quorum.keyStore.location", "ssl.quorum.trustStore.location"] {
+    for line in [
+        "sslQuorum",
+        "ssl.quorum.keyStore.location",
+        "ssl.quorum.trustStore.location",
+        "diwan.ensembleSecretFile",
+    ] {
         assert!(out.contains(line) || errors.contains(line), "{out}{errors}");
     }
 }
@@ -56,13 +63,14 @@ fn what_is_there_is_never_replaced_and_signs_for_more() {
     let store = folder.path().join("certs");
     assert!(certificates(&store, &["1=a"]).0);
     let before = |name: &str| fs::read(store.join(name)).unwrap();
-    let (authority, first) = (before("ca.pem"), before("member-1.pem"));
+    let (authority, first, secret) = (before("ca.pem"), before("member-1.pem"), before("ensemble.secret"));
     let (success, out, errors) = certificates(&store, &["2=b", "1=a"]);
     assert!(!success && out.is_empty(), "{out}");
     assert!(errors.contains("member-1.pem` is there already") && errors.contains("hint: "), "{errors}");
     assert!(!store.join("member-2.pem").exists(), "all or nothing");
     assert!(certificates(&store, &["2=b"]).0);
     assert_eq!((before("ca.pem"), before("member-1.pem")), (authority, first));
+    assert_eq!(before("ensemble.secret"), secret);
     let (success, _, errors) = certificates(&store, &["3=c", "3=d"]);
     assert!(!success && errors.contains("named twice"), "{errors}");
     fs::remove_file(store.join("ca-key.pem")).unwrap();

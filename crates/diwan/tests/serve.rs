@@ -4,10 +4,13 @@
 mod server;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
 use client::{Client, CreateMode, ErrorCode};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use server::{Folder, Server, diwan, said, serve};
 
 /// A start that must fail: what it says.
@@ -115,7 +118,7 @@ fn a_wrong_configuration_is_refused_with_every_reason() {
     command.arg("serve").arg("--config").arg(&file);
     let errors = refused(command);
     for expected in [
-        "warning: line 3: nobody knows `datadir`\nhint: did you mean `dataDir`?\n",
+        "warning: line 3: there is no key `datadir`\nhint: did you mean `dataDir`?\n",
         "error: line 1: `clientPort` is `x`",
         "error: `dataDir` is not set",
         "`sasl`",
@@ -144,7 +147,7 @@ fn a_key_store_in_javas_old_form_is_refused_with_the_command_that_converts_it() 
         let errors = refused(command);
         let (old, new) = (store.display(), store.with_extension("p12").display().to_string());
         let expected = format!(
-            "error: `{old}`: Java's old key store form (JKS) is not read\n\
+            "error: `ssl.keyStore.location` (`tls.key-store`): `{old}`: Java's old key store form (JKS) is not read\n\
              hint: run `keytool -importkeystore -srckeystore {old} -srcstoretype JKS -destkeystore {new} \
              -deststoretype PKCS12`, and name `{new}` in the configuration instead\n"
         );
@@ -206,4 +209,85 @@ fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
         log.contains("`initLimit` is ignored") && log.contains("did you mean `maxClientCnxns`?"),
         "{log}"
     );
+}
+
+/// A server whose log can be read line by line.
+struct Logged {
+    child: std::process::Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Logged {
+    fn start(mut command: std::process::Command) -> Self {
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let reader = BufReader::new(child.stderr.take().unwrap());
+        let (told, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // Whoever listens may be gone.
+            reader.lines().map_while(Result::ok).for_each(|line| drop(told.send(line)));
+        });
+        Self { child, lines }
+    }
+
+    /// The next line that holds this.
+    fn line(&self, holds: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(60));
+            let line = line.unwrap_or_else(|_| panic!("no line with `{holds}`"));
+            if line.contains(holds) {
+                return line;
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn signals_that_end_other_programs_reload_or_do_nothing() {
+    let folder = Folder::new();
+    let config = folder.path().join("diwan.toml");
+    let data = folder.path().join("data");
+    let write = |level: &str| {
+        let text = format!(
+            "[storage]\ndata-dir = '{}'\n[listen]\nclient = '127.0.0.1:0'\n[metrics]\nlisten = 'off'\n\
+             [admin]\nlisten = 'off'\n[log]\nlevel = '{level}'\n",
+            data.display()
+        );
+        fs::write(&config, text).unwrap();
+    };
+    write("info");
+    let mut command = diwan();
+    command.args(["serve", "--config"]).arg(&config);
+    let mut server = Logged::start(command);
+    let ready = server.line("client=\"");
+    let address = ready.split_once("client=\"").unwrap().1.split('"').next().unwrap();
+    let client = Client::connect(address).unwrap();
+    for (signal, name) in [(Signal::USR1, "SIGUSR1"), (Signal::USR2, "SIGUSR2"), (Signal::QUIT, "SIGQUIT")] {
+        server.signal(signal);
+        server.line(name);
+    }
+    write("debug");
+    server.signal(Signal::HUP);
+    assert!(server.line("the log level is changed").contains("to=debug"));
+    write("nonsense");
+    server.signal(Signal::HUP);
+    server.line("the configuration has errors now");
+    client.create("/on", b"", CreateMode::Persistent).wait().unwrap();
+    client.close();
+    // Told at the level that was asked for last.
+    server.line("a session was closed by its client");
+    server.signal(Signal::TERM);
+    assert!(server.child.wait().unwrap().success());
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&data), mode(&data.join("meta"))), (0o700, 0o600));
 }

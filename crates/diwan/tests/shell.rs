@@ -226,12 +226,3 @@ fn a_watch_of_one_command_is_waited_for() {
         "{out}"
     );
 }
-
-#[test]
-fn no_server_is_said_after_the_timeout() {
-    let (success, out, errors) = said(
-        diwan().args(["shell", "--server", "127.0.0.1:1", "--timeout", "50", "ls", "/"]).output().unwrap(),
-    );
-    assert!(!success && out.is_empty());
-    assert!(errors.contains("no server answers at `127.0.0.1:1`") && errors.contains("hint: "), "{errors}");
-}

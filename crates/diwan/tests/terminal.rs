@@ -6,7 +6,7 @@ mod server;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -38,18 +38,25 @@ struct Terminal {
 impl Terminal {
     /// At `address`; what the shell remembers lies in `home`.
     fn open(address: &str, home: &Path, environment: &[(&str, &str)]) -> Self {
+        let mut shell = diwan();
+        shell
+            .args(["shell", "--server", address])
+            .env("TERM", "xterm")
+            .env("XDG_STATE_HOME", home)
+            .env_remove("NO_COLOR")
+            .envs(environment.iter().copied());
+        Self::of(shell)
+    }
+
+    /// Any command at a terminal.
+    fn of(mut command: Command) -> Self {
         let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keys).unwrap();
         unlockpt(&keys).unwrap();
         // Wide enough that no prompt is folded.
         tcsetwinsize(&keys, Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let screen = ioctl_tiocgptpeer(&keys, OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        let shell = diwan()
-            .args(["shell", "--server", address])
-            .env("TERM", "xterm")
-            .env("XDG_STATE_HOME", home)
-            .env_remove("NO_COLOR")
-            .envs(environment.iter().copied())
+        let shell = command
             .stdin(Stdio::from(screen.try_clone().unwrap()))
             .stdout(Stdio::from(screen.try_clone().unwrap()))
             .stderr(Stdio::from(screen))
@@ -248,4 +255,31 @@ fn many_lines_may_come_at_once() {
     terminal.prompts(4);
     terminal.types(CTRL_D);
     assert!(terminal.ends());
+}
+
+#[test]
+fn password_is_asked_for_twice_and_not_shown() {
+    let mut command = diwan();
+    command.args(["digest", "super"]).env_remove("DIWAN_PASSWORD");
+    let mut terminal = Terminal::of(command);
+    let mut shown = terminal.shows("password of `super`: ");
+    terminal.types("test\n");
+    shown += &terminal.shows("again: ");
+    terminal.types("test\n");
+    shown += &terminal.shows("superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+    assert!(!shown.contains("test"), "{shown:?}");
+    assert!(terminal.ends());
+}
+
+#[test]
+fn passwords_that_differ_make_no_line() {
+    let mut command = diwan();
+    command.args(["digest", "super"]).env_remove("DIWAN_PASSWORD");
+    let mut terminal = Terminal::of(command);
+    terminal.shows("password of `super`: ");
+    terminal.types("test\n");
+    terminal.shows("again: ");
+    terminal.types("toast\n");
+    assert!(!terminal.shows("error: the two passwords differ").contains("superDigest"));
+    assert!(!terminal.ends());
 }

@@ -260,6 +260,12 @@ fn what_stands_in_the_way_is_named() {
     let errors = refused(up(&folder.path().join("a"), host, &["--client-port", &port]));
     assert!(errors.contains(&format!("{host}:{port}")) && errors.contains("`--client-port`"), "{errors}");
 
+    let errors = refused(up(&folder.path().join("a"), host, &["-D", "maxClientCnxn=1"]));
+    assert!(
+        errors.contains("there is no key `maxClientCnxn`") && errors.contains("maxClientCnxns"),
+        "{errors}"
+    );
+
     let directory = folder.path().join("b");
     let mut running = Up::start(&directory, host, &["--members", "2"]);
     running.line(|line| line.contains("starting 2 members"));
@@ -298,6 +304,17 @@ fn members_are_shown_tried_and_changed_through_any_of_them() {
     assert!(member(&["promote", "9"]).0, "three of five are there");
     let (fine, said) = member(&["add", &format!("7={host}:3")]);
     assert!(!fine && said.contains("a majority"), "{said}");
+    let config =
+        |word: &str| member(&["list"]).1.lines().find(|line| line.starts_with(word)).map(String::from);
+    let version = config("version=");
+    let (fine, said) = member(&["promote", "9"]);
+    assert!(fine && said.contains("member 9 is a voter already. Nothing was changed"), "{said}");
+    let (fine, said) = member(&["add", &absent]);
+    assert!(fine && said.contains("member 8 is there already"), "{said}");
+    assert_eq!(config("version="), version, "what changes nothing takes no version");
+    assert!(config("server.8=").unwrap().contains(":2:1002:participant"), "in ZooKeeper's own form");
+    let (fine, said) = member(&["add", &format!("8={host}:5"), "--dry-run"]);
+    assert!(fine && said.contains("member 8 is to be found elsewhere"), "{said}");
     for gone in ["8", "9"] {
         assert!(member(&["remove", gone]).0);
     }

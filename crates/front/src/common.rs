@@ -9,8 +9,10 @@ use tree::{Identities, Tree};
 
 use crate::config::FrontConfig;
 use crate::connection::{ConnId, Connection, Stage};
+use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES, ROUND_WORK, TURN_WORK};
 use crate::event::{CloseReason, FrontEvent};
 use crate::history::History;
+use crate::long::Lines;
 use crate::message::ToCore;
 use crate::output::BufferPool;
 use crate::read::Asker;
@@ -48,6 +50,11 @@ pub(crate) struct Common {
     /// Bytes of replies since this connection was handed its input, and since the driver could send any.
     pub(crate) turn_bytes: usize,
     pub(crate) round_bytes: usize,
+    /// The same of work.
+    pub(crate) turn_work: usize,
+    pub(crate) round_work: usize,
+    /// Requests that take more than one turn.
+    pub(crate) lines: Lines,
     pub(crate) buffers: BufferPool,
     pub(crate) queues: QueuePool,
     pub(crate) stats: FrontStats,
@@ -76,6 +83,9 @@ impl Common {
             passed_over: Vec::new(),
             turn_bytes: 0,
             round_bytes: 0,
+            turn_work: 0,
+            round_work: 0,
+            lines: Lines::default(),
             buffers: BufferPool::default(),
             queues: QueuePool::default(),
             stats: FrontStats::default(),
@@ -197,11 +207,11 @@ impl Common {
 
     /// Puts everything in the output that no longer waits for something before it.
     pub(crate) fn release(&mut self, connection: &mut Connection, tree: &Tree) {
-        while connection.slots.front().is_some_and(|slot| !slot.is_waiting()) {
-            let Some(slot) = connection.slots.pop_front() else { break };
+        while let Some(slot) = connection.slots.pop_front_if(|slot| !slot.is_waiting() && !slot.is_long()) {
             match slot {
                 Slot::Ready { reply, received_us } => self.put_reply(connection, *reply, received_us),
                 Slot::Done { frame, answered, received_us } => {
+                    self.stats.unsent_bytes -= frame.len();
                     connection.output.buffer(&mut self.buffers).extend_from_slice(&frame);
                     self.answered(connection, answered, received_us);
                 }
@@ -213,12 +223,13 @@ impl Common {
                     self.stats.in_flight_bytes -= body.len();
                     self.local(connection, operation, xid, &body, tree, received_us);
                 }
-                Slot::Write { .. } | Slot::Read { .. } => {}
+                Slot::Write { .. } | Slot::Read { .. } | Slot::Long(_) => {}
             }
             if connection.stage == Stage::Closing {
                 return;
             }
         }
+        self.begin_long(connection);
         self.queues.reclaim(&mut connection.slots);
     }
 
@@ -233,7 +244,8 @@ impl Common {
             return true;
         }
         !connection.slots.is_empty()
-            && (connection.slots.len() > self.config.outstanding_max
+            && (connection.slots.back().is_some_and(Slot::is_long)
+                || connection.slots.len() > self.config.outstanding_max
                 || connection.waiting_reads >= self.config.waiting_reads_max
                 || self.stats.outstanding > self.config.outstanding_max
                 || self.stats.in_flight_bytes > self.config.in_flight_bytes_max)
@@ -241,20 +253,62 @@ impl Common {
 
     /// Whether so much is unsent in all, and more than its share of that to this connection.
     pub(crate) fn has_more_than_its_share(&self, connection: &Connection, unsent_bytes: usize) -> bool {
-        let share = |connections: usize| (unsent_bytes / connections.max(1)).max(OUTPUT_SHARE_MIN);
-        self.stats.unsent_bytes >= unsent_bytes && connection.output.len() >= share(self.sessions.len())
+        self.stats.unsent_bytes >= unsent_bytes && connection.output.len() >= self.share_of(unsent_bytes)
+    }
+
+    /// Each connection's share of so many unsent bytes.
+    pub(crate) fn share_of(&self, unsent_bytes: usize) -> usize {
+        (unsent_bytes / self.sessions.len().max(1)).max(OUTPUT_SHARE_MIN)
+    }
+
+    /// Whether more may be unsent in all, beside `own` bytes.
+    pub(crate) const fn has_room(&self, own: usize) -> bool {
+        self.stats.unsent_bytes.saturating_sub(own) < self.config.output_bytes_all_max
+    }
+
+    /// Bytes that a reply may have that is made at once: as much as one request can have put into the tree, or what is
+    /// small where there is no room.
+    pub(crate) const fn bytes_at_once(&self) -> usize {
+        if self.has_room(0) {
+            self.config.request_bytes_max.saturating_add(AT_ONCE_BYTES)
+        } else {
+            LIGHT_BYTES
+        }
+    }
+
+    /// Whether a reply of the core, which could not know how much is unsent, finds no room.
+    pub(crate) fn is_too_much(&self, connection: &Connection, bytes: usize) -> bool {
+        bytes > LIGHT_BYTES && (connection.output.len() >= self.config.output_bytes_max || !self.has_room(0))
+    }
+
+    /// Counts work that was done for a connection.
+    pub(crate) const fn charge(&mut self, work: usize) {
+        self.turn_work = self.turn_work.saturating_add(work);
+        self.round_work = self.round_work.saturating_add(work);
     }
 
     /// Whether the connection has had its turn: others come first before it is answered more.
     pub(crate) const fn had_its_turn(&self) -> bool {
-        self.turn_bytes >= TURN_BYTES || self.round_bytes >= ROUND_BYTES
+        self.turn_bytes >= TURN_BYTES
+            || self.turn_work >= TURN_WORK
+            || self.round_bytes >= ROUND_BYTES
+            || self.round_work >= ROUND_WORK
+    }
+
+    /// Whether the tree is to be let go before more is done.
+    pub(crate) const fn had_its_round(&self) -> bool {
+        self.round_bytes >= ROUND_BYTES || self.round_work >= ROUND_WORK
     }
 
     /// Lets others go first; [`crate::Front::events`] lets it go on.
     pub(crate) fn yield_turn(&mut self, connection: &mut Connection) {
         if !connection.paused {
             connection.paused = true;
-            let line = if self.turn_bytes == 0 { &mut self.passed_over } else { &mut self.paused };
+            let line = if self.turn_bytes == 0 && self.turn_work == 0 {
+                &mut self.passed_over
+            } else {
+                &mut self.paused
+            };
             line.push(connection.id);
             self.events.push(FrontEvent::PauseReading(connection.id));
         }
@@ -293,6 +347,7 @@ impl Common {
             self.forget(connection, &slot);
         }
         self.queues.reclaim(&mut connection.slots);
+        self.lines.leave(connection.id);
         let session = connection.session;
         if session != SessionId::NONE {
             if self.sessions.get(&session) == Some(&connection.id) {
@@ -308,6 +363,8 @@ impl Common {
         self.stats.outstanding += usize::from(slot.is_waiting());
         self.stats.in_flight_bytes += slot.bytes();
         connection.waiting_reads += u32::from(matches!(slot, Slot::Read { .. }));
+        connection.write_bytes += slot.written();
+        connection.ephemerals_under_way.add(slot.ephemerals());
         self.queues.push(&mut connection.slots, slot);
     }
 
@@ -316,6 +373,9 @@ impl Common {
         self.stats.outstanding -= usize::from(slot.is_waiting());
         self.stats.in_flight_bytes -= slot.bytes();
         connection.waiting_reads -= u32::from(matches!(slot, Slot::Read { .. }));
+        connection.write_bytes -= slot.written();
+        connection.ephemerals_under_way.take(slot.ephemerals());
+        self.stats.unsent_bytes -= slot.unsent();
     }
 }
 

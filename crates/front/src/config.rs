@@ -1,7 +1,7 @@
 //! What a front is told before it starts: limits, schemes, switches. Every limit has a name, and reaching it is
 //! an output. Knows no file and no flag.
 
-use tree::Policy;
+use tree::{CostLimits, Policy};
 
 use crate::auth::{DigestAlgorithm, SaslConfig};
 
@@ -34,8 +34,8 @@ pub struct FrontConfig {
     /// Requests of this shard that wait for an answer before connections that already wait are paused
     /// (`globalOutstandingLimit`). Also bounds the queue of replies of one connection.
     pub outstanding_max: usize,
-    /// Reads of one connection that wait behind a write of its own before it is paused: their replies come all at
-    /// once, whatever their size.
+    /// Reads of one connection that wait behind a write of its own before it is paused: their replies come all at once.
+    /// None of them has much more than 64 KiB; a read that takes more waits here until its write is done.
     pub waiting_reads_max: u32,
     /// Bytes of requests of this shard under way before connections that already wait are paused
     /// (`largeRequestMaxBytes`).
@@ -44,6 +44,8 @@ pub struct FrontConfig {
     pub watches_per_connection_max: usize,
     /// Memory of all watches of this shard; beyond it a request for a watch is refused.
     pub watch_bytes_max: usize,
+    /// Bytes of one reply, below 1 GiB: a read that takes more is refused, and of a multiRead what is beyond it.
+    pub reply_bytes_max: usize,
     /// Unsent bytes of one connection at which it is read from no more, until the client has read.
     pub output_bytes_max: usize,
     /// Unsent bytes of one connection at which it is closed: events pile up for a client that does not read.
@@ -53,6 +55,10 @@ pub struct FrontConfig {
     pub output_bytes_all_max: usize,
     /// Bytes of all identities that one connection may collect; beyond it, authentication fails.
     pub identity_bytes_max: usize,
+    /// Identities that one connection may collect; beyond it, authentication fails.
+    pub identities_max: usize,
+    /// What one write may cost to apply; beyond it, the write is refused before it reaches the log.
+    pub cost: CostLimits,
     /// Bytes of changes remembered for clients that come back, shared between shards; 0 remembers none.
     pub history_bytes_max: usize,
     /// Whether persistent watches catch up after a reconnection, and exists watches learn of nodes that came and
@@ -98,10 +104,13 @@ impl Default for FrontConfig {
             in_flight_bytes_max: 100 << 20,
             watches_per_connection_max: 10_000_000,
             watch_bytes_max: 2 << 30,
+            reply_bytes_max: 64 << 20,
             output_bytes_max: 16 << 20,
             output_bytes_close_max: 64 << 20,
             output_bytes_all_max: 512 << 20,
             identity_bytes_max: 16 << 10,
+            identities_max: 100,
+            cost: CostLimits::default(),
             history_bytes_max: 16 << 20,
             catch_up: true,
             audit: false,

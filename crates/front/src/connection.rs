@@ -10,7 +10,7 @@ use tree::IdentityList;
 
 use crate::auth::SaslServer;
 use crate::output::Output;
-use crate::replies::Slot;
+use crate::replies::{Ephemerals, Slot};
 use crate::stats::ConnectionStats;
 
 /// A connection of a shard. A slot is used again, its generation tells the uses apart.
@@ -74,6 +74,10 @@ pub(crate) struct Connection {
     pub(crate) slots: VecDeque<Slot>,
     /// How many of them are reads under way in the core.
     pub(crate) waiting_reads: u32,
+    /// Bytes of its writes under way.
+    pub(crate) write_bytes: u32,
+    /// Ephemeral nodes of these.
+    pub(crate) ephemerals_under_way: Ephemerals,
     pub(crate) output: Output,
     pub(crate) identities: IdentityList,
     pub(crate) sasl: Option<Box<SaslServer>>,
@@ -109,6 +113,8 @@ impl Connection {
             sequence: 0,
             slots: VecDeque::new(),
             waiting_reads: 0,
+            write_bytes: 0,
+            ephemerals_under_way: Ephemerals::default(),
             output: Output::default(),
             identities: IdentityList::new(),
             sasl: None,

@@ -9,7 +9,7 @@ use crate::event::{CloseReason, FrontEvent};
 use crate::front::Front;
 use crate::message::{ConnectRefusal, FromCore, ToCore};
 use crate::read::Evaluated;
-use crate::replies::{Answered, Slot};
+use crate::replies::{Answered, Reply, Slot};
 use crate::time::Now;
 use crate::write;
 
@@ -209,6 +209,10 @@ impl Common {
         let slot = core::mem::replace(slot, Slot::Event { frame: Box::default() });
         self.forget(connection, &slot);
         let Slot::Read { operation, received_us, .. } = slot else { return };
+        if self.is_too_much(connection, reply.frame.len()) {
+            let refused = Reply::of_error(xid, Some(operation), ErrorCode::ThrottledOp.code());
+            return self.settle(connection, at, refused, reply.zxid, received_us, tree);
+        }
         for (path, kind) in &reply.watches {
             self.watches.add(connection.id.slot, path, kind.modes());
         }
@@ -225,6 +229,23 @@ impl Common {
         self.done(connection, at, reply.frame.as_slice().into(), answered, received_us);
     }
 
+    /// Puts a reply in the place of a read under way.
+    fn settle(
+        &mut self,
+        connection: &mut Connection,
+        at: usize,
+        reply: Reply,
+        zxid: Zxid,
+        received_us: u64,
+        tree: &Tree,
+    ) {
+        let reply = Reply { zxid: Some(zxid.0), ..reply };
+        if let Some(slot) = connection.slots.get_mut(at) {
+            *slot = Slot::Ready { reply: Box::new(reply), received_us };
+        }
+        self.release(connection, tree);
+    }
+
     /// An answer before its turn: kept in its place.
     fn done(
         &mut self,
@@ -235,10 +256,14 @@ impl Common {
         received_us: u64,
     ) {
         if let Some(slot) = connection.slots.get_mut(at) {
+            self.stats.unsent_bytes += frame.len();
             *slot = Slot::Done { frame, answered, received_us };
         }
     }
 }
+
+/// A frame holds no more: its length is a signed number of 32 bits.
+const FRAME_BYTES_MAX: usize = 1 << 30;
 
 /// Writes a write's whole reply, or nothing if none is owed.
 fn encode(
@@ -257,6 +282,11 @@ fn encode(
             return Err(reason);
         }
     };
+    if out.len() - start > FRAME_BYTES_MAX {
+        // It was done, and no frame can say so: the client comes again and looks.
+        out.truncate(start);
+        return Err(CloseReason::TooLarge);
+    }
     if error != ErrorCode::Ok {
         out.truncate(start + 4);
         ReplyHeader { xid, zxid: zxid.0, err: error.code() }.write(&mut Writer::new(out));

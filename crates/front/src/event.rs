@@ -1,8 +1,10 @@
 //! What a front wants of the driver, besides bytes to send and messages to pass on.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use jute::{SessionId, Zxid};
+use tree::Excess;
 
 use crate::connection::ConnId;
 
@@ -31,6 +33,15 @@ pub enum FrontEvent {
     ResumeReading(ConnId),
     /// A line of the audit log; only when that is on.
     Audit(Box<AuditRecord>),
+    /// A write was refused because it would have cost too much to apply. Worth a line in the log, though not each time.
+    WriteTooCostly {
+        /// Whose.
+        session: SessionId,
+        /// The address of its client.
+        ip: IpAddr,
+        /// Which limit it would have broken.
+        excess: Excess,
+    },
     /// A client came back with persistent watches after so long that the history of changes does not reach back:
     /// it may have missed some. Worth a line in the log.
     HistoryTooShort {
@@ -130,8 +141,9 @@ impl CloseReason {
 pub struct AuditRecord {
     /// Whose session.
     pub session: SessionId,
-    /// The users of the connection, joined by commas; ZooKeeper counts the address among them.
-    pub user: String,
+    /// The users of the connection, joined by commas; ZooKeeper counts the address among them. All records of one
+    /// multi share it: there may be thousands, and it may be long.
+    pub user: Arc<str>,
     /// Where from.
     pub ip: IpAddr,
     /// `create`, `delete`, `setData`, `setAcl`, `multiOperation`, `reconfig`.

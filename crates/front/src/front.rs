@@ -22,8 +22,8 @@ const SWEPT_AT_ONCE: usize = 4096;
 /// All connections of one shard.
 ///
 /// The driver holds a read guard on the tree, passes the core's stream to [`Front::deliver`] as far as it has come,
-/// and only then the bytes of its readable connections to [`Front::receive`]: so no read sees a state whose events
-/// have not been queued. Then, without the guard, it sends what [`Front::dirty`] names, passes [`Front::to_core`]
+/// and only then the bytes of its readable connections to [`Front::receive`], and calls [`Front::go_on`]: so no read
+/// sees a state whose events have not been queued. Then, without the guard, it sends what [`Front::dirty`] names, passes [`Front::to_core`]
 /// on and does what [`Front::events`] says.
 #[derive(Debug)]
 pub struct Front {
@@ -54,12 +54,6 @@ impl Front {
         self.common.history = history;
     }
 
-    /// Behind which transaction all changes are remembered.
-    #[must_use]
-    pub fn remembers_since(&self) -> jute::Zxid {
-        self.common.history.start_zxid()
-    }
-
     /// A new connection. One too many gets an id too, and is closed by the next event.
     pub fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
         self.common.now = now;
@@ -88,10 +82,36 @@ impl Front {
     pub fn receive(&mut self, conn: ConnId, input: &[u8], tree: &Tree, now: Now) -> usize {
         self.common.observe(tree, now);
         let Some(connection) = self.connections.get_mut(conn) else { return input.len() };
-        self.common.turn_bytes = 0;
+        (self.common.turn_bytes, self.common.turn_work) = (0, 0);
         let consumed = self.common.receive(connection, input, tree);
         self.common.stats.bytes_received += consumed as u64;
         consumed
+    }
+
+    /// Does a piece of each request that takes more than one turn, as far as this round has work left. To be called in
+    /// every round, behind what else needs the tree, and again without waiting while [`Front::has_long`].
+    pub fn go_on(&mut self, tree: &Tree, now: Now) {
+        if self.common.lines.ready.is_empty() {
+            return;
+        }
+        self.common.observe(tree, now);
+        for _ in 0..self.common.lines.ready.len() {
+            if self.common.had_its_round() {
+                break;
+            }
+            let Some(conn) = self.common.lines.ready.pop_front() else { break };
+            (self.common.turn_bytes, self.common.turn_work) = (0, 0);
+            match self.connections.get_mut(conn) {
+                Some(connection) => self.common.go_on(connection, tree),
+                None => self.common.lines.leave(conn),
+            }
+        }
+    }
+
+    /// Whether a request that takes more than one turn could go on.
+    #[must_use]
+    pub fn has_long(&self) -> bool {
+        !self.common.lines.ready.is_empty()
     }
 
     /// The text that answers a four-letter word, in pieces if need be; with the `last`, the connection is closed.
@@ -137,7 +157,7 @@ impl Front {
 
     /// What the driver is to do, in this order. Call it after sending too: a client that has read may go on.
     pub fn events(&mut self) -> impl Iterator<Item = FrontEvent> + '_ {
-        self.common.round_bytes = 0;
+        (self.common.round_bytes, self.common.round_work) = (0, 0);
         self.resume();
         self.common.events.drain(..)
     }
@@ -216,6 +236,15 @@ impl Front {
     /// Lets connections go on that need be paused no longer.
     fn resume(&mut self) {
         let (connections, common) = (&mut self.connections, &mut self.common);
+        let mut waiting = core::mem::take(&mut common.lines.waiting);
+        waiting.retain(|conn| {
+            let goes_on = connections.get(*conn).is_none_or(|connection| common.may_go_on(connection));
+            if goes_on {
+                common.lines.ready.push_back(*conn);
+            }
+            !goes_on
+        });
+        common.lines.waiting = waiting;
         let mut paused = core::mem::take(&mut common.passed_over);
         paused.append(&mut common.paused);
         paused.retain(|conn| {

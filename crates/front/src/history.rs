@@ -71,6 +71,30 @@ impl History {
         self.lists.range(from..).flat_map(|list| list.iter()).filter(move |change| change.zxid > zxid)
     }
 
+    /// Looks at the changes behind `zxid`, a few for each unit of work and whole transactions only. Gives how far it came
+    /// and whether that is the end.
+    pub(crate) fn look(
+        &self,
+        zxid: Zxid,
+        work: &mut usize,
+        per_work: usize,
+        mut at: impl FnMut(&Change),
+    ) -> (Zxid, bool) {
+        let (mut looked, mut number) = (zxid, 0);
+        for change in self.behind(zxid) {
+            if *work == 0 && change.zxid != looked {
+                return (looked, false);
+            }
+            number += 1;
+            if number % per_work == 0 {
+                *work = work.saturating_sub(1);
+            }
+            looked = change.zxid;
+            at(change);
+        }
+        (looked, true)
+    }
+
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }

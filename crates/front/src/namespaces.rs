@@ -10,6 +10,9 @@ use crate::tally::Tally;
 /// Names told apart.
 pub const NAMESPACES_MAX: usize = 256;
 
+/// Bytes of a name that is told apart: a longer one, which may have as many as a request, is not counted.
+const NAME_BYTES_MAX: usize = 256;
+
 /// What ZooKeeper adds to the bytes of whatever is read, for the node's Stat.
 pub(crate) const STAT_BYTES: u64 = 68;
 
@@ -54,7 +57,7 @@ impl Namespaces {
     fn place(&mut self, name: &str) -> Option<usize> {
         let place = match self.places.get(name) {
             Some(place) => *place,
-            None if self.tallies.len() < NAMESPACES_MAX => {
+            None if self.tallies.len() < NAMESPACES_MAX && name.len() <= NAME_BYTES_MAX => {
                 self.tallies.push(Tally::default());
                 self.places.insert(name.into(), self.tallies.len() - 1);
                 self.tallies.len() - 1
@@ -97,6 +100,14 @@ mod tests {
         assert_eq!(namespaces.iter().count(), NAMESPACES_MAX);
         let first = namespaces.iter().find(|(name, _)| *name == "n0").map(|(_, tally)| tally.count);
         assert_eq!(first, Some(2));
+    }
+
+    #[test]
+    fn a_name_beyond_its_limit_takes_no_memory() {
+        let mut namespaces = Namespaces::default();
+        namespaces.record(&format!("/{}", "n".repeat(NAME_BYTES_MAX + 1)), 1);
+        namespaces.record(&format!("/{}", "n".repeat(NAME_BYTES_MAX)), 1);
+        assert_eq!(namespaces.iter().map(|(name, _)| name.len()).collect::<Vec<_>>(), [NAME_BYTES_MAX]);
     }
 
     #[test]

@@ -29,6 +29,16 @@ impl Output {
         &mut self.bytes
     }
 
+    /// Appends a whole frame, without a copy if nothing else waits.
+    pub(crate) fn append(&mut self, frame: Vec<u8>, pool: &mut BufferPool) {
+        if self.len() == 0 && frame.len() > BUFFER_BYTES_MAX {
+            (self.start, self.counted) = (0, 0);
+            pool.give(core::mem::replace(&mut self.bytes, frame));
+        } else {
+            self.buffer(pool).extend_from_slice(&frame);
+        }
+    }
+
     /// How many bytes were appended since this was last asked: the size of the frame just written.
     pub(crate) fn newly_written(&mut self) -> usize {
         let new = self.bytes.len() - self.counted;

@@ -7,8 +7,10 @@ use jute::{
     Acl, ErrorCode, FRAME_HEADER, Malformed, MultiHeader, MultiKind, MultiOperation, MultiRequest, OpCode,
     ReplyHeader, Request, SessionId, Writer, Zxid, end_frame, permission, start_frame,
 };
-use tree::{Identities, NodeRef, Policy, Tree, mask_digests, permits};
+use tree::{Counted, Identities, NodeRef, Policy, Session, Tree, mask_digests};
 
+use crate::cost::{BEHIND_WRITE_BYTES, Meter, Over, TURN_WORK};
+use crate::judge::Judge;
 use crate::namespaces::STAT_BYTES;
 use crate::watch::Modes;
 
@@ -23,18 +25,11 @@ pub struct Asker<'a> {
     pub policy: Policy,
 }
 
-impl Asker<'_> {
-    fn may(&self, node: &NodeRef<'_>, required: i32) -> Result<(), ErrorCode> {
-        if permits(node.acl(), required, self.identities, self.policy) {
-            Ok(())
-        } else {
-            Err(ErrorCode::NoAuth)
-        }
-    }
-}
-
 /// Bytes of a reply's header; the last four are the error.
 const REPLY_HEADER: usize = 16;
+
+/// Bytes of a piece of data, or of a name, beside its own: lengths, a Stat, the header of a result and the end of all.
+pub(crate) const DATA_OVERHEAD: usize = 128;
 
 /// Which one-shot watch a read leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +89,20 @@ pub struct Evaluated {
     pub reads: Vec<(Box<str>, u64)>,
 }
 
-/// Reads `body`, a request of `opcode` that has been found to decode.
+/// Reads `body`, a request of `opcode` that has been found to decode. A reply of more than 256 KiB is
+/// [`ErrorCode::ThrottledOp`] instead: reads that take as much are not given to the core.
 #[must_use]
 pub fn evaluate(tree: &Tree, opcode: OpCode, xid: i32, body: &[u8], asker: Asker<'_>) -> Evaluated {
     let mut frame = Vec::new();
     let mut kept = Kept::default();
     let error = match decode(opcode, body) {
-        Ok(request) => answer(tree, &request, xid, asker, &mut frame, &mut kept),
+        Ok(request) => {
+            let mut meter = Meter::new(&frame, BEHIND_WRITE_BYTES, TURN_WORK);
+            answer(tree, &request, xid, asker, &mut meter, &mut frame, &mut kept).unwrap_or_else(|Over| {
+                kept = Kept::default();
+                fail(tree, xid, ErrorCode::ThrottledOp, &mut frame)
+            })
+        }
         // ZooKeeper echoes a null path as it is.
         Err(_) if opcode == OpCode::Sync && is_null(body) => {
             let start = start_frame(&mut frame);
@@ -132,20 +134,30 @@ pub(crate) fn decode(opcode: OpCode, body: &[u8]) -> Result<Request<'_>, Malform
 }
 
 /// Appends the reply's frame to `out` and leaves its trail; gives the header's error.
+///
+/// # Errors
+/// The answer takes more than the meter allows; nothing is appended then.
 #[inline]
 pub(crate) fn answer(
     tree: &Tree,
     request: &Request<'_>,
     xid: i32,
     asker: Asker<'_>,
+    meter: &mut Meter,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> ErrorCode {
+) -> Result<ErrorCode, Over> {
     let start = start_frame(out);
     ReplyHeader { xid, zxid: tree.last_zxid().0, err: 0 }.write(&mut Writer::new(out));
     let result = match request {
-        Request::MultiRead(multi) => multi_read(tree, multi, asker, out, trail),
-        _ => body(tree, request, asker, out, trail).map(|()| ErrorCode::Ok),
+        Request::MultiRead(multi) => multi_read(tree, multi, &Judge::new(asker, true), meter, out, trail),
+        _ => {
+            let judge = Judge::new(asker, false);
+            let done = body(tree, request, &judge, meter, out, trail);
+            // It is known by now, so it is paid for and never refused.
+            meter.charge(judge.new_work());
+            done.map(|()| ErrorCode::Ok)
+        }
     };
     match result {
         Ok(error) => {
@@ -153,25 +165,49 @@ pub(crate) fn answer(
                 set_error(out, start, error);
             }
             end_frame(out, start);
-            error
+            Ok(error)
         }
-        Err(error) => {
+        Err(Halt::Error(error)) => {
             out.truncate(start);
-            fail(tree, xid, error, out)
+            Ok(fail(tree, xid, error, out))
         }
+        Err(Halt::Over) => {
+            out.truncate(start);
+            Err(Over)
+        }
+    }
+}
+
+/// Why an answer ends before its end.
+enum Halt {
+    /// It is this error.
+    Error(ErrorCode),
+    /// It takes more than it may.
+    Over,
+}
+
+impl From<ErrorCode> for Halt {
+    fn from(error: ErrorCode) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Over> for Halt {
+    fn from(_: Over) -> Self {
+        Self::Over
     }
 }
 
 /// Puts an error into the header of the frame that begins at `start`, whatever its body says.
 #[cold]
-fn set_error(out: &mut [u8], start: usize, error: ErrorCode) {
+pub(crate) fn set_error(out: &mut [u8], start: usize, error: ErrorCode) {
     let end = start + FRAME_HEADER + REPLY_HEADER;
     if let Some(place) = out.get_mut(end - 4..end) {
         place.copy_from_slice(&error.code().to_be_bytes());
     }
 }
 
-fn fail(tree: &Tree, xid: i32, error: ErrorCode, out: &mut Vec<u8>) -> ErrorCode {
+pub(crate) fn fail(tree: &Tree, xid: i32, error: ErrorCode, out: &mut Vec<u8>) -> ErrorCode {
     let start = start_frame(out);
     ReplyHeader { xid, zxid: tree.last_zxid().0, err: error.code() }.write(&mut Writer::new(out));
     end_frame(out, start);
@@ -181,42 +217,43 @@ fn fail(tree: &Tree, xid: i32, error: ErrorCode, out: &mut Vec<u8>) -> ErrorCode
 fn body(
     tree: &Tree,
     request: &Request<'_>,
-    asker: Asker<'_>,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> Result<(), ErrorCode> {
+) -> Result<(), Halt> {
     match request {
         Request::GetData { path, watch: wanted } => {
-            get_data(tree, path, asker, out, trail)?;
+            get_data(tree, path, judge, meter, out, trail)?;
             leave(*wanted, path, WatchKind::Data, trail);
         }
         Request::Exists { path, watch: wanted } => {
-            let found = exists(tree, path, asker, out, trail);
+            let found = exists(tree, path, judge, out, trail);
             if matches!(found, Ok(()) | Err(ErrorCode::NoNode)) {
                 leave(*wanted, path, WatchKind::Data, trail);
             }
             found?;
         }
         Request::GetChildren { path, watch: wanted } => {
-            get_children(tree, path, asker, out, trail)?;
+            get_children(tree, path, judge, meter, out, trail)?;
             leave(*wanted, path, WatchKind::Child, trail);
         }
         Request::GetChildren2 { path, watch: wanted } => {
-            let node = get_children(tree, path, asker, out, trail)?;
+            let node = get_children(tree, path, judge, meter, out, trail)?;
             node.stat().write(&mut Writer::new(out));
             leave(*wanted, path, WatchKind::Child, trail);
         }
-        Request::GetAcl { path } => get_acl(tree, path, asker, out)?,
-        Request::GetEphemerals { prefix } => get_ephemerals(tree, prefix, asker, out),
+        Request::GetAcl { path } => get_acl(tree, path, judge, meter, out)?,
+        Request::GetEphemerals { prefix } => get_ephemerals(tree, prefix, judge, meter, out)?,
         Request::GetAllChildrenNumber { path } => {
-            readable(tree, path, asker)?;
-            let number = tree.all_children_number(path).ok_or(ErrorCode::NoNode)?;
+            judge.readable(tree, path)?;
+            let number = all_children_number(tree, path, meter)?;
             Writer::new(out).i32(i32::try_from(number).unwrap_or(i32::MAX));
         }
         Request::Sync { path } => {
             Writer::new(out).text(path);
         }
-        _ => return Err(ErrorCode::Unimplemented),
+        _ => return Err(ErrorCode::Unimplemented.into()),
     }
     Ok(())
 }
@@ -229,21 +266,16 @@ fn leave(wanted: bool, path: &str, kind: WatchKind, trail: &mut impl Trail) {
 }
 
 #[inline]
-fn readable<'t>(tree: &'t Tree, path: &str, asker: Asker<'_>) -> Result<NodeRef<'t>, ErrorCode> {
-    let node = tree.node(path).ok_or(ErrorCode::NoNode)?;
-    asker.may(&node, permission::READ)?;
-    Ok(node)
-}
-
-#[inline]
 fn get_data(
     tree: &Tree,
     path: &str,
-    asker: Asker<'_>,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> Result<(), ErrorCode> {
-    let node = readable(tree, path, asker)?;
+) -> Result<(), Halt> {
+    let node = judge.readable(tree, path)?;
+    meter.fits(out, DATA_OVERHEAD + node.data().map_or(0, <[u8]>::len))?;
     trail.read(path, node.data().map_or(0, <[u8]>::len) as u64 + STAT_BYTES);
     let mut writer = Writer::new(out);
     writer.buffer(node.data());
@@ -255,14 +287,14 @@ fn get_data(
 fn exists(
     tree: &Tree,
     path: &str,
-    asker: Asker<'_>,
+    judge: &Judge<'_>,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
 ) -> Result<(), ErrorCode> {
     if path.contains('\0') {
         return Err(ErrorCode::BadArguments);
     }
-    readable(tree, path, asker)?.stat().write(&mut Writer::new(out));
+    judge.readable(tree, path)?.stat().write(&mut Writer::new(out));
     trail.read(path, STAT_BYTES);
     Ok(())
 }
@@ -270,24 +302,55 @@ fn exists(
 fn get_children<'t>(
     tree: &'t Tree,
     path: &str,
-    asker: Asker<'_>,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> Result<NodeRef<'t>, ErrorCode> {
-    let node = readable(tree, path, asker)?;
+) -> Result<NodeRef<'t>, Halt> {
+    let node = judge.readable(tree, path)?;
+    let number = node.num_children();
+    meter.spend(number)?;
     let start = out.len();
-    Writer::new(out).texts(node.children());
+    Writer::new(out).i32(i32::try_from(number).unwrap_or(i32::MAX));
+    for name in node.children() {
+        meter.fits(out, DATA_OVERHEAD + name.len())?;
+        Writer::new(out).text(name);
+    }
     // Names without their length fields, nor that of the list.
-    let lengths = 4 * (1 + u64::from(node.stat().num_children.unsigned_abs()));
-    trail.read(path, (out.len() - start) as u64 - lengths + STAT_BYTES);
+    trail.read(path, (out.len() - start - 4 * (1 + number)) as u64 + STAT_BYTES);
     Ok(node)
 }
 
-fn get_acl(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+fn all_children_number(tree: &Tree, path: &str, meter: &mut Meter) -> Result<usize, Halt> {
+    if matches!(path, "/" | "") {
+        return Ok(tree.all_children_number(path).ok_or(ErrorCode::NoNode)?);
+    }
+    let mut work = meter.work();
+    match tree.descend(path).ok_or(ErrorCode::NoNode)?.go_on(tree, &mut work) {
+        Counted::All(number) => {
+            meter.spend(meter.work() - work)?;
+            Ok(number)
+        }
+        Counted::More => Err(Halt::Over),
+        Counted::Gone | Counted::Replaced => Err(ErrorCode::NoNode.into()),
+    }
+}
+
+/// The list was part of a request once, and is not much longer here.
+fn get_acl(
+    tree: &Tree,
+    path: &str,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
+    out: &mut Vec<u8>,
+) -> Result<(), Halt> {
     let node = tree.node(path).ok_or(ErrorCode::NoNode)?;
-    asker.may(&node, permission::READ | permission::ADMIN)?;
+    judge.may(&node, permission::READ | permission::ADMIN)?;
+    meter.spend(node.acl().len())?;
+    let length = |entry: &Acl| entry.scheme.len() + entry.id.len() + 12;
+    meter.fits(out, DATA_OVERHEAD + node.acl().iter().map(length).sum::<usize>())?;
     let mut writer = Writer::new(out);
-    match asker.may(&node, permission::ADMIN) {
+    match judge.may(&node, permission::ADMIN) {
         Ok(()) => Acl::write_all(node.acl(), &mut writer),
         Err(_) => Acl::write_all(&mask_digests(node.acl()), &mut writer),
     }
@@ -300,18 +363,20 @@ fn get_acl(tree: &Tree, path: &str, asker: Asker<'_>, out: &mut Vec<u8>) -> Resu
 fn multi_read(
     tree: &Tree,
     multi: &MultiRequest<'_>,
-    asker: Asker<'_>,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
     out: &mut Vec<u8>,
     trail: &mut impl Trail,
-) -> Result<ErrorCode, ErrorCode> {
+) -> Result<ErrorCode, Halt> {
     if multi.kind == MultiKind::Transaction {
-        return Err(ErrorCode::MarshallingError);
+        return Err(ErrorCode::MarshallingError.into());
     }
     let mut broken_off = ErrorCode::Ok;
+    meter.spend(multi.operations.len())?;
     for operation in &multi.operations {
         let (MultiOperation::GetData { path, .. } | MultiOperation::GetChildren { path, .. }) = operation
         else {
-            return Err(ErrorCode::MarshallingError);
+            return Err(ErrorCode::MarshallingError.into());
         };
         let Some(path) = path else {
             broken_off = ErrorCode::MarshallingError;
@@ -321,31 +386,60 @@ fn multi_read(
         MultiHeader { operation: operation.opcode().code(), done: false, err: 0 }
             .write(&mut Writer::new(out));
         let result = match operation {
-            MultiOperation::GetData { .. } => get_data(tree, path, asker, out, trail),
-            _ => get_children(tree, path, asker, out, trail).map(|_| ()),
+            MultiOperation::GetData { .. } => get_data(tree, path, judge, meter, out, trail),
+            _ => get_children(tree, path, judge, meter, out, trail).map(|_| ()),
         };
-        if let Err(error) = result {
-            out.truncate(start);
-            let mut writer = Writer::new(out);
-            MultiHeader { operation: -1, done: false, err: error.code() }.write(&mut writer);
-            writer.i32(error.code());
+        meter.spend(judge.new_work())?;
+        match result {
+            Ok(()) => {}
+            Err(Halt::Error(error)) => {
+                out.truncate(start);
+                put_failed(error, out);
+            }
+            Err(Halt::Over) => return Err(Halt::Over),
         }
     }
     MultiHeader::END.write(&mut Writer::new(out));
     Ok(broken_off)
 }
 
-fn get_ephemerals(tree: &Tree, prefix: &str, asker: Asker<'_>, out: &mut Vec<u8>) {
-    let trimmed = prefix.trim_matches(|character: char| character <= ' ');
-    let all = trimmed.is_empty() || trimmed == "/";
-    let at = out.len();
+/// The result of one operation of a multiRead that failed.
+pub(crate) fn put_failed(error: ErrorCode, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
-    writer.i32(0);
+    MultiHeader { operation: -1, done: false, err: error.code() }.write(&mut writer);
+    writer.i32(error.code());
+}
+
+fn get_ephemerals(
+    tree: &Tree,
+    prefix: &str,
+    judge: &Judge<'_>,
+    meter: &mut Meter,
+    out: &mut Vec<u8>,
+) -> Result<(), Halt> {
+    let own = tree.session(judge.session).map_or(0, Session::ephemeral_count);
+    // Each is looked up, sorted and copied.
+    meter.spend(own.saturating_mul(4))?;
+    let at = out.len();
+    Writer::new(out).i32(0);
     let mut count = 0_u32;
-    for path in tree.ephemerals_of(asker.session).filter(|path| all || path.starts_with(prefix)) {
-        writer.text(&path);
+    for path in tree.ephemerals_of(judge.session).filter(|path| has_prefix(path, prefix)) {
+        meter.fits(out, DATA_OVERHEAD + path.len())?;
+        Writer::new(out).text(&path);
         count += 1;
     }
+    set_count(out, at, count);
+    Ok(())
+}
+
+/// Whether getEphemerals with this prefix means that path.
+pub(crate) fn has_prefix(path: &str, prefix: &str) -> bool {
+    let trimmed = prefix.trim_matches(|character: char| character <= ' ');
+    trimmed.is_empty() || trimmed == "/" || path.starts_with(prefix)
+}
+
+/// Fills in the length of the list that begins at `at`.
+pub(crate) fn set_count(out: &mut [u8], at: usize, count: u32) {
     if let Some(place) = out.get_mut(at..at + 4) {
         place.copy_from_slice(&count.to_be_bytes());
     }

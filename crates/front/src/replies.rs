@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use jute::{OpCode, ReplyHeader, Writer, end_frame, start_frame};
 
 use crate::event::CloseReason;
+use crate::long::Long;
 use crate::write::PendingAudit;
 
 /// A reply without its place in the order of zxids yet.
@@ -29,6 +30,25 @@ impl Reply {
     }
 }
 
+/// Ephemeral nodes that writes under way create if they succeed, and the bytes that they count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ephemerals {
+    pub(crate) nodes: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Ephemerals {
+    pub(crate) const fn add(&mut self, more: Self) {
+        self.nodes = self.nodes.saturating_add(more.nodes);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+
+    pub(crate) const fn take(&mut self, less: Self) {
+        self.nodes = self.nodes.saturating_sub(less.nodes);
+        self.bytes = self.bytes.saturating_sub(less.bytes);
+    }
+}
+
 /// A place in the queue.
 #[derive(Debug)]
 pub(crate) enum Slot {
@@ -40,12 +60,15 @@ pub(crate) enum Slot {
         received_us: u64,
         /// Bytes of the command.
         bytes: u32,
+        ephemerals: Ephemerals,
         audit: Option<Box<PendingAudit>>,
     },
     /// A read under way in the core; its request has this many bytes.
     Read { xid: i32, operation: OpCode, received_us: u64, bytes: u32 },
     /// A request about the connection's own watches, done when its turn comes.
     Local { xid: i32, operation: OpCode, body: Box<[u8]>, received_us: u64 },
+    /// A request that takes more than one turn; the last in the queue.
+    Long(Box<Long>),
     /// Known but for its zxid.
     Ready { reply: Box<Reply>, received_us: u64 },
     /// A whole frame that came before its turn.
@@ -70,11 +93,42 @@ impl Slot {
         matches!(self, Self::Write { .. } | Self::Read { .. })
     }
 
+    /// Whether it takes more than one turn.
+    pub(crate) const fn is_long(&self) -> bool {
+        matches!(self, Self::Long(_))
+    }
+
+    /// Bytes of a write under way.
+    pub(crate) const fn written(&self) -> u32 {
+        match self {
+            Self::Write { bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
+
+    /// Ephemeral nodes of a write under way.
+    pub(crate) fn ephemerals(&self) -> Ephemerals {
+        match self {
+            Self::Write { ephemerals, .. } => *ephemerals,
+            _ => Ephemerals::default(),
+        }
+    }
+
+    /// Bytes of its reply, which count as unsent.
+    pub(crate) fn unsent(&self) -> usize {
+        match self {
+            Self::Done { frame, .. } => frame.len(),
+            Self::Long(long) => long.counted(),
+            _ => 0,
+        }
+    }
+
     /// Bytes of requests that are kept until the slot is done.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Write { bytes, .. } | Self::Read { bytes, .. } => *bytes as usize,
             Self::Local { body, .. } => body.len(),
+            Self::Long(long) => long.body.len(),
             _ => 0,
         }
     }

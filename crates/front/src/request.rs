@@ -8,12 +8,15 @@ use tree::Tree;
 
 use crate::common::{Common, asker};
 use crate::connection::{Connection, Oversized, Stage};
+use crate::cost::{LIGHT_BYTES, Meter, TURN_WORK};
 use crate::event::CloseReason;
+use crate::long::Long;
 use crate::message::ToCore;
 use crate::namespaces::Namespaces;
 use crate::read::{self, Trail, WatchKind};
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::watch::{WatchTable, with_null_path};
+use crate::watch::{SetAgain, WatchTable, with_null_path};
+use crate::weight::is_light;
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
 const OVERSIZED_HEAD: usize = 12;
@@ -139,7 +142,7 @@ impl Common {
             | OpCode::Multi
             | OpCode::DeleteContainer
             | OpCode::Reconfig
-            | OpCode::CloseSession => self.write(connection, opcode, xid, body),
+            | OpCode::CloseSession => self.write(connection, opcode, xid, body, tree),
             OpCode::SetWatches
             | OpCode::SetWatches2
             | OpCode::CheckWatches
@@ -192,13 +195,23 @@ impl Common {
             return self.refuse(connection, xid, opcode, ErrorCode::ThrottledOp);
         }
         if !connection.slots.is_empty() || opcode == OpCode::Sync {
-            return self.read_later(connection, opcode, xid, body);
+            let grows = connection.write_bytes as usize > LIGHT_BYTES;
+            return match is_light(tree, &request, connection.session, grows) {
+                true => self.read_later(connection, opcode, xid, body),
+                false => self.take_long(connection, Long::new(xid, opcode, body.into(), self.now.mono_us)),
+            };
         }
         let who = asker(&self.config, connection.session, connection.identities.identities());
+        let bytes_max = self.bytes_at_once();
         let out = connection.output.buffer(&mut self.buffers);
+        let mut meter = Meter::new(out, bytes_max, TURN_WORK);
         let mut trail =
             Left { watches: &mut self.watches, slot: connection.id.slot, reads: &mut self.stats.reads };
-        read::answer(tree, &request, xid, who, out, &mut trail);
+        let answered = read::answer(tree, &request, xid, who, &mut meter, out, &mut trail);
+        self.charge(TURN_WORK - meter.work());
+        if answered.is_err() {
+            return self.take_long(connection, Long::new(xid, opcode, body.into(), self.now.mono_us));
+        }
         let answered = Answered { xid, zxid: tree.last_zxid().0, operation: Some(opcode), close: None };
         self.answered(connection, answered, self.now.mono_us);
     }
@@ -255,12 +268,21 @@ impl Common {
         tree: &Tree,
         received_us: u64,
     ) {
-        let named =
-            (!matches!(opcode, OpCode::SetWatches | OpCode::SetWatches2)).then(|| with_null_path(body));
-        let body = named.as_ref().and_then(Option::as_deref).unwrap_or(body);
-        let result = match Request::decode(opcode, body) {
-            Ok(request) => self.on_watches(connection, &request, tree),
-            Err(_) => Err(ErrorCode::MarshallingError),
+        let result = match opcode {
+            OpCode::SetWatches | OpCode::SetWatches2 => {
+                match self.begin_set(connection, opcode, xid, body, tree, received_us) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => return,
+                    Err(error) => Err(error),
+                }
+            }
+            _ => {
+                let named = with_null_path(body);
+                match Request::decode(opcode, named.as_deref().unwrap_or(body)) {
+                    Ok(request) => self.on_watches(connection, &request),
+                    Err(_) => Err(ErrorCode::MarshallingError),
+                }
+            }
         };
         self.stats.malformed += u64::from(result == Err(ErrorCode::MarshallingError));
         if connection.stage == Stage::Closing {
@@ -276,13 +298,41 @@ impl Common {
         put(connection.output.buffer(&mut self.buffers), ReplyHeader { xid, zxid, err: error }, reply_body);
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
     }
+
+    /// A setWatches whose turn has come; whether it is done. What is not goes on in later turns.
+    fn begin_set(
+        &mut self,
+        connection: &mut Connection,
+        opcode: OpCode,
+        xid: i32,
+        body: &[u8],
+        tree: &Tree,
+        received_us: u64,
+    ) -> Result<bool, ErrorCode> {
+        let Ok(Request::SetWatches(set) | Request::SetWatches2(set)) = Request::decode(opcode, body) else {
+            return Err(ErrorCode::MarshallingError);
+        };
+        self.may_set_watches(connection, &set)?;
+        let mut progress = SetAgain::default();
+        let most = TURN_WORK.saturating_sub(self.turn_work);
+        let mut work = most;
+        let done = self.set_watches(connection, &set, &mut progress, tree, &mut work)?;
+        self.charge(most - work);
+        if !done && connection.stage != Stage::Closing {
+            let long = Long::of_set(xid, opcode, body.into(), received_us, Box::new(progress));
+            self.stats.in_flight_bytes += body.len();
+            connection.slots.push_front(Slot::Long(Box::new(long)));
+            self.begin_long(connection);
+        }
+        Ok(done)
+    }
 }
 
-/// The trail of a read that is answered at once.
-struct Left<'a> {
-    watches: &'a mut WatchTable,
-    slot: u32,
-    reads: &'a mut Namespaces,
+/// The trail of a read that is answered here.
+pub(crate) struct Left<'a> {
+    pub(crate) watches: &'a mut WatchTable,
+    pub(crate) slot: u32,
+    pub(crate) reads: &'a mut Namespaces,
 }
 
 impl Trail for Left<'_> {

@@ -126,6 +126,8 @@ pub struct FrontStats {
     pub oversized: u64,
     /// Writes refused while the disk was full.
     pub refused_unwritable: u64,
+    /// Writes refused because they would cost too much to apply.
+    pub refused_costly: u64,
     /// Authentications that failed.
     pub auth_failed: u64,
     /// Requests refused because enforced authentication was missing.
@@ -266,6 +268,7 @@ impl Default for FrontStats {
             malformed: 0,
             oversized: 0,
             refused_unwritable: 0,
+            refused_costly: 0,
             auth_failed: 0,
             auth_missing: 0,
             ensemble_named: 0,

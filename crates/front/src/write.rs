@@ -2,23 +2,39 @@
 //!
 //! Whether a write is allowed, and what it does, is decided where it is applied; here only its shape is checked.
 
+use std::sync::Arc;
+
 use jute::{ErrorCode, MultiHeader, MultiOperation, OpCode, Request, Writer, permission};
-use tree::{Command, Operation, Origin, Outcome, SubOutcome};
+use tree::{Command, Excess, Operation, Origin, Outcome, SubOutcome, Tree};
 
 use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::event::{AuditRecord, CloseReason, FrontEvent};
 use crate::message::ToCore;
-use crate::replies::Slot;
+use crate::replies::{Ephemerals, Slot};
 
 /// What a command may have beyond its request's frame: origin, policy and the client's identities. The journal must
 /// be able to hold `request_bytes_max` and this.
 pub const COMMAND_OVERHEAD_MAX: usize = 32 << 10;
 
 impl Common {
-    pub(crate) fn write(&mut self, connection: &mut Connection, opcode: OpCode, xid: i32, body: &[u8]) {
+    pub(crate) fn write(
+        &mut self,
+        connection: &mut Connection,
+        opcode: OpCode,
+        xid: i32,
+        body: &[u8],
+        tree: &Tree,
+    ) {
+        let mut ephemerals = Ephemerals::default();
         let audit = match Request::decode(opcode, body) {
-            Ok(request) => self.config.audit.then(|| PendingAudit::of(&request)),
+            Ok(request) => {
+                match self.judge_cost(connection, &request, tree) {
+                    Ok(created) => ephemerals = created,
+                    Err(excess) => return self.too_costly(connection, xid, opcode, excess),
+                }
+                self.config.audit.then(|| PendingAudit::of(&request))
+            }
             // ZooKeeper gives these a transaction of their own before it finds out: so they are applied too.
             Err(_) if opcode == OpCode::Multi || has_null_path(opcode, body) => None,
             Err(_) => return self.malformed(connection, opcode, xid),
@@ -37,7 +53,43 @@ impl Common {
             self.stats.oversized += 1;
             return self.refuse(connection, xid, opcode, ErrorCode::BadArguments);
         }
-        self.submit(connection, xid, opcode, origin, command, audit.map(Box::new));
+        let received_us = self.now.mono_us;
+        let bytes = u32::try_from(command.len()).unwrap_or(u32::MAX);
+        let (sequence, audit) = (origin.sequence, audit.map(Box::new));
+        let slot = Slot::Write { xid, operation: opcode, sequence, received_us, bytes, ephemerals, audit };
+        self.submit(connection, opcode, origin, command, slot);
+    }
+
+    /// The ephemeral nodes that a write creates if every member applies it, or the limit that it would break behind
+    /// those under way.
+    fn judge_cost(
+        &self,
+        connection: &Connection,
+        request: &Request<'_>,
+        tree: &Tree,
+    ) -> Result<Ephemerals, Excess> {
+        let mut cost = tree.cost(request, connection.identities.identities(), self.config.policy);
+        let (mut created, mut session) = (Ephemerals::default(), None);
+        if cost.ephemerals > 0 {
+            let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            created = Ephemerals { nodes: small(cost.ephemerals), bytes: small(cost.ephemeral_bytes) };
+            cost.ephemerals += connection.ephemerals_under_way.nodes as usize;
+            cost.ephemeral_bytes += connection.ephemerals_under_way.bytes as usize;
+            session = tree.session(connection.session);
+        }
+        cost.excess(&self.config.cost, session).map_or(Ok(created), Err)
+    }
+
+    /// Refuses a write before it reaches the log. Every client knows these codes and none tries again.
+    fn too_costly(&mut self, connection: &mut Connection, xid: i32, opcode: OpCode, excess: Excess) {
+        self.stats.refused_costly += 1;
+        let (session, ip) = (connection.session, connection.peer.ip);
+        self.events.push(FrontEvent::WriteTooCostly { session, ip, excess });
+        let error = match excess {
+            Excess::AclEntries(..) | Excess::AuthAgain(..) => ErrorCode::InvalidAcl,
+            _ => ErrorCode::BadArguments,
+        };
+        self.refuse(connection, xid, opcode, error);
     }
 
     fn encode(&self, connection: &Connection, opcode: OpCode, body: &[u8], origin: Origin) -> Vec<u8> {
@@ -55,19 +107,15 @@ impl Common {
     fn submit(
         &mut self,
         connection: &mut Connection,
-        xid: i32,
         operation: OpCode,
         origin: Origin,
         command: Vec<u8>,
-        audit: Option<Box<PendingAudit>>,
+        slot: Slot,
     ) {
         connection.sequence = origin.sequence;
         if operation == OpCode::CloseSession {
             connection.stage = Stage::Ending;
         }
-        let bytes = u32::try_from(command.len()).unwrap_or(u32::MAX);
-        let received_us = self.now.mono_us;
-        let slot = Slot::Write { xid, operation, sequence: origin.sequence, received_us, bytes, audit };
         self.enqueue(connection, slot);
         self.to_core.push(ToCore::Command {
             conn: connection.id,
@@ -219,10 +267,10 @@ impl PendingAudit {
     pub(crate) fn report(self, connection: &Connection, outcome: &Outcome, events: &mut Vec<FrontEvent>) {
         let success = !matches!(outcome, Outcome::Refused(_) | Outcome::Rejected(_) | Outcome::Dropped(_))
             && !outcome.is_failed_multi();
-        let user = connection.users();
+        let user: Arc<str> = connection.users().into();
         let record = |operation, znode, znode_type, acl| AuditRecord {
             session: connection.session,
-            user: user.clone(),
+            user: Arc::clone(&user),
             ip: connection.peer.ip,
             operation,
             znode,

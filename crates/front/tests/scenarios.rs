@@ -72,6 +72,13 @@ impl Play {
         config.output_bytes_all_max = parse(args, "output_all")?.unwrap_or(config.output_bytes_all_max);
         config.output_bytes_close_max = parse(args, "output_close")?.unwrap_or(config.output_bytes_close_max);
         config.history_bytes_max = parse(args, "history")?.unwrap_or(config.history_bytes_max);
+        config.identities_max = parse(args, "identities")?.unwrap_or(config.identities_max);
+        config.cost.path_bytes_max = parse(args, "path")?.unwrap_or(config.cost.path_bytes_max);
+        config.cost.acl_entries_max = parse(args, "acl_entries")?.unwrap_or(config.cost.acl_entries_max);
+        config.cost.steps_max = parse(args, "steps")?.unwrap_or(config.cost.steps_max);
+        config.cost.ephemerals_max = parse(args, "ephemerals")?.unwrap_or(config.cost.ephemerals_max);
+        config.cost.quota_text_bytes_max =
+            parse(args, "quota_text")?.unwrap_or(config.cost.quota_text_bytes_max);
         config.catch_up = parse(args, "catch_up")?.unwrap_or(config.catch_up);
         config.audit = parse(args, "audit")?.unwrap_or(config.audit);
         if let Some(user) = args.take_key("super") {

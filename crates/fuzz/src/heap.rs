@@ -8,6 +8,7 @@ use std::cell::Cell;
 thread_local! {
     static LIVE: Cell<usize> = const { Cell::new(0) };
     static PEAK: Cell<usize> = const { Cell::new(0) };
+    static TAKEN: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counting bytes by thread.
@@ -20,14 +21,22 @@ pub fn peak_bytes() -> usize {
     PEAK.get()
 }
 
+/// Bytes that this thread took since [`forget`], whether it gave them back or not: a measure of work.
+#[must_use]
+pub fn taken_bytes() -> usize {
+    TAKEN.get()
+}
+
 /// Starts counting anew.
 pub fn forget() {
+    TAKEN.set(0);
     LIVE.set(0);
     PEAK.set(0);
 }
 
 fn took(bytes: usize) {
     // A thread that is ending has no counters any more.
+    let _ = TAKEN.try_with(|taken| taken.set(taken.get().saturating_add(bytes)));
     let _ = LIVE.try_with(|live| {
         live.set(live.get().saturating_add(bytes));
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));

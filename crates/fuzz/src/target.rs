@@ -1,6 +1,6 @@
 //! What can be fuzzed, by name. Knows no driver.
 
-use crate::targets::{canary, command, connection, entries, recovery, reply, request, snapshot};
+use crate::targets::{canary, command, connection, entries, peer, recovery, reply, request, snapshot};
 
 /// Something that takes any bytes.
 pub struct Target {
@@ -65,6 +65,13 @@ pub const TARGETS: &[Target] = &[
         about: "a client's bytes to a whole member: others are served, and a restart finds the same tree",
         run: connection::run,
         seeds: connection::seeds,
+        planted: false,
+    },
+    Target {
+        name: "peer",
+        about: "a malicious member's messages to two others: they go on, and keep what they had applied",
+        run: peer::run,
+        seeds: peer::seeds,
         planted: false,
     },
     Target {

@@ -20,7 +20,8 @@ pub struct JournalConfig {
     pub segment_bytes: u32,
     /// The size of the very first segment: small, so that a first start does not wait for a large file of zeros.
     pub first_segment_bytes: u32,
-    /// Room that is kept for batches of the reserve class while no further segment can be had.
+    /// Room that is kept for batches of the reserve class while no further segment can be had; at most a quarter of
+    /// a segment.
     pub reserve_bytes: u32,
     /// How many bytes one step of [`Journal::prepare`](crate::Journal::prepare) writes and flushes at most: what
     /// arrives meanwhile waits for it.
@@ -29,6 +30,8 @@ pub struct JournalConfig {
     pub write_buffer_bytes: u32,
     /// A snapshot being written is sent on its way to the disk each time it has grown by so much.
     pub snapshot_writeback_bytes: u32,
+    /// Bytes of entries in one record, unless a single entry is larger: a batch of more becomes several records.
+    pub record_bytes_max: usize,
     /// How many segments no longer needed are kept for reuse.
     pub spare_segments_max: usize,
 }
@@ -43,8 +46,22 @@ impl Default for JournalConfig {
             prepare_step_bytes: 256 << 10,
             write_buffer_bytes: 4 << 20,
             snapshot_writeback_bytes: 512 << 10,
+            record_bytes_max: 1 << 20,
             spare_segments_max: 2,
         }
+    }
+}
+
+impl JournalConfig {
+    /// The room that is kept in a segment of this capacity for batches of the reserve class. A small segment keeps a
+    /// quarter: one that kept all of itself would take no ordinary batch.
+    pub(crate) fn kept_bytes(&self, capacity: u64) -> u64 {
+        u64::from(self.reserve_bytes).min(capacity / 4)
+    }
+
+    /// The capacity of a segment that takes `bytes` of ordinary records.
+    pub(crate) fn capacity_for(&self, bytes: u64) -> u64 {
+        bytes + u64::from(self.reserve_bytes).min(bytes.div_ceil(3))
     }
 }
 

@@ -12,12 +12,23 @@ pub enum DiskError {
     /// No room is left (`ENOSPC`, or a quota).
     #[error("no space left on the disk")]
     Full,
+    /// The process may hold no more open files (`EMFILE`), or the system (`ENFILE`).
+    #[error("too many open files")]
+    NoDescriptor,
     /// There is no file or directory of that name.
     #[error("no such file or directory")]
     NotFound,
     /// Anything else, in the words of the operating system.
     #[error("{0}")]
     Other(String),
+}
+
+impl DiskError {
+    /// Whether something is lacking that may be there again later: the disk is well.
+    #[must_use]
+    pub const fn is_shortage(&self) -> bool {
+        matches!(self, Self::Full | Self::NoDescriptor)
+    }
 }
 
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];

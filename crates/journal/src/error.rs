@@ -120,8 +120,8 @@ pub enum ReadError {
 /// Why a snapshot was not written. What was written of it is gone; older snapshots and the log are untouched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    /// The disk is full. The journal is well; try again later.
-    #[error("no space left for the snapshot")]
+    /// The disk is full, or there is no descriptor left. The journal is well; try again later.
+    #[error("no space or no file descriptor left for the snapshot")]
     Full,
     /// There is no snapshot being written.
     #[error("no snapshot was begun")]

@@ -10,21 +10,23 @@ use crate::record::{HEADER_BYTES, RecordKind, Seal, record_end};
 use crate::recovery::{self, Recovered};
 use crate::replay::State;
 use crate::reserve::Reserve;
-use crate::segment::{SEGMENT_BYTES_MIN, Segment, Start, segment_path};
+use crate::segment::{Closed, SEGMENT_BYTES_MIN, SUCCESSOR_BYTES, Segment, Start, segment_path};
 use crate::shelf::Shelf;
 use crate::snapshot::SnapshotWriter;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// A batch is cut into records of about this much content, so that no segment ends with much room unused.
-const PIECE_BYTES: usize = 1 << 20;
 /// How many steps of making the next segment are done at once, if it is late.
 const KEEP_AHEAD_STEPS_MAX: usize = 16;
 /// What the system reads and writes at once.
 const BLOCK_BYTES: u64 = 4096;
 /// How much of the write buffer is kept allocated between flushes.
 const BUFFER_KEPT_BYTES: usize = 1 << 20;
+
+/// What an entry takes besides its content, if it has a record of its own: the record's header and padding, the hard
+/// state, and the numbers before the content.
+const ENTRY_OVERHEAD_BYTES: usize = 128;
 
 /// The end of the current segment: what is appended but not yet written, or written but not yet flushed.
 pub(crate) struct Tail {
@@ -53,9 +55,11 @@ pub struct Journal<D: Disk> {
     pub(crate) config: JournalConfig,
     pub(crate) identity: Identity,
     pub(crate) poison: Option<Fault>,
+    /// A write that found no room in a file that had it, and how many bytes it was; they wait to be written again.
+    pub(crate) unwritten: Option<(Fault, u64)>,
     pub(crate) state: State,
     /// Segments before the current one, in order, all flushed.
-    pub(crate) closed: VecDeque<Segment<D::File>>,
+    pub(crate) closed: VecDeque<Closed>,
     pub(crate) current: Segment<D::File>,
     pub(crate) tail: Tail,
     pub(crate) reserve: Reserve<D::File>,
@@ -94,6 +98,10 @@ impl<D: Disk> Journal<D> {
     }
 
     /// Makes everything appended durable: one write, one `fdatasync`. Does nothing if all is durable already.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose error is [`DiskError::Full`] left the journal well: nothing became durable, and the flush is
+    /// to be tried again when there is room ([`Journal::try_reserve`]). Any other poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.check()?;
         self.write_pending()?;
@@ -114,16 +122,19 @@ impl<D: Disk> Journal<D> {
     /// flushed last looks like a flush that never succeeded.
     pub fn settle(&mut self) -> Result<(), Fault> {
         self.flush()?;
-        if self.tail.marked || self.current.capacity - self.current.end < HEADER_BYTES {
+        if self.tail.marked || self.current.end + HEADER_BYTES > self.current.limit() {
             return Ok(());
         }
         self.put(RecordKind::Mark, |_| ());
         self.flush()
     }
 
-    /// Settles and gives the disk back.
+    /// Settles and gives the disk back. What a full disk does not take was never acknowledged.
     pub fn close(mut self) -> Result<D, Fault> {
-        self.settle()?;
+        match self.settle() {
+            Err(fault) if fault.error == DiskError::Full => {}
+            other => other?,
+        }
         Ok(self.disk)
     }
 
@@ -161,12 +172,49 @@ impl<D: Disk> Journal<D> {
     /// Whether there is room for more. [`Space::Full`] is said as soon as the next segment cannot be had, long before
     /// [`append`](Journal::append) refuses: what is under way still finds its place.
     pub fn space(&self) -> Space {
-        if self.reserve.is_full() { Space::Full } else { Space::Plenty }
+        if self.shortage().is_some() { Space::Full } else { Space::Plenty }
+    }
+
+    /// How many bytes of records ordinary batches can still take, in one batch or in several, without a further
+    /// segment. [`log_bytes_max`] says what a batch takes.
+    pub fn room(&self) -> u64 {
+        let left = self.current.limit().saturating_sub(self.current.end);
+        let kept = self.config.kept_bytes(self.current.capacity);
+        let Some(next) = self.reserve.ready_bytes() else { return left.saturating_sub(kept) };
+        let start_bytes = Start::record_bytes_max(&self.state.membership);
+        left.max(next.saturating_sub(start_bytes + SUCCESSOR_BYTES + self.config.kept_bytes(next)))
+    }
+
+    /// Makes the next segment ready at once if [`room`](Journal::room) is less than `bytes`. If the disk has no room
+    /// for it, [`space`](Journal::space) says so afterwards.
+    pub fn ensure_room(&mut self, bytes: u64) -> Result<(), AppendError> {
+        self.check()?;
+        match self.make_room(bytes, Class::Ordinary) {
+            Err(AppendError::Full) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Whether everything appended is durable.
+    pub fn is_flushed(&self) -> bool {
+        self.tail.pending.is_empty() && self.tail.flushed == self.current.end
+    }
+
+    /// What the disk had no room for, and how many bytes that was; nothing while there is room.
+    pub fn shortage(&self) -> Option<(&Fault, u64)> {
+        let unwritten = self.unwritten.as_ref().map(|(fault, bytes)| (fault, *bytes));
+        unwritten.or_else(|| self.reserve.shortage())
     }
 
     /// Tries again to make the next segment ready. To be called from time to time while the disk is full.
     pub fn try_reserve(&mut self) -> Result<Space, Fault> {
         self.check()?;
+        if self.unwritten.is_some() {
+            match self.flush() {
+                Err(fault) if fault.error == DiskError::Full => return Ok(Space::Full),
+                other => other?,
+            }
+        }
         if self.reserve.is_full() {
             let bytes = self.next_bytes().max(self.reserve.lacking());
             let sequence = self.current.sequence + 1;
@@ -227,7 +275,8 @@ impl<D: Disk> Journal<D> {
     /// Begins the log in a directory that has none.
     pub(crate) fn begin(mut disk: D, config: JournalConfig, identity: Identity) -> Result<Self, Fault> {
         let mut reserve = Reserve::new(None);
-        let least = Start::record_bytes_max(&Membership::default()) + u64::from(config.reserve_bytes);
+        let start_bytes = Start::record_bytes_max(&Membership::default());
+        let least = config.capacity_for(start_bytes + SUCCESSOR_BYTES);
         let bytes = u64::from(config.first_segment_bytes).max(least).max(SEGMENT_BYTES_MIN);
         reserve.complete(&mut disk, &config, 1, bytes)?;
         let Some((file, capacity)) = reserve.take() else {
@@ -242,12 +291,13 @@ impl<D: Disk> Journal<D> {
         let current = Segment { file, sequence: 1, capacity, end: 0, base_index: 0 };
         let tail = Tail::at(Seal::new(&identity.incarnation, 1), 0, true);
         let (closed, shelf, stats) = (VecDeque::new(), Shelf::default(), JournalStats::default());
-        let (poison, snapshot) = (None, None);
+        let (poison, unwritten, snapshot) = (None, None, None);
         let mut journal = Journal {
             disk,
             config,
             identity,
             poison,
+            unwritten,
             state,
             closed,
             current,
@@ -265,22 +315,31 @@ impl<D: Disk> Journal<D> {
     fn append_as(&mut self, batch: &Batch, class: Class) -> Result<(), AppendError> {
         self.check()?;
         self.check_order(batch)?;
-        let pieces = split(batch, self.state.hard_state);
-        let bytes = pieces.iter().map(|piece| record_end(0, piece.bytes_max() as u64)).sum();
+        let pieces = split(batch, self.state.hard_state, self.config.record_bytes_max);
+        let bytes: u64 = pieces.iter().map(|piece| record_end(0, piece.bytes_max() as u64)).sum();
         self.make_room(bytes, class)?;
+        if bytes > self.current.limit().saturating_sub(self.current.end) {
+            // The batch ends this segment: whether what comes before it can be written must be known before any of
+            // it is appended.
+            self.flush().map_err(full_or_fault)?;
+        }
         for piece in pieces {
             self.append_piece(&piece)?;
         }
         self.stats.batches += 1;
         self.stats.entries += batch.entries.len() as u64;
         if self.tail.pending.len() >= self.config.write_buffer_bytes as usize {
-            self.write_pending()?;
+            match self.write_pending() {
+                // The flush tries again, and tells.
+                Err(fault) if fault.error.is_shortage() => {}
+                other => other?,
+            }
         }
         Ok(())
     }
 
     fn append_piece(&mut self, piece: &Piece<'_>) -> Result<(), Fault> {
-        if record_end(self.current.end, piece.bytes_max() as u64) > self.current.capacity {
+        if record_end(self.current.end, piece.bytes_max() as u64) > self.current.limit() {
             self.roll()?;
         }
         let offset = self.put(RecordKind::Batch, |out| piece.encode(out));
@@ -323,10 +382,11 @@ impl<D: Disk> Journal<D> {
 
     /// Sees to it that `bytes` of records find a place, and that enough is left for the reserve class.
     pub(crate) fn make_room(&mut self, bytes: u64, class: Class) -> Result<(), AppendError> {
-        let kept = u64::from(self.config.reserve_bytes);
-        let left = self.current.capacity - self.current.end;
+        let left = self.current.limit().saturating_sub(self.current.end);
+        let kept = self.config.kept_bytes(self.current.capacity);
         let fits = bytes <= left;
-        let need = Start::record_bytes_max(&self.state.membership) + bytes + kept;
+        let start_bytes = Start::record_bytes_max(&self.state.membership);
+        let need = self.config.capacity_for(start_bytes + bytes + SUCCESSOR_BYTES);
         let spared = class == Class::Reserve || bytes + kept <= left || self.reserve.is_ready();
         if fits && spared {
             return Ok(());
@@ -344,10 +404,16 @@ impl<D: Disk> Journal<D> {
     }
 
     /// Goes over to the next segment, which [`make_room`](Journal::make_room) has made ready. All of the old one is
-    /// flushed before the new one's first record can be written: that record vouches for it.
+    /// flushed before the new one's first record can be written: that record vouches for it, and the old one's last names
+    /// the new one.
     pub(crate) fn roll(&mut self) -> Result<(), Fault> {
-        self.flush()?;
+        self.check()?;
         let sequence = self.current.sequence + 1;
+        if self.current.end <= self.current.limit() && self.reserve.is_ready() {
+            self.put(RecordKind::Mark, |out| out.extend_from_slice(&sequence.to_le_bytes()));
+        }
+        let flushed = self.flush();
+        self.poison_by(flushed)?;
         let Some((file, capacity)) = self.reserve.take() else {
             let error = DiskError::Other("the next segment was not made ready".to_string());
             return self.poison_by(Err(Fault { file: segment_path(sequence), operation: "begin", error }));
@@ -358,7 +424,7 @@ impl<D: Disk> Journal<D> {
         self.tail.seal = Seal::new(&self.identity.incarnation, sequence);
         (self.tail.written, self.tail.flushed) = (0, 0);
         let previous_end = previous.end;
-        self.closed.push_back(previous);
+        self.closed.push_back(previous.close());
         self.put_start(previous_end);
         Ok(())
     }
@@ -397,14 +463,22 @@ impl<D: Disk> Journal<D> {
         if self.tail.pending.is_empty() {
             return Ok(());
         }
-        self.stats.log_bytes_written += self.tail.pending.len() as u64;
         // Up to the end of the block, behind which nothing lies: a block written whole need not be read from the disk
         // first, where the system does not hold it any more (a segment used again) or never did.
         let whole = self.current.end.next_multiple_of(BLOCK_BYTES).min(self.current.capacity);
         self.tail.pending.resize((whole - self.tail.written) as usize, 0);
         let written = self.disk.write_at(&self.current.file, self.tail.written, &self.tail.pending);
         let sequence = self.current.sequence;
+        if written == Err(DiskError::Full) {
+            // Nothing of it was acknowledged, and it stays here to be written again, the same bytes to the same place.
+            let fault = Fault { file: segment_path(sequence), operation: "write", error: DiskError::Full };
+            self.unwritten = Some((fault.clone(), self.tail.pending.len() as u64));
+            self.tail.pending.truncate((self.current.end - self.tail.written) as usize);
+            return Err(fault);
+        }
         self.note(written, "write", || segment_path(sequence))?;
+        self.unwritten = None;
+        self.stats.log_bytes_written += self.current.end - self.tail.written;
         self.tail.written = self.current.end;
         self.tail.pending.clear();
         self.tail.pending.shrink_to(BUFFER_KEPT_BYTES);
@@ -438,23 +512,33 @@ impl<D: Disk> Journal<D> {
     }
 }
 
+/// The most bytes of records that a batch of so many entries with so many bytes of content takes, without a membership.
+#[must_use]
+pub const fn log_bytes_max(entries: usize, content_bytes: usize) -> u64 {
+    (ENTRY_OVERHEAD_BYTES * (entries + 1) + content_bytes) as u64
+}
+
 /// The size of the segment that follows one of this capacity: from a small first one they grow quickly.
 pub(crate) fn next_segment_bytes(config: &JournalConfig, capacity: u64) -> u64 {
     u64::from(config.segment_bytes).min(capacity.saturating_mul(2)).max(SEGMENT_BYTES_MIN)
 }
 
-/// Cuts a batch into pieces for one record each.
+fn full_or_fault(fault: Fault) -> AppendError {
+    if fault.error == DiskError::Full { AppendError::Full } else { AppendError::Fault(fault) }
+}
+
+/// Cuts a batch into pieces for one record each, so that no segment ends with much room unused.
 ///
 /// If a crash keeps only a beginning of them, the hard state must not speak of entries that are lost: the first
 /// piece carries term and vote, the last one the commit index.
-fn split(batch: &Batch, before: HardState) -> Vec<Piece<'_>> {
+fn split(batch: &Batch, before: HardState, record_bytes_max: usize) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(1);
     let mut rest = batch.entries.as_slice();
     loop {
         let mut bytes = 0;
         let fits = |entry: &&Entry| {
             bytes += entry.data.len();
-            bytes <= PIECE_BYTES
+            bytes <= record_bytes_max
         };
         let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
         let (entries, behind) = rest.split_at(count);

@@ -24,7 +24,9 @@
 //! # Not done, and what that costs
 //! - Damage within the last flush before a crash cannot be told from a torn tail, unless something was written behind
 //!   it: the next flush, or the mark of [`Journal::settle`]. A bit would have to rot between a flush and that moment.
-//! - On a copy-on-write file system segments filled ahead do not keep room: a full disk may then poison the journal.
+//! - On a copy-on-write file system a segment that was filled ahead keeps no room. A write that finds none is tried
+//!   again later: nothing of it was acknowledged, and the same bytes go to the same place. If instead the flush fails,
+//!   or the write that ends a segment in the middle of a batch, the journal is poisoned.
 //! - Snapshots are not sent in parts that a receiver could resume, and their content is not compressed.
 //! - The last segment, removed by hand while no other was ready behind it, leaves no trace of having been there.
 #![cfg_attr(not(test), no_std)]
@@ -55,6 +57,6 @@ pub use batch::{Batch, Entry, EntryKind, HardState, Membership, SnapshotMeta};
 pub use config::{Identity, JournalConfig, JournalStats, KeepPolicy, Progress, Space};
 pub use disk::{Disk, DiskError};
 pub use error::{AppendError, Corruption, Fault, OpenError, ReadError, SnapshotError};
-pub use journal::Journal;
+pub use journal::{Journal, log_bytes_max};
 pub use recovery::{Recovered, TornTail};
 pub use snapshot::{LooseSnapshot, SnapshotReader};

@@ -3,12 +3,12 @@
 use crate::batch::Entry;
 use crate::codec;
 use crate::disk::Disk;
-use crate::error::{OpenError, ReadError};
+use crate::error::{Fault, OpenError, ReadError};
 use crate::index::{Mark, Position};
 use crate::journal::Journal;
 use crate::record::{RecordKind, Seal};
 use crate::replay;
-use crate::segment::{Scan, Segment};
+use crate::segment::{Scan, segment_path};
 use alloc::vec::Vec;
 use bytes::Bytes;
 
@@ -85,18 +85,22 @@ impl<D: Disk> Journal<D> {
     fn gather(&mut self, gathered: &mut Gathered, mark: Mark, next: Option<Mark>) -> Result<(), OpenError> {
         let Position { sequence, offset } = mark.position;
         let limit = next.map_or(u64::MAX, |next| next.index);
-        let find = |segment: &&Segment<D::File>| segment.sequence == sequence;
-        let Some(segment) = self.closed.iter().chain([&self.current]).find(find) else {
-            return Err(replay::damaged(sequence, offset, "the segment is gone"));
+        let closed = self.closed.iter().find(|segment| segment.sequence == sequence).copied();
+        let opened = match closed {
+            Some(_) => Some(open(&mut self.disk, sequence)?),
+            None if self.current.sequence == sequence => None,
+            None => return Err(replay::damaged(sequence, offset, "the segment is gone")),
         };
+        let segment_end = closed.map_or(self.current.end, |segment| segment.end);
+        let file = opened.as_ref().unwrap_or(&self.current.file);
         let end = next
             .filter(|next| next.position.sequence == sequence)
-            .map_or(segment.end, |next| next.position.offset);
+            .map_or(segment_end, |next| next.position.offset);
         let seal = Seal::new(&self.identity.incarnation, sequence);
         // Verification needs the limits that recovery uses, or a header near the end would not fit.
-        let range = (offset, segment.end);
+        let range = (offset, segment_end);
         let read_bytes = READ_BYTES.min((end - offset) as usize);
-        let mut scan = Scan::new(&mut self.disk, &segment.file, sequence, seal, range, read_bytes);
+        let mut scan = Scan::new(&mut self.disk, file, sequence, seal, range, read_bytes);
         while scan.offset < end && !gathered.is_done() {
             let at = scan.offset;
             let Some(record) = scan.next()? else {
@@ -109,6 +113,12 @@ impl<D: Disk> Journal<D> {
         }
         Ok(())
     }
+}
+
+/// Opens a segment before the current one.
+fn open<D: Disk>(disk: &mut D, sequence: u64) -> Result<D::File, Fault> {
+    let path = segment_path(sequence);
+    disk.open(&path).map_err(|error| Fault { file: path, operation: "open", error })
 }
 
 fn read_error(error: OpenError) -> ReadError {

@@ -26,7 +26,8 @@ pub(crate) enum RecordKind {
     Batch = 2,
     /// The log was emptied, because a snapshot from elsewhere replaced it.
     Reset = 3,
-    /// Nothing but its `flushed`.
+    /// Nothing but its `flushed`; or, as the last record of a segment, which segment is the next. Builds that know nothing
+    /// of the latter take it for the former.
     Mark = 4,
 }
 

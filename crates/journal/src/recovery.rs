@@ -101,6 +101,8 @@ fn make<D: Disk>(mut disk: D, config: JournalConfig) -> Result<(Journal<D>, Reco
 /// Where the log ends and what lies behind.
 struct End {
     offset: u64,
+    /// The same but for the name of a next segment that was not begun.
+    unnamed: u64,
     remains: Remains,
 }
 
@@ -131,22 +133,24 @@ fn resume<D: Disk>(
         chain.next.iter().map(|odd| segment_path(odd.sequence)).collect::<Vec<_>>().iter(),
     )?;
     let reserve = Reserve::new(usable.map(|unused| (unused.file, unused.capacity)));
-    let mut closed: VecDeque<Segment<D::File>> = chain.begun.into_iter().map(|begun| begun.segment).collect();
-    let Some(mut current) = closed.pop_back() else {
+    let mut begun: VecDeque<Segment<D::File>> = chain.begun.into_iter().map(|begun| begun.segment).collect();
+    let Some(mut current) = begun.pop_back() else {
         return Err(replay::damaged(1, 0, "the log is missing"));
     };
     current.end = end.offset;
+    let closed = begun.into_iter().map(Segment::close).collect();
     let seal = Seal::new(&identity.incarnation, current.sequence);
     let tail = Tail::at(seal, end.offset, replay.marked);
     let (damaged_indexes, damaged_snapshots) = snapshots.damaged.into_iter().unzip();
     let snapshot = snapshots.good.first().cloned();
     let shelf = Shelf::new(snapshots.good, damaged_indexes);
-    let (poison, writing, stats) = (None, None, JournalStats::default());
+    let (poison, unwritten, writing, stats) = (None, None, None, JournalStats::default());
     let mut journal = Journal {
         disk,
         config,
         identity,
         poison,
+        unwritten,
         state: replay.state,
         closed,
         current,
@@ -194,7 +198,20 @@ fn replay_chain<D: Disk>(
         replay.whole(disk, &identity.incarnation, &earlier.segment)?;
     }
     let (offset, remains) = replay.last(disk, &identity.incarnation, &last.segment)?;
-    Ok((replay, End { offset, remains }))
+    let named = replay.successor.take().filter(|(sequence, _)| *sequence == last.segment.sequence + 1);
+    let Some((sequence, place)) = named else {
+        return Ok((replay, End { offset, unnamed: offset, remains }));
+    };
+    if chain.next.as_ref().is_none_or(|unused| unused.sequence != sequence) {
+        return Err(replay::damaged(
+            sequence,
+            0,
+            "this segment is missing, although the one before it says that it was begun",
+        ));
+    }
+    // A crash came before its first record. What names it goes, for the file may go as well.
+    replay.marked = false;
+    Ok((replay, End { offset: place, unnamed: offset, remains }))
 }
 
 /// The log must hold every entry behind the snapshot.
@@ -245,7 +262,8 @@ fn clean_up<D: Disk>(
     let mut torn = None;
     if let Some(last) = chain.begun.last() {
         let path = segment_path(last.segment.sequence);
-        torn = cut(disk, &last.segment.file, &path, end.offset, end.remains.end)?;
+        torn = cut(disk, &last.segment.file, &path, end.offset, end.remains.end)?
+            .filter(|_| end.remains.end > end.unnamed);
         disk.sync_data(&last.segment.file).map_err(|error| fault(&path, "flush", error))?;
     }
     if let Some(unused) = &chain.next {

@@ -7,6 +7,9 @@
 //! that never succeeded: the sectors of one flush reach the disk in any order, so whole records may well lie
 //! behind a hole.
 //!
+//! The last record of a segment names the next one, durably before that has any record. So if it is missing, all that
+//! it held was acknowledged, perhaps, and the log is damaged; if it is there and empty, a crash came in between.
+//!
 //! What cannot be told: damage within the very last flush, when nothing was written after it. That is why the
 //! journal writes a mark when it is idle, when it is closed and when it is opened.
 
@@ -16,7 +19,9 @@ use crate::disk::Disk;
 use crate::error::{Corruption, OpenError};
 use crate::index::{LogIndex, Position};
 use crate::record::{RecordKind, Seal};
-use crate::segment::{LOG_VERSION, Record, Remains, SEGMENT_BYTES_MIN, Scan, Segment, Start, segment_path};
+use crate::segment::{
+    LOG_VERSION, Record, Remains, SEGMENT_BYTES_MIN, Scan, Segment, Start, segment_path, successor,
+};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -108,11 +113,13 @@ pub(crate) struct Replay {
     pub(crate) state: State,
     /// Whether the record replayed last says nothing but that all before it was flushed.
     pub(crate) marked: bool,
+    /// The next segment, if the record replayed last names it, and where that record lies.
+    pub(crate) successor: Option<(u64, u64)>,
 }
 
 impl Replay {
     pub(crate) fn new(start: &Start) -> Self {
-        Replay { state: State::at(start), marked: false }
+        Replay { state: State::at(start), marked: false, successor: None }
     }
 
     /// Replays a segment that another one follows, which says where this one ends.
@@ -166,6 +173,8 @@ impl Replay {
 
     fn record(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), Malformed> {
         self.marked = record.kind == RecordKind::Mark;
+        let named = if self.marked { successor(record.payload) } else { None };
+        self.successor = named.map(|sequence| (sequence, record.offset));
         match record.kind {
             // Only the first record of a segment may be one, and it was read before.
             RecordKind::Start if record.offset == 0 => Ok(()),

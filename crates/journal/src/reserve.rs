@@ -35,8 +35,8 @@ enum Next<File> {
 pub(crate) struct Reserve<File> {
     next: Next<File>,
     pub(crate) spares: Vec<Spare>,
-    /// How large a segment the disk had no room for; 0 unless it is full.
-    lacking: u64,
+    /// How large a segment the disk had no room for, and what it said; nothing unless it is full.
+    shortage: Option<(Fault, u64)>,
     pub(crate) zero_bytes_written: u64,
     pub(crate) recycled: u64,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Reserve<File> {
 impl<File> Reserve<File> {
     pub(crate) fn new(ready: Option<(File, u64)>) -> Self {
         let next = ready.map_or(Next::Absent, |(file, capacity)| Next::Ready { file, capacity });
-        Reserve { next, spares: Vec::new(), lacking: 0, zero_bytes_written: 0, recycled: 0 }
+        Reserve { next, spares: Vec::new(), shortage: None, zero_bytes_written: 0, recycled: 0 }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -53,12 +53,25 @@ impl<File> Reserve<File> {
 
     /// Whether the disk had no room for the next segment, or for one as large as was asked for.
     pub(crate) fn is_full(&self) -> bool {
-        self.lacking > 0
+        self.shortage.is_some()
+    }
+
+    /// Why there is no next segment, and how large it was to be.
+    pub(crate) fn shortage(&self) -> Option<(&Fault, u64)> {
+        self.shortage.as_ref().map(|(fault, bytes)| (fault, *bytes))
     }
 
     /// How large a segment must be for the disk not to be full any more.
     pub(crate) fn lacking(&self) -> u64 {
-        self.lacking
+        self.shortage.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+
+    /// The capacity of the segment that is ready.
+    pub(crate) fn ready_bytes(&self) -> Option<u64> {
+        match self.next {
+            Next::Ready { capacity, .. } => Some(capacity),
+            _ => None,
+        }
     }
 
     /// Whether a segment of at least `bytes` is ready.
@@ -117,17 +130,22 @@ impl<File> Reserve<File> {
         sequence: u64,
         bytes: u64,
     ) -> Result<bool, Fault> {
-        let stepped = self.try_step(disk, config, sequence, bytes);
-        let room = match stepped {
-            Err(Fault { error: DiskError::Full, .. }) => self.give_up(disk)?,
-            other => other.map(|()| true)?,
-        };
-        if !room {
-            self.lacking = bytes;
-        } else if self.holds(self.lacking) {
-            self.lacking = 0;
+        match self.try_step(disk, config, sequence, bytes) {
+            Err(shortage) if shortage.error.is_shortage() => {
+                let room = self.give_up(disk)?;
+                if !room {
+                    self.shortage = Some((shortage, bytes));
+                }
+                Ok(room)
+            }
+            other => {
+                other?;
+                self.shortage.take_if(
+                    |(_, lacking)| matches!(self.next, Next::Ready { capacity, .. } if capacity >= *lacking),
+                );
+                Ok(true)
+            }
         }
-        Ok(room)
     }
 
     fn try_step<D: Disk<File = File>>(
@@ -141,8 +159,7 @@ impl<File> Reserve<File> {
         match &mut self.next {
             Next::Absent => {
                 if let Some(at) = self.spares.iter().position(|spare| spare.capacity >= bytes) {
-                    let spare = self.spares.remove(at);
-                    return self.recycle(disk, &spare, sequence);
+                    return self.recycle(disk, at, sequence);
                 }
                 let file = disk.create(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "create", error))?;
                 self.next = Next::Growing { file, written: 0 };
@@ -182,14 +199,11 @@ impl<File> Reserve<File> {
     }
 
     /// An old segment gets a new name, and with it a new seal, under which nothing in it verifies.
-    fn recycle<D: Disk<File = File>>(
-        &mut self,
-        disk: &mut D,
-        spare: &Spare,
-        sequence: u64,
-    ) -> Result<(), Fault> {
+    fn recycle<D: Disk<File = File>>(&mut self, disk: &mut D, at: usize, sequence: u64) -> Result<(), Fault> {
         let path = segment_path(sequence);
-        let file = disk.open(&spare.path).map_err(|error| fault(&spare.path, "open", error))?;
+        let opened = disk.open(&self.spares[at].path);
+        let file = opened.map_err(|error| fault(&self.spares[at].path, "open", error))?;
+        let spare = self.spares.remove(at);
         rename_durably(disk, &spare.path, &path)?;
         self.next = Next::Ready { file, capacity: spare.capacity };
         self.recycled += 1;

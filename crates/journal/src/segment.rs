@@ -29,6 +29,15 @@ pub(crate) fn segment_sequence(name: &str) -> Option<u64> {
     (digits.len() == 16 && possible && format!("{sequence:016x}") == digits).then_some(sequence)
 }
 
+/// Bytes of the last record of a segment that another follows: a mark that names the next one. Without it nobody would
+/// notice that the newest segment is missing, as long as the one behind it is not made ready.
+pub(crate) const SUCCESSOR_BYTES: u64 = HEADER_BYTES + 8;
+
+/// Whom a mark names as the next segment, if it does.
+pub(crate) fn successor(payload: &[u8]) -> Option<u64> {
+    payload.try_into().ok().map(u64::from_le_bytes)
+}
+
 /// A file of the log that holds records.
 pub(crate) struct Segment<File> {
     pub(crate) file: File,
@@ -36,6 +45,31 @@ pub(crate) struct Segment<File> {
     /// The length of the file.
     pub(crate) capacity: u64,
     /// Where its records end; of the last one, where the next record will go.
+    pub(crate) end: u64,
+    /// The last index of the log when the segment was begun.
+    pub(crate) base_index: u64,
+}
+
+impl<File> Segment<File> {
+    /// Where records must end for the name of the next segment to find a place behind them. A segment of an earlier
+    /// build may be fuller.
+    pub(crate) const fn limit(&self) -> u64 {
+        self.capacity.saturating_sub(SUCCESSOR_BYTES)
+    }
+
+    /// Lets go of the file. A log of many segments would otherwise hold a descriptor for each of them.
+    pub(crate) fn close(self) -> Closed {
+        let Segment { sequence, capacity, end, base_index, .. } = self;
+        Closed { sequence, capacity, end, base_index }
+    }
+}
+
+/// A segment before the current one. Its file is opened whenever entries are read from it.
+#[derive(Clone, Copy)]
+pub(crate) struct Closed {
+    pub(crate) sequence: u64,
+    pub(crate) capacity: u64,
+    /// Where its records end.
     pub(crate) end: u64,
     /// The last index of the log when the segment was begun.
     pub(crate) base_index: u64,

@@ -8,7 +8,7 @@ use crate::journal::{Class, Journal};
 use crate::record::{RecordKind, record_end};
 use crate::replay::Reset;
 use crate::reserve::Spare;
-use crate::segment::{Segment, segment_path};
+use crate::segment::{Closed, segment_path};
 use crate::snapshot::{
     SNAPSHOT_DIRECTORY, SNAPSHOT_TEMPORARY, SnapshotReader, SnapshotWriter, snapshot_path,
 };
@@ -124,19 +124,20 @@ impl<D: Disk> Journal<D> {
     /// Only the first record of the segment behind it makes a segment superfluous, so that record must be flushed.
     fn drop_segments(&mut self, floor: u64) -> Result<(), Fault> {
         if self.tail.flushed == 0 {
-            self.flush()?;
+            match self.flush() {
+                Err(fault) if fault.error == DiskError::Full => return Ok(()),
+                other => other?,
+            }
         }
         loop {
-            let following = self.closed.get(1).unwrap_or(&self.current);
-            if following.base_index > floor {
+            let current = (self.current.base_index, self.current.sequence);
+            let following = self.closed.get(1).map(|next| (next.base_index, next.sequence));
+            let (base_index, first_kept) = following.unwrap_or(current);
+            if base_index > floor {
                 break;
             }
-            let first_kept = following.sequence;
-            let Some(dropped) = self.closed.pop_front() else { break };
+            let Some(Closed { sequence, capacity, .. }) = self.closed.pop_front() else { break };
             self.state.index.drop_before(first_kept);
-            let Segment { sequence, capacity, file, .. } = dropped;
-            // Before its name is gone: whoever lets go of a file last frees its room, which takes long.
-            drop(file);
             self.spare_or_remove(sequence, capacity)?;
         }
         Ok(())
@@ -162,19 +163,20 @@ impl<D: Disk> Journal<D> {
 
     /// The caller has made room for the record.
     fn empty_log(&mut self, meta: &SnapshotMeta) -> Result<(), Fault> {
-        if self.current.end + reset_bytes_max(meta) > self.current.capacity {
+        if self.current.end + reset_bytes_max(meta) > self.current.limit() {
             self.roll()?;
         }
         let reset = Reset { index: meta.index, term: meta.term, membership: meta.membership.clone() };
         self.state.reset(&reset);
         self.put(RecordKind::Reset, |out| reset.encode(out));
-        self.flush()
+        let flushed = self.flush();
+        self.poison_by(flushed)
     }
 
     /// A full disk ends the snapshot and nothing else; any other failure poisons the journal.
     fn snapshot_outcome<T>(&mut self, outcome: Result<T, Fault>) -> Result<T, SnapshotError> {
         match outcome {
-            Err(Fault { error: DiskError::Full, .. }) => {
+            Err(fault) if fault.error.is_shortage() => {
                 self.remove_temporary()?;
                 Err(SnapshotError::Full)
             }

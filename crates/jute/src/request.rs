@@ -1,6 +1,6 @@
 //! Requests, decoded by their operation code and borrowed from their frame.
 
-use crate::{AclList, Malformed, MultiRequest, OpCode, Reader};
+use crate::{AclList, Malformed, MultiRequest, OpCode, Reader, Writer};
 
 /// The body of create, create2, createContainer, and most of createTTL's.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +99,13 @@ pub struct Reconfig<'a> {
     pub members: Option<&'a str>,
     /// The configuration that this one is to follow, or -1.
     pub config_id: i64,
+}
+
+impl Reconfig<'_> {
+    /// The request's body.
+    pub fn write(&self, writer: &mut Writer<'_>) {
+        writer.string(self.joining).string(self.leaving).string(self.members).i64(self.config_id);
+    }
 }
 
 /// A request's body, decoded.

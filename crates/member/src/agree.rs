@@ -1,12 +1,14 @@
 //! Agreement as the member drives it: its commands go to whoever leads, again to whoever leads next, until they are
 //! applied here; the council's turns are taken.
 
+use bytes::Bytes;
 use council::{Ready, Role};
-use journal::Batch;
+use journal::{Batch, log_bytes_max};
 use jute::OpCode;
 use tree::{Command, Operation, Tree};
 
 use crate::batch::{BatchReader, BatchWriter};
+use crate::commands::is_readable;
 use crate::core::Core;
 use crate::peer::PeerMessage;
 use crate::{CoreEffect, Now, convert};
@@ -18,8 +20,8 @@ const PERSISTING_MAX: usize = 2;
 /// Commands that wait behind a flush with a turn of their own; fewer gather until it is over.
 const WORTH_A_FLUSH: usize = 128;
 
-/// Transactions of an epoch after which the next begins: what is under way then still has room.
-const COUNT_MAX: u32 = 0xf000_0000;
+/// Bytes of other members' commands that wait to be proposed. What comes beyond is dropped, and given again.
+const RELAYED_BYTES_MAX: usize = 256 << 20;
 
 impl Core {
     /// Hands on what waits and takes the council's turns; the effects then hold what to make durable, the outgoing
@@ -74,16 +76,20 @@ impl Core {
             return;
         }
         while let Some(content) = self.pending.next() {
-            self.relay(&content);
+            self.relay(self.config.member, &content);
         }
         let commands = self.waiting.commands() + self.relayed.commands();
         if commands < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
-        self.status.commands += commands as u64;
-        self.status.command_bytes += (self.waiting.bytes() + self.relayed.bytes()) as u64;
-        let mut contents = self.relayed.take(wall_ms);
-        let own = self.waiting.take(wall_ms);
+        let bytes = self.waiting.bytes() + self.relayed.bytes();
+        let (mut contents, own) = self.take_proposals(wall_ms);
+        let left = self.waiting.commands() + self.relayed.commands();
+        self.status.commands += (commands - left) as u64;
+        self.status.command_bytes += (bytes - self.waiting.bytes() - self.relayed.bytes()) as u64;
+        if contents.is_empty() && own.is_empty() {
+            return;
+        }
         if !self.is_alone() {
             self.keep(&own);
         }
@@ -95,7 +101,22 @@ impl Core {
         }
     }
 
-    fn keep(&mut self, contents: &[bytes::Bytes]) {
+    /// What is proposed of what waits, other members' first: all of it, if the journal has room for it.
+    fn take_proposals(&mut self, wall_ms: i64) -> (Vec<Bytes>, Vec<Bytes>) {
+        let room = if self.writable { self.room.left() } else { u64::MAX };
+        if self.waiting.log_bytes() + self.relayed.log_bytes() <= room {
+            return (self.relayed.take(wall_ms), self.waiting.take(wall_ms));
+        }
+        let (relayed, used) = self.relayed.take_within(wall_ms, room);
+        let (own, _) = self.waiting.take_within(wall_ms, room - used);
+        if relayed.is_empty() && own.is_empty() && self.room.asks() {
+            let first = self.relayed.first_log_bytes().or_else(|| self.waiting.first_log_bytes());
+            self.effects.push(CoreEffect::MakeRoom { bytes: first.unwrap_or(0) });
+        }
+        (relayed, own)
+    }
+
+    fn keep(&mut self, contents: &[Bytes]) {
         for content in contents {
             self.pending.keep(content.clone());
             // Given with this very proposal.
@@ -117,18 +138,28 @@ impl Core {
     }
 
     /// Takes in commands of a member's clients, to be proposed with others. What only a leader may command is left
-    /// out: it belonged to a reign that is over.
-    pub(crate) fn relay(&mut self, content: &[u8]) {
+    /// out: it belonged to a reign that is over. Beyond a bound all of a message is dropped: its member gives it again.
+    pub(crate) fn relay(&mut self, from: u64, content: &[u8]) {
+        if !is_readable(content) {
+            return self.refuse_message(from, "commands that this build cannot read");
+        }
+        if self.relayed.bytes() + content.len() > RELAYED_BYTES_MAX {
+            return;
+        }
         let Ok(mut reader) = BatchReader::new(content) else { return };
         while let Ok(Some(command)) = reader.next() {
             let Ok(decoded) = Command::decode(command) else { return };
-            let belongs = decoded.origin.is_none_or(|origin| self.relays.admit(origin));
-            if !is_of_a_client(&decoded) || !belongs {
+            if !is_of_a_client(&decoded) {
+                if decoded.origin.is_some() {
+                    self.refuse_message(from, "a leader's command in the name of a client");
+                }
+                continue;
+            }
+            if !decoded.origin.is_none_or(|origin| self.relays.admit(origin)) {
                 continue;
             }
             if matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. }) {
-                let mut judged = Vec::with_capacity(command.len());
-                self.judge_reconfig(decoded).encode(&mut judged);
+                let judged = self.judge_reconfig(decoded);
                 self.relayed.push(&judged);
             } else {
                 self.relayed.push(command);
@@ -146,6 +177,8 @@ impl Core {
                 membership: None,
                 entries: persist.entries.into_iter().map(convert::entry).collect(),
             };
+            let content_bytes = batch.entries.iter().map(|entry| entry.data.len()).sum();
+            self.room.hand_over(persist.number, log_bytes_max(batch.entries.len(), content_bytes));
             self.disk_watch.asked(persist.number, self.now.mono_ms);
             self.effects.push(CoreEffect::Persist {
                 number: persist.number,
@@ -166,6 +199,7 @@ impl Core {
             }
             Some(_) => {
                 self.status.leading = false;
+                self.telling_since_ms = None;
                 self.round = None;
             }
             None => {}
@@ -188,7 +222,7 @@ impl Core {
     /// Long before the count of an epoch is used up, the next one begins.
     pub(crate) fn renew_epoch(&mut self, tree: &Tree) {
         let epoch = tree.last_zxid().epoch();
-        if tree.last_zxid().count() >= COUNT_MAX && self.renewed_epoch != epoch {
+        if tree.last_zxid().count() >= self.config.epoch_transactions_max && self.renewed_epoch != epoch {
             self.renewed_epoch = epoch;
             self.propose(Operation::RaiseEpoch);
         }
@@ -210,7 +244,12 @@ impl Core {
 }
 
 /// Whether a member's client is behind the command, and not a leader of its own accord.
-fn is_of_a_client(command: &Command<'_>) -> bool {
-    command.origin.is_some()
-        || matches!(command.operation, Operation::CreateSession { .. } | Operation::Attach { .. })
+const fn is_of_a_client(command: &Command<'_>) -> bool {
+    match command.operation {
+        Operation::Client { .. } | Operation::CloseSession { .. } | Operation::Refuse(_) => {
+            command.origin.is_some()
+        }
+        Operation::CreateSession { .. } | Operation::Attach { .. } => true,
+        _ => false,
+    }
 }

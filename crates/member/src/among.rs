@@ -1,10 +1,11 @@
 //! Among members: what their messages mean to the core, and what a broken connection does.
 
-use council::{Membership, Role};
+use council::{Membership, Message, Refused, Role};
 
 use crate::Now;
+use crate::commands::is_readable;
 use crate::core::{Core, Fault};
-use crate::founding::{BLANK, NUMBERS};
+use crate::founding::NUMBERS;
 use crate::peer::PeerMessage;
 use crate::round::Asker;
 use crate::succession::Reign;
@@ -13,58 +14,68 @@ impl Core {
     /// A message of another member. The driver knows who sent it.
     ///
     /// # Errors
-    /// [`Fault`] when the message shows that this member's disk has lost what it had promised to keep.
+    /// [`Fault`] when a majority says that this member's tree is not theirs: it must stop. No message of one member
+    /// does that.
     pub fn peer(&mut self, from: u64, message: PeerMessage, now: Now) -> Result<(), Fault> {
         self.now = now;
-        match (&message, from & BLANK != 0) {
-            (PeerMessage::Founding(said), _) => self.founding(from % NUMBERS, said),
-            // Whoever has no seat has nothing else to say.
-            (_, true) => return Ok(()),
-            _ => {}
-        }
         if self.membership.contains(from) {
             self.hear(from);
         }
-        if !self.knows_seat(from) {
+        self.tell_replaced(from, &message);
+        if !self.admits(from, &message) {
             return Ok(());
         }
         match message {
-            PeerMessage::Engine(message) => {
-                if message.from().0 == from
-                    && let Some(message) = self.hold_back(message)
-                {
-                    self.council.step(message).map_err(|broken| Fault(broken.0))?;
-                }
-                if self.council.leader().is_some_and(|leader| leader.0 == from) {
-                    self.succession.forget();
-                }
-            }
-            PeerMessage::Forward(content) => {
-                if self.council.role() == Role::Leader {
-                    self.relay(&content);
-                }
-            }
+            PeerMessage::Engine(message) => self.engine(from, message),
+            PeerMessage::Forward(content) => self.relay(from, &content),
             PeerMessage::TouchAsk { round } => self.touch_asked(from, round),
             PeerMessage::Touched { round, ages } => self.peer_touched(from, round, &ages),
             PeerMessage::LeaseAsk { term, at_ms } => self.lease_asked(from, term, at_ms),
             PeerMessage::LeaseGrant { term, at_ms } => self.lease_granted(from, term, at_ms),
             PeerMessage::LeaderLost { term, leader, last_index } => {
-                self.succession.report(Reign { term, leader }, from, last_index);
-                self.end_reign(Reign { term, leader });
+                // Of later terms this member will hear from those who lead in them.
+                if term <= self.council.term() {
+                    self.succession.report(Reign { term, leader }, from, last_index);
+                    self.end_reign(Reign { term, leader });
+                }
             }
-            PeerMessage::Offer(message) => self.offered(from, message)?,
+            PeerMessage::Offer(message) => self.offered(from, message),
             PeerMessage::Want { index, piece } => self.wanted(from, index, piece),
             PeerMessage::Pieces { index, first, pieces, end } => {
                 self.take_pieces(from, index, first, &pieces, end);
             }
             PeerMessage::Taken { index, whole } => self.taken(from, index, whole),
-            PeerMessage::Founding(_) => {}
+            PeerMessage::Founding(said) => self.founding(from, &said),
             PeerMessage::Digest { zxid, digest } => {
                 self.digest_said(from, zxid, digest);
                 self.compare_digests()?;
             }
         }
         Ok(())
+    }
+
+    /// A message of the engine's, for the engine once it is this member's turn to take it in.
+    fn engine(&mut self, from: u64, message: Message) {
+        if message.from().0 != from {
+            return self.refuse_message(from, "a message under another member's name");
+        }
+        if !message.contents().all(|content| is_readable(content)) {
+            return self.refuse_message(from, "log entries that this build cannot read");
+        }
+        if let Some(message) = self.hold_back(message) {
+            self.step(message);
+        }
+        if self.council.leader().is_some_and(|leader| leader.0 == from) {
+            self.succession.forget();
+        }
+    }
+
+    /// Gives the engine a message that has passed the gate.
+    pub(crate) fn step(&mut self, message: Message) {
+        let from = message.from().0;
+        if let Err(Refused(reason)) = self.council.step(message) {
+            self.refuse_message(from, reason);
+        }
     }
 
     /// The members are these now. One that was removed is asked nothing any more, and gets no lease.
@@ -75,6 +86,8 @@ impl Core {
                 let until_ms = self.serves_until_ms(peer);
                 let parted = self.parted_peers.entry(peer % NUMBERS).or_default();
                 *parted = until_ms.max(*parted);
+                self.evicted.note(peer);
+                self.comparison.forget(peer);
             }
         }
         // Who votes now may have answered before it did: the round would wait for a majority that never comes.

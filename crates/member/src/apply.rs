@@ -13,11 +13,14 @@ use tree::{Change, Command, DropReason, Operation, Origin, Outcome, SnapshotProg
 use crate::attachment::FIRST_GENERATION;
 use crate::commands::Commands;
 use crate::core::{Core, Fault};
-use crate::snapshotter::CHUNK_BYTES;
-use crate::{CoreEffect, Now};
+use crate::{CoreEffect, Now, SessionEnd};
 
-/// Bytes of commands applied before readers are let in again.
-const APPLY_BYTES_MAX: usize = 256 << 10;
+/// Bytes of replies to reads behind writes that are made before others are let in again. What is not made then is made
+/// in the next turn, before any other command is applied: so each read shows the tree right behind its write.
+const REPLY_BYTES_MAX: usize = 1 << 20;
+
+/// Sessions that have ended and are kept to be told of; of more only the number is.
+const ENDINGS_MAX: usize = 64;
 
 impl Core {
     /// Applies committed commands up to a bound, and takes a step of a snapshot that is under way. Call it while
@@ -29,6 +32,8 @@ impl Core {
     pub fn apply(&mut self, tree: &mut Tree, now: Now) -> Result<Option<Tree>, Fault> {
         self.now = now;
         let replaced = self.replace(tree);
+        self.reply_bytes_left = REPLY_BYTES_MAX;
+        self.answer_unread(tree);
         self.apply_some(tree, now)?;
         self.check_level(tree)?;
         self.settle();
@@ -47,9 +52,10 @@ impl Core {
     }
 
     fn apply_some(&mut self, tree: &mut Tree, now: Now) -> Result<(), Fault> {
-        let mut budget = APPLY_BYTES_MAX;
+        let mut budget = self.config.apply_bytes_max;
         while let Some(entry) = self.committed.pop_front() {
-            if self.snapshotter.holds_writes(tree.snapshot_side_bytes()) || budget == 0 {
+            let is_held_up = self.snapshotter.holds_writes(tree.snapshot_side_bytes());
+            if is_held_up || budget == 0 || !self.unread.is_empty() {
                 self.committed.push_front(entry);
                 return Ok(());
             }
@@ -69,11 +75,12 @@ impl Core {
             let mut commands = Commands::of(&entry, self.entry_offset)?;
             let (stamp, mut count) = (commands.stamp(), 0);
             let mut offset = commands.offset();
-            while budget > 0 {
+            while budget > 0 && self.unread.is_empty() {
                 commands.reach_ahead(tree);
                 let Some(command) = commands.next()? else { break };
                 self.apply_one(tree, stamp, &command, now);
-                budget = budget.saturating_sub(commands.offset() - offset);
+                let work = usize::try_from(tree.take_work()).unwrap_or(usize::MAX);
+                budget = budget.saturating_sub(commands.offset() - offset).saturating_sub(work);
                 offset = commands.offset();
                 count += 1;
             }
@@ -112,8 +119,10 @@ impl Core {
             let changes: Arc<[Change]> = self.changes.drain().collect();
             self.tell_all(&changes);
         }
-        if matches!(outcome, Outcome::Reconfigured { .. } | Outcome::ConfigSet) {
-            self.read_roster(tree);
+        match outcome {
+            Outcome::Reconfigured { .. } | Outcome::ConfigSet => self.read_roster(tree),
+            Outcome::AclSet { .. } => self.read_config_acl(tree),
+            _ => {}
         }
         match command.origin {
             Some(origin) => self.answer(tree, origin, outcome),
@@ -151,7 +160,7 @@ impl Core {
             self.answer_reads(session, tree);
         }
         if closed {
-            self.end_session(session, tree.last_zxid());
+            self.end_session(session, false, tree.last_zxid());
         }
     }
 
@@ -180,13 +189,14 @@ impl Core {
             Operation::Expire { session, .. } => {
                 if *outcome == Outcome::SessionExpired {
                     self.status.expired += 1;
-                    self.end_session(session, tree.last_zxid());
+                    self.end_session(session, true, tree.last_zxid());
                 } else if let Some(known) = tree.session(session) {
                     // It moved between the verdict and its execution: it lives on, with its full timeout.
                     self.expiry.track(session, known.generation, timeout(known.timeout_ms), now.mono_ms);
                 }
             }
             Operation::RaiseEpoch => self.begin_reign(tree, now),
+            Operation::SetConfig { .. } => self.telling_since_ms = None,
             _ => {}
         }
     }
@@ -210,7 +220,15 @@ impl Core {
         }
     }
 
-    fn end_session(&mut self, session: SessionId, zxid: Zxid) {
+    fn end_session(&mut self, session: SessionId, expired: bool, zxid: Zxid) {
+        // What is applied before it serves happened in an earlier life, or elsewhere.
+        if self.status.serving {
+            let timeout_ms = self.expiry.timeout_ms(session).unwrap_or(0);
+            match self.endings.len() < ENDINGS_MAX {
+                true => self.endings.push(SessionEnd { session, timeout_ms, expired }),
+                false => self.endings_untold += 1,
+            }
+        }
         self.expiry.forget(session);
         self.relays.forget(session);
         self.attachments.end(session);
@@ -222,13 +240,15 @@ impl Core {
         if self.council.role() != Role::Leader || self.applying_term != self.council.term() {
             return;
         }
-        if !self.status.leading {
-            self.reign_ms = now.mono_ms;
-            self.level_proposed = 0;
-            self.tell_roster(tree);
-            // Before anything that clients say.
-            self.raise_level(tree);
+        if self.status.leading {
+            // Only an epoch was used up: its sessions have not been given more time by that.
+            return;
         }
+        self.reign_ms = now.mono_ms;
+        self.level_proposed = 0;
+        self.tell_roster(tree);
+        // Before anything that clients say.
+        self.raise_level(tree);
         self.status.leading = true;
         self.expiry.track_all(tree, now.mono_ms);
     }
@@ -236,8 +256,9 @@ impl Core {
     /// Takes the next piece of the snapshot out of the tree.
     fn scan(&mut self, tree: &mut Tree) {
         let hurry = self.snapshotter.hurries(tree.snapshot_side_bytes());
-        let mut bytes = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
-        let progress = tree.snapshot_chunk(&mut bytes, CHUNK_BYTES);
+        let piece_bytes = self.config.snapshot_piece_bytes;
+        let mut bytes = Vec::with_capacity(piece_bytes + piece_bytes / 4);
+        let progress = tree.snapshot_chunk(&mut bytes, piece_bytes);
         if !bytes.is_empty() {
             self.snapshotter.sent(bytes.len());
             self.effects.push(CoreEffect::SnapshotChunk { bytes, hurry });

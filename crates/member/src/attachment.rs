@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
-use front::read::{Asker, evaluate};
-use front::{ConnId, FromCore};
+use front::ConnId;
+use front::read::{Asker, Evaluated, evaluate};
 use hashbrown::HashMap;
 use jute::{OpCode, SessionId};
 use tree::{Command, IdentityList, Operation, Policy, Tree};
@@ -26,10 +26,9 @@ pub(crate) struct WaitingRead {
 
 impl WaitingRead {
     /// What the read finds in this tree.
-    pub(crate) fn evaluate(&self, session: SessionId, tree: &Tree) -> FromCore {
+    pub(crate) fn evaluate(&self, session: SessionId, tree: &Tree) -> Evaluated {
         let asker = Asker { session, identities: self.identities.identities(), policy: self.policy };
-        let reply = evaluate(tree, self.opcode, self.xid, &self.body, asker);
-        FromCore::ReadDone { conn: self.conn, xid: self.xid, reply }
+        evaluate(tree, self.opcode, self.xid, &self.body, asker)
     }
 }
 
@@ -78,11 +77,19 @@ impl Attachment {
         self.behind.pop_front_if(|(needed, _)| *needed <= answered).map(|(_, command)| command)
     }
 
+    /// Whether a read need not wait any more.
+    pub(crate) fn has_ready_read(&self) -> bool {
+        self.reads
+            .front()
+            .is_some_and(|read| read.after <= self.applied && (!read.behind_barrier || self.freed > 0))
+    }
+
     /// The next read that need not wait any more.
     pub(crate) fn ready_read(&mut self) -> Option<WaitingRead> {
-        let (applied, freed) = (self.applied, self.freed);
-        let ready = |read: &mut WaitingRead| read.after <= applied && (!read.behind_barrier || freed > 0);
-        let read = self.reads.pop_front_if(ready)?;
+        if !self.has_ready_read() {
+            return None;
+        }
+        let read = self.reads.pop_front()?;
         self.freed -= usize::from(read.behind_barrier);
         self.barriers.1 += u64::from(read.behind_barrier);
         Some(read)
@@ -117,20 +124,20 @@ impl Attachments {
     }
 
     /// A connection asked for the session, which in the tree has the generation `applied`, if it is there. Gives the
-    /// generation that the connection will have, `next` to the one before.
+    /// generation that the connection will have, `next` to the one before; `None` if there is no next.
     pub(crate) fn arrive(
         &mut self,
         session: SessionId,
         shard: u16,
         conn: ConnId,
         applied: Option<u32>,
-        next: impl FnOnce(u32) -> u32,
-    ) -> u32 {
-        let arrivals = self.arrivals.entry(session).or_default();
-        let before = arrivals.last().map(|last| last.generation).or(applied);
-        let generation = before.map_or(FIRST_GENERATION, next);
-        arrivals.push(Arrival { shard, conn, generation });
-        generation
+        next: impl FnOnce(u32) -> Option<u32>,
+    ) -> Option<u32> {
+        let last = self.arrivals.get(&session).and_then(|arrivals| arrivals.last());
+        let before = last.map(|last| last.generation).or(applied);
+        let generation = before.map_or(Some(FIRST_GENERATION), next)?;
+        self.arrivals.entry(session).or_default().push(Arrival { shard, conn, generation });
+        Some(generation)
     }
 
     /// The session was made or attached under this generation: the connection holds it, if it is one of ours.
@@ -233,3 +240,6 @@ impl Attachments {
         self.held.len()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,6 +54,46 @@ impl BatchWriter {
         self.full.drain(..).map(stamp).collect()
     }
 
+    /// The most bytes of records that all of it takes in the log.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let entries = self.full.len() + 1;
+        journal::log_bytes_max(entries, self.bytes + 4 * self.commands + HEADER * entries)
+    }
+
+    /// The most bytes of records that the first entry takes in the log, if there is one.
+    pub(crate) fn first_log_bytes(&self) -> Option<u64> {
+        let open = Some(&self.open).filter(|open| !open.is_empty());
+        self.full.first().or(open).map(|first| journal::log_bytes_max(1, first.len()))
+    }
+
+    /// Like [`Self::take`], but only as many entries from the first on as take no more than `room` bytes of records;
+    /// and how many bytes they take.
+    pub(crate) fn take_within(&mut self, wall_ms: i64, room: u64) -> (Vec<Bytes>, u64) {
+        if !self.open.is_empty() {
+            self.full.push(core::mem::take(&mut self.open));
+        }
+        let (mut used, mut count) = (0, 0);
+        for content in &self.full {
+            let bytes = journal::log_bytes_max(1, content.len());
+            if used + bytes > room {
+                break;
+            }
+            (used, count) = (used + bytes, count + 1);
+        }
+        let rest = self.full.split_off(count);
+        let taken = self.take(wall_ms);
+        for content in &rest {
+            let mut commands =
+                BatchReader { wall_ms, content, rest: content.get(HEADER..).unwrap_or_default() };
+            while let Ok(Some(command)) = commands.next() {
+                self.commands += 1;
+                self.bytes += command.len();
+            }
+        }
+        self.full = rest;
+        (taken, used)
+    }
+
     /// Drops what was collected.
     pub(crate) fn clear(&mut self) {
         self.full.clear();
@@ -154,6 +194,23 @@ mod tests {
         }
         let counts: Vec<_> = writer.take(0).iter().map(|content| read(content).unwrap().len()).collect();
         assert_eq!(counts, [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn entries_that_fit_the_room_are_taken_and_the_others_stay() {
+        let mut writer = BatchWriter::new(40);
+        for command in [&[1; 20][..], &[2; 20], &[3; 100], &[4; 1]] {
+            writer.push(command);
+        }
+        let first = writer.first_log_bytes().unwrap();
+        assert_eq!(writer.take_within(7, first - 1), (Vec::new(), 0));
+        let (taken, used) = writer.take_within(7, 2 * first);
+        assert_eq!((taken.len(), used), (2, 2 * first));
+        assert_eq!(read(&taken[1]).unwrap(), [[2; 20]]);
+        assert_eq!((writer.commands(), writer.bytes()), (2, 101));
+        writer.push(&[5; 1]);
+        let rest: Vec<_> = writer.take(9).iter().flat_map(|content| read(content).unwrap()).collect();
+        assert_eq!(rest, [vec![3; 100], vec![4; 1], vec![5; 1]]);
     }
 
     #[test]

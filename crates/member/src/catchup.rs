@@ -2,7 +2,7 @@
 //! it. The engine hears of it when it has arrived and is durable.
 
 use bytes::Bytes;
-use council::{MemberId, Message, SnapshotOffer};
+use council::{MemberId, Message, Refused, SnapshotOffer};
 use front::FromCore;
 use journal::SnapshotMeta;
 use tree::{Loader, Tree};
@@ -16,9 +16,11 @@ use crate::{CoreEffect, convert};
 const PATIENCE_MS: u64 = 10_000;
 /// After how long pieces are asked for again, milliseconds.
 const ASK_AGAIN_MS: u64 = 1_000;
-/// More pieces are asked for as long as no more than this many have not been written: a member that catches up writes no
-/// faster than its disk is to be given snapshots, which others may share.
-const UNWRITTEN_MAX: usize = 4;
+
+/// Pieces of a snapshot in one message, more than any build sends at a time, and ...
+const PIECES_MAX: usize = 64;
+/// ... their bytes.
+const PIECES_BYTES_MAX: usize = 256 << 20;
 
 /// A snapshot on its way to a member.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Sending {
     offer: Message,
     offered_ms: u64,
     heard_ms: u64,
+    /// Whether the journal reads pieces of it.
+    reads: bool,
 }
 
 /// A snapshot on its way here.
@@ -90,7 +94,7 @@ impl Core {
     pub(crate) fn send_offer(&mut self, peer: u64, index: u64, message: Message) {
         self.sending.retain(|sending| sending.peer != peer);
         let (offer, now_ms) = (message.clone(), self.now.mono_ms);
-        self.sending.push(Sending { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms });
+        self.sending.push(Sending { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms, reads: false });
         self.outgoing.push((peer, PeerMessage::Offer(message)));
     }
 
@@ -100,12 +104,19 @@ impl Core {
         let sending = self.sending.iter_mut().find(|sending| sending.peer == peer && sending.index == index);
         if let Some(sending) = sending {
             sending.heard_ms = now_ms;
-            self.effects.push(CoreEffect::SnapshotRead { peer, index, first });
+            // One question at a time; what is lost is asked for again.
+            if !std::mem::replace(&mut sending.reads, true) {
+                self.effects.push(CoreEffect::SnapshotRead { peer, index, first });
+            }
         }
     }
 
     /// The journal has read what was asked for.
     pub(crate) fn send_pieces(&mut self, peer: u64, index: u64, first: u64, read: Option<Pieces>) {
+        let mut sending = self.sending.iter_mut();
+        if let Some(sending) = sending.find(|sending| sending.peer == peer && sending.index == index) {
+            sending.reads = false;
+        }
         match read {
             Some((pieces, end)) => {
                 self.outgoing.push((peer, PeerMessage::Pieces { index, first, pieces, end }));
@@ -133,34 +144,48 @@ impl Core {
     }
 
     /// The leader offers its snapshot.
-    pub(crate) fn offered(&mut self, from: u64, message: Message) -> Result<(), Fault> {
-        let Some(offer) = message.snapshot() else { return Ok(()) };
+    pub(crate) fn offered(&mut self, from: u64, message: Message) {
+        if message.from().0 != from {
+            return self.refuse_message(from, "an offer under another member's name");
+        }
+        match self.council.may_take(&message) {
+            Ok(true) => self.begin_receiving(from, message),
+            // It is offered again when this member knows who leads.
+            Ok(false) => {}
+            Err(Refused(reason)) => self.refuse_message(from, reason),
+        }
+    }
+
+    fn begin_receiving(&mut self, from: u64, message: Message) {
+        let Some(offer) = message.snapshot() else { return };
         let index = offer.index;
         let comes = self.receiving.as_ref().map(|receiving| (receiving.from, receiving.offer.index));
         let is_saved = self.saving.as_ref().map(|(of, offer)| (*of, offer.index));
         if [comes, is_saved].contains(&Some((from, index))) {
             // Said again: it is answered once all of it is durable.
-            return Ok(());
+            return;
         }
         if index <= self.council.committed() {
             // The engine says itself how far it is.
             self.outgoing.push((from, PeerMessage::Taken { index, whole: true }));
-            return self.council.step(message).map_err(|broken| Fault(broken.0));
+            if let Err(Refused(reason)) = self.council.has_already(message) {
+                self.refuse_message(from, reason);
+            }
+            return;
         }
         let finishing = self.saving.is_some() || self.receiving.as_ref().is_some_and(|old| !old.is_loading());
         if finishing || self.snapshotter.is_busy() || !offer.membership.contains(self.config.member) {
             self.outgoing.push((from, PeerMessage::Taken { index, whole: false }));
-            return Ok(());
+            return;
         }
         self.effects.push(CoreEffect::SnapshotBegin);
-        let stage = Stage::Loading(Box::new(Tree::loader()));
+        let stage = Stage::Loading(Box::new(Tree::loader(self.table_seed)));
         let now_ms = self.now.mono_ms;
         let (asks, asked_ms, heard_ms) = (false, now_ms, now_ms);
         let receiving =
             Receiving { from, offer, message, next: 0, unwritten: 0, asks, asked_ms, heard_ms, stage };
         let asked = self.receiving.insert(receiving).ask(now_ms);
         self.outgoing.push(asked);
-        Ok(())
     }
 
     /// Pieces have come.
@@ -174,8 +199,12 @@ impl Core {
     ) {
         let Some(receiving) = &mut self.receiving else { return };
         let Stage::Loading(loader) = &mut receiving.stage else { return };
-        if (receiving.from, receiving.offer.index) != (from, index) || receiving.next != first {
+        let fits = (receiving.from, receiving.offer.index) == (from, index) && receiving.next == first;
+        if !fits || !receiving.asks {
             return;
+        }
+        if pieces.len() > PIECES_MAX || pieces.iter().map(Bytes::len).sum::<usize>() > PIECES_BYTES_MAX {
+            return self.refuse_message(from, "more of a snapshot than is sent at a time");
         }
         receiving.asks = false;
         receiving.heard_ms = self.now.mono_ms;
@@ -199,7 +228,7 @@ impl Core {
         if let Some(receiving) = &mut self.receiving
             && receiving.is_loading()
             && !receiving.asks
-            && receiving.unwritten <= UNWRITTEN_MAX
+            && receiving.unwritten <= self.config.pieces_unwritten_max
         {
             let asked = receiving.ask(now_ms);
             self.outgoing.push(asked);
@@ -279,7 +308,8 @@ impl Core {
             panic!("the engine took over a snapshot that never came");
         };
         assert_eq!(receiving.offer, offer, "the engine took over another snapshot than came");
-        let stage = std::mem::replace(&mut receiving.stage, Stage::Loading(Box::new(Tree::loader())));
+        let stage =
+            std::mem::replace(&mut receiving.stage, Stage::Loading(Box::new(Tree::loader(self.table_seed))));
         let Stage::Whole(tree, end) = stage else {
             panic!("the engine took over a snapshot that is not whole");
         };
@@ -303,7 +333,7 @@ impl Core {
     pub(crate) fn replace(&mut self, tree: &mut Tree) -> Option<Tree> {
         let receiving = self.receiving.take_if(|receiving| receiving.is_due())?;
         let Stage::Due(new) = receiving.stage else { return None };
-        let old = std::mem::replace(tree, *new);
+        let old = tree.replace(*new);
         let SnapshotOffer { index, term, membership } = receiving.offer;
         (self.applied_index, self.applied_term) = (index, term);
         self.membership = membership;

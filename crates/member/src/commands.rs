@@ -56,6 +56,19 @@ fn unreadable(index: u64) -> Fault {
     Fault(format!("log entry {index} is not of a form that this build can read"))
 }
 
+/// Whether an entry's content is one that this build can apply. What cannot be read must not come into the log: it would
+/// stop every member that applies it, at each start anew.
+pub(crate) fn is_readable(content: &[u8]) -> bool {
+    let Ok(mut reader) = BatchReader::new(content) else { return false };
+    loop {
+        match reader.next() {
+            Ok(None) => return true,
+            Ok(Some(command)) if Command::decode(command).is_ok() => {}
+            _ => return false,
+        }
+    }
+}
+
 /// All commands of a committed entry and the time at which its leader made it: for whoever follows the log.
 ///
 /// # Errors

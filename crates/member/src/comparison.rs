@@ -32,6 +32,11 @@ impl Comparison {
         said.push((zxid, digest));
     }
 
+    /// That member is none any more.
+    pub(crate) fn forget(&mut self, peer: u64) {
+        self.said.remove(&peer);
+    }
+
     /// Of those who have said something of this transaction, whose digest is what.
     fn at(&self, zxid: Zxid) -> impl Iterator<Item = (u64, u64)> {
         self.said.iter().filter_map(move |(peer, said)| {

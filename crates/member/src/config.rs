@@ -53,6 +53,16 @@ pub struct CoreConfig {
     pub window_bytes_max: usize,
     /// Entries that a member may lack of what is committed before it takes the log in step by step.
     pub lag_entries: u64,
+    /// Bytes of commands applied before readers are let in again. What a command costs beyond its length counts, too: a
+    /// step of [`tree::Tree::take_work`] takes about as long as a byte.
+    pub apply_bytes_max: usize,
+    /// Bytes of one piece of a snapshot: what the tree is scanned for while writes wait.
+    pub snapshot_piece_bytes: usize,
+    /// Pieces of another member's snapshot that may wait for this member's disk before it asks for more: a member that
+    /// catches up writes no faster than its disk is to be given snapshots, which others may share.
+    pub pieces_unwritten_max: usize,
+    /// Transactions of an epoch after which the next begins: what is under way then still has room below 2^32.
+    pub epoch_transactions_max: u32,
 }
 
 impl CoreConfig {
@@ -81,6 +91,10 @@ impl CoreConfig {
             disk_stall_ms: 300,
             window_bytes_max: 64 << 20,
             lag_entries: 1_000,
+            apply_bytes_max: 256 << 10,
+            snapshot_piece_bytes: 64 << 10,
+            pieces_unwritten_max: 4,
+            epoch_transactions_max: 0xf000_0000,
         }
     }
 }

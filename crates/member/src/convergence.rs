@@ -1,16 +1,19 @@
 //! The members that there are become those that are to be: `/zookeeper/config` says the latter, and the leader makes
-//! it so, one committed change after the other. A member joins by showing up with a blank disk (`admission`), learns,
+//! it so, one committed change after the other. No change leaves less than a majority of living voters: learners are
+//! promoted before a living voter goes, where its vote is needed. A member joins by showing up with a blank disk (`admission`), learns,
 //! and votes once it has caught up.
 
 use council::{Change, MemberId, Role, Step};
-use jute::{ErrorCode, OpCode, Request};
-use tree::{Command, Identities, Operation, Policy, Roster, Tree};
+use tree::{Operation, Roster, Tree};
 
 use crate::core::Core;
 use crate::founding::NUMBERS;
 
 /// Entries by which a learner may lag and be promoted nevertheless.
-const LAG_MAX: u64 = 1_000;
+pub(crate) const LAG_MAX: u64 = 1_000;
+
+/// After this many milliseconds a leader proposes the text of `/zookeeper/config` again.
+const TELL_AGAIN_MS: u64 = 5_000;
 
 impl Core {
     /// The members that are to be, as far as this member knows.
@@ -25,33 +28,37 @@ impl Core {
         self.roster_changes
     }
 
-    /// `/zookeeper/config` may say something else now.
-    pub(crate) fn read_roster(&mut self, tree: &Tree) {
-        let roster = tree.roster().or_else(|| self.config.roster.clone());
-        if roster != self.roster {
-            self.roster = roster;
-            self.roster_changes += 1;
-        }
-    }
-
     /// A new leader sees to it that `/zookeeper/config` names the members: at first those of its own configuration.
     /// Where members are not changed at run time, those that its configuration has and the others have not are added,
-    /// and where they are is taken from it; nobody is removed that way.
+    /// and where they are is taken from it; nobody is removed that way. In each case the text is in the form that
+    /// ZooKeeper's own parser reads, also where an older build wrote another.
+    ///
+    /// What is proposed replaces the whole text. Until it is applied the leader refuses clients' changes
+    /// ([`Core::judge_reconfig`]), for one that came between would be undone.
     pub(crate) fn tell_roster(&mut self, tree: &Tree) {
-        let Some(own) = &self.config.roster else { return };
+        self.telling_since_ms = None;
         let known = tree.roster();
-        let next = match &known {
-            None => own.clone(),
-            Some(_) if self.config.reconfig_enabled => return,
-            Some(known) => {
+        let next = match (&known, &self.config.roster) {
+            (_, None) => return,
+            (None, Some(own)) => own.published(),
+            (Some(known), Some(_)) if self.config.reconfig_enabled => known.published(),
+            (Some(known), Some(own)) => {
                 let mut next = Roster::new(known.members().chain(own.members()).cloned());
                 next.version = known.version;
-                next
+                next.published()
             }
         };
         if known.as_ref() != Some(&next) {
             let text = next.text();
             self.propose(Operation::SetConfig { text: text.as_bytes(), version: next.version });
+            self.telling_since_ms = Some(self.now.mono_ms);
+        }
+    }
+
+    /// The text that a leader proposed may have been lost with a proposal that the council refused.
+    pub(crate) fn tell_roster_again(&mut self, tree: &Tree) {
+        if self.telling_since_ms.is_some_and(|since| self.now.mono_ms >= since + TELL_AGAIN_MS) {
+            self.tell_roster(tree);
         }
     }
 
@@ -67,6 +74,7 @@ impl Core {
         for id in self.membership.others(0) {
             let is_voter = self.membership.voters.contains(&id);
             match votes(id) {
+                None if self.parts(id) => {}
                 None => steps.push(Step::Remove(id)),
                 Some(false) if is_voter => steps.push(Step::Learner(id)),
                 _ => {}
@@ -79,14 +87,41 @@ impl Core {
             return self.hand_over(|id| stays(&id));
         }
         steps.extend(self.dismissed().into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
-        if steps.is_empty() || !self.membership.voters.iter().any(stays) {
+        let steps = match self.membership.voters.iter().any(stays) {
+            true => self.keeping_majority(steps),
             // Where nobody who stays votes yet, somebody has to first.
-            steps = self.promotion();
-        }
+            false => Vec::new(),
+        };
+        let steps = if steps.is_empty() { self.promotion() } else { steps };
         if !steps.is_empty() {
             // Refused while another change is under way; tried again with the next tick.
             let _ = self.council.propose_change(&Change { steps });
         }
+    }
+
+    /// Of these steps, those that leave a majority of the voters alive, as far as this leader hears them. What takes the
+    /// vote of one that is not heard always does; a living voter waits until enough learners vote.
+    fn keeping_majority(&self, steps: Vec<Step>) -> Vec<Step> {
+        let mut voters = self.membership.voters.clone();
+        let mut kept = Vec::with_capacity(steps.len());
+        let (living, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            voters.contains(id) && self.lives(*id)
+        });
+        for step in others {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            voters.retain(|voter| *voter != id);
+            kept.push(step);
+        }
+        for step in living {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            let stay: Vec<_> = voters.iter().copied().filter(|voter| *voter != id).collect();
+            if 2 * stay.iter().filter(|voter| self.lives(**voter)).count() > stay.len() {
+                voters = stay;
+                kept.push(step);
+            }
+        }
+        kept
     }
 
     /// A learner who is to vote and has caught up does, in the place of whoever had its number before.
@@ -115,45 +150,8 @@ impl Core {
     }
 
     /// Whether a change of members is under way.
-    fn is_changing(&self) -> bool {
+    pub(crate) fn is_changing(&self) -> bool {
         !self.membership.voters_outgoing.is_empty()
-    }
-
-    /// A command that the leader is about to put into the log: a reconfig that would end without a majority, or comes
-    /// while another is under way, keeps its place in its session's sequence as a refusal.
-    pub(crate) fn judge_reconfig<'a>(&self, command: Command<'a>) -> Command<'a> {
-        let Operation::Client { opcode: OpCode::Reconfig, body } = command.operation else { return command };
-        // Where it is disabled that is what the client hears, whoever is here.
-        if !command.policy.contains(Policy::RECONFIG_ENABLED) {
-            return command;
-        }
-        let Ok(Request::Reconfig(change)) = Request::decode(OpCode::Reconfig, body) else { return command };
-        let Some(Ok(next)) = self.roster.as_ref().map(|roster| roster.changed(&change)) else {
-            return command;
-        };
-        let refusal = if self.is_changing() {
-            ErrorCode::ReconfigInProgress
-        } else if !self.has_majority(&next) {
-            ErrorCode::NewConfigNoQuorum
-        } else {
-            return command;
-        };
-        Command { operation: Operation::Refuse(refusal), identities: Identities::NONE, ..command }
-    }
-
-    /// Whether a majority of those who are to vote is here and has caught up.
-    fn has_majority(&self, next: &Roster) -> bool {
-        let last_index = self.council.last_index();
-        let progress = self.council.progress();
-        let is_here = |number: &u64| {
-            *number == self.config.member % NUMBERS
-                || progress.iter().any(|one| {
-                    one.id.0 % NUMBERS == *number && one.active && one.matched + LAG_MAX >= last_index
-                })
-        };
-        let participants = next.participants();
-        let here = participants.iter().filter(|number| is_here(number)).count();
-        here > participants.len() / 2
     }
 
     /// Hands the lead to the member that has come farthest among those that `may` take it, if this member has it.

@@ -6,11 +6,11 @@ use council::{Council, SnapshotOffer};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
 use journal::{SnapshotMeta, Space};
 use jute::SessionId;
-use tree::{Change, Command, Operation, Roster, Tree};
+use tree::{AclRef, Change, Command, Operation, Roster, Tree};
 
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
-use crate::batch::BatchWriter;
+use crate::batch::{BatchReader, BatchWriter};
 use crate::catchup::{Receiving, Sending};
 use crate::comparison::Comparison;
 use crate::convert;
@@ -21,15 +21,26 @@ use crate::floor::Floor;
 use crate::gait::Gait;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
+use crate::leaving::Leaving;
 use crate::peer::PeerMessage;
+use crate::peer_gate::{Evicted, Refusals};
 use crate::pending::Pending;
 use crate::reaper::Reaper;
 use crate::relays::Relays;
+use crate::room::Room;
 use crate::round::Round;
 use crate::snapshotter::Snapshotter;
 use crate::start::Seat;
 use crate::succession::Succession;
-use crate::{CoreConfig, CoreEffect, CoreStatus, JournalEvent, Now};
+use crate::{CoreConfig, CoreEffect, CoreStatus, JournalEvent, Now, SessionEnd};
+
+/// Whether a client's request is in the command, which can be refused.
+fn is_request(command: &[u8]) -> bool {
+    let decoded = Command::decode(command);
+    decoded.is_ok_and(|command| {
+        matches!(command.operation, Operation::Client { .. }) && command.origin.is_some()
+    })
+}
 
 /// This host, or our own code, is broken: the member must stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,14 +82,30 @@ pub struct Core {
     pub(crate) parted_peers: BTreeMap<u64, u64>,
     /// Who is connected, whether it is known as a member or not.
     pub(crate) linked_peers: BTreeSet<u64>,
+    /// Members that were removed in this life.
+    pub(crate) evicted: Evicted,
+    /// When which number said last that this member was replaced.
+    pub(crate) denials: BTreeMap<u64, u64>,
+    pub(crate) refusals: Refusals,
     pub(crate) outgoing: Vec<(u64, PeerMessage)>,
     /// Who is to be a member.
     pub(crate) roster: Option<Roster>,
+    pub(crate) leaving: Leaving,
+    /// Sessions that have ended and that the driver has not been told of.
+    pub(crate) endings: Vec<SessionEnd>,
+    /// How many more there were than are kept for it.
+    pub(crate) endings_untold: u64,
     pub(crate) roster_changes: u64,
+    /// The ACL of `/zookeeper/config`, if there is that node.
+    pub(crate) config_acl: Option<AclRef>,
+    /// When this leader proposed the text of `/zookeeper/config`, while that is not applied.
+    pub(crate) telling_since_ms: Option<u64>,
     /// When this member's reign began, if it leads.
     pub(crate) reign_ms: u64,
     /// The feature levels that other members understand.
     pub(crate) levels: BTreeMap<u64, u32>,
+    /// The seed of the tree's table, for trees that come to take its place.
+    pub(crate) table_seed: u64,
     /// The level that was proposed last under this lead.
     pub(crate) level_proposed: u32,
     pub(crate) disk_watch: DiskWatch,
@@ -93,6 +120,10 @@ pub struct Core {
     pub(crate) saving: Option<(u64, SnapshotOffer)>,
     pub(crate) barriers: Barriers<Waiter>,
     pub(crate) attachments: Attachments,
+    /// Bytes of replies that may still be made in this turn.
+    pub(crate) reply_bytes_left: usize,
+    /// Sessions with reads whose turn has come and for which nothing was left: no command is applied before them.
+    pub(crate) unread: VecDeque<SessionId>,
     pub(crate) expiry: Expiry,
     pub(crate) round: Option<Round>,
     pub(crate) rounds: u64,
@@ -116,6 +147,7 @@ pub struct Core {
     pub(crate) began_ms: u64,
     pub(crate) ticked_ms: u64,
     pub(crate) writable: bool,
+    pub(crate) room: Room,
     /// Of the commands proposed, those that the journal has been given.
     pub(crate) commands_handed_over: u64,
     encoded: Vec<u8>,
@@ -142,6 +174,9 @@ impl Core {
         snapshotter.grown(seat.log_bytes, seat.commands);
         let mut expiry = Expiry::new(config.tick_ms);
         expiry.track_all(tree, now.mono_ms);
+        let roster = tree.roster().or_else(|| config.roster.clone());
+        let number = config.member % crate::founding::NUMBERS;
+        let named = roster.as_ref().is_some_and(|roster| roster.member(number).is_some());
         Self {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
@@ -155,11 +190,20 @@ impl Core {
             heard_peers: Vec::new(),
             parted_peers: BTreeMap::new(),
             linked_peers: BTreeSet::new(),
+            evicted: Evicted::default(),
+            denials: BTreeMap::new(),
+            refusals: Refusals::default(),
             outgoing: Vec::new(),
-            roster: tree.roster().or_else(|| config.roster.clone()),
+            leaving: Leaving::new(named),
+            endings: Vec::new(),
+            endings_untold: 0,
+            roster,
             roster_changes: 1,
+            config_acl: tree.roster_acl().cloned(),
+            telling_since_ms: None,
             reign_ms: 0,
             levels: BTreeMap::new(),
+            table_seed: tree.table_seed(),
             level_proposed: 0,
             disk_watch: DiskWatch::default(),
             renewed_epoch: 0,
@@ -171,6 +215,8 @@ impl Core {
             saving: None,
             barriers: Barriers::new(),
             attachments: Attachments::new(),
+            reply_bytes_left: 0,
+            unread: VecDeque::new(),
             expiry,
             round: None,
             rounds: 0,
@@ -192,6 +238,7 @@ impl Core {
             began_ms: now.mono_ms,
             ticked_ms: now.mono_ms,
             writable: true,
+            room: Room::default(),
             commands_handed_over: 0,
             encoded: Vec::new(),
             config,
@@ -229,9 +276,7 @@ impl Core {
             return command;
         }
         let Ok(decoded) = Command::decode(&command) else { return command };
-        let mut judged = Vec::with_capacity(command.len());
-        self.judge_reconfig(decoded).encode(&mut judged);
-        judged
+        self.judge_reconfig(decoded)
     }
 
     fn command(&mut self, command: &[u8]) {
@@ -256,6 +301,20 @@ impl Core {
         true
     }
 
+    /// What waits to be proposed finds no room any more.
+    fn refuse_waiting(&mut self) {
+        for content in self.waiting.take(0) {
+            let Ok(mut reader) = BatchReader::new(&content) else { continue };
+            while let Ok(Some(command)) = reader.next() {
+                if is_request(command) {
+                    self.command(command);
+                } else {
+                    self.waiting.push(command);
+                }
+            }
+        }
+    }
+
     fn read(&mut self, session: SessionId, read: WaitingRead, tree: &Tree) {
         // Without a holder the connection is being cut, and nobody waits for the answer.
         let Some(held) = self.attachments.held(session) else { return };
@@ -264,11 +323,12 @@ impl Core {
         }
         if read.behind_barrier {
             self.barriers.wait(Waiter::Sync(session, read.conn));
-        } else if held.applied >= read.after && held.reads.is_empty() {
-            let (shard, done) = (held.shard, read.evaluate(session, tree));
-            return self.tell(shard, done);
         }
+        let is_ready = !read.behind_barrier && held.applied >= read.after && held.reads.is_empty();
         held.wait(read);
+        if is_ready {
+            self.answer_reads(session, tree);
+        }
     }
 
     /// A client wants a session. `asks` says whether one that is not known here may still be asked for at the leader:
@@ -277,7 +337,7 @@ impl Core {
         let ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } = message else {
             return;
         };
-        if !self.status.serving {
+        if !self.is_serving() {
             self.refuse(shard, conn, ConnectRefusal::Closing);
         } else if last_zxid_seen > tree.last_zxid().0 {
             self.refuse(shard, conn, ConnectRefusal::AheadOfServer);
@@ -296,7 +356,7 @@ impl Core {
         }
         let session = self.identities.session(|id| tree.session(id).is_none());
         let password = self.identities.password();
-        self.attachments.arrive(session, shard, conn, None, |before| before + 1);
+        self.attachments.arrive(session, shard, conn, None, |_| None);
         self.propose(Operation::CreateSession { session, timeout_ms, password });
     }
 
@@ -314,12 +374,20 @@ impl Core {
                 // Also one that is alone says who it is: others may join, and want to know who held the session.
                 let member = self.config.member;
                 let next = |before| next_generation(before, member);
-                let generation = self.attachments.arrive(session, shard, conn, Some(known.generation), next);
-                self.propose(Operation::Attach { session, generation, timeout_ms });
+                match self.attachments.arrive(session, shard, conn, Some(known.generation), next) {
+                    Some(generation) => self.propose(Operation::Attach { session, generation, timeout_ms }),
+                    None => self.use_up(shard, conn, session, known.generation),
+                }
             }
             // A wrong password must not disturb the real owner: nothing of the session is touched.
             _ => self.refuse(shard, conn, ConnectRefusal::Expired),
         }
+    }
+
+    /// A session that was taken up 16 million times has no generation left: it ends, and its client opens another.
+    fn use_up(&mut self, shard: u16, conn: ConnId, session: SessionId, generation: u32) {
+        self.propose(Operation::Expire { session, generation });
+        self.refuse(shard, conn, ConnectRefusal::Expired);
     }
 
     pub(crate) fn refuse(&mut self, shard: u16, conn: ConnId, reason: ConnectRefusal) {
@@ -344,15 +412,31 @@ impl Core {
         }
     }
 
-    /// Answers the reads of a session that need not wait any more.
+    /// Answers the reads of a session that need not wait any more, as far as this turn has bytes left for replies.
     pub(crate) fn answer_reads(&mut self, session: SessionId, tree: &Tree) {
         let Some(held) = self.attachments.held(session) else { return };
         let stream = &mut self.streams[usize::from(held.shard)];
-        while let Some(read) = held.ready_read() {
-            stream.push(read.evaluate(session, tree));
+        while self.reply_bytes_left > 0
+            && let Some(read) = held.ready_read()
+        {
+            let reply = read.evaluate(session, tree);
+            self.reply_bytes_left = self.reply_bytes_left.saturating_sub(READ_BYTES + reply.frame.len());
+            stream.push(FromCore::ReadDone { conn: read.conn, xid: read.xid, reply });
+        }
+        if held.has_ready_read() {
+            self.unread.push_back(session);
         }
         let released: Vec<_> = core::iter::from_fn(|| held.released()).collect();
         released.iter().for_each(|command| self.command(command));
+    }
+
+    /// Answers reads for which earlier turns had nothing left.
+    pub(crate) fn answer_unread(&mut self, tree: &Tree) {
+        while self.reply_bytes_left > 0
+            && let Some(session) = self.unread.pop_front()
+        {
+            self.answer_reads(session, tree);
+        }
     }
 
     /// An answer of the journal.
@@ -366,6 +450,7 @@ impl Core {
                 self.disk_watch.answered(number);
                 self.council.persisted(number);
             }
+            JournalEvent::Room { after, bytes } => self.room.told(after, bytes),
             JournalEvent::SnapshotChunkWritten { .. } => self.piece_written(),
             JournalEvent::SnapshotSaved { index } => self.snapshot_saved(index),
             JournalEvent::SnapshotFailed(reason) => return self.snapshot_failed(&reason),
@@ -379,18 +464,23 @@ impl Core {
 
     fn space(&mut self, space: Space) {
         let writable = matches!(space, Space::Plenty);
+        self.room.answered();
         if writable == self.writable {
             return;
         }
         self.writable = writable;
         self.status.writable = writable;
         self.tell_shards(|| FromCore::Writable(writable));
+        if !writable {
+            self.refuse_waiting();
+        }
     }
 
     /// Whether there is something to apply or to scan, for which the driver must lend the tree.
     #[must_use]
     pub fn has_work(&self, side_bytes: usize) -> bool {
         (!self.committed.is_empty() && !self.snapshotter.holds_writes(side_bytes))
+            || !self.unread.is_empty()
             || self.snapshotter.wants_chunk(side_bytes)
             || (self.snapshotter.is_due() && self.may_snapshot())
             || self.barriers.is_due(self.applied_index)
@@ -484,16 +574,19 @@ impl Core {
     }
 }
 
+/// What a read behind a write costs beside the bytes of its reply, in bytes of a reply.
+const READ_BYTES: usize = 256;
+
 /// Members among which generations are told apart.
 const GENERATION_STRIDE: u32 = 256;
 
-/// The next generation that this member may give. Two members may take up the same session at the same time: each
-/// gives numbers of its own, so that neither takes the other's attach for its own.
-fn next_generation(before: u32, member: u64) -> u32 {
+/// The next generation that this member may give, or `None` if the numbers are used up. Two members may take up the same
+/// session at the same time: each gives numbers of its own, so that neither takes the other's attach for its own.
+fn next_generation(before: u32, member: u64) -> Option<u32> {
     let own = (member % u64::from(GENERATION_STRIDE)) as u32;
-    let next = before + 1;
+    let next = before.checked_add(1)?;
     let round = next / GENERATION_STRIDE * GENERATION_STRIDE;
-    if round + own >= next { round + own } else { round + GENERATION_STRIDE + own }
+    if round + own >= next { Some(round + own) } else { round.checked_add(GENERATION_STRIDE + own) }
 }
 
 /// The low byte of the id of the member that gave this generation, and held the session then.
@@ -515,11 +608,23 @@ mod tests {
         for member in [1, 2, 255, 256, 1000] {
             let mut generation = 1;
             for _ in 0..1000 {
-                let next = next_generation(generation, member);
+                let next = next_generation(generation, member).unwrap();
                 assert!(next > generation && next - generation <= GENERATION_STRIDE);
                 assert_eq!(u64::from(next) % 256, member % 256);
                 generation = next;
             }
+        }
+    }
+
+    #[test]
+    fn generations_end_before_they_wrap() {
+        for member in [0, 1, 2, 255] {
+            let mut generation = u32::MAX - 1000;
+            while let Some(next) = next_generation(generation, member) {
+                assert!(next > generation, "{next} behind {generation}");
+                generation = next;
+            }
+            assert!(generation >= u32::MAX - 255 && next_generation(u32::MAX, member).is_none());
         }
     }
 }

@@ -52,6 +52,11 @@ impl Expiry {
         self.buckets.entry(bucket).or_default().push(session);
     }
 
+    /// A session's timeout, where it is followed.
+    pub(crate) fn timeout_ms(&self, session: SessionId) -> Option<u64> {
+        self.sessions.get(&session).map(|tracked| tracked.timeout_ms)
+    }
+
     /// The session has ended.
     pub(crate) fn forget(&mut self, session: SessionId) {
         // Its place in a bucket is left to be passed over when its time comes.

@@ -4,7 +4,7 @@
 //!
 //! So it goes in steps, each a little longer than the one before: a short lag is made up gently, a long one is made up all
 //! the same, whatever comes meanwhile. Nothing overtakes: as long as anything is held, what follows it is, too. What is
-//! held is bounded by what a leader has under way to one member.
+//! held is bounded by what a leader has under way to one member; what a peer sends beyond that is dropped.
 
 use std::collections::VecDeque;
 
@@ -21,11 +21,17 @@ const STEP_BYTES: usize = 256 << 10;
 /// By which part of itself a step is longer than the one before: after two seconds it is ten times as long.
 const GROWTH: usize = 50;
 
+/// Messages that are held at the most, far more than a leader has under way, and ...
+const HELD_MAX: usize = 1_024;
+/// ... their bytes. What is dropped is sent again, as if it had been lost on the way.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Gait<T> {
     /// Each with its bytes.
     held: VecDeque<(T, usize)>,
+    held_bytes: usize,
     lags: bool,
     step_bytes: usize,
     next_ms: u64,
@@ -33,7 +39,7 @@ pub(crate) struct Gait<T> {
 
 impl<T> Default for Gait<T> {
     fn default() -> Self {
-        Self { held: VecDeque::new(), lags: false, step_bytes: 0, next_ms: 0 }
+        Self { held: VecDeque::new(), held_bytes: 0, lags: false, step_bytes: 0, next_ms: 0 }
     }
 }
 
@@ -49,7 +55,10 @@ impl<T> Gait<T> {
         if !self.lags && self.held.is_empty() {
             return Some(what);
         }
-        self.held.push_back((what, bytes));
+        if self.held.len() < HELD_MAX && self.held_bytes < HELD_BYTES_MAX {
+            self.held_bytes += bytes;
+            self.held.push_back((what, bytes));
+        }
         None
     }
 
@@ -68,6 +77,7 @@ impl<T> Gait<T> {
             && let Some((what, bytes)) = self.held.pop_front()
         {
             left = left.saturating_sub(bytes);
+            self.held_bytes -= bytes;
             step.push(what);
         }
         step
@@ -88,8 +98,7 @@ impl Core {
     /// Takes the next step, if it is due.
     pub(crate) fn stride(&mut self) {
         for message in self.gait.step(self.now.mono_ms) {
-            // Only a heartbeat can show that this member's disk has lost something.
-            let _ = self.council.step(message);
+            self.step(message);
         }
     }
 }
@@ -121,6 +130,16 @@ mod tests {
         assert!(steps.len() < 120, "{} steps", steps.len());
         assert!(steps.iter().any(|step| step.len() > 20));
         assert!(steps.into_iter().flatten().eq(4..1_000));
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut gait = Gait::default();
+        assert!((0..HELD_MAX * 2).all(|number| gait.came(number, 1, 2_000, 1_000).is_none()));
+        assert_eq!(gait.held.len(), HELD_MAX);
+        let mut gait = Gait::default();
+        assert!((0..8).all(|number| gait.came(number, HELD_BYTES_MAX / 4, 2_000, 1_000).is_none()));
+        assert_eq!(gait.held.len(), 4);
     }
 
     #[test]

@@ -109,7 +109,10 @@ impl Core {
         }
         let answers = match self.council.role() {
             Role::Leader => {
-                self.now.mono_ms <= self.lease_until_ms() && self.keeps_up(peer) && !self.is_understudy(peer)
+                self.now.mono_ms <= self.lease_until_ms()
+                    && self.membership.contains(peer)
+                    && self.keeps_up(peer)
+                    && !self.is_understudy(peer)
             }
             // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. Whoever has
             // led in it and does no more voted for itself, and has nothing to say to those who still believe in it.
@@ -127,7 +130,8 @@ impl Core {
         if self.council.term() != term {
             return;
         }
-        let at_ms = at_ms.min(self.now.mono_ms);
+        // Nobody answers for a moment at which it was not asked.
+        let at_ms = at_ms.min(self.lease.asked_ms);
         let held_ms = match self.council.role() {
             Role::Leader => {
                 let answered = self.lease.answered_ms.entry(peer).or_default();
@@ -138,6 +142,8 @@ impl Core {
             _ => return,
         };
         self.lease.held_ms = self.lease.held_ms.max(held_ms);
+        // The leader counts this member in: whoever said otherwise was wrong.
+        self.denials.clear();
         self.start_serving();
     }
 

@@ -10,6 +10,8 @@
 //! - *No early expiry.* A session ends only after every shard was asked, past its deadline, whom it has heard of; in an
 //!   ensemble every member that is alive, a majority at the least.
 //! - *Nothing is lost with a leader.* A command is kept here until it is applied here, and given to whoever leads next.
+//! - *No member alone takes another from its ensemble.* What arrives passes one gate (`peer_gate`): a message that its
+//!   sender may not send now changes nothing, is counted, and stops nobody.
 //! - *Bounded.* What waits here is bounded by what the shards let through (`globalOutstandingLimit` a shard) and by
 //!   the limits in [`CoreConfig`].
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -37,15 +39,19 @@ pub mod founding;
 mod gait;
 mod identity;
 mod lease;
+mod leaving;
 mod level;
 mod message;
 mod outlook;
 mod peer;
+mod peer_gate;
 mod pending;
 mod pieces;
 mod reaper;
+mod reconfig;
 mod relays;
 mod replay;
+mod room;
 mod round;
 mod silence;
 mod snapshotter;
@@ -54,12 +60,14 @@ mod status;
 mod succession;
 mod understudy;
 
+pub use admission::Denials;
 pub use commands::commands_of;
 pub use config::CoreConfig;
 pub use core::{Core, Fault};
 pub use level::FEATURE_LEVEL;
-pub use message::{CoreEffect, JournalEvent, Now};
+pub use message::{CoreEffect, JournalEvent, Now, SessionEnd};
 pub use peer::{PeerMessage, SnapshotEnd};
+pub use peer_gate::Refusal;
 pub use pieces::{PieceReader, Pieces};
 pub use replay::Replay;
 pub use snapshotter::LastSnapshot;

@@ -1,6 +1,7 @@
 //! What passes between a core, its journal and its clock. What passes between a core and its shards is `front`'s.
 
 use journal::{Batch, SnapshotMeta, Space};
+use jute::SessionId;
 
 use crate::pieces::Pieces;
 
@@ -26,6 +27,12 @@ pub enum CoreEffect {
         reserved: bool,
         /// How many commands its entries hold, for metrics.
         commands: u64,
+    },
+    /// More is to be persisted than the journal said it has room for: make room for so many bytes of records. Answer
+    /// [`JournalEvent::Room`], or [`JournalEvent::Space`] if the disk is full.
+    MakeRoom {
+        /// How many, counted as [`journal::log_bytes_max`] does.
+        bytes: u64,
     },
     /// A snapshot begins.
     SnapshotBegin,
@@ -55,6 +62,17 @@ pub enum CoreEffect {
     },
 }
 
+/// A session that has ended, for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionEnd {
+    /// The session.
+    pub session: SessionId,
+    /// Its timeout in milliseconds; 0 if it is not known here.
+    pub timeout_ms: u64,
+    /// Whether it was silent for too long; otherwise its client closed it.
+    pub expired: bool,
+}
+
 /// What a journal answers.
 #[derive(Debug)]
 pub enum JournalEvent {
@@ -62,6 +80,13 @@ pub enum JournalEvent {
     Persisted {
         /// The number of the last [`CoreEffect::Persist`] that is.
         number: u64,
+    },
+    /// How much more the journal can take without a further segment. A journal that never says so sets no limit.
+    Room {
+        /// The number of the last [`CoreEffect::Persist`] that is taken into account; 0 for none.
+        after: u64,
+        /// Bytes of records, counted as [`journal::log_bytes_max`] does.
+        bytes: u64,
     },
     /// A piece of the snapshot is written.
     SnapshotChunkWritten {

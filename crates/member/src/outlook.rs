@@ -4,13 +4,25 @@ use jute::{SessionId, Zxid};
 
 use crate::core::Core;
 use crate::founding::Cluster;
-use crate::{CoreStatus, Tenure};
+use crate::{CoreStatus, SessionEnd, Tenure};
 
 impl Core {
-    /// Whether this member serves clients: it has applied all that was acknowledged before the present reign.
+    /// Whether this member serves clients: it has applied all that was acknowledged before the present reign, and was
+    /// not removed.
     #[must_use]
     pub const fn is_serving(&self) -> bool {
-        self.status.serving
+        self.status.serving && !self.is_leaving()
+    }
+
+    /// Takes the sessions that have ended while clients were served, and how many more there were than are told of.
+    pub fn take_endings(&mut self) -> (Vec<SessionEnd>, u64) {
+        (core::mem::take(&mut self.endings), core::mem::take(&mut self.endings_untold))
+    }
+
+    /// Whether there are any.
+    #[must_use]
+    pub const fn has_endings(&self) -> bool {
+        !self.endings.is_empty()
     }
 
     /// This member's id.
@@ -41,12 +53,6 @@ impl Core {
     #[must_use]
     pub const fn membership(&self) -> &council::Membership {
         &self.membership
-    }
-
-    /// Whether nothing of the next entry is applied.
-    #[must_use]
-    pub const fn is_between_entries(&self) -> bool {
-        self.entry_offset == 0
     }
 
     /// What is committed and not wholly applied here, in order: for whoever follows the log.
@@ -86,6 +92,12 @@ impl Core {
         self.status.disk_stalled_ms
     }
 
+    /// See [`CoreStatus::lacks_index`].
+    #[must_use]
+    pub fn lacks(&self) -> u64 {
+        self.council.lacks().unwrap_or(0)
+    }
+
     /// The other members.
     #[must_use]
     pub fn peers(&self) -> Vec<u64> {
@@ -109,6 +121,7 @@ impl Core {
             waiting: self.waiting.commands(),
             snapshotting: self.snapshotter.is_scanning(),
             last_snapshot: self.snapshotter.last(),
+            lacks_index: self.lacks(),
             ..self.status.clone()
         }
     }

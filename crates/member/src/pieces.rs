@@ -5,7 +5,7 @@ use journal::{Disk, Journal, ReadError, SnapshotMeta, SnapshotReader};
 
 use crate::peer::SnapshotEnd;
 
-/// Pieces that are read at once.
+/// Pieces that are read at once, unless told otherwise.
 const AT_ONCE: usize = 4;
 
 /// Pieces, and behind the last one what the snapshot says of itself.
@@ -14,15 +14,22 @@ pub type Pieces = (Vec<Bytes>, Option<SnapshotEnd>);
 /// See the module. Whoever asks for pieces in order is read to without going back.
 pub struct PieceReader<D: Disk> {
     open: Option<(u64, SnapshotReader<D::File>)>,
+    at_once: usize,
 }
 
 impl<D: Disk> Default for PieceReader<D> {
     fn default() -> Self {
-        Self { open: None }
+        Self::new(AT_ONCE)
     }
 }
 
 impl<D: Disk> PieceReader<D> {
+    /// Reads so many pieces at once, at the most.
+    #[must_use]
+    pub const fn new(at_once: usize) -> Self {
+        Self { open: None, at_once }
+    }
+
     /// Pieces of the newest snapshot from number `first` on; nothing when it is not the one of `index`.
     ///
     /// # Errors
@@ -43,11 +50,14 @@ impl<D: Disk> PieceReader<D> {
             },
         };
         while next < first {
-            journal.read_snapshot(&mut reader)?;
+            if journal.read_snapshot(&mut reader)?.is_none() {
+                // There are not as many.
+                return Ok(None);
+            }
             next += 1;
         }
-        let mut pieces = Vec::with_capacity(AT_ONCE);
-        while pieces.len() < AT_ONCE {
+        let mut pieces = Vec::with_capacity(self.at_once);
+        while pieces.len() < self.at_once {
             let Some(piece) = journal.read_snapshot(&mut reader)? else {
                 let SnapshotMeta { zxid, digest, created_ms, .. } = *reader.meta();
                 return Ok(Some((pieces, Some(SnapshotEnd { zxid, digest, created_ms }))));

@@ -39,6 +39,7 @@ impl Core {
         if !self.status.leading {
             return;
         }
+        self.tell_roster_again(tree);
         self.converge();
         self.renew_epoch(tree);
         self.raise_level(tree);

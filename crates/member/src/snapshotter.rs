@@ -7,8 +7,6 @@ use crate::convert;
 
 /// Pieces on their way to the disk at a time.
 const CHUNKS_IN_FLIGHT_MAX: u32 = 2;
-/// Bytes of one piece: what the tree is scanned for while writes wait.
-pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 
 /// Where a snapshot stands.
 #[derive(Debug, Default)]

@@ -65,6 +65,11 @@ pub struct CoreStatus {
     pub attach_races: u64,
     /// Whether this member's seat is still its own.
     pub tenure: Tenure,
+    /// Messages of other members that were refused because no member that works sends them.
+    pub refused_messages: u64,
+    /// Up to which index a leader counts on this member's log while it is shorter; 0 for nothing. Its disk has lost what
+    /// it had acknowledged, or that leader is wrong: this member gives no vote meanwhile.
+    pub lacks_index: u64,
     /// How often this member has taken the lead.
     pub reigns: u64,
     /// How often its tree was replaced by another member's.

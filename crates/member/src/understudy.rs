@@ -30,9 +30,7 @@ impl Core {
     /// or else one of them.
     pub(crate) fn dismissed(&self) -> Vec<Step> {
         let learners = &self.membership.learners;
-        let lives = |id: u64| {
-            id == self.config.member || self.now.mono_ms <= self.heard_ms(id) + self.config.lease_ms
-        };
+        let lives = |id: u64| self.lives(id);
         let is_dismissed = |place: usize, id: u64| {
             let others = |other: &&u64| **other != id && **other % NUMBERS == id % NUMBERS;
             if self.is_understudy(id) {
@@ -44,6 +42,11 @@ impl Core {
         };
         let dismissed = learners.iter().enumerate().filter(|(place, id)| is_dismissed(*place, **id));
         dismissed.map(|(_, id)| Step::Remove(*id)).collect()
+    }
+
+    /// Whether that member was heard within a lease.
+    pub(crate) fn lives(&self, id: u64) -> bool {
+        id == self.config.member || self.now.mono_ms <= self.heard_ms(id) + self.config.lease_ms
     }
 
     fn votes(&self, id: u64) -> bool {

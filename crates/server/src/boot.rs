@@ -1,18 +1,20 @@
 //! The core's thread from its beginning: it takes the member's seat, loads the data, starts the journal beside it, and
 //! runs the core.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use front::FromCore;
-use journal::{Identity, Journal, OpenError, ReadError};
+use journal::{Identity, Journal};
 use member::founding::{Cluster, Outcome};
 use member::{Core, Tenure};
 use parking_lot::RwLock;
 use tree::Tree;
 
+use crate::aside;
 use crate::board::{Board, spawn};
 use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
 use crate::disk::DirDisk;
@@ -21,7 +23,7 @@ use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSetting
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::net::shard::ShardMail;
 use crate::overview::Overview;
-use crate::peers::dial::Badge;
+use crate::peers::credentials::Badge;
 use crate::peers::seat::{self, Claim};
 use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Found, NewSeat, Opened};
@@ -92,11 +94,12 @@ impl Boot {
                 );
                 self.doubted = Some(cluster);
             } else {
+                let why = "a majority of the voters said that this member's number was given to another disk";
+                let place = put_aside(&overview, why).map_err(|error| error.to_string())?;
                 tracing::warn!(
-                    "this member's seat was given to another disk under its number: its data is put aside in \
-                     `put-aside`, and it asks for a new seat"
+                    place = %place.display(),
+                    "{why}: its data is put aside, and it asks to be let in anew"
                 );
-                recovery::put_aside(&overview.config.storage).map_err(|error| error.to_string())?;
             }
             badge.stand_up();
             peers.stand_up();
@@ -130,6 +133,7 @@ impl Boot {
         let overview = Arc::clone(&self.overview);
         let (config, clock) = (&overview.config, overview.clock);
         let history_bytes_max = config.beyond.history_bytes_max;
+        restore::clear_up(&config.storage.data_dir);
         let Some((switchboard, badge)) = &mut self.peers else {
             let new = NewSeat::alone(random::bytes()?);
             return match recovery::open(&config.storage, None, history_bytes_max, Some(&new), clock)? {
@@ -145,29 +149,28 @@ impl Boot {
             let Some(outcome) = ask(Claim::Holds(cluster))? else { return Ok(None) };
             new = new_seat(outcome, ensemble.number)?;
             if new.is_some() {
-                tracing::warn!(
-                    "another ensemble came to be than this member was to found: what it has, which is empty, is put aside \
-                     in `put-aside`"
-                );
-                recovery::put_aside(&config.storage)?;
+                let why = "another ensemble came to be than this member was to found";
+                let place = put_aside(&overview, why)?;
+                tracing::warn!(place = %place.display(), "{why}: what it has, which is empty, is put aside");
             }
         }
         let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, new.as_ref(), clock);
         let found = found.or_else(|error| {
-            if !is_damage(&error) {
+            if !recovery::is_damage(&error) {
                 return Err(error);
             }
+            let place = put_aside(&overview, &format!("it was damaged: {error}"))?;
             tracing::error!(
                 %error,
-                "this member's data is damaged: it is put aside in `put-aside`, to be looked at, and the others are \
-                 asked for theirs"
+                place = %place.display(),
+                "this member's data is damaged: it is put aside, to be looked at, and the others are asked for theirs"
             );
-            recovery::put_aside(&config.storage).map(|()| Found::Nothing)
+            Ok(Found::Nothing)
         })?;
         let opened = match found {
             Found::Data(opened) => *opened,
             Found::Nothing => {
-                let had_a_seat = recovery::had_a_seat(&config.storage);
+                let had_a_seat = aside::holds_any(&config.storage);
                 let Some(outcome) = ask(if had_a_seat { Claim::Had } else { Claim::Blank })? else {
                     return Ok(None);
                 };
@@ -195,7 +198,7 @@ impl Boot {
         let core_config = settings::core(config, opened.journal.identity(), shards);
         let core =
             Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now().for_core());
-        *overview.tree.write() = opened.tree;
+        drop(overview.tree.write().replace(opened.tree));
         if let Some((saved, seconds)) = opened.snapshot {
             *overview.first_snapshot.lock() = Some((saved.zxid, seconds));
             overview.snapshots.saved(saved);
@@ -238,6 +241,7 @@ impl Boot {
         let overview = &self.overview;
         let storage = &overview.config.storage;
         let settings = JournalSettings {
+            log_directory: storage.log_dir.as_ref().unwrap_or(&storage.data_dir).join("log"),
             snapshot_bytes_per_second: storage.snapshot_bytes_per_second,
             keep: recovery::keep(storage),
             flush_warning: Duration::from_millis(u64::from(storage.flush_warning_ms)),
@@ -256,14 +260,8 @@ impl Boot {
     }
 }
 
-/// Whether bytes on the disk are not those that were written, which other members have.
-const fn is_damage(error: &StartError) -> bool {
-    matches!(
-        error,
-        StartError::Journal { source: OpenError::Corrupt(_) }
-            | StartError::Read(ReadError::Corrupt(_))
-            | StartError::Snapshot(_)
-    )
+fn put_aside(overview: &Overview, why: &str) -> Result<PathBuf, StartError> {
+    aside::put_aside(&overview.config.storage, why, overview.clock.now().wall_ms)
 }
 
 /// The seat to write down, unless the one that is held is kept.

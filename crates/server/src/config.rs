@@ -129,10 +129,28 @@ pub struct LimitConfig {
     pub watches_per_connection_max: usize,
     /// Memory of all watches.
     pub watch_bytes_max: usize,
+    /// Bytes of one reply, below 1 GiB; a read that takes more is refused.
+    pub reply_bytes_max: usize,
     /// Unsent bytes of all connections together before the server stops reading from those with the most.
     pub output_bytes_max: usize,
     /// Unsent bytes of one connection before the server stops reading from it.
     pub output_bytes_per_connection_max: usize,
+    /// Identities of one connection.
+    pub identities_per_connection_max: usize,
+    /// Bytes of the path of a node that is created.
+    pub path_bytes_max: usize,
+    /// Entries of one ACL, those included that `auth` stands for.
+    pub acl_entries_max: usize,
+    /// Bytes of the text of a quota.
+    pub quota_text_bytes_max: usize,
+    /// Ephemeral nodes of one session: they go at once when it ends.
+    pub ephemerals_per_session_max: usize,
+    /// Bytes of the paths of these.
+    pub ephemeral_bytes_per_session_max: usize,
+    /// Steps of work that one write may cost, of about ten nanoseconds each, beyond those that grow with its length.
+    pub command_steps_max: u64,
+    /// Bytes of memory that one write may cost beyond those that grow with its length.
+    pub command_bytes_max: usize,
     /// New connections admitted at once and refilled over time; `None` admits all.
     pub connection_throttle: Option<ConnectionThrottle>,
 }
@@ -150,8 +168,17 @@ impl Default for LimitConfig {
             handshake_timeout_ms: 10_000,
             watches_per_connection_max: 10_000_000,
             watch_bytes_max: 2 << 30,
+            reply_bytes_max: 64 << 20,
             output_bytes_max: 512 << 20,
             output_bytes_per_connection_max: 16 << 20,
+            identities_per_connection_max: 100,
+            path_bytes_max: 8192,
+            acl_entries_max: 1000,
+            quota_text_bytes_max: 1024,
+            ephemerals_per_session_max: 200_000,
+            ephemeral_bytes_per_session_max: 64 << 20,
+            command_steps_max: 1_000_000,
+            command_bytes_max: 64 << 20,
             connection_throttle: None,
         }
     }
@@ -406,6 +433,12 @@ pub struct AdminConfig {
     pub restore_enabled: bool,
     /// How far apart two snapshots by command, or two restorings, must be. `admin.rateLimiterIntervalInMS`.
     pub rate_limit_interval_ms: u32,
+    /// Whether commands that read or replace all data are for the super user alone. Otherwise ZooKeeper's rule holds:
+    /// every permission on `/`. `admin.require-super`.
+    pub require_super: bool,
+    /// Names under which a command may be asked for at a loopback address, besides `localhost` and this machine's own.
+    /// `admin.hosts`.
+    pub hosts: Vec<String>,
 }
 
 impl Default for AdminConfig {
@@ -418,6 +451,8 @@ impl Default for AdminConfig {
             snapshot_enabled: true,
             restore_enabled: true,
             rate_limit_interval_ms: 300_000,
+            require_super: true,
+            hosts: Vec::new(),
         }
     }
 }
@@ -483,6 +518,8 @@ pub struct EnsembleConfig {
     pub bind_retries: u32,
     /// Keys and certificates between members; without them they speak in plain text. `sslQuorum`, `ssl.quorum.*`.
     pub tls: Option<PeerTlsConfig>,
+    /// What every member must know to be let in, beside what TLS asks for. `diwan.ensembleSecretFile`.
+    pub secret: Option<EnsembleSecret>,
     /// The engine's tick, milliseconds: a leader is missed after ten to twenty of them.
     pub election_tick_ms: u32,
     /// For how long a member goes on serving without having heard of a leader, milliseconds.
@@ -507,6 +544,8 @@ impl EnsembleConfig {
 pub use tree::Member as MemberConfig;
 pub use tree::Roster;
 
+pub use crate::secret::EnsembleSecret;
+
 /// Keys and certificates between members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerTlsConfig {
@@ -514,8 +553,18 @@ pub struct PeerTlsConfig {
     pub key_store: KeyStore,
     /// Whom members' certificates must come from. `ssl.quorum.trustStore.*`.
     pub trust_store: KeyStore,
-    /// Whether a certificate must name the host that was dialled. `ssl.quorum.hostnameVerification`.
+    /// Whether a certificate that names no member must name the host of the member that was dialled.
+    /// `ssl.quorum.hostnameVerification`.
     pub verify_hostname: bool,
+    /// Whether a certificate that names no member must name the host of the member that dials.
+    /// `ssl.quorum.clientHostnameVerification`.
+    pub verify_client_hostname: bool,
+    /// Versions spoken. `ssl.quorum.protocol`, `ssl.quorum.enabledProtocols`.
+    pub protocols: Vec<TlsProtocol>,
+    /// Java's names of the cipher suites; the library's own choice if not said. `ssl.quorum.ciphersuites`.
+    pub cipher_suites: Option<Vec<String>>,
+    /// Certificate revocation lists in PEM or DER form that members' certificates are checked against.
+    pub revocation_lists: Vec<PathBuf>,
 }
 
 /// Text that must not show up in logs.

@@ -11,11 +11,14 @@ use parking_lot::RwLock;
 use tree::Tree;
 
 use crate::boot::Started;
+use crate::chronicle::Chronicle;
 use crate::clock::{Clock, Moment};
 use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::CoreMetrics;
 use crate::metrics::reign::{ReignMetrics, Stand};
+use crate::net::shard::ShardMail;
+use crate::peer_report::PeerReport;
 use crate::peers::Established;
 use crate::peers::switchboard::{News, Switchboard};
 use crate::restore::Restoration;
@@ -50,6 +53,8 @@ pub(crate) struct CoreLinks {
     pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
     /// By shard.
     pub(crate) to_shards: Vec<Arc<Mailbox<FromCore>>>,
+    /// By shard: what is none of the core's stream.
+    pub(crate) shard_mail: Vec<Arc<Mailbox<ShardMail>>>,
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
@@ -97,11 +102,13 @@ pub(crate) struct CoreLoop {
     peers: Option<Switchboard>,
     /// How often the members had changed when the switchboard was last told.
     roster_seen: u64,
+    chronicle: Chronicle,
     /// What the log has said of this member's part last.
     part: Part,
     /// Told once, when requests can be served.
     serves: Option<Started>,
     restoration: Option<Box<Restoration>>,
+    report: PeerReport,
     stopping: bool,
 }
 
@@ -133,9 +140,11 @@ impl CoreLoop {
             standing,
             peers,
             roster_seen: 0,
+            chronicle: Chronicle::default(),
             part: Part::default(),
             serves: Some(serves),
             restoration: None,
+            report: PeerReport::default(),
             stopping: false,
         }
     }
@@ -156,6 +165,7 @@ impl CoreLoop {
             self.apply(now)?;
             self.publish();
             self.tell_part();
+            self.chronicle.sessions(&mut self.core);
             self.note(now);
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()
@@ -191,7 +201,13 @@ impl CoreLoop {
             if let Some(roster) = self.core.roster() {
                 peers.know(roster);
             }
+            self.chronicle.members(&self.core);
+            if self.core.is_leaving() {
+                // Twice is once: a shard that parts already goes on.
+                self.links.shard_mail.iter().for_each(|shard| shard.put(ShardMail::Part));
+            }
         }
+        self.chronicle.votes(&self.core);
     }
 
     /// Takes in what other members say.
@@ -258,7 +274,7 @@ impl CoreLoop {
     }
 
     /// For whoever asks later.
-    fn note(&self, now: Moment) {
+    fn note(&mut self, now: Moment) {
         if self.peers.is_none() {
             return;
         }
@@ -271,6 +287,7 @@ impl CoreLoop {
             serving: self.core.is_serving(),
         };
         self.reign.note(stand, now.mono_ms());
+        self.report.tell(&mut self.core, now.mono_ms());
         self.reign.applied(self.core.applied_index(), leads, self.clock.mono_us());
         if self.reign.trail.is_due(now.mono_ms()) {
             let zxid = self.links.tree.read().last_zxid().0;
@@ -357,11 +374,15 @@ impl CoreLoop {
     /// Whoever upgrades an ensemble wants to know from when on there is no way back.
     fn tell_level(&mut self, level: u32) {
         if level != self.level {
-            self.level = level;
-            tracing::info!(
-                level,
-                "the feature level of the log rose: builds that do not understand it are refused"
-            );
+            let first = std::mem::replace(&mut self.level, level) == 0;
+            if first {
+                tracing::debug!(level, "the log begins with this feature level");
+            } else {
+                tracing::info!(
+                    level,
+                    "the feature level of the log rose: members of older builds that do not know it are refused"
+                );
+            }
         }
     }
 

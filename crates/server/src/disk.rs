@@ -2,10 +2,12 @@
 //!
 //! It adds nothing to what the system calls promise. What an error means is the journal's to decide.
 
+use crate::descriptors;
+use crate::private;
 use journal::{Disk, DiskError};
 use parking_lot::Mutex;
-use rustix::fs::OFlags;
-use std::collections::VecDeque;
+use rustix::fs::{Access, OFlags, access};
+use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
@@ -49,6 +51,9 @@ pub struct DirDisk {
     log_root: PathBuf,
     writeback: Option<Writeback>,
     filling: Option<Filling>,
+    /// The directories whose names were made durable before: to do it again takes no descriptor.
+    directories: HashMap<PathBuf, File>,
+    spares: Spares,
     /// Held for their locks alone.
     _locks: Vec<File>,
 }
@@ -165,6 +170,8 @@ impl DirDisk {
             log_root: root.to_path_buf(),
             writeback: None,
             filling: None,
+            directories: HashMap::new(),
+            spares: Spares::default(),
             _locks: vec![make_and_lock(root)?],
         })
     }
@@ -183,6 +190,17 @@ impl DirDisk {
     fn path(&self, path: &str) -> PathBuf {
         let of_log = path.strip_prefix(LOG_NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         if of_log { self.log_root.join(path) } else { self.root.join(path) }
+    }
+
+    /// Makes the names in a directory durable.
+    fn sync_names(&mut self, path: PathBuf) -> io::Result<()> {
+        if let Some(directory) = self.directories.get(&path) {
+            return directory.sync_all();
+        }
+        let directory = self.spares.open(|| File::open(&path))?;
+        directory.sync_all()?;
+        self.directories.insert(path, directory);
+        Ok(())
     }
 
     /// Writes zeros past the system's cache, as many as its rules for that allow at once; says how many, 0 if none.
@@ -223,6 +241,37 @@ impl DirDisk {
     }
 }
 
+/// How many descriptors are kept for the time when there are no others: for the segment that is made, the one that is
+/// read, the directory, and a snapshot that is written and read.
+const SPARES: usize = 8;
+
+/// Descriptors that are given up when the system has no others, so that the log goes on.
+#[derive(Debug, Default)]
+struct Spares(Vec<File>);
+
+impl Spares {
+    /// Opens a file, if need be with a spare descriptor; and takes back spares that were given up.
+    fn open(&mut self, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
+        let file = loop {
+            match open() {
+                Err(error) if descriptors::has_run_out(&error) && self.0.pop().is_some() => {}
+                other => break other?,
+            }
+        };
+        while self.0.len() < SPARES {
+            let Ok(spare) = File::open("/dev/null") else { break };
+            self.0.push(spare);
+        }
+        Ok(file)
+    }
+}
+
+/// The bytes that this process may still write to the file system of a path.
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(path).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
 /// A second way into an open file, past the system's cache; not every file system has one.
 fn open_directly(file: &File) -> Option<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -232,14 +281,16 @@ fn open_directly(file: &File) -> Option<File> {
 
 fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
     let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
-    if !root.is_dir() {
-        std::fs::create_dir_all(root).map_err(unusable)?;
+    if root.is_dir() {
+        private::narrow(root);
+    } else {
+        private::create_directories(root).map_err(unusable)?;
         let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync_directory(parent.unwrap_or(Path::new("."))).map_err(unusable)?;
     }
     let mut options = OpenOptions::new();
-    let lock =
-        options.create(true).truncate(false).write(true).open(root.join(LOCK_NAME)).map_err(unusable)?;
+    options.create(true).truncate(false).write(true).mode(private::FILE_MODE);
+    let lock = options.open(root.join(LOCK_NAME)).map_err(unusable)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(DirectoryError::Locked(root.to_path_buf())),
@@ -247,12 +298,44 @@ fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
     }
 }
 
+/// Whether [`DirDisk::open`] could use this directory. Nothing is changed: what is missing is made and removed again.
+///
+/// # Errors
+/// As [`DirDisk::open`].
+pub(crate) fn probe(root: &Path) -> Result<(), DirectoryError> {
+    let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
+    if !root.is_dir() {
+        return probe_missing(root).map_err(unusable);
+    }
+    match File::open(root.join(LOCK_NAME)).map(|lock| lock.try_lock()) {
+        Ok(Err(TryLockError::WouldBlock)) => return Err(DirectoryError::Locked(root.to_path_buf())),
+        Ok(Err(TryLockError::Error(source))) => return Err(unusable(source)),
+        Ok(Ok(())) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(source) => return Err(unusable(source)),
+    }
+    access(root, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| unusable(error.into()))
+}
+
+/// Makes a directory with those above it, and removes what it made.
+fn probe_missing(root: &Path) -> io::Result<()> {
+    let mut missing: Vec<&Path> = root.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    missing.retain(|path| path.symlink_metadata().is_err());
+    let made = std::fs::create_dir_all(root);
+    for path in missing {
+        // Only what is empty goes; what was not made was not there.
+        let _ = std::fs::remove_dir(path);
+    }
+    made
+}
+
 fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn disk_error(error: &io::Error) -> DiskError {
+pub(crate) fn disk_error(error: &io::Error) -> DiskError {
     match error.kind() {
+        _ if descriptors::has_run_out(error) => DiskError::NoDescriptor,
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DiskError::Full,
         ErrorKind::NotFound => DiskError::NotFound,
         _ => DiskError::Other(error.to_string()),
@@ -284,19 +367,22 @@ impl Disk for DirDisk {
     }
 
     fn create_directory(&mut self, directory: &str) -> Result<(), DiskError> {
-        match std::fs::create_dir(self.path(directory)) {
+        match private::create_directory(&self.path(directory)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             other => other.map_err(|error| disk_error(&error)),
         }
     }
 
     fn create(&mut self, path: &str) -> Result<DirFile, DiskError> {
+        let path = self.path(path);
         let mut options = OpenOptions::new();
-        opened(options.read(true).write(true).create(true).truncate(true).open(self.path(path)))
+        options.read(true).write(true).create(true).truncate(true).mode(private::FILE_MODE);
+        opened(self.spares.open(|| options.open(&path)))
     }
 
     fn open(&mut self, path: &str) -> Result<DirFile, DiskError> {
-        opened(OpenOptions::new().read(true).write(true).open(self.path(path)))
+        let path = self.path(path);
+        opened(self.spares.open(|| OpenOptions::new().read(true).write(true).open(&path)))
     }
 
     fn len(&mut self, file: &DirFile) -> Result<u64, DiskError> {
@@ -347,7 +433,7 @@ impl Disk for DirDisk {
     }
 
     fn sync_directory(&mut self, directory: &str) -> Result<(), DiskError> {
-        sync_directory(&self.path(directory)).map_err(|error| disk_error(&error))
+        self.sync_names(self.path(directory)).map_err(|error| disk_error(&error))
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), DiskError> {
@@ -365,5 +451,36 @@ impl Disk for DirDisk {
             self.send(Errand::Free(held));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_file_is_opened_with_a_spare_descriptor_when_there_is_no_other() {
+        let mut spares = Spares::default();
+        let null = || File::open("/dev/null");
+        spares.open(null).expect("opened");
+        assert_eq!(spares.0.len(), SPARES);
+        let failures = std::cell::Cell::new(2);
+        let scarce = || match failures.get() {
+            0 => null(),
+            left => {
+                failures.set(left - 1);
+                Err(Errno::MFILE.into())
+            }
+        };
+        spares.open(scarce).expect("the third try succeeds");
+        assert_eq!((failures.get(), spares.0.len()), (0, SPARES), "spares that were given up are taken back");
+        let none = spares.open(|| Err(Errno::MFILE.into())).expect_err("there is none");
+        assert_eq!(disk_error(&none), DiskError::NoDescriptor);
+        assert!(spares.0.is_empty());
+        assert_eq!(
+            spares.open(|| Err(Errno::NOENT.into())).expect_err("no file").kind(),
+            ErrorKind::NotFound
+        );
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct EnsembleView {
     pub(crate) last_snapshot: Option<(i64, i64)>,
     /// How often this member has handed the lead to another.
     pub(crate) handed_over: u64,
+    /// Messages of other members that were refused.
+    pub(crate) refused_messages: u64,
     /// Since when this member leads, milliseconds ago.
     pub(crate) leading_ms: Option<u64>,
     /// In order of their numbers.
@@ -90,6 +92,7 @@ impl EnsembleView {
             lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
             last_snapshot: last_snapshot(core).or(first_snapshot),
             handed_over: core.handed_over,
+            refused_messages: core.refused_messages,
             leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),

@@ -2,10 +2,14 @@
 
 use std::io::Read;
 use std::net::IpAddr;
+use std::time::Duration;
 
+use crate::access::{Access, Denial};
 use crate::ensemble::EnsembleView;
+use crate::http::lists::ListTurn;
 use crate::metrics::reign::Stand;
 use crate::metrics::sample::Sample;
+use crate::rate_limit::Wait;
 use crate::restore::Refusal;
 use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
@@ -31,6 +35,10 @@ pub(crate) trait Inspect: Send + Sync {
     fn dump(&self) -> DumpView;
     /// All watches.
     fn watches(&self) -> WatchView;
+    /// How many entries a command lists, roughly.
+    fn list_entries(&self, command: &str) -> u64;
+    /// Who lists next.
+    fn lists(&self) -> &ListTurn;
     /// How many watches there are.
     fn watch_summary(&self) -> WatchSummary;
     /// The configuration that words show.
@@ -51,17 +59,20 @@ pub(crate) trait Inspect: Send + Sync {
     fn digests(&self) -> Vec<(i64, u64)>;
     /// Names and values of the settings and of what is around the process, secrets left out.
     fn properties(&self) -> Vec<(String, String)>;
-    /// Whether whoever sends this `Authorization` from there may do everything with the root.
-    fn access(&self, authorization: &str, peer: IpAddr) -> Access;
-    /// Whether the command `snapshot` is answered, and, if so, may be now.
-    fn snapshot_gate(&self) -> CommandGate;
-    /// Takes a snapshot, waits until it is durable and opens it.
-    fn snapshot(&self) -> Result<SnapshotFile, String>;
-    /// Whether the command `restore` is answered, and, if so, may be now.
-    fn restore_gate(&self) -> CommandGate;
+    /// Whether a caller that sends this `Authorization` from there may read or replace all data.
+    fn authorize(&self, authorization: Option<&str>, peer: IpAddr) -> Access;
+    /// Writes down what came of a command, in the log and in the audit log.
+    fn record(&self, act: &AdminAct<'_>, outcome: Result<(), &str>);
+    /// Writes down that a command was refused. Refusals that cost a caller nothing are written down so often only, and
+    /// then counted.
+    fn record_denial(&self, peer: IpAddr, command: &'static str, denial: &Denial);
+    /// How far apart two snapshots by command, or two restorings, must be.
+    fn rate_limit(&self) -> Duration;
+    /// Takes a snapshot, waits until it is durable and opens it; `None` when the command is switched off.
+    fn snapshot(&self) -> Option<Limited<SnapshotFile, String>>;
     /// Puts the snapshot that is sent, of so many bytes, in the place of all that is there; gives the zxid that is gone
-    /// on from.
-    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal>;
+    /// on from. `None` when the command is switched off.
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<i64, Refusal>>;
     /// Milliseconds since the start.
     fn uptime_ms(&self) -> u64;
     /// The mask that nobody but `gtmk` reads.
@@ -70,22 +81,14 @@ pub(crate) trait Inspect: Send + Sync {
     fn set_trace_mask(&self, mask: i64);
 }
 
-/// What somebody may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Granted,
-    /// What was shown is no identity.
-    NotAuthenticated,
-    /// The identity has not every permission.
-    NotAuthorized,
-}
+/// What came of a command that must not be run too often: the outer error says that it was not begun.
+pub(crate) type Limited<T, E> = Result<Result<T, E>, Wait>;
 
-/// Whether a command that costs much may be run now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommandGate {
-    Open,
-    /// The command is switched off.
-    Disabled,
-    /// Another one is too recent.
-    TooSoon,
+/// A command that changes something or shows all data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdminAct<'a> {
+    /// Whoever the caller says to be; empty if it does not say.
+    pub(crate) user: &'a str,
+    pub(crate) ip: IpAddr,
+    pub(crate) command: &'static str,
 }

@@ -5,10 +5,13 @@
 //! in steps whenever nothing waits.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use journal::{AppendError, Batch, Disk, Fault, Journal, KeepPolicy, Progress, SnapshotError, Space};
+use journal::{
+    AppendError, Batch, Disk, DiskError, Fault, Journal, KeepPolicy, Progress, SnapshotError, Space,
+};
 use member::{CoreEffect, JournalEvent, PieceReader};
 
 use crate::clock::Clock;
@@ -30,8 +33,10 @@ pub(crate) enum JournalMail {
 }
 
 /// What the journal's thread is told before it starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct JournalSettings {
+    /// Where the log lies, for messages.
+    pub(crate) log_directory: PathBuf,
     pub(crate) snapshot_bytes_per_second: u64,
     pub(crate) keep: KeepPolicy,
     pub(crate) flush_warning: Duration,
@@ -61,6 +66,13 @@ pub(crate) struct JournalLoop<D: Disk> {
     /// Since when the oldest batch of them waits.
     waiting_since_us: Option<u64>,
     space: Space,
+    /// The number of the last batch that was appended, and of the last that was answered to be durable.
+    appended: u64,
+    answered: u64,
+    /// The room that the core was told of last, bytes.
+    room_told: u64,
+    /// Answers that are put together.
+    outbox: Vec<JournalEvent>,
     /// Answers to pieces of a snapshot, each with the time before which it must not be given.
     paced: VecDeque<(u64, u64)>,
     snapshot_due_us: u64,
@@ -91,6 +103,10 @@ impl<D: Disk> JournalLoop<D> {
             waiting: VecDeque::new(),
             waiting_since_us: None,
             space: Space::Plenty,
+            appended: 0,
+            answered: 0,
+            room_told: 0,
+            outbox: Vec::new(),
             paced: VecDeque::new(),
             snapshot_due_us: 0,
             snapshot_began_us: 0,
@@ -105,6 +121,7 @@ impl<D: Disk> JournalLoop<D> {
     /// # Errors
     /// When this host cannot keep its promise any more.
     pub(crate) fn run(mut self) -> Result<D, Fault> {
+        self.tell_room();
         loop {
             self.take_mail();
             // What waits for room on a full disk was never acknowledged to anybody.
@@ -145,6 +162,10 @@ impl<D: Disk> JournalLoop<D> {
                 // There is no room for it: what is committed cannot be taken back, so it waits for room.
                 self.waiting.push_front(persist);
                 self.wait_for_room()?;
+                Ok(true)
+            }
+            Some(CoreEffect::MakeRoom { bytes }) => {
+                self.ensure_room(bytes)?;
                 Ok(true)
             }
             Some(CoreEffect::SnapshotBegin) => {
@@ -206,16 +227,22 @@ impl<D: Disk> JournalLoop<D> {
                 break;
             }
             last = Some(number);
+            self.appended = number;
             batches += 1;
             commands += count;
             entries += batch.entries.len() as u64;
             bytes += batch.entries.iter().map(|entry| entry.data.len() as u64).sum::<u64>();
         }
         self.waiting = others;
-        let Some(number) = last else { return Ok(false) };
+        if last.is_none() {
+            return Ok(false);
+        }
         let appended_us = self.clock.mono_us();
-        self.flush()?;
-        self.answers.put(JournalEvent::Persisted { number });
+        if !self.flush()? {
+            self.tell_space();
+            return Ok(true);
+        }
+        self.answer_persisted();
         self.metrics.flushed(batches, entries, bytes);
         self.metrics.requests(&RequestTimes {
             requests: commands,
@@ -228,11 +255,46 @@ impl<D: Disk> JournalLoop<D> {
         // After the answer: under load the next segment would otherwise not be ready in time.
         self.journal.keep_ahead()?;
         self.tell_space();
+        self.tell_room();
         Ok(true)
+    }
+
+    fn answer_persisted(&mut self) {
+        let (number, bytes) = (self.appended, self.journal.room());
+        (self.answered, self.room_told) = (number, bytes);
+        self.outbox.extend([JournalEvent::Room { after: number, bytes }, JournalEvent::Persisted { number }]);
+        self.answers.put_all(&mut self.outbox);
+    }
+
+    /// Tells of room that was made since the last answer.
+    fn tell_room(&mut self) {
+        let bytes = self.journal.room();
+        if bytes > self.room_told {
+            self.room_told = bytes;
+            self.answers.put(JournalEvent::Room { after: self.appended, bytes });
+        }
+    }
+
+    /// The core holds back more than there is room for.
+    fn ensure_room(&mut self, bytes: u64) -> Result<(), Fault> {
+        match self.journal.ensure_room(bytes) {
+            Err(AppendError::Fault(fault)) => return Err(fault),
+            // As for batches: shards let far less into flight.
+            Err(error) => panic!("the journal was asked for room that it cannot make: {error}"),
+            Ok(()) => {}
+        }
+        self.tell_space();
+        // Also if it is what was told before: the core waits for an answer.
+        self.room_told = 0;
+        self.tell_room();
+        Ok(())
     }
 
     /// False when there is no room.
     fn append(&mut self, batch: &Batch, reserved: bool) -> Result<bool, Fault> {
+        // A batch that is proposed cannot be taken back, and all others come behind it: on a full disk it may use the
+        // reserve, as may what holds no entry (a vote, how much is committed).
+        let reserved = reserved || self.space == Space::Full || batch.entries.is_empty();
         let appended =
             if reserved { self.journal.append_reserved(batch) } else { self.journal.append(batch) };
         match appended {
@@ -251,9 +313,13 @@ impl<D: Disk> JournalLoop<D> {
         }
     }
 
-    fn flush(&mut self) -> Result<(), Fault> {
+    /// False when the disk had no room for what was appended: it waits, and is not durable.
+    fn flush(&mut self) -> Result<bool, Fault> {
         let began = self.clock.mono_us();
-        self.journal.flush()?;
+        match self.journal.flush() {
+            Err(fault) if fault.error == DiskError::Full => return Ok(false),
+            other => other?,
+        }
         let took = self.clock.mono_us() - began;
         self.metrics.flush_us.record(took);
         self.settled = false;
@@ -265,7 +331,7 @@ impl<D: Disk> JournalLoop<D> {
                 "flushing the log took long, which holds every write up; the disk is slow or shared"
             );
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether the step of a snapshot was done; one that a full disk refused is given up, and the core told.
@@ -332,7 +398,10 @@ impl<D: Disk> JournalLoop<D> {
         let timeout = [pace, settle].into_iter().flatten().min();
         self.bell.park(timeout, || !self.mail.is_empty());
         if self.mail.is_empty() && self.paced.is_empty() && !self.settled {
-            self.journal.settle()?;
+            match self.journal.settle() {
+                Err(fault) if fault.error == DiskError::Full => self.tell_space(),
+                other => other?,
+            }
             self.settled = true;
         }
         Ok(())
@@ -342,13 +411,18 @@ impl<D: Disk> JournalLoop<D> {
     fn prepare(&mut self) -> Result<(), Fault> {
         self.prepared = self.journal.prepare()? == Progress::Idle;
         self.tell_space();
+        self.tell_room();
         Ok(())
     }
 
     /// Tries to get room, and if there is none sleeps for a while or until there is mail.
     fn wait_for_room(&mut self) -> Result<(), Fault> {
         let space = self.journal.try_reserve()?;
+        if self.answered < self.appended && self.journal.is_flushed() {
+            self.answer_persisted();
+        }
         self.tell_space();
+        self.tell_room();
         if space == Space::Full {
             self.bell.park(Some(FULL_RETRY), || !self.mail.is_empty());
         }
@@ -362,13 +436,36 @@ impl<D: Disk> JournalLoop<D> {
         }
         self.space = space;
         match space {
-            Space::Full => {
-                tracing::error!("the disk is full: writes are refused until there is room, reads go on")
-            }
-            Space::Plenty => tracing::info!("the disk has room again: writes are taken"),
+            Space::Full => self.tell_shortage(),
+            Space::Plenty => tracing::info!(
+                log_directory = %self.settings.log_directory.display(),
+                "there is room for the log again: writes are taken"
+            ),
         }
         self.metrics.set_full(space == Space::Full);
         self.answers.put(JournalEvent::Space(space));
+    }
+
+    fn tell_shortage(&self) {
+        let Some((fault, needed_bytes)) = self.journal.shortage() else { return };
+        let log_directory = self.settings.log_directory.display();
+        if fault.error == DiskError::NoDescriptor {
+            tracing::error!(
+                %log_directory,
+                error = %fault,
+                "there is no file descriptor for the next log segment: writes are refused until there is one, reads go \
+                 on; hint: raise the limit of open files (`ulimit -n`, `LimitNOFILE`)"
+            );
+            return;
+        }
+        let free_bytes = crate::disk::free_bytes(&self.settings.log_directory).unwrap_or(0);
+        tracing::error!(
+            %log_directory,
+            free_bytes,
+            needed_bytes,
+            "the disk is full: writes are refused until there is room, reads go on; hint: free space or enlarge the \
+             file system, and writes are taken again by themselves"
+        );
     }
 
     fn publish(&self) {

@@ -11,34 +11,46 @@
 //!
 //! # Not done, and what that costs
 //! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. A snapshot can be
-//! restored into a server that is alone only.
+//! restored while it runs into a server that is alone only.
 
 mod access;
+mod aside;
 mod audit;
+pub mod backup;
 mod board;
 mod boot;
 mod calendar;
+mod chronicle;
 mod clerk;
 mod clock;
 pub mod config;
 mod core_loop;
+mod descriptors;
+pub mod digest;
 pub mod disk;
 mod ensemble;
 mod environment;
 mod error;
+mod guesses;
 mod http;
 mod inspect;
 mod journal_loop;
+mod line_limit;
 mod mailbox;
 mod metrics;
 mod net;
 mod overview;
+mod peer_report;
 mod peers;
+pub mod prepare;
+mod private;
 mod random;
 mod rate_limit;
+mod reading_disk;
 mod recovery;
 mod restore;
 pub mod revival;
+mod secret;
 mod server;
 mod settings;
 mod snapshots;
@@ -51,6 +63,7 @@ mod words;
 
 pub use config::ServerConfig;
 pub use error::{ServerFault, StartError};
+pub use net::tls::client as client_tls;
 pub use net::tls::context::TlsError;
 pub use net::tls::store::StoreError;
 pub use server::Server;

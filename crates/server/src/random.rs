@@ -12,3 +12,8 @@ pub(crate) fn bytes() -> Result<[u8; 32], StartError> {
         .map_err(|source| StartError::System { action: "read randomness", source })?;
     Ok(bytes)
 }
+
+/// A seed for the table of a tree.
+pub(crate) fn table_seed() -> Result<u64, StartError> {
+    Ok(u64::from_le_bytes(*bytes()?.first_chunk().expect("there are 32 bytes")))
+}

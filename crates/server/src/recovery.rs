@@ -3,25 +3,26 @@
 use std::path::Path;
 
 use front::History;
-use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy, SnapshotMeta};
+use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, SnapshotMeta};
 use member::founding::NUMBERS;
 use member::start::{self, Seat};
 use member::{CoreConfig, Fault, Replay};
 use tree::{SnapshotProgress, Tree};
 
+use crate::aside;
+use crate::backup;
 use crate::clock::Clock;
-use crate::config::{EnsembleConfig, StorageConfig};
+use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::metrics::StartMetrics;
+use crate::random;
+use crate::reading_disk::ReadingDisk;
 use crate::snapshots::Saved;
 
 /// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
 /// standalone ZooKeeper.
 pub(crate) const MEMBER: u64 = 1;
-
-/// Where data lies that is of no use to this member any more.
-const PUT_ASIDE: &str = "put-aside";
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
@@ -73,14 +74,8 @@ pub(crate) fn open(
     new: Option<&NewSeat>,
     clock: Clock,
 ) -> Result<Found, StartError> {
-    if !config.create_dir && !config.data_dir.is_dir() {
-        return Err(StartError::Unsupported(format!(
-            "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
-            config.data_dir.display()
-        )));
-    }
-    refuse_zookeepers(&config.data_dir)?;
-    refuse_a_missing_log(&config.data_dir, config.log_dir.as_deref().unwrap_or(&config.data_dir))?;
+    aside::settle(config)?;
+    judge_directories(config)?;
     if new.is_none() && !config.data_dir.join("meta").exists() {
         return Ok(Found::Nothing);
     }
@@ -90,7 +85,8 @@ pub(crate) fn open(
     let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER, 0).window_bytes_max);
     let (mut journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
     report(&recovered);
-    refuse_another_members(ensemble, &journal, &recovered)?;
+    refuse_another_members(ensemble, journal.identity().member, &recovered)?;
+    refuse_an_absurd_term(&recovered)?;
     if start::is_unfounded(&recovered) {
         let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
         let Some(new) = new else {
@@ -120,14 +116,99 @@ pub(crate) fn open(
 
 /// Opens the directory, or both, and locks it.
 pub(crate) fn open_disk(config: &StorageConfig) -> Result<DirDisk, StartError> {
-    Ok(match config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir) {
-        Some(log_dir) => {
-            refuse_zookeepers(log_dir)?;
-            refuse_a_log_left_behind(&config.data_dir)?;
-            DirDisk::open_split(&config.data_dir, log_dir)?
-        }
+    judge_log_directory(config)?;
+    Ok(match log_apart(config) {
+        Some(log_dir) => DirDisk::open_split(&config.data_dir, log_dir)?,
         None => DirDisk::open(&config.data_dir)?,
     })
+}
+
+/// The log's directory, if it has one of its own.
+fn log_apart(config: &StorageConfig) -> Option<&Path> {
+    config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir)
+}
+
+/// Refuses directories that are not this server's to use. Changes nothing.
+pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
+    judge_data_directory(config)?;
+    backup::refuse_unfinished(config)?;
+    if aside::is_interrupted(config) {
+        // A start finishes that first.
+        return Ok(());
+    }
+    refuse_a_missing_log(&config.data_dir, config.log_dir.as_deref().unwrap_or(&config.data_dir))?;
+    judge_log_directory(config)
+}
+
+/// Refuses directories into which no backup may be restored. Changes nothing.
+pub(crate) fn judge_for_restoration(config: &StorageConfig) -> Result<(), StartError> {
+    judge_data_directory(config)?;
+    if aside::is_interrupted(config) {
+        return Err(StartError::Unsupported(format!(
+            "the data in `{}` was being put aside when that was interrupted; hint: start the server once, which \
+             finishes it, or name an empty data directory",
+            config.data_dir.display()
+        )));
+    }
+    judge_log_directory(config)
+}
+
+/// The data directory must be there or be made, and be no ZooKeeper's.
+fn judge_data_directory(config: &StorageConfig) -> Result<(), StartError> {
+    if !config.create_dir && !config.data_dir.is_dir() {
+        return Err(StartError::Unsupported(format!(
+            "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
+            config.data_dir.display()
+        )));
+    }
+    refuse_zookeepers(&config.data_dir)
+}
+
+fn judge_log_directory(config: &StorageConfig) -> Result<(), StartError> {
+    let Some(log_dir) = log_apart(config) else { return Ok(()) };
+    refuse_zookeepers(log_dir)?;
+    refuse_a_log_left_behind(&config.data_dir)
+}
+
+/// What a data directory holds.
+pub(crate) enum Condition {
+    /// A server starts with it, or there is nothing yet.
+    Sound,
+    /// It does not, and the other members have what was in it.
+    Damaged(StartError),
+}
+
+/// Judges the log and the snapshots as [`open`] does. Changes nothing.
+pub(crate) fn inspect(config: &ServerConfig) -> Result<Condition, StartError> {
+    let ServerConfig { storage, ensemble, .. } = config;
+    if aside::is_interrupted(storage) || !storage.data_dir.is_dir() {
+        return Ok(Condition::Sound);
+    }
+    let is_ours = storage.data_dir.join("meta").exists();
+    let judge = || -> Result<(), StartError> {
+        let disk = ReadingDisk::new(&storage.data_dir, log_apart(storage));
+        let (journal, recovered) = Journal::open(disk, journal_config(storage, Identity::default()))?;
+        let member = journal.identity().member;
+        if is_ours {
+            refuse_another_members(ensemble.as_ref(), member, &recovered)?;
+        }
+        refuse_an_absurd_term(&recovered)
+    };
+    match judge() {
+        Ok(()) => Ok(Condition::Sound),
+        Err(error) if ensemble.is_some() && is_damage(&error) => Ok(Condition::Damaged(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether bytes on the disk are not those that were written, which other members have.
+pub(crate) const fn is_damage(error: &StartError) -> bool {
+    matches!(
+        error,
+        StartError::Journal { source: OpenError::Corrupt(_) }
+            | StartError::Read(ReadError::Corrupt(_))
+            | StartError::Snapshot(_)
+    )
 }
 
 /// Loads snapshot and log.
@@ -205,10 +286,10 @@ fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), St
 /// Data of one member is not another's, and what several have agreed upon is not for one to go on with.
 fn refuse_another_members(
     ensemble: Option<&EnsembleConfig>,
-    journal: &Journal<DirDisk>,
+    member: u64,
     recovered: &journal::Recovered,
 ) -> Result<(), StartError> {
-    let (member, voters) = (journal.identity().member, &recovered.membership.voters);
+    let voters = &recovered.membership.voters;
     match ensemble {
         Some(ensemble) if member % NUMBERS != ensemble.number => Err(StartError::Unsupported(format!(
             "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
@@ -222,33 +303,6 @@ fn refuse_another_members(
         ))),
         _ => Ok(()),
     }
-}
-
-/// Moves data that is of no use to this member any more out of the way, in place of what was moved there before.
-pub(crate) fn put_aside(config: &StorageConfig) -> Result<(), StartError> {
-    let aside = |directory: &Path| -> std::io::Result<()> {
-        let place = directory.join(PUT_ASIDE);
-        match std::fs::remove_dir_all(&place) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => std::fs::create_dir(&place)?,
-        }
-        for part in ["meta", "log", "snapshot"] {
-            match std::fs::rename(directory.join(part), place.join(part)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
-    };
-    let mut directories = [Some(&config.data_dir), config.log_dir.as_ref()].into_iter().flatten();
-    directories
-        .try_for_each(|directory| aside(directory))
-        .map_err(|source| StartError::System { action: "put replaced data aside", source })
-}
-
-/// Whether this directory was a member's before: then it must not count as one that nobody was promised anything by.
-pub(crate) fn had_a_seat(config: &StorageConfig) -> bool {
-    config.data_dir.join(PUT_ASIDE).exists()
 }
 
 /// Removes a seat that was never taken.
@@ -266,6 +320,19 @@ fn forget(config: &StorageConfig) -> Result<(), StartError> {
         Ok(())
     };
     remove().map_err(|source| StartError::System { action: "clear the data directory", source })
+}
+
+/// A term that no ensemble reaches was made up by somebody. Behind the last one there is no next.
+fn refuse_an_absurd_term(recovered: &journal::Recovered) -> Result<(), StartError> {
+    let term = recovered.hard_state.term;
+    if term <= council::TERM_MAX {
+        return Ok(());
+    }
+    Err(StartError::Unsupported(format!(
+        "the data says that term {term} was reached, which no ensemble reaches: a member took over what somebody had made \
+         up; the tree is not affected; hint: if other members start, empty this one's data directory; otherwise run \
+         `diwan force-new-ensemble` at the member with the highest zxid, and empty the directories of the others"
+    )))
 }
 
 pub(crate) fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
@@ -311,8 +378,9 @@ pub(crate) fn write_snapshot<D: Disk>(
 
 /// The tree of the newest snapshot; a fresh one where there is none.
 pub(crate) fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
-    let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::new()) };
-    let mut loader = Tree::loader();
+    let seed = random::table_seed()?;
+    let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::seeded(seed)) };
+    let mut loader = Tree::loader(seed);
     while let Some(chunk) = journal.read_snapshot(&mut reader)? {
         loader.chunk(&chunk).map_err(StartError::Snapshot)?;
     }

@@ -5,18 +5,18 @@
 //! is on the disk: a crash leaves the old tree or the new one. Clients are cut off and come back; their sessions live on
 //! if the snapshot has them.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use journal::{Identity, Journal, LooseSnapshot, SnapshotMeta};
+use journal::{Identity, Journal, SnapshotMeta};
 use parking_lot::Mutex;
 use tree::Tree;
 
+use crate::backup::{self, BackupError};
 use crate::config::StorageConfig;
-use crate::disk::DirDisk;
 use crate::metrics::histogram::Histogram;
 use crate::rate_limit::RateLimit;
 use crate::recovery;
@@ -24,8 +24,6 @@ use crate::recovery;
 /// Where a snapshot lies until it is checked, in the data directory.
 const PLACE: &str = "restore";
 const NAME: &str = "sent.snap";
-/// What a snapshot of a real ZooKeeper begins with.
-const ZOOKEEPERS: &[u8] = b"ZKSN";
 
 /// Why nothing was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,14 +66,20 @@ impl RestoreDesk {
 pub(crate) fn receive(data_dir: &Path, sent: &mut dyn Read, bytes: u64) -> Result<Tree, Refusal> {
     let place = data_dir.join(PLACE);
     let outcome = clear(&place).map_err(|error| failed(&place, &error)).and_then(|()| {
-        fs::create_dir(&place).map_err(|error| failed(&place, &error))?;
+        crate::private::create_directory(&place).map_err(|error| failed(&place, &error))?;
         spool(&place, sent, bytes)?;
         load(&place)
     });
+    clear_up(data_dir);
+    outcome
+}
+
+/// Removes what a crash left of a snapshot that was being sent.
+pub(crate) fn clear_up(data_dir: &Path) {
+    let place = data_dir.join(PLACE);
     if let Err(error) = clear(&place) {
         tracing::warn!(%error, place = %place.display(), "what was sent to be restored cannot be removed");
     }
-    outcome
 }
 
 /// Puts the tree in the place of `before`, and of everything in the journal, which must not be in use. Gives the zxid
@@ -129,8 +133,8 @@ fn spool(place: &Path, sent: &mut dyn Read, bytes: u64) -> Result<(), Refusal> {
         )));
     }
     let path = place.join(NAME);
-    let mut file = File::create_new(&path).map_err(|error| failed(&path, &error))?;
-    let mut begin = [0; ZOOKEEPERS.len()];
+    let mut file = crate::private::create_file(&path).map_err(|error| failed(&path, &error))?;
+    let mut begin = [0; 4];
     let taken = sent.read_exact(&mut begin).and_then(|()| {
         io::Write::write_all(&mut file, &begin)?;
         io::copy(&mut sent.take(bytes.saturating_sub(begin.len() as u64)), &mut file)
@@ -139,8 +143,8 @@ fn spool(place: &Path, sent: &mut dyn Read, bytes: u64) -> Result<(), Refusal> {
         io::ErrorKind::UnexpectedEof => unsound("it is cut off"),
         _ => Refusal::Failed(format!("the snapshot could not be taken in: {error}")),
     })?;
-    if begin == ZOOKEEPERS {
-        return Err(unsound("it is one of ZooKeeper's, and importing those is not there yet"));
+    if let Some(what) = backup::foreign(&begin) {
+        return Err(unsound(what));
     }
     match begin.len() as u64 + taken == bytes {
         true => Ok(()),
@@ -149,19 +153,9 @@ fn spool(place: &Path, sent: &mut dyn Read, bytes: u64) -> Result<(), Refusal> {
 }
 
 fn load(place: &Path) -> Result<Tree, Refusal> {
-    let disk = DirDisk::open(place).map_err(|error| Refusal::Failed(error.to_string()))?;
-    let mut snapshot = LooseSnapshot::open(disk, NAME).map_err(unsound)?;
-    let mut loader = Tree::loader();
-    while let Some(chunk) = snapshot.next_chunk().map_err(unsound)? {
-        loader.chunk(&chunk).map_err(unsound)?;
-    }
-    let tree = loader.finish().map_err(unsound)?;
-    match tree.feature_level() > member::FEATURE_LEVEL {
-        true => Err(unsound(format!(
-            "it was taken at feature level {}, and this build understands {}",
-            tree.feature_level(),
-            member::FEATURE_LEVEL
-        ))),
-        false => Ok(tree),
+    match backup::read(&place.join(NAME)) {
+        Ok(backup) => Ok(backup.into_tree()),
+        Err(BackupError::Unsound(what)) => Err(Refusal::Unsound(what)),
+        Err(BackupError::Unreadable(error)) => Err(failed(place, &error)),
     }
 }

@@ -1,15 +1,18 @@
 //! A new ensemble out of what one survivor of a lost majority has: its tree, with everything that its log holds, becomes
 //! the state of an ensemble of one, under a new name, so that no member of the old one can take part in it by mistake.
 
+use std::path::PathBuf;
+
 use jute::Zxid;
 use member::{Fault, Replay};
 use tree::Tree;
 
+use crate::aside;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::recovery::{self, NewSeat};
-use crate::{clock, random};
+use crate::{backup, clock, random};
 use journal::{Identity, Journal, Membership, SnapshotMeta};
 
 /// What a survivor has.
@@ -37,32 +40,45 @@ pub fn inspect(config: &ServerConfig) -> Result<Survivor, StartError> {
     load(config).map(|found| found.survivor)
 }
 
-/// Makes an ensemble of this member alone out of its data; the data as it was is put aside.
+/// Makes an ensemble of this member alone out of its data; the data as it was is put aside. The new data is whole before
+/// anything is moved: a crash leaves the old or the new, and the next start finishes what was begun.
 ///
 /// # Errors
 /// As [`inspect`]; or the disk refuses. What was there is there still, in `put-aside` at the worst.
-pub fn revive(config: &ServerConfig) -> Result<Survivor, StartError> {
+pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let Found { survivor, mut tree, applied } = load(config)?;
     let storage = &config.storage;
-    recovery::put_aside(storage)?;
     let number = ensemble(config)?.number;
     let seat = NewSeat {
         identity: Identity { member: number, ..NewSeat::alone(random::bytes()?).identity },
         founders: None,
     };
-    let disk = recovery::open_disk(storage)?;
-    let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, seat.identity))?;
+    let wall_ms = clock::Clock::start().now().wall_ms;
+    let prepared = aside::prepare(storage)?;
+    let disk = recovery::open_disk(&prepared)?;
+    let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, seat.identity))?;
     let meta = SnapshotMeta {
         index: applied.0,
-        term: applied.1,
+        // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
+        term: if applied.1 > council::TERM_MAX { 1 } else { applied.1 },
         membership: Membership { voters: vec![number], ..Membership::default() },
         zxid: tree.last_zxid().0,
         digest: 0,
-        created_ms: clock::Clock::start().now().wall_ms,
+        created_ms: wall_ms,
     };
     recovery::write_snapshot(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
-    Ok(survivor)
+    let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall_ms)?;
+    Ok(Revived { survivor, aside })
+}
+
+/// A new ensemble.
+#[derive(Clone, Debug)]
+pub struct Revived {
+    /// What it begins with.
+    pub survivor: Survivor,
+    /// Where the data lies as it was.
+    pub aside: PathBuf,
 }
 
 struct Found {
@@ -74,12 +90,16 @@ struct Found {
 fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let number = ensemble(config)?.number;
     let storage = &config.storage;
+    aside::settle(storage)?;
     let nothing = || {
+        let hint = aside::how_to_take_back(storage);
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
         StartError::Unsupported(format!(
-            "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest",
+            "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest{hint}",
             storage.data_dir.display()
         ))
     };
+    backup::refuse_unfinished(storage)?;
     if !storage.data_dir.join("meta").exists() {
         return Err(nothing());
     }

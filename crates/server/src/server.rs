@@ -17,7 +17,10 @@ use crate::clerk::{self, Clerk};
 use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
+use crate::descriptors::Descriptors;
 use crate::error::{ServerFault, StartError};
+use crate::guesses::Guesses;
+use crate::http::host::{self, Hosts};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
 use crate::journal_loop::JournalMail;
@@ -27,14 +30,16 @@ use crate::metrics::{CoreMetrics, JournalMetrics};
 use crate::net::listener::{Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::net::tls::context::TlsContext;
+use crate::net::tls::ends::CertificateEnds;
 use crate::overview::Overview;
-use crate::peers::dial::{Badge, Diallers, Means};
+use crate::peers::credentials::{Badge, Credentials};
+use crate::peers::dial::{Diallers, Means};
 use crate::peers::door::Door;
 use crate::peers::switchboard::Switchboard;
-use crate::peers::tls::PeerTls;
+use crate::prepare::{Prepared, prepare};
 use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
-use crate::sockets::{Addresses, Sockets};
+use crate::sockets::{self, Addresses, Page, Sockets};
 use crate::{audit, random, settings};
 
 /// How long a leader that stops waits for another to lead.
@@ -46,6 +51,8 @@ pub struct Server {
     board: Arc<Board>,
     running: Mutex<Option<Running>>,
     overview: Arc<Overview>,
+    tls: Option<Arc<TlsContext>>,
+    credentials: Option<Arc<Credentials>>,
 }
 
 /// What is there to be stopped, in the order of stopping.
@@ -109,12 +116,17 @@ impl Server {
     /// [`StartError`], with everything undone that had begun.
     pub fn start(config: ServerConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
-        let tls = config.tls.clone().map(TlsContext::new).transpose()?.map(Arc::new);
-        let mut sockets = Sockets::bind(&config)?;
+        let prepared = prepare(&config, clock)?;
+        for warning in prepared.warnings(clock) {
+            tracing::warn!("{warning}");
+        }
+        let Prepared { tls, mut sockets, credentials } = prepared;
+        let tls = tls.map(Arc::new);
         let shards = settings::shard_count(config.listen.shards);
         let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
         let limits = &config.limits;
-        let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max);
+        let descriptors = Descriptors::of_process();
+        let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
         let overview = Arc::new(Overview {
             shards: post.shards.clone(),
             core: Arc::clone(&post.core),
@@ -126,6 +138,9 @@ impl Server {
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
             restore: RestoreDesk::default(),
+            guesses: Guesses::default(),
+            refusal_lines: Default::default(),
+            lists: Default::default(),
             clock,
             start: OnceLock::new(),
             first_snapshot: Mutex::default(),
@@ -133,6 +148,7 @@ impl Server {
             standing: Arc::default(),
             trace_mask: Overview::initial_trace_mask(),
             unanswered: Default::default(),
+            certificates: CertificateEnds::new(tls.clone()),
             config,
         });
         let mut server = Self {
@@ -140,13 +156,15 @@ impl Server {
             board: Arc::new(Board::default()),
             running: Mutex::new(Some(Running::default())),
             overview,
+            tls: tls.clone(),
+            credentials: None,
         };
         // From here on, dropping the server on an error stops what has begun.
-        server.start_http()?;
+        server.start_http(descriptors)?;
         let ports = (server.addresses.client, server.addresses.secure);
         let _ = server.overview.ports.set((ports.0.map(|at| at.port()), ports.1.map(|at| at.port())));
         server.start_shards(&mut post, tls.as_ref())?;
-        let peers = server.start_peers(&mut post, sockets.peers.take())?;
+        let peers = server.start_peers(&mut post, sockets.peers.take(), credentials)?;
         let alone = peers.is_none();
         let news = server.start_core(&post, peers)?;
         if alone {
@@ -164,38 +182,30 @@ impl Server {
     }
 
     /// The pages come first: a probe may ask while data is being loaded.
-    fn start_http(&mut self) -> Result<(), StartError> {
-        let (metrics, admin) = (&self.overview.config.metrics, &self.overview.config.admin);
-        let command_url = admin.command_url.trim_end_matches('/').to_owned();
-        let router = |metrics: bool, commands: Option<String>| Router {
-            server: Arc::clone(&self.overview) as Arc<dyn crate::inspect::Inspect>,
-            metrics,
-            commands,
-        };
-        let shared = metrics.address.is_some() && metrics.address == admin.address;
-        let mut wanted = Vec::new();
-        if let Some(address) = metrics.address {
-            let optional = metrics.optional && (!shared || admin.optional);
-            let commands = shared.then(|| command_url.clone());
-            wanted.push(("metrics", address, optional, router(true, commands)));
-        }
-        if let Some(address) = admin.address.filter(|_| !shared) {
-            wanted.push(("the AdminServer", address, admin.optional, router(false, Some(command_url))));
-        }
-        for (purpose, address, optional, router) in wanted {
-            let (has_metrics, has_commands) = (router.metrics, router.commands.is_some());
-            match HttpListener::start(address, "http", router) {
+    fn start_http(&mut self, descriptors: Descriptors) -> Result<(), StartError> {
+        let command_url = self.overview.config.admin.command_url.trim_end_matches('/').to_owned();
+        let hosts = self.overview.config.admin.hosts.clone();
+        for Page { purpose, address, optional, metrics, commands } in sockets::pages(&self.overview.config) {
+            let router = Router {
+                server: Arc::clone(&self.overview) as Arc<dyn crate::inspect::Inspect>,
+                metrics,
+                commands: commands.then(|| command_url.clone()),
+                hosts: Hosts::new(address, hosts.iter().cloned().chain(host::own_name())),
+            };
+            match HttpListener::start(address, "http", router, descriptors) {
                 Ok(listener) => {
                     let at = Some(listener.address());
                     self.running().http.push(listener);
-                    self.addresses.http = at.filter(|_| has_metrics).or(self.addresses.http);
-                    self.addresses.admin = at.filter(|_| has_commands).or(self.addresses.admin);
+                    self.addresses.http = at.filter(|_| metrics).or(self.addresses.http);
+                    self.addresses.admin = at.filter(|_| commands).or(self.addresses.admin);
                 }
                 Err(source) if optional => {
-                    tracing::warn!(
+                    // Nobody asked for it, and a second server on a machine is nothing unusual.
+                    tracing::info!(
                         %address,
                         %source,
-                        "{purpose}: not served over HTTP, for this address cannot be had; name another, or `off`"
+                        "{purpose}: not served over HTTP, for the address that is taken when none is named is in use; hint: \
+                         set `metrics.listen` and `admin.listen` to another address, or to `off`"
                     );
                 }
                 Err(source) => return Err(StartError::Listen { address, purpose, source }),
@@ -215,6 +225,7 @@ impl Server {
             mail: Arc::clone(&post.core),
             from_shards: post.to_core.clone(),
             to_shards: post.streams.clone(),
+            shard_mail: post.shards.clone(),
             from_journal: Arc::clone(&post.from_journal),
             to_journal: Arc::clone(&post.journal),
             tree: Arc::clone(&self.overview.tree),
@@ -240,30 +251,29 @@ impl Server {
         &mut self,
         post: &mut Post,
         listener: Option<TcpListener>,
+        credentials: Option<Credentials>,
     ) -> Result<Option<(Switchboard, Arc<Badge>)>, StartError> {
-        let overview = Arc::clone(&self.overview);
-        let (Some(ensemble), Some(listener), Some(poll)) =
-            (&overview.config.ensemble, listener, post.core_poll.take())
+        let (Some(credentials), Some(listener), Some(poll)) = (credentials, listener, post.core_poll.take())
         else {
             return Ok(None);
         };
-        let tls = ensemble.tls.as_ref().map(PeerTls::new).transpose()?;
-        let life = self.overview.clock.now().wall_ms.unsigned_abs();
-        let badge = Arc::new(Badge::new(ensemble.number, life, member::FEATURE_LEVEL));
-        let (door, waker) = Door::new(listener, Arc::clone(&badge), tls.clone(), Arc::clone(&post.core))
+        let credentials = Arc::new(credentials);
+        self.overview.certificates.set_members(credentials.tls().and_then(|tls| tls.own.not_after));
+        self.credentials = Some(Arc::clone(&credentials));
+        let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
+        let (door, waker) = Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core))
             .map_err(system("poll the members' port"))?;
         let run = move || door.run().map_err(|error| error.to_string());
         let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
         self.running().door = Some((waker, thread));
         let means = Means {
-            badge: Arc::clone(&badge),
-            tls,
+            credentials: Arc::clone(&credentials),
+            source,
             core: Arc::clone(&post.core),
             board: Arc::clone(&self.board),
         };
-        let bell = Arc::clone(&post.core_bell);
-        let mut switchboard = Switchboard::new(ensemble.number, (poll, bell), Diallers::new(means));
-        switchboard.know(&ensemble.roster());
+        let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
+        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
         Ok(Some((switchboard, badge)))
     }
 
@@ -357,6 +367,36 @@ impl Server {
     #[must_use]
     pub fn is_serving(&self) -> bool {
         self.overview.standing.is_serving()
+    }
+
+    /// Reads the certificates for clients and for other members again. Connections that begin from now on use them; those
+    /// that are there notice nothing. What cannot be used is told in the log, and what was read before stays in force.
+    pub fn reload(&self) {
+        self.reload_for_members();
+        let Some(context) = &self.tls else { return };
+        match context.reload() {
+            Ok(()) => tracing::info!("certificates for clients were read again: new connections use them"),
+            Err(error) => tracing::error!(
+                %error,
+                "certificates for clients cannot be used; those read before stay in force"
+            ),
+        }
+    }
+
+    fn reload_for_members(&self) {
+        let Some(credentials) = &self.credentials else { return };
+        match credentials.reload() {
+            Ok(false) => {}
+            Ok(true) => {
+                let end = credentials.tls().and_then(|tls| tls.own.not_after);
+                self.overview.certificates.set_members(end);
+                tracing::info!("certificates for members were read again: new connections use them");
+            }
+            Err(error) => tracing::error!(
+                %error,
+                "certificates for members cannot be used; those read before stay in force"
+            ),
+        }
     }
 
     /// Where other members connect.

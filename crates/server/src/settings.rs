@@ -2,9 +2,10 @@
 
 use journal::Identity;
 use member::CoreConfig;
-use tree::Policy;
+use tree::{CostLimits, Policy};
 
-use crate::config::{DigestAlgorithm, EnsembleConfig, SaslConfig, ServerConfig};
+use crate::config::{EnsembleConfig, LimitConfig, SaslConfig, ServerConfig};
+use crate::digest;
 use crate::error::StartError;
 
 /// Bytes of unsent output at which a connection is closed, as a multiple of those at which it is paused.
@@ -41,15 +42,31 @@ pub(crate) fn front(
         outstanding_max: share(limits.outstanding_max as usize),
         in_flight_bytes_max: share(usize::try_from(limits.large_request_bytes_max).unwrap_or(usize::MAX)),
         watches_per_connection_max: limits.watches_per_connection_max,
+        reply_bytes_max: limits.reply_bytes_max,
         output_bytes_max: limits.output_bytes_per_connection_max,
         output_bytes_close_max: limits.output_bytes_per_connection_max.saturating_mul(OUTPUT_CLOSE_FACTOR),
         watch_bytes_max: share(limits.watch_bytes_max),
         output_bytes_all_max: share(limits.output_bytes_max),
+        identities_max: limits.identities_per_connection_max,
+        cost: cost(limits),
         history_bytes_max: config.beyond.history_bytes_max,
         catch_up: config.beyond.persistent_watch_catch_up,
         audit: config.audit.enabled,
         ..front::FrontConfig::default()
     })
+}
+
+/// What one write may cost.
+const fn cost(limits: &LimitConfig) -> CostLimits {
+    CostLimits {
+        path_bytes_max: limits.path_bytes_max,
+        acl_entries_max: limits.acl_entries_max,
+        quota_text_bytes_max: limits.quota_text_bytes_max,
+        ephemerals_max: limits.ephemerals_per_session_max,
+        ephemeral_bytes_max: limits.ephemeral_bytes_per_session_max,
+        steps_max: limits.command_steps_max,
+        memory_bytes_max: limits.command_bytes_max,
+    }
 }
 
 /// The switches of this server that travel with its commands.
@@ -78,12 +95,7 @@ fn auth(config: &ServerConfig) -> Result<front::AuthConfig, StartError> {
 
 /// How the scheme `digest` hashes.
 pub(crate) fn digest_algorithm(config: &ServerConfig) -> front::auth::DigestAlgorithm {
-    match config.auth.digest_algorithm {
-        DigestAlgorithm::Sha1 => front::auth::DigestAlgorithm::Sha1,
-        DigestAlgorithm::Sha256 => front::auth::DigestAlgorithm::Sha256,
-        DigestAlgorithm::Sha512 => front::auth::DigestAlgorithm::Sha512,
-        DigestAlgorithm::Sha3_256 => front::auth::DigestAlgorithm::Sha3_256,
-    }
+    digest::algorithm(config.auth.digest_algorithm)
 }
 
 fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {

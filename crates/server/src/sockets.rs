@@ -70,6 +70,46 @@ impl Sockets {
     }
 }
 
+/// Pages that are served over HTTP at one address.
+pub(crate) struct Page {
+    /// What for, in the words of messages.
+    pub(crate) purpose: &'static str,
+    pub(crate) address: SocketAddr,
+    /// An address that is taken is only worth a warning.
+    pub(crate) optional: bool,
+    pub(crate) metrics: bool,
+    pub(crate) commands: bool,
+}
+
+impl Page {
+    /// Whether the address can be had.
+    pub(crate) fn probe(&self) -> Result<(), StartError> {
+        let Self { address, purpose, .. } = *self;
+        TcpListener::bind(address).map(drop).map_err(|source| StartError::Listen { address, purpose, source })
+    }
+}
+
+/// The pages there are to be: one address for metrics and commands, or two.
+pub(crate) fn pages(config: &ServerConfig) -> Vec<Page> {
+    let (metrics, admin) = (&config.metrics, &config.admin);
+    let shared = metrics.address.is_some() && metrics.address == admin.address;
+    let first = metrics.address.map(|address| Page {
+        purpose: "metrics",
+        address,
+        optional: metrics.optional && (!shared || admin.optional),
+        metrics: true,
+        commands: shared,
+    });
+    let second = admin.address.filter(|_| !shared).map(|address| Page {
+        purpose: "the AdminServer",
+        address,
+        optional: admin.optional,
+        metrics: false,
+        commands: true,
+    });
+    first.into_iter().chain(second).collect()
+}
+
 /// Where other members connect.
 fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
     let own = ensemble.own().ok_or_else(|| {
@@ -86,8 +126,9 @@ fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
             .and_then(|mut addresses| addresses.next())
             .ok_or_else(|| {
                 StartError::Unsupported(format!(
-                    "`{}`, the host of this member, has no address\nhint: see `server.{}`, or set \
-                     `quorumListenOnAllIPs=true`",
+                    "`{0}`, the host of this member, has no address\nhint: `{0}` stands in `server.{1}`: give it an \
+                     address in the name service or in `/etc/hosts`, correct the line, or answer members at every address \
+                     of this machine with `quorumListenOnAllIPs=true`",
                     own.host, own.number
                 ))
             })?,

@@ -48,6 +48,10 @@ pub(crate) struct MemoryDisk {
 pub(crate) struct Switches {
     /// Files may not grow.
     pub(crate) full: AtomicBool,
+    /// No byte can be written, not even in place.
+    pub(crate) write_full: AtomicBool,
+    /// No file can be made.
+    pub(crate) no_descriptor: AtomicBool,
     /// Flushes fail.
     pub(crate) broken: AtomicBool,
 }
@@ -67,6 +71,9 @@ impl Disk for MemoryDisk {
     }
 
     fn create(&mut self, path: &str) -> Result<Self::File, DiskError> {
+        if self.switches.no_descriptor.load(Ordering::SeqCst) {
+            return Err(DiskError::NoDescriptor);
+        }
         let file = Self::File::default();
         self.files.lock().insert(String::from(path), Arc::clone(&file));
         Ok(file)
@@ -89,6 +96,9 @@ impl Disk for MemoryDisk {
     }
 
     fn write_at(&mut self, file: &Self::File, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        if self.switches.write_full.load(Ordering::SeqCst) {
+            return Err(DiskError::Full);
+        }
         let mut file = file.lock();
         let end = offset as usize + bytes.len();
         if end > file.len() {

@@ -6,7 +6,7 @@ use journal::{
     Batch, Disk, Entry, EntryKind, Identity, Journal, JournalConfig, KeepPolicy, OpenError, SnapshotMeta,
 };
 use server::disk::{DirDisk, DirectoryError};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A directory of its own for one test, removed at the end.
@@ -161,4 +161,51 @@ fn a_removed_files_name_is_free_at_once_and_what_is_made_under_it_stays() {
     disk.sync_data(&file).unwrap();
     drop((file, disk));
     assert_eq!(std::fs::read(scratch.0.join("data")).unwrap(), b"stays");
+}
+
+/// The permission bits of everything in a directory, itself included.
+fn modes(directory: &Path) -> Vec<(PathBuf, u32)> {
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mut all = vec![(directory.to_path_buf(), mode(directory))];
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { all.extend(modes(&path)) } else { all.push((path.clone(), mode(&path))) }
+    }
+    all
+}
+
+#[test]
+fn data_can_be_read_by_its_owner_alone() {
+    let scratch = Scratch::new("modes");
+    let (mut journal, _) = Journal::open(scratch.disk(), config()).unwrap();
+    journal.append(&batch(1)).unwrap();
+    journal.flush().unwrap();
+    journal.snapshot_begin().unwrap();
+    journal.snapshot_chunk(b"tree").unwrap();
+    journal.snapshot_finish(SnapshotMeta { index: 1, term: 1, ..SnapshotMeta::default() }).unwrap();
+    let all = modes(&scratch.0);
+    assert!(all.len() >= 7, "{all:?}");
+    for (path, mode) in all {
+        assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_log_of_many_segments_holds_few_descriptors() {
+    let scratch = Scratch::new("descriptors");
+    let (mut journal, _) = Journal::open(scratch.disk(), config()).unwrap();
+    for index in 1..=4000 {
+        journal.append(&batch(index)).unwrap();
+        journal.flush().unwrap();
+    }
+    assert!(journal.stats().segments > 10);
+    let own = |entry: std::io::Result<std::fs::DirEntry>| {
+        let target = std::fs::read_link(entry.unwrap().path());
+        target
+            .is_ok_and(|target| target.starts_with(&scratch.0) && target.extension() == Some("seg".as_ref()))
+    };
+    let held =
+        std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| own(entry).then_some(())).count();
+    assert!(held <= 2, "{held} segments are held open");
+    assert_eq!(journal.entries(1, 3, u64::MAX).unwrap().len(), 2, "the first segment is opened to be read");
 }

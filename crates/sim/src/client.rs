@@ -183,9 +183,14 @@ impl Client {
         opcode: OpCode,
         body: impl FnOnce(&mut Writer<'_>),
     ) -> i32 {
-        let (xid, frame) = self.speech.ask(opcode, body);
+        let (xid, frame) = self.request(opcode, body);
         node.send(self.conn, &frame);
         xid
+    }
+
+    /// A request that is not sent yet, and its number.
+    pub fn request(&mut self, opcode: OpCode, body: impl FnOnce(&mut Writer<'_>)) -> (i32, Vec<u8>) {
+        self.speech.ask(opcode, body)
     }
 
     /// Creates a node that everybody may use.

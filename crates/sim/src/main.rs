@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use sim::ensemble::Without;
+use sim::rules::{Floor, Judged, below_floor};
 use sim::run::{Plan, REACHED, Report, play, quiet};
 use sim::shrink::shrink;
 
@@ -101,6 +102,7 @@ fn run(options: &Options) -> ExitCode {
     let (began, mut told) = (Instant::now(), Instant::now());
     let (mut simulated_ms, mut played, mut failed) = (0, 0_u32, BTreeSet::new());
     let mut happened: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut judged: BTreeMap<u32, Judged> = BTreeMap::new();
     for seed in options.from..options.from + options.seeds {
         let failed_once = options.stop && !failed.is_empty();
         if failed_once || options.limit.is_some_and(|limit| began.elapsed() > limit) {
@@ -117,6 +119,11 @@ fn run(options: &Options) -> ExitCode {
         simulated_ms += report.simulated_ms;
         for (what, count) in &report.happened {
             *happened.entry(what).or_default() += count;
+        }
+        for (rule, all) in &report.judged {
+            for (what, count) in all {
+                *judged.entry(*rule).or_default().entry(what).or_default() += count;
+            }
         }
         if !report.wrongs.is_empty() {
             failed.insert(seed);
@@ -138,6 +145,7 @@ fn run(options: &Options) -> ExitCode {
     for (what, count) in &happened {
         println!("  {count:>10}  {what}");
     }
+    let idle = if options.light { Vec::new() } else { tell_judged(&judged, u64::from(played), options) };
     let missing: Vec<_> = REACHED.iter().filter(|what| !happened.contains_key(**what)).collect();
     if !missing.is_empty() && !options.alone {
         println!("not reached: {missing:?}");
@@ -148,7 +156,23 @@ fn run(options: &Options) -> ExitCode {
         simulated / seconds
     );
     println!("{} passed, {} failed {failed:?}", u64::from(played) - failed.len() as u64, failed.len());
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed.is_empty() && idle.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// How much each rule judged. Gives what was judged too seldom, which is told as well.
+fn tell_judged(judged: &BTreeMap<u32, Judged>, seeds: u64, options: &Options) -> Vec<(Floor, u64)> {
+    println!("judged:");
+    for (rule, all) in judged {
+        let all: Vec<_> = all.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        println!("  rule {rule:>2}: {}", all.join(", "));
+    }
+    let idle = below_floor(judged, seeds, options.seconds);
+    for ((rule, what, least), count) in &idle {
+        println!(
+            "rule {rule} judged {count} {what} in {seeds} seeds; in 100 it should be {least} at the least"
+        );
+    }
+    idle
 }
 
 /// A run's story: what it was set to, what happened, what is wrong, and how to see it again.

@@ -11,7 +11,7 @@ use front::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer,
 use journal::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, Space};
 use jute::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
 use member::{Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start};
-use tree::Tree;
+use tree::{Changes, Command, Operation, Stamp, Tree};
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;
@@ -43,6 +43,8 @@ pub struct NodeConfig {
     pub keep: KeepPolicy,
     /// Bytes of log that a start reads at a time; 0 is an entry at a time.
     pub piece_bytes: u64,
+    /// Pieces of a snapshot that are read at once for a member that asks for it.
+    pub pieces_at_once: usize,
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
     /// Who votes when the ensemble is founded.
@@ -90,6 +92,8 @@ pub struct Node<D: Disk> {
     stream: VecDeque<FromCore>,
     to_core: VecDeque<ToCore>,
     effects: VecDeque<CoreEffect>,
+    /// The number of the last batch that the journal has taken.
+    appended: u64,
     /// Bytes sent and not consumed, by connection.
     input: BTreeMap<ConnId, Vec<u8>>,
     /// Bytes answered and not taken, by connection.
@@ -107,11 +111,15 @@ pub struct Node<D: Disk> {
     generations: BTreeMap<ConnId, u32>,
     /// Requests that became commands: their connections, their numbers and those of the commands.
     sequences: Vec<(ConnId, i32, u64)>,
-    /// Entries applied, for whoever follows the log.
+    /// Entries applied, wholly or in part, for whoever follows the log, and the last that was among them.
     applied: Vec<Entry>,
+    told_index: u64,
     /// Entries that the journal was asked to write, by index and term.
     written: Vec<(u64, u64)>,
     torn_tail: bool,
+    /// The last transaction of the tree that this life began with, or was given since: it can remember no change up to
+    /// there.
+    began_zxid: i64,
     /// What was counted last: elections won, trees replaced, sessions taken up too late, sessions condemned.
     counted: [u64; 4],
     now: Now,
@@ -131,7 +139,8 @@ impl<D: Disk> Node<D> {
             }
             journal.flush().map_err(fault)?;
         }
-        let tree = load(&mut journal)?;
+        let tree = load(&mut journal, config.seed)?;
+        let began_zxid = tree.last_zxid().0;
         let mut replay = Replay::new(
             &recovered,
             journal.membership(),
@@ -149,6 +158,7 @@ impl<D: Disk> Node<D> {
         }
         let (seat, tree, history) = replay.finish();
         applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
+        let told_index = seat.applied().0;
         let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
         let mut front = Front::new(config.front.clone(), 0);
         front.remember(history);
@@ -157,11 +167,12 @@ impl<D: Disk> Node<D> {
             core,
             front,
             journal,
-            pieces: PieceReader::default(),
+            pieces: PieceReader::new(config.pieces_at_once),
             keep: config.keep,
             stream: VecDeque::new(),
             to_core: VecDeque::new(),
             effects: VecDeque::new(),
+            appended: 0,
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
@@ -173,8 +184,10 @@ impl<D: Disk> Node<D> {
             generations: BTreeMap::new(),
             sequences: Vec::new(),
             applied,
+            told_index,
             written: Vec::new(),
             torn_tail: recovered.torn_tail.is_some(),
+            began_zxid,
             counted: [0; 4],
             now,
         };
@@ -235,7 +248,7 @@ impl<D: Disk> Node<D> {
         self.torn_tail
     }
 
-    /// What was applied since the last time, whole entries in order.
+    /// What was applied since the last time, in order; the last of it perhaps only in part.
     pub fn take_applied(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.applied)
     }
@@ -343,10 +356,10 @@ impl<D: Disk> Node<D> {
         std::mem::take(&mut self.sequences)
     }
 
-    /// Behind which transaction all changes are remembered here.
+    /// The last transaction of the tree that this life began with, or was given since.
     #[must_use]
-    pub fn remembers_since(&self) -> i64 {
-        self.front.remembers_since().0
+    pub const fn began_zxid(&self) -> i64 {
+        self.began_zxid
     }
 
     /// A thread looks at its clock, which nobody else knows of yet.
@@ -384,9 +397,15 @@ impl<D: Disk> Node<D> {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let committed: Vec<_> = self.core.committed().cloned().collect();
                     let applied = self.core.apply(&mut self.tree, self.now);
-                    drop(applied.map_err(|fault| NodeError::Fault(fault.0))?);
-                    let index = self.core.applied_index();
-                    self.applied.extend(committed.into_iter().filter(|entry| entry.index <= index));
+                    if applied.map_err(|fault| NodeError::Fault(fault.0))?.is_some() {
+                        self.began_zxid = self.tree.last_zxid().0;
+                    }
+                    // The next may have been begun: clients can be told of what is in it.
+                    let (told, begun) = (self.told_index, self.core.applied_index() + 1);
+                    self.applied.extend(
+                        committed.into_iter().filter(|entry| (told + 1..=begun).contains(&entry.index)),
+                    );
+                    self.told_index = self.applied.last().map_or(told, |entry| entry.index.max(told));
                 }
             }
         }
@@ -417,6 +436,7 @@ impl<D: Disk> Node<D> {
             && self.effects.is_empty()
             && !self.core.has_work(self.tree.snapshot_side_bytes())
             && self.core.status().waiting == 0
+            && !self.front.has_long()
     }
 
     fn shard(&mut self) {
@@ -437,6 +457,7 @@ impl<D: Disk> Node<D> {
                 self.sequences.extend(numbers);
             }
         }
+        self.front.go_on(&self.tree, now);
         self.unsent.extend(self.front.dirty());
         let (asleep, awake) = self.unsent.iter().partition(|conn| self.asleep.contains(conn));
         self.unsent = asleep;
@@ -478,13 +499,21 @@ impl<D: Disk> Node<D> {
         }
         while let Some(effect) = self.effects.pop_front() {
             match effect {
+                CoreEffect::MakeRoom { bytes } => {
+                    let ensured = self.journal.ensure_room(bytes);
+                    ensured.map_err(|error| NodeError::Fault(error.to_string()))?;
+                }
                 CoreEffect::Persist { number, batch, reserved, commands } => {
+                    // As the server's journal does: what is proposed cannot be taken back.
+                    let full = self.journal.space() == Space::Full;
+                    let reserved = reserved || full || batch.entries.is_empty();
                     if !append(&mut self.journal, &batch, reserved)? {
                         // What is committed cannot be taken back: it waits for room.
                         self.effects.push_front(CoreEffect::Persist { number, batch, reserved, commands });
                         break;
                     }
                     persisted = Some(number);
+                    self.appended = number;
                 }
                 other => {
                     let event = self.snapshot(other)?;
@@ -497,6 +526,8 @@ impl<D: Disk> Node<D> {
             self.tell(Some(JournalEvent::Persisted { number }))?;
         }
         self.journal.prepare().map_err(fault)?;
+        let room = JournalEvent::Room { after: self.appended, bytes: self.journal.room() };
+        self.tell(Some(room))?;
         self.tell(Some(JournalEvent::Space(self.journal.space())))
     }
 
@@ -526,13 +557,22 @@ impl<D: Disk> Node<D> {
                 let read = self.pieces.read(&mut self.journal, index, first).map_err(NodeError::Read)?;
                 Ok(Some(JournalEvent::SnapshotRead { peer, index, first, read }))
             }
-            CoreEffect::Persist { .. } => Ok(None),
+            CoreEffect::Persist { .. } | CoreEffect::MakeRoom { .. } => Ok(None),
         };
         match done {
             Ok(event) => Ok(event),
             Err(journal::SnapshotError::Fault(error)) => Err(fault(error)),
             Err(error) => Ok(Some(JournalEvent::SnapshotFailed(error.to_string()))),
         }
+    }
+
+    /// Its tree becomes another than the log says, as by a fault of memory: only its digest shows it.
+    pub fn diverge(&mut self) {
+        let version = self.tree.config_version() + 1;
+        let text =
+            self.tree.node("/zookeeper/config").and_then(|node| node.data()).unwrap_or_default().to_vec();
+        let operation = Operation::SetConfig { text: &text, version };
+        self.tree.apply(Stamp::default(), &Command::internal(operation), &mut Changes::new());
     }
 
     /// Tries again to make room in the journal, as a driver does from time to time.
@@ -620,9 +660,13 @@ pub fn council_entry(entry: journal::Entry) -> Entry {
 }
 
 /// The tree of the newest snapshot; a fresh one if there is none.
-fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, NodeError> {
-    let Some(mut reader) = journal.open_snapshot().map_err(NodeError::Read)? else { return Ok(Tree::new()) };
-    let mut loader = Tree::loader();
+fn load<D: Disk>(journal: &mut Journal<D>, seed: [u8; 32]) -> Result<Tree, NodeError> {
+    let (table_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
+    let table_seed = u64::from_le_bytes(*table_seed);
+    let Some(mut reader) = journal.open_snapshot().map_err(NodeError::Read)? else {
+        return Ok(Tree::seeded(table_seed));
+    };
+    let mut loader = Tree::loader(table_seed);
     while let Some(chunk) = journal.read_snapshot(&mut reader).map_err(NodeError::Read)? {
         loader.chunk(&chunk).map_err(|error| NodeError::Fault(error.to_string()))?;
     }

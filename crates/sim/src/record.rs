@@ -28,7 +28,7 @@ pub struct Apply {
     pub member: u64,
     /// In which of all lives.
     pub life: u64,
-    /// Up to which entry, that one wholly and nothing of the next.
+    /// Up to which entry, that one wholly and maybe something of the next.
     pub index: u64,
     /// Its last zxid then.
     pub zxid: i64,
@@ -39,8 +39,10 @@ pub struct Apply {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Every entry that was applied anywhere; that of index 1 comes first.
+    /// Every entry that was applied anywhere, in part at the least; that of index 1 comes first.
     pub entries: Vec<Committed>,
+    /// The last entry that was applied wholly anywhere.
+    pub whole_index: u64,
     /// When each entry, by index and term, was first handed to a disk: its leader had just made it.
     pub made_ms: BTreeMap<(u64, u64), u64>,
     /// When somebody decided that sessions were to end, in order.
@@ -62,13 +64,13 @@ pub struct Record {
     /// The most bytes that a member kept for a client that did not read.
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.
-    noted: BTreeMap<u64, (u64, u64)>,
+    noted: BTreeMap<u64, (u64, u64, i64)>,
 }
 
 impl Record {
     /// A member's new life begins.
     pub fn begun(&mut self, member: u64, life: u64) {
-        self.noted.insert(member, (life, 0));
+        self.noted.insert(member, (life, 0, 0));
     }
 
     /// What has a member done since the last look?
@@ -84,13 +86,14 @@ impl Record {
         {
             self.reign_began_ms = at_ms;
         }
-        let index = node.applied_index();
+        let (index, zxid) = (node.applied_index(), node.tree().last_zxid().0);
+        self.whole_index = self.whole_index.max(index);
         let noted = self.noted.entry(member).or_default();
-        if (*noted == (life, index)) || index == 0 || !node.core().is_between_entries() {
+        if *noted == (life, index, zxid) || index == 0 {
             return;
         }
-        *noted = (life, index);
-        let (zxid, digest) = (node.tree().last_zxid().0, node.tree().digest());
+        *noted = (life, index, zxid);
+        let digest = node.tree().digest();
         self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
         let membership = sorted(node.core().membership());
         let known = self.memberships.range(..=index).next_back();

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use front::FrontConfig;
-use journal::KeepPolicy;
+use journal::{JournalConfig, KeepPolicy};
 use jute::{ErrorCode, OpCode, xid};
 use member::CoreConfig;
 use tree::Policy;
@@ -15,10 +15,10 @@ use crate::ensemble::{Ensemble, Faults, Without};
 use crate::history::{Ask, Call, Delivery, History, Outcome};
 use crate::load::{Appetite, Features, Load, SUPER};
 use crate::node::{NodeConfig, small_journal};
-use crate::oracle::{Deed, Oracle};
+use crate::oracle::{Deed, Oracle, digest};
 use crate::random::Random;
 use crate::record::Record;
-use crate::rules::{CALM_ROOM_MS, Evidence, Known, Settings, Standing, judge};
+use crate::rules::{CALM_ROOM_MS, Evidence, Judged, Known, Settings, Standing, judge};
 
 /// The feature level of all builds here.
 const LEVEL: u32 = 3;
@@ -34,7 +34,9 @@ pub const REACHED: &[&str] = &[
     "ACL changed",
     "admission",
     "attach race",
+    "bulk held up",
     "call unknown",
+    "clients cut off",
     "crash",
     "damage found",
     "damage that did no harm",
@@ -52,16 +54,19 @@ pub const REACHED: &[&str] = &[
     "loss",
     "lost name",
     "misdirected write",
+    "newer build",
     "node reaped",
     "number below 0",
     "one-way part",
     "overtaking",
     "part",
+    "part in halves",
     "pause",
     "read judged",
     "reconfig",
     "refused by ACL",
     "repeat",
+    "seen too much",
     "retired",
     "rot",
     "seat lost",
@@ -86,6 +91,8 @@ pub const REACHED: &[&str] = &[
 pub struct Report {
     /// What is wrong; nothing if the run was clean.
     pub wrongs: Vec<String>,
+    /// How much each rule judged.
+    pub judged: BTreeMap<u32, Judged>,
     /// How often each thing happened.
     pub happened: BTreeMap<&'static str, u64>,
     /// Simulated milliseconds.
@@ -131,6 +138,7 @@ struct Run {
     settings: Settings,
     setting: String,
     standings: Vec<Standing>,
+    judged: BTreeMap<u32, Judged>,
     hashes: Option<fn(u64, u64)>,
 }
 
@@ -182,13 +190,14 @@ impl Run {
         // Members and rules panic over what must never be; that is a finding as well.
         let done = catch_unwind(AssertUnwindSafe(|| self.all(faulty_ms)));
         let wrongs = done.unwrap_or_else(|panic| vec![format!("it broke: {}", words_of(&*panic))]);
-        let Run { mut ensemble, history, setting, .. } = self;
+        let Run { mut ensemble, history, setting, judged, .. } = self;
         count_calls(&history, &mut ensemble);
         let deliveries = history.connections.iter().flat_map(|connection| &connection.deliveries);
         let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
         ensemble.count("watch event", events.count() as u64);
         Report {
             wrongs,
+            judged,
             simulated_ms: ensemble.now_ms(),
             hash: ensemble.trace.hash(),
             steps: ensemble.trace.steps(),
@@ -201,7 +210,7 @@ impl Run {
 
     /// A run of so many founders, or of as many as are drawn.
     fn of(mut random: Random, founders: Option<u64>) -> Self {
-        let drawn = [1, 3, 3, 3, 5][random.below(5) as usize];
+        let drawn = [1, 2, 3, 3, 3, 3, 4, 4, 5, 5][random.below(10) as usize];
         let founders = founders.unwrap_or(drawn);
         // What a run may lack is drawn apart: where it does, all else is as it always was.
         let mut apart = random.clone().fork();
@@ -211,6 +220,16 @@ impl Run {
         config.core.reap_interval_ms = 300 + apart.below(1_500);
         if appetite.features.mortals && apart.chance(50) {
             config.core.never_used_ms = 2_000;
+        }
+        if apart.chance(30) {
+            config.front.policy = config.front.policy | Policy::ENFORCE_QUOTA;
+        }
+        appetite.patient = apart.chance(30);
+        if apart.chance(30) {
+            config.front.timeout_min_ms = 4_000 + apart.below(2_000) as i32;
+        }
+        if apart.chance(30) {
+            config.front.timeout_max_ms = 6_000 + apart.below(2_000) as i32;
         }
         if appetite.features.sleepers {
             config.front.output_bytes_max = 300 + apart.below(500) as usize;
@@ -222,7 +241,11 @@ impl Run {
             tick_ms: config.core.tick_ms,
             reap_interval_ms: config.core.reap_interval_ms,
             room_ms: CALM_ROOM_MS,
+            news_ms: 0,
             strangers: false,
+            timeouts_ms: Some((config.front.timeout_min_ms as u64, config.front.timeout_max_ms as u64)),
+            history_bytes_max: config.front.history_bytes_max,
+            policy: Some(config.front.policy.bits()),
             unsent_bytes_max: config.front.output_bytes_close_max,
         };
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
@@ -235,6 +258,7 @@ impl Run {
             settings,
             setting,
             standings: Vec::new(),
+            judged: BTreeMap::new(),
             hashes: None,
         }
     }
@@ -272,14 +296,16 @@ impl Run {
         let oracle = Oracle::of(&self.ensemble.record);
         let reaped = oracle.transactions.iter().filter(|done| matches!(done.deed, Some(Deed::Reaped(..))));
         self.ensemble.count("node reaped", reaped.count() as u64);
-        judge(&Evidence {
+        let verdict = judge(&Evidence {
             history: &self.history,
             record: &self.ensemble.record,
             oracle: &oracle,
             standings: &self.standings,
             settings: self.settings,
             known: Known::default(),
-        })
+        });
+        self.judged = verdict.judged;
+        verdict.wrongs
     }
 
     fn moment(&mut self, faults: &Faults) {
@@ -315,12 +341,14 @@ impl Run {
     }
 
     fn is_settled(&mut self) -> bool {
-        let mut all = Vec::new();
-        for number in self.members() {
+        let (mut all, members) = (Vec::new(), self.members());
+        // What every member's build understands.
+        let expected = self.ensemble.level_of(&members);
+        for number in members {
             let Some(node) = self.ensemble.node(number) else { return false };
             let status = node.core().status();
             let (digest, level) = (node.tree().digest(), node.tree().feature_level());
-            let ready = status.serving && status.writable && status.pending_bytes == 0 && level == LEVEL;
+            let ready = status.serving && status.writable && status.pending_bytes == 0 && level == expected;
             all.push((status.applied_index, digest, ready));
         }
         all.iter().all(|one| one.2 && *one == all[0])
@@ -384,14 +412,28 @@ fn config(random: &mut Random) -> NodeConfig {
     core.window_bytes_max = 2_000 + random.below(60_000) as usize;
     // As good as drawn, and what else is drawn stays what it was.
     core.lag_entries = 2 + core.resubmit_ms % 40;
+    // What is worked on at a time is drawn apart: in most runs it is less than a command, so that everything is cut.
+    let mut apart = random.clone().fork();
+    let cut = |apart: &mut Random, few: u64, most: usize| match apart.chance(70) {
+        true => (few + apart.below(8 * few)) as usize,
+        false => most,
+    };
+    core.apply_bytes_max = cut(&mut apart, 100, core.apply_bytes_max);
+    core.snapshot_piece_bytes = cut(&mut apart, 200, core.snapshot_piece_bytes);
+    let pieces_at_once = 1 + apart.below(4) as usize;
+    let record_bytes_max = cut(&mut apart, 300, 1 << 20);
+    core.pieces_unwritten_max = apart.below(5) as usize;
+    if apart.chance(40) {
+        core.epoch_transactions_max = 20 + apart.below(300) as u32;
+    }
     let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
-    let algorithm = front.auth.digest_algorithm;
-    front.auth.super_digest = Some(front::auth::digest_id(algorithm, SUPER.as_bytes()));
+    front.auth.super_digest = Some(digest::id_of(SUPER));
     NodeConfig {
         core,
         front,
-        journal: small_journal(),
+        journal: JournalConfig { record_bytes_max, ..small_journal() },
+        pieces_at_once,
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         seed: [0; 32],

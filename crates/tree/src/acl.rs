@@ -1,10 +1,11 @@
-//! Who may do what: checking a stored ACL, and the table that stores each distinct ACL once.
+//! The table that stores each distinct ACL once.
 //!
-//! Which ACLs may be stored is decided in `scheme.rs`.
+//! Which ACLs may be stored is decided in `scheme.rs`, and who passes them in `permit.rs`.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Deref;
 
@@ -12,7 +13,6 @@ use jute::{Acl, permission};
 use twox_hash::XxHash3_64;
 
 use crate::codec::{put_bytes, put_signed};
-use crate::{Identities, Policy, scheme};
 
 /// A stored ACL, shared: cloning it copies nothing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,24 +40,6 @@ impl fmt::Debug for AclRef {
     }
 }
 
-/// Whether one of `identities` has one of the bits of `required` in this ACL.
-///
-/// ZooKeeper's rules: an empty ACL lets everybody pass, the superuser passes everywhere, and an entry counts only
-/// while its scheme is known to the server.
-#[must_use]
-pub fn permits(acl: &[Acl], required: i32, identities: Identities<'_>, policy: Policy) -> bool {
-    if everyone(acl) & required != 0 || acl.is_empty() || policy.contains(Policy::SKIP_ACL) {
-        return true;
-    }
-    identities.is_super()
-        || acl.iter().any(|entry| {
-            entry.permissions & required != 0
-                && identities.iter().any(|identity| {
-                    identity.scheme == entry.scheme && scheme::matches(identity, &entry.id, policy)
-                })
-        })
-}
-
 /// What a client that may read an ACL but not administer it is shown: ids of digests without the digest.
 #[must_use]
 pub fn mask_digests(acl: &[Acl]) -> Vec<Acl> {
@@ -76,11 +58,15 @@ pub fn mask_digests(acl: &[Acl]) -> Vec<Acl> {
 }
 
 /// The permissions that the ACL gives to everybody.
-fn everyone(acl: &[Acl]) -> i32 {
+pub(crate) fn everyone(acl: &[Acl]) -> i32 {
     acl.iter()
         .filter(|entry| entry.scheme == "world" && entry.id == "anyone")
         .fold(0, |all, entry| all | entry.permissions)
 }
+
+/// What each entry of an ephemeral node's ACL counts in bytes of its session: the entry may have to be freed when the
+/// session ends.
+pub(crate) const EPHEMERAL_ENTRY_BYTES: usize = 64;
 
 /// An ACL's number in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,16 +84,56 @@ struct Entry {
     digest: u64,
 }
 
+/// How an ACL is found: by its digest first, so that lists that begin alike are not read to where they differ.
+struct Key {
+    digest: u64,
+    list: AclRef,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Clients may know lists of one digest, so the list decides in the end. Often it is the very same one.
+        self.digest.cmp(&other.digest).then_with(|| match Arc::ptr_eq(&self.list.0, &other.list.0) {
+            true => Ordering::Equal,
+            false => self.list.cmp(&other.list),
+        })
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Key {}
+
 /// Every distinct ACL in use, once.
 pub(crate) struct AclTable {
     entries: Vec<Option<Entry>>,
     vacant: Vec<u32>,
-    numbers: BTreeMap<AclRef, AclId>,
+    numbers: BTreeMap<Key, AclId>,
+    /// Entries of all ACLs together.
+    entry_count: usize,
+    /// What digests are made from, kept so that none allocates.
+    digested: Vec<u8>,
 }
 
 impl AclTable {
     pub(crate) fn new() -> Self {
-        let mut table = Self { entries: Vec::new(), vacant: Vec::new(), numbers: BTreeMap::new() };
+        let mut table = Self {
+            entries: Vec::new(),
+            vacant: Vec::new(),
+            numbers: BTreeMap::new(),
+            entry_count: 0,
+            digested: Vec::new(),
+        };
         let open = table.intern(Vec::from([Acl::open()]));
         assert_eq!(open, AclId::OPEN, "the first ACL of a table is the open one");
         table
@@ -116,18 +142,21 @@ impl AclTable {
     /// Finds or stores an ACL and counts one more reference to it.
     pub(crate) fn intern(&mut self, entries: Vec<Acl>) -> AclId {
         let list = AclRef::new(entries);
-        if let Some(&known) = self.numbers.get(&list) {
+        let digest = digest(&list, &mut self.digested);
+        let key = Key { digest, list: list.clone() };
+        if let Some(&known) = self.numbers.get(&key) {
             self.retain(known);
             return known;
         }
         let entry = Entry {
             everyone: if list.is_empty() { permission::ALL } else { everyone(&list) },
-            digest: digest(&list),
-            list: list.clone(),
+            digest,
+            list,
             references: 1,
         };
+        self.entry_count += key.list.len();
         let number = self.place(entry);
-        self.numbers.insert(list, number);
+        self.numbers.insert(key, number);
         number
     }
 
@@ -154,19 +183,23 @@ impl AclTable {
         }
     }
 
-    /// Counts one reference less, and forgets the ACL with the last one.
-    pub(crate) fn release(&mut self, id: AclId) {
+    /// Counts one reference less, and forgets the ACL with the last one. Says how many entries that frees.
+    pub(crate) fn release(&mut self, id: AclId) -> usize {
         if id == AclId::OPEN {
-            return;
+            return 0;
         }
         let place = &mut self.entries[id.0 as usize];
         let entry = place.as_mut().expect("an ACL is not released more often than retained");
         entry.references -= 1;
-        if entry.references == 0 {
-            self.numbers.remove(&entry.list);
-            *place = None;
-            self.vacant.push(id.0);
+        if entry.references > 0 {
+            return 0;
         }
+        let key = Key { digest: entry.digest, list: entry.list.clone() };
+        *place = None;
+        self.numbers.remove(&key);
+        self.vacant.push(id.0);
+        self.entry_count -= key.list.len();
+        key.list.len()
     }
 
     pub(crate) fn list(&self, id: AclId) -> &AclRef {
@@ -177,16 +210,19 @@ impl AclTable {
         self.entry(id).digest
     }
 
-    /// As [`permits`], without a look at the entries where everybody may.
-    pub(crate) fn permits(
-        &self,
-        id: AclId,
-        required: i32,
-        identities: Identities<'_>,
-        policy: Policy,
-    ) -> bool {
-        let entry = self.entry(id);
-        entry.everyone & required != 0 || permits(&entry.list, required, identities, policy)
+    /// The permissions that everybody has there.
+    pub(crate) fn everyone(&self, id: AclId) -> i32 {
+        self.entry(id).everyone
+    }
+
+    /// What the ACL adds to the bytes of an ephemeral node that its owner leaves when it ends.
+    pub(crate) fn ephemeral_bytes(&self, id: AclId) -> usize {
+        if id == AclId::OPEN { 0 } else { self.list(id).len() * EPHEMERAL_ENTRY_BYTES }
+    }
+
+    /// How many entries all distinct ACLs have together.
+    pub(crate) const fn entries(&self) -> usize {
+        self.entry_count
     }
 
     /// How many distinct ACLs there are.
@@ -195,14 +231,20 @@ impl AclTable {
     }
 }
 
-fn digest(list: &[Acl]) -> u64 {
-    let mut bytes = Vec::new();
+/// More room than this is given back once a digest is made.
+const DIGESTED_BYTES_KEPT: usize = 4096;
+
+fn digest(list: &[Acl], bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
     for entry in list {
-        put_signed(&mut bytes, i64::from(entry.permissions));
-        put_bytes(&mut bytes, entry.scheme.as_bytes());
-        put_bytes(&mut bytes, entry.id.as_bytes());
+        put_signed(bytes, i64::from(entry.permissions));
+        put_bytes(bytes, entry.scheme.as_bytes());
+        put_bytes(bytes, entry.id.as_bytes());
     }
-    XxHash3_64::oneshot(&bytes)
+    let digest = XxHash3_64::oneshot(bytes);
+    bytes.clear();
+    bytes.shrink_to(DIGESTED_BYTES_KEPT);
+    digest
 }
 
 #[cfg(test)]
@@ -230,6 +272,23 @@ mod tests {
         table.release(one);
         assert_eq!(table.len(), 1);
         assert_eq!(table.intern(alloc::vec![acl("digest", "c:d", 1)]), one, "the place is used again");
+    }
+
+    #[test]
+    fn acls_of_one_digest_stay_apart() {
+        let key = |digest, id: &str| Key { digest, list: AclRef::new(alloc::vec![acl("digest", id, 1)]) };
+        assert!(key(7, "a:b") == key(7, "a:b") && key(7, "a:b") != key(7, "c:d"));
+        assert!(key(6, "z:z") < key(7, "a:a"), "the digest comes first");
+    }
+
+    #[test]
+    fn release_says_how_many_entries_it_frees() {
+        let mut table = AclTable::new();
+        let list = alloc::vec![acl("digest", "a:b", 1), acl("digest", "c:d", 1)];
+        let one = table.intern(list.clone());
+        table.intern(list);
+        let freed: Vec<_> = [one, one, AclId::OPEN].into_iter().map(|id| table.release(id)).collect();
+        assert_eq!((freed, table.entries()), (alloc::vec![0, 2, 0], 1));
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl Arena {
 
     /// The record there, if it is in use.
     pub(crate) fn live(&self, slot: Slot) -> Option<&Node> {
-        Some(self.node(slot)).filter(|node| node.parent != NONE)
+        let page = self.pages.get((slot >> PAGE_BITS) as usize)?;
+        page.get(slot as usize & (PAGE - 1)).filter(|node| node.parent != NONE)
     }
 
     pub(crate) fn insert(&mut self, node: Node) -> Slot {
@@ -83,5 +84,20 @@ impl Arena {
         self.vacant = slot;
         self.live -= 1;
         core::mem::replace(self.node_mut(slot), vacant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_beyond_the_end_is_not_in_use() {
+        let mut arena = Arena::new();
+        let node = || Node::new(ROOT, Name::new(""), NodeStat::default(), Value::Null);
+        let slots: Vec<Slot> = (0..3).map(|_| arena.insert(node())).collect();
+        arena.remove(slots[1]);
+        let live = |slot| arena.live(slot).is_some();
+        assert_eq!([0, 1, 2, 3, 512, NONE].map(live), [true, false, true, false, false, false]);
     }
 }

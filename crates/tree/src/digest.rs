@@ -56,7 +56,7 @@ pub(crate) fn of_node(path: PathHash, node: &Node, acl_digest: u64) -> u64 {
         .put(stat.aversion.to_le_bytes())
         .put(node.checksum.to_le_bytes())
         .put(length.to_le_bytes())
-        .hash(path.0)
+        .hash(path.digest)
 }
 
 /// A session's term. Its ephemeral nodes name it themselves.

@@ -9,12 +9,22 @@ use crate::codec::{Cursor, put_bytes};
 use crate::java;
 
 /// One identity: the address of a connection (`ip`), a digest, a certificate's subject, ...
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity<'a> {
     /// How it was established.
     pub scheme: &'a str,
     /// Who it is, in that scheme's own terms.
     pub id: &'a str,
+}
+
+impl Identity<'_> {
+    /// Holds the place of one; no identity is like it.
+    pub(crate) const NONE: Self = Self { scheme: "", id: "" };
+
+    /// Whether every entry of the scheme `sasl` means it.
+    pub(crate) fn is_sasl_super(&self) -> bool {
+        self.scheme == "sasl" && self.id == "super"
+    }
 }
 
 /// The scheme whose bearer passes every check.

@@ -42,6 +42,8 @@ struct Ways {
     hashes: Vec<PathHash>,
     /// Of the paths, in UTF-16 units; or one of the two below.
     lengths: Vec<u32>,
+    /// Of the paths, in bytes.
+    bytes: Vec<u32>,
 }
 
 /// The way was not followed yet.
@@ -58,11 +60,11 @@ impl core::fmt::Debug for Loader {
 }
 
 impl Tree {
-    /// Something that makes a tree of a snapshot.
+    /// Something that makes a tree of a snapshot; `seed` as in [`Tree::seeded`].
     #[must_use]
-    pub fn loader() -> Loader {
+    pub fn loader(seed: u64) -> Loader {
         Loader {
-            tree: Self::empty(),
+            tree: Self::empty(seed),
             partial: Vec::new(),
             begun: false,
             end: None,
@@ -168,6 +170,7 @@ impl Loader {
             sequence: cursor.varint()?,
             password: cursor.array()?,
             ephemerals: BTreeSet::new(),
+            ephemeral_bytes: 0,
         };
         let tree = &mut self.tree;
         tree.terms = tree.terms.wrapping_add(digest::of_session(&session));
@@ -258,18 +261,20 @@ impl Loader {
             let (one, other) = (arena.node(one), arena.node(other));
             one.parent == other.parent && one.name.as_bytes() == other.name.as_bytes()
         };
-        if !table.fill(ROOT + 1, ways.hashes.get(1..).unwrap_or_default(), is_same) {
+        let keys = ways.hashes.get(1..).unwrap_or_default().iter().map(|hash| hash.key);
+        if !table.fill(ROOT + 1, keys, is_same) {
             return Err(Malformed("snapshot: a node is there twice"));
         }
-        for ((slot, hash), length) in (0..count).zip(ways.hashes).zip(ways.lengths) {
-            self.join(slot, hash, length)?;
+        for (((slot, hash), length), bytes) in (0..count).zip(ways.hashes).zip(ways.lengths).zip(ways.bytes) {
+            self.join(slot, hash, length, bytes as usize)?;
         }
         Ok(())
     }
 
     fn resolve_all(&self, count: Slot) -> Result<Ways, Malformed> {
-        let mut hashes = vec![PathHash::ROOT; count as usize];
+        let mut hashes = vec![self.tree.root; count as usize];
         let mut lengths = vec![UNKNOWN; count as usize];
+        let mut bytes = vec![0_u32; count as usize];
         lengths[ROOT as usize] = 0;
         let mut climb = Vec::new();
         for slot in 0..count {
@@ -285,18 +290,20 @@ impl Loader {
                 climb.push(here);
                 here = self.tree.arena.node(here).parent;
             };
-            let mut hash = hashes[here as usize];
+            let (mut hash, mut length_bytes) = (hashes[here as usize], bytes[here as usize]);
             while let Some(below) = climb.pop() {
                 let name = self.tree.arena.node(below).name.as_str();
                 hash = hash.child(name);
                 length = length.saturating_add(1 + path::java_length(name) as u32).min(LENGTH_MAX);
+                length_bytes = length_bytes.saturating_add(1 + name.len() as u32);
                 (hashes[below as usize], lengths[below as usize]) = (hash, length);
+                bytes[below as usize] = length_bytes;
             }
         }
-        Ok(Ways { hashes, lengths })
+        Ok(Ways { hashes, lengths, bytes })
     }
 
-    fn join(&mut self, slot: Slot, hash: PathHash, length: u32) -> Result<(), Malformed> {
+    fn join(&mut self, slot: Slot, hash: PathHash, length: u32, path_bytes: usize) -> Result<(), Malformed> {
         let tree = &mut self.tree;
         let node = tree.arena.node(slot);
         let size = node.value.len() as i64 + i64::from(length);
@@ -310,11 +317,12 @@ impl Loader {
         }
         tree.data_size += size + i64::from(slot == ROOT);
         tree.place(slot);
+        tree.count_ephemeral(slot, path_bytes, usize::saturating_add);
         tree.terms = tree.terms.wrapping_add(tree.term(slot, hash));
         if tree.arena.node(slot).name.as_bytes() == b"zookeeper_limits" {
             let path = tree.path_of(slot);
             if let Some(limited) = quota::limited_path(&path) {
-                tree.quotas.insert(limited.into());
+                tree.limit(limited);
             }
         }
         Ok(())

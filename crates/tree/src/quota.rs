@@ -4,17 +4,17 @@
 //! what goes beyond a hard limit. Soft limits are for those who read logs.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::String;
-use core::fmt;
+use alloc::vec::Vec;
 
 use jute::ErrorCode;
 
 use crate::Tree;
 use crate::arena::Slot;
-use crate::node::Value;
-use crate::path::{PathHash, QUOTA};
+use crate::path::{PathHash, PathKey, QUOTA};
+use crate::track::{Figures, Track};
+use crate::usage::Pending;
 
 const LIMITS: &str = "/zookeeper_limits";
 const STATS: &str = "/zookeeper_stats";
@@ -27,68 +27,6 @@ pub(crate) fn limited_path(path: &str) -> Option<&str> {
 /// The path under quota of which this is the stats node.
 pub(crate) fn counted_path(path: &str) -> Option<&str> {
     path.strip_prefix(QUOTA)?.strip_suffix(STATS).filter(|counted| !counted.is_empty())
-}
-
-/// `key=number` pairs; a key that is missing counts as -1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Track(BTreeMap<Box<str>, i64>);
-
-impl Track {
-    const COUNT: &str = "count";
-    const BYTES: &str = "bytes";
-    const COUNT_HARD: &str = "countHardLimit";
-    const BYTES_HARD: &str = "byteHardLimit";
-
-    /// `None` when the text is none that ZooKeeper could read.
-    fn parse(data: Option<&[u8]>) -> Option<Self> {
-        let text = core::str::from_utf8(data?).ok()?;
-        let mut track = Self::default();
-        // Java's `split` drops empty parts at the end, but not one at the beginning.
-        let text = text.trim_end_matches([',', ';']);
-        if text.starts_with([',', ';']) {
-            return None;
-        }
-        for pair in text.split([',', ';']).filter(|pair| !pair.is_empty()) {
-            let (key, rest) = pair.trim_end_matches('=').split_once('=')?;
-            let value = rest.split('=').next().unwrap_or_default();
-            let value = if value.is_empty() { -1 } else { value.parse().ok()? };
-            track.0.insert(Box::from(key), value);
-        }
-        Some(track)
-    }
-
-    fn value(&self, key: &str) -> i64 {
-        self.0.get(key).copied().unwrap_or(-1)
-    }
-
-    fn add(&mut self, key: &str, difference: i64) {
-        let value = self.value(key).wrapping_add(difference);
-        self.0.insert(Box::from(key), value);
-    }
-
-    /// Whether `now` plus `difference` goes beyond the hard limit of this key.
-    fn is_beyond(&self, hard: &str, now: i64, difference: i64) -> bool {
-        let limit = self.value(hard);
-        difference != 0 && limit > -1 && now.wrapping_add(difference) > limit
-    }
-
-    /// Whether a difference is one that some limit, soft or hard, speaks of.
-    fn limits(&self, soft: &str, hard: &str, difference: i64) -> bool {
-        difference != 0 && (self.value(soft) > -1 || self.value(hard) > -1)
-    }
-}
-
-impl fmt::Display for Track {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={},{}={}", Self::COUNT, self.value(Self::COUNT), Self::BYTES, self.value(Self::BYTES))?;
-        let mut others =
-            self.0.iter().filter(|(key, _)| !matches!(&***key, Self::COUNT | Self::BYTES)).peekable();
-        if others.peek().is_some() {
-            // Lets the oldest clients stop reading here.
-            f.write_str("=")?;
-        }
-        others.try_for_each(|(key, value)| write!(f, ";{key}={value}"))
-    }
 }
 
 /// What one quota allows and what there is, as its two nodes say it; -1 is no limit, or not known.
@@ -106,135 +44,168 @@ pub struct QuotaFigures<'t> {
     pub bytes: i64,
 }
 
+/// The quotas of a tree, and what their texts said when they were last read.
+#[derive(Default)]
+pub(crate) struct Quotas {
+    /// The paths that have a quota.
+    paths: BTreeSet<Box<str>>,
+    /// How many of these paths have each key: tells without a look at the paths themselves which parts of a long path
+    /// cannot have a quota.
+    keys: BTreeMap<PathKey, usize>,
+    /// What the texts of quota nodes say, by their slots; `None` for nonsense. A text is read once, however often it
+    /// is asked for.
+    pub(crate) tracks: BTreeMap<Slot, Option<Track>>,
+    /// What has changed below quotas in the running transaction, by the slots of their stats nodes.
+    pub(crate) pending: BTreeMap<Slot, Pending>,
+}
+
+impl Quotas {
+    fn insert(&mut self, path: &str, key: PathKey) {
+        if self.paths.insert(Box::from(path)) {
+            *self.keys.entry(key).or_insert(0) += 1;
+        }
+    }
+
+    fn remove(&mut self, path: &str, key: PathKey) {
+        if self.paths.remove(path)
+            && let Some(count) = self.keys.get_mut(&key)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.keys.remove(&key);
+            }
+        }
+    }
+
+    /// The data in a slot is replaced, or gone: nothing that was read there counts any more.
+    #[inline]
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        if !self.tracks.is_empty() {
+            self.tracks.remove(&slot);
+            self.pending.remove(&slot);
+        }
+    }
+}
+
 impl Tree {
     /// All quotas.
     pub fn quotas(&self) -> impl Iterator<Item = QuotaFigures<'_>> {
-        self.quotas.iter().map(|path| {
-            let track = |kind| {
-                let (slot, ..) = self.quota_node(path, kind)?;
-                Track::parse(self.arena.node(slot).value.as_bytes())
+        self.quotas.paths.iter().map(|path| {
+            let figures = |kind| {
+                let (slot, _) = self.quota_node(path, kind)?;
+                match self.quotas.tracks.get(&slot) {
+                    Some(known) => known.as_ref().map(|track| track.figures),
+                    None => Track::parse(self.arena.node(slot).value.as_bytes()).map(|track| track.figures),
+                }
             };
-            let (limits, usage) = (track(LIMITS).unwrap_or_default(), track(STATS).unwrap_or_default());
-            let limit = |hard, soft| match limits.value(hard) {
-                none if none <= -1 => limits.value(soft),
-                limit => limit,
-            };
+            let (limits, usage) =
+                (figures(LIMITS).unwrap_or(Figures::NONE), figures(STATS).unwrap_or(Figures::NONE));
             QuotaFigures {
                 path,
-                count_limit: limit(Track::COUNT_HARD, Track::COUNT),
-                bytes_limit: limit(Track::BYTES_HARD, Track::BYTES),
-                count: usage.value(Track::COUNT),
-                bytes: usage.value(Track::BYTES),
+                count_limit: limits.count_limit(),
+                bytes_limit: limits.bytes_limit(),
+                count: usage.count,
+                bytes: usage.bytes,
             }
         })
     }
 
-    /// The deepest path under quota that is this path or above it.
+    /// The deepest path under quota that is this path or above it. Takes one pass over the path, however deep it is
+    /// and however many quotas there are.
     fn quota_above<'p>(&self, path: &'p str) -> Option<&'p str> {
-        if self.quotas.is_empty() {
+        if self.quotas.paths.is_empty() {
             return None;
         }
-        let mut above = path;
-        while !above.is_empty() {
-            if self.quotas.contains(above) {
-                return Some(above);
+        let (mut key, mut end, mut candidates) = (self.root.key, 0, Vec::new());
+        for name in path.strip_prefix('/')?.split('/') {
+            key = key.child(name);
+            end += 1 + name.len();
+            if self.quotas.keys.contains_key(&key) {
+                candidates.push(end);
             }
-            above = above.rsplit_once('/')?.0;
         }
-        None
+        let above = candidates.into_iter().rev().filter_map(|end| path.get(..end));
+        above.into_iter().find(|above| self.quotas.paths.contains(*above))
     }
 
-    fn quota_node(&self, quota: &str, kind: &str) -> Option<(Slot, PathHash, String)> {
+    /// A path has a quota from now on.
+    pub(crate) fn limit(&mut self, limited: &str) {
+        if let Some(key) = self.key_of(limited) {
+            self.quotas.insert(limited, key);
+        }
+    }
+
+    /// A path has no quota any more.
+    pub(crate) fn unlimit(&mut self, limited: &str) {
+        if let Some(key) = self.key_of(limited) {
+            self.quotas.remove(limited, key);
+        }
+    }
+
+    /// The stats node of the quota above a path.
+    pub(crate) fn stats_above(&self, path: &str) -> Option<(Slot, PathHash)> {
+        self.stats_of(self.quota_above(path)?)
+    }
+
+    /// The stats node of a quota.
+    pub(crate) fn stats_of(&self, quota: &str) -> Option<(Slot, PathHash)> {
+        self.quota_node(quota, STATS)
+    }
+
+    fn quota_node(&self, quota: &str, kind: &str) -> Option<(Slot, PathHash)> {
         let path = format!("{QUOTA}{quota}{kind}");
-        let hash = PathHash::of(&path)?;
-        Some((self.find(&path, hash)?, hash, path))
+        let hash = self.hash_of(&path)?;
+        Some((self.find(&path, hash.key)?, hash))
     }
 
     /// Refuses a write that brings a quota beyond a hard limit, or whose quota is not readable. Limits and usage
     /// are those before a running multi, as in ZooKeeper.
-    pub(crate) fn check_quota(&self, path: &str, bytes: i64, count: i64) -> Result<(), ErrorCode> {
+    pub(crate) fn check_quota(&mut self, path: &str, bytes: i64, count: i64) -> Result<(), ErrorCode> {
         let Some(quota) = self.quota_above(path) else { return Ok(()) };
-        let Some((limits, ..)) = self.quota_node(quota, LIMITS) else { return Ok(()) };
-        let read = |value: &Value| Track::parse(value.as_bytes()).ok_or(ErrorCode::MarshallingError);
-        let Some(limits) = self.value_before(limits).map(read).transpose()? else { return Ok(()) };
-        if !limits.limits(Track::COUNT, Track::COUNT_HARD, count)
-            && !limits.limits(Track::BYTES, Track::BYTES_HARD, bytes)
-        {
+        let Some((limits, _)) = self.quota_node(quota, LIMITS) else { return Ok(()) };
+        let Some(limits) = self.figures_before(limits)? else { return Ok(()) };
+        if !limits.limits(bytes, count) {
             return Ok(());
         }
-        let Some((stats, ..)) = self.quota_node(quota, STATS) else { return Ok(()) };
-        let Some(used) = self.value_before(stats).map(read).transpose()? else { return Ok(()) };
-        let beyond = limits.is_beyond(Track::COUNT_HARD, used.value(Track::COUNT), count)
-            || limits.is_beyond(Track::BYTES_HARD, used.value(Track::BYTES), bytes);
-        if beyond { Err(ErrorCode::QuotaExceeded) } else { Ok(()) }
+        let Some((stats, _)) = self.quota_node(quota, STATS) else { return Ok(()) };
+        let Some(used) = self.figures_before(stats)? else { return Ok(()) };
+        if limits.forbids(used, bytes, count) { Err(ErrorCode::QuotaExceeded) } else { Ok(()) }
     }
 
-    /// Brings the usage of the quota above a path up to date after a change there.
-    pub(crate) fn count_for_quota(&mut self, path: &str, bytes: i64, count: i64) {
-        let Some(quota) = self.quota_above(path) else { return };
-        let Some((slot, hash, _)) = self.quota_node(quota, STATS) else { return };
-        let Some(mut track) = Track::parse(self.arena.node(slot).value.as_bytes()) else { return };
-        track.add(Track::COUNT, count);
-        track.add(Track::BYTES, bytes);
-        self.write_usage(slot, hash, &track);
-    }
-
-    /// Counts anew what lies below a path, when its stats node is created.
-    pub(crate) fn recount_quota(&mut self, counted: &str) {
-        let Some((slot, hash, _)) = self.quota_node(counted, STATS) else { return };
-        let mut track = Track::default();
-        let (mut count, mut bytes) = (0, 0);
-        if let Some(top) = PathHash::of(counted).and_then(|hash| self.find(counted, hash)) {
-            for below in core::iter::once(top).chain(self.descendants(top)) {
-                count += 1;
-                bytes += self.arena.node(below).value.len() as i64;
-            }
+    /// What a quota node said before the multi that runs, if one does; nothing when the multi created it.
+    fn figures_before(&mut self, slot: Slot) -> Result<Option<Figures>, ErrorCode> {
+        if !self.is_displaced(slot) {
+            let figures = self.track(slot).map(|track| track.figures);
+            return figures.map(Some).ok_or(ErrorCode::MarshallingError);
         }
-        track.0.insert(Box::from(Track::COUNT), count);
-        track.0.insert(Box::from(Track::BYTES), bytes);
-        self.write_usage(slot, hash, &track);
+        let known = self.undo.as_ref().and_then(|undo| undo.tracks.get(&slot));
+        let track = match known {
+            Some(known) => known,
+            None => {
+                let Some(value) = self.value_before(slot) else { return Ok(None) };
+                let track = Track::parse(value.as_bytes());
+                let Some(undo) = &mut self.undo else { return Ok(None) };
+                undo.tracks.entry(slot).or_insert(track)
+            }
+        };
+        track.as_ref().map(|track| Some(track.figures)).ok_or(ErrorCode::MarshallingError)
     }
 
-    /// Only the data changes: no version, no time, no event.
-    fn write_usage(&mut self, slot: Slot, hash: PathHash, track: &Track) {
-        let text = format!("{track}");
-        self.displace(slot);
-        let before = self.term(slot, hash);
-        let mtime = self.arena.node(slot).stat.mtime;
-        self.replace_data(slot, mtime, |node| node.set_data(Some(text.as_bytes())));
-        self.terms = self.terms.wrapping_sub(before).wrapping_add(self.term(slot, hash));
+    /// What the data in a slot says as a quota text; `None` for nonsense.
+    pub(crate) fn track(&mut self, slot: Slot) -> Option<&Track> {
+        let node = self.arena.node(slot);
+        let (tracks, work) = (&mut self.quotas.tracks, &mut self.work);
+        let read = || {
+            work.text_read(node.value.len());
+            Track::parse(node.value.as_bytes())
+        };
+        tracks.entry(slot).or_insert_with(read).as_ref()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
-
     use super::*;
-
-    #[test]
-    fn the_text_is_read_and_written_as_by_zookeeper() {
-        for (text, again) in [
-            ("", "count=-1,bytes=-1"),
-            ("count=5,bytes=6", "count=5,bytes=6"),
-            (
-                "count=5,bytes=6=;countHardLimit=7;byteHardLimit=8",
-                "count=5,bytes=6=;byteHardLimit=8;countHardLimit=7",
-            ),
-            ("bytes=1;;x=2", "count=-1,bytes=1=;x=2"),
-            ("count==5", "count=-1,bytes=-1"),
-            (";,", "count=-1,bytes=-1"),
-        ] {
-            assert_eq!(
-                Track::parse(Some(text.as_bytes())).map(|track| track.to_string()).as_deref(),
-                Some(again)
-            );
-        }
-        for text in ["count", "count=", "count=x", "count=1,y", ";count=1"] {
-            assert_eq!(Track::parse(Some(text.as_bytes())), None, "{text}");
-        }
-        assert_eq!(Track::parse(None), None);
-    }
 
     #[test]
     fn a_limits_node_belongs_to_a_path() {
@@ -242,5 +213,30 @@ mod tests {
         assert_eq!(limited_path("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_path("/a/zookeeper_limits"), None);
         assert_eq!(counted_path("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
+    }
+
+    #[test]
+    fn the_quota_above_a_path_is_the_deepest_one() {
+        let mut tree = Tree::seeded(5);
+        for path in ["/a", "/a/b/c", "/ab"] {
+            let key = tree.key_of(path).expect("a path");
+            tree.quotas.insert(path, key);
+        }
+        for (path, above) in [
+            ("/a", Some("/a")),
+            ("/a/b", Some("/a")),
+            ("/a/b/c", Some("/a/b/c")),
+            ("/a/b/c/d/e", Some("/a/b/c")),
+            ("/a/b/cd", Some("/a")),
+            ("/ab/c", Some("/ab")),
+            ("/b/a", None),
+            ("/", None),
+            ("", None),
+        ] {
+            assert_eq!(tree.quota_above(path), above, "{path}");
+        }
+        let key = tree.key_of("/a").expect("a path");
+        tree.quotas.remove("/a", key);
+        assert_eq!(tree.quota_above("/a/b"), None);
     }
 }

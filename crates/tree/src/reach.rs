@@ -7,7 +7,7 @@
 use core::hint::black_box;
 
 use crate::arena::ROOT;
-use crate::path::PathHash;
+use crate::path::PathKey;
 use crate::{Operation, Tree};
 
 /// How many commands are looked up at once.
@@ -24,16 +24,16 @@ impl Tree {
     /// Brings what these operations will need into the processor's caches, of [`REACH`] of them at most. Changes
     /// nothing, and nothing depends on it.
     pub fn reach<'a>(&self, operations: impl Iterator<Item = Operation<'a>>) {
-        let mut hashes = [PathHash::ROOT; REACH];
-        for (hash, operation) in hashes.iter_mut().zip(operations) {
-            *hash = hash_of(&operation).unwrap_or(PathHash::ROOT);
+        let mut keys = [self.root.key; REACH];
+        for (key, operation) in keys.iter_mut().zip(operations) {
+            *key = self.key_of_target(&operation).unwrap_or(self.root.key);
         }
         let mut sum = 0;
-        for hash in &hashes {
-            sum ^= self.table.home(*hash).unwrap_or(0);
+        for key in &keys {
+            sum ^= self.table.home(*key).unwrap_or(0);
         }
         black_box(sum);
-        let slots = hashes.map(|hash| self.table.find(hash, |_| true).unwrap_or(ROOT));
+        let slots = keys.map(|key| self.table.find(key, |_| true).unwrap_or(ROOT));
         let mut sum = 0;
         for slot in slots {
             let node = self.arena.node(slot);
@@ -44,14 +44,14 @@ impl Tree {
             black_box(self.arena.node(slot).value.as_bytes().and_then(<[u8]>::first));
         }
     }
-}
 
-/// All that names one node begins with its path; of anything else the wrong thing is fetched, or nothing.
-fn hash_of(operation: &Operation<'_>) -> Option<PathHash> {
-    let Operation::Client { body, .. } = operation else { return None };
-    let (length, rest) = body.split_first_chunk::<4>()?;
-    let path = rest.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
-    PathHash::of(core::str::from_utf8(path).ok()?)
+    /// All that names one node begins with its path; of anything else the wrong thing is fetched, or nothing.
+    fn key_of_target(&self, operation: &Operation<'_>) -> Option<PathKey> {
+        let Operation::Client { body, .. } = operation else { return None };
+        let (length, rest) = body.split_first_chunk::<4>()?;
+        let path = rest.get(..usize::try_from(i32::from_be_bytes(*length)).ok()?)?;
+        self.key_of(core::str::from_utf8(path).ok()?)
+    }
 }
 
 #[cfg(test)]
@@ -77,12 +77,12 @@ mod tests {
         writer.i32(0);
         let created = tree.apply(Stamp::default(), &Command::internal(operation(&body)), &mut Changes::new());
         assert!(matches!(created, Outcome::Created { .. }));
-        assert_eq!(hash_of(&operation(&body)), PathHash::of("/a"));
+        assert_eq!(tree.key_of_target(&operation(&body)), tree.key_of("/a"));
 
         let digest = tree.digest();
         let absurd: [&[u8]; 5] =
             [b"", b"\0\0\0", b"\xff\xff\xff\xff/a", b"\0\0\0\x09/a", b"\0\0\0\x02\xff\xff"];
-        assert!(absurd.iter().all(|body| hash_of(&operation(body)).is_none()));
+        assert!(absurd.iter().all(|body| tree.key_of_target(&operation(body)).is_none()));
         tree.reach(absurd.into_iter().chain([body.as_slice()]).map(operation));
         let mut taken = 0;
         tree.reach(core::iter::repeat_with(|| {

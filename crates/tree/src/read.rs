@@ -2,18 +2,19 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Bound;
 
 use jute::{Acl, SessionId, Stat, Zxid};
 
-use crate::arena::{Arena, NONE, ROOT, Slot};
+use crate::arena::{NONE, ROOT, Slot};
 use crate::node::{Node, Owner};
-use crate::path::{CONFIG, PathHash, ROOT_PATH};
-use crate::{AclRef, Identities, Policy, Roster, Session, Tree, java};
+use crate::path::{self, CONFIG, PathHash, PathKey, ROOT_PATH};
+use crate::{AclRef, Identities, Policy, Roster, Session, Tree, Verdicts, java, permits};
 
 /// One node, borrowed.
 #[derive(Clone, Copy)]
 pub struct NodeRef<'a> {
-    tree: &'a Tree,
+    pub(crate) tree: &'a Tree,
     node: &'a Node,
 }
 
@@ -33,7 +34,7 @@ impl<'a> NodeRef<'a> {
     /// The names of its children, in no particular order.
     #[must_use]
     pub fn children(&self) -> Children<'a> {
-        Children { arena: &self.tree.arena, next: self.node.first_child, left: self.node.children as usize }
+        Children { tree: self.tree, next: self.node.first_child, left: self.node.children as usize }
     }
 
     /// How many children it has.
@@ -58,7 +59,24 @@ impl<'a> NodeRef<'a> {
     /// may.
     #[must_use]
     pub fn permits(&self, required: i32, identities: Identities<'_>, policy: Policy) -> bool {
-        self.tree.acls.permits(self.node.stat.acl, required, identities, policy)
+        let acl = self.node.stat.acl;
+        self.tree.acls.everyone(acl) & required != 0
+            || permits(self.tree.acls.list(acl), required, identities, policy)
+    }
+
+    /// As [`Self::permits`], by the verdicts of one request.
+    #[must_use]
+    #[inline]
+    pub fn permits_by(&self, verdicts: &Verdicts<'_>, required: i32) -> bool {
+        verdicts.permits(&self.tree.acls, self.node.stat.acl, required)
+    }
+
+    /// How many entries of its ACL are held against identities to know whether they have one of the bits of
+    /// `required`: none where everybody may.
+    #[must_use]
+    pub fn entries_to_judge(&self, required: i32) -> usize {
+        let acl = self.node.stat.acl;
+        if self.tree.acls.everyone(acl) & required != 0 { 0 } else { self.tree.acls.list(acl).len() }
     }
 
     /// Whether it is a container.
@@ -80,19 +98,19 @@ impl<'a> NodeRef<'a> {
 /// The names of a node's children.
 #[derive(Clone)]
 pub struct Children<'a> {
-    arena: &'a Arena,
-    next: Slot,
-    left: usize,
+    pub(crate) tree: &'a Tree,
+    pub(crate) next: Slot,
+    pub(crate) left: usize,
 }
 
 impl<'a> Iterator for Children<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        if self.next == NONE {
+        if self.next == NONE || self.left == 0 {
             return None;
         }
-        let child = self.arena.node(self.next);
+        let child = self.tree.arena.node(self.next);
         self.next = child.next;
         self.left -= 1;
         Some(child.name.as_str())
@@ -105,11 +123,47 @@ impl<'a> Iterator for Children<'a> {
 
 impl ExactSizeIterator for Children<'_> {}
 
+/// Where a piece of a session's ephemeral nodes ends. It means something only in the tree that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EphemeralPlace {
+    pub(crate) slot: Slot,
+    /// [`Tree::replacements`] of its tree.
+    pub(crate) tree: u64,
+}
+
+impl EphemeralPlace {
+    /// Whether the tree that gave it was not replaced since.
+    #[must_use]
+    pub const fn is_of(&self, tree: &Tree) -> bool {
+        self.tree == tree.replacements
+    }
+}
+
+/// Some of a session's ephemeral nodes; see [`Tree::ephemerals_piece`].
+#[derive(Clone, Debug, Default)]
+pub struct EphemeralPiece {
+    /// The transaction that created each, and its path.
+    pub nodes: Vec<(Zxid, String)>,
+    /// Behind which the next piece begins, if there is more.
+    pub next: Option<EphemeralPlace>,
+    /// The tree was replaced since the last piece: this one is the first again.
+    pub begins_anew: bool,
+}
+
+/// Paths of one session's ephemeral nodes, in the order in which ZooKeeper would list them.
+#[must_use]
+pub fn in_zookeepers_order(mut nodes: Vec<(Zxid, String)>) -> Vec<String> {
+    nodes.sort_unstable();
+    let mut paths: Vec<_> = nodes.into_iter().map(|(_, path)| (path, ())).collect();
+    java::order_as_hash_set(&mut paths);
+    paths.into_iter().map(|(path, ())| path).collect()
+}
+
 impl Tree {
     /// The node of a path. A path that no node can have is simply not found; `""` is the root, as `/` is.
     #[must_use]
     pub fn node(&self, path: &str) -> Option<NodeRef<'_>> {
-        let slot = self.find(path, PathHash::of(path)?)?;
+        let slot = self.find(path, self.key_of(path)?)?;
         Some(NodeRef { tree: self, node: self.arena.node(slot) })
     }
 
@@ -129,6 +183,12 @@ impl Tree {
     #[must_use]
     pub fn roster(&self) -> Option<Roster> {
         Roster::parse(self.node(CONFIG)?.data()?)
+    }
+
+    /// The ACL of `/zookeeper/config`: who may change the members.
+    #[must_use]
+    pub fn roster_acl(&self) -> Option<&AclRef> {
+        self.node(CONFIG).map(|node| node.acl_ref())
     }
 
     /// The version given with the last configuration set.
@@ -157,6 +217,39 @@ impl Tree {
     /// The paths of a session's ephemeral nodes, in the order in which ZooKeeper would list and delete them.
     pub fn ephemerals_of(&self, id: SessionId) -> impl ExactSizeIterator<Item = String> + use<> {
         self.ordered_ephemerals(id).into_iter().map(|(path, _)| path)
+    }
+
+    /// Up to `max` of a session's ephemeral nodes behind the place `after`, in no order that means anything. So the
+    /// whole is listed without the tree being held for long; nodes that come or go meanwhile may be among them. When
+    /// the tree was replaced since the last piece, the list begins anew.
+    #[must_use]
+    pub fn ephemerals_piece(
+        &self,
+        id: SessionId,
+        after: Option<EphemeralPlace>,
+        max: usize,
+    ) -> EphemeralPiece {
+        let begins_anew = after.is_some_and(|place| !place.is_of(self));
+        let after = after.filter(|_| !begins_anew);
+        let mut places = self.ephemeral_places(id, after);
+        let piece: Vec<EphemeralPlace> = places.by_ref().take(max).collect();
+        let next = piece.last().copied().filter(|_| places.next().is_some());
+        let node =
+            |place: &EphemeralPlace| (Zxid(self.arena.node(place.slot).stat.czxid), self.path_of(place.slot));
+        EphemeralPiece { nodes: piece.iter().map(node).collect(), next, begins_anew }
+    }
+
+    /// The places of a session's ephemeral nodes behind the place `after`; none when that is of another tree.
+    pub(crate) fn ephemeral_places(
+        &self,
+        id: SessionId,
+        after: Option<EphemeralPlace>,
+    ) -> impl Iterator<Item = EphemeralPlace> + '_ {
+        let session = self.sessions.get(&id).filter(|_| after.is_none_or(|place| place.is_of(self)));
+        let from = after.map_or(Bound::Unbounded, |place| Bound::Excluded(place.slot));
+        let slots =
+            session.into_iter().flat_map(move |owner| owner.ephemerals.range((from, Bound::Unbounded)));
+        slots.map(|slot| EphemeralPlace { slot: *slot, tree: self.replacements })
     }
 
     pub(crate) fn ordered_ephemerals(&self, id: SessionId) -> Vec<(String, Slot)> {
@@ -202,7 +295,7 @@ impl Tree {
         match path {
             "" => Some(self.arena.len()),
             ROOT_PATH => Some(self.arena.len() - 1),
-            _ => Some(self.descendants(self.find(path, PathHash::of(path)?)?).count()),
+            _ => Some(self.descendants(self.find(path, self.key_of(path)?)?).count()),
         }
     }
 
@@ -225,13 +318,25 @@ impl Tree {
         })
     }
 
-    /// Finds the slot of a path by its hash; the root also under its other name.
+    /// The hashes of a path; `None` when no node can have it.
     #[inline]
-    pub(crate) fn find(&self, path: &str, hash: PathHash) -> Option<Slot> {
-        if hash == PathHash::ROOT && path.len() <= 1 {
+    pub(crate) fn hash_of(&self, path: &str) -> Option<PathHash> {
+        self.root.below(path)
+    }
+
+    /// The key of a path in the table; `None` when no node can have it.
+    #[inline]
+    pub(crate) fn key_of(&self, path: &str) -> Option<PathKey> {
+        self.root.key.below(path)
+    }
+
+    /// Finds the slot of a path by its key; the root also under its other name.
+    #[inline]
+    pub(crate) fn find(&self, path: &str, key: PathKey) -> Option<Slot> {
+        if path::is_root(path) {
             return Some(ROOT);
         }
-        self.table.find(hash, |slot| self.is_path_of(slot, path))
+        self.table.find(key, |slot| self.is_path_of(slot, path))
     }
 
     /// Whether that is the slot's path, compared name by name from the end.

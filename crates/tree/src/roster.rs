@@ -3,6 +3,11 @@
 //! A line is `server.N=host:quorumPort[:electionPort][:role][;[clientHost:]clientPort]`, `N` from 1 to 255; a last line
 //! `version=` has the zxid of the change that made it so, in hexadecimal. Members need one port; the one for elections
 //! is ZooKeeper's, and only kept.
+//!
+//! Two forms of a member must not be mixed up. What [`Member::parse`] reads and `Display` writes is part of the state
+//! that all builds must agree upon: a text gives the same text for ever. [`Member::published`] is the form that
+//! ZooKeeper's own parser reads as well, with two ports. A leader brings a member into that form before it puts it into
+//! the log, so builds that do not know the form apply the same text as builds that do.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -69,6 +74,69 @@ impl Member {
     }
 }
 
+/// How far ZooKeeper's usual ports for members (2888) and for elections (3888) are apart.
+const ELECTION_PORT_DISTANCE: u16 = 1_000;
+
+impl Member {
+    /// Whether ZooKeeper's parser can read this member once it is [published](Self::published). A file or a client that
+    /// names a member is held to this; what the log holds already is not.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let unreadable = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '[' | ']' | '\\' | '#');
+        if self.host.contains(unreadable) {
+            return Err("its host holds a character that no host has");
+        }
+        match &self.client {
+            Some(client) if client_address(client).is_none() => {
+                Err("what stands behind `;` is no `PORT` and no `HOST:PORT`")
+            }
+            Some(client) if client.contains(unreadable_in_client) => {
+                Err("its client address holds a character that no address has")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Host and port of where its clients connect, if it says a port; `0.0.0.0` stands for every address.
+    #[must_use]
+    pub fn client_address(&self) -> Option<(&str, u16)> {
+        self.client.as_deref().and_then(client_address)
+    }
+
+    /// The same member as clients are to read it in `/zookeeper/config`. ZooKeeper's parser, which Curator hands the
+    /// text to, wants two ports that differ and a client address that ends in a port: a missing port for elections
+    /// becomes the usual one, a client port alone one at every address, and what is no client address is left out.
+    #[must_use]
+    pub fn published(&self) -> Self {
+        let mut member = self.clone();
+        if self.election_port == 0 || self.election_port == self.peer_port {
+            let above = self.peer_port.checked_add(ELECTION_PORT_DISTANCE);
+            member.election_port =
+                above.unwrap_or_else(|| self.peer_port.saturating_sub(ELECTION_PORT_DISTANCE));
+        }
+        member.client = self.client.as_deref().and_then(client_address).map(|(host, port)| {
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+        });
+        member
+    }
+}
+
+fn unreadable_in_client(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, '\\' | '=' | ',' | '#')
+}
+
+/// Host and port of where clients connect. A port alone, and `*`, mean every address.
+fn client_address(text: &str) -> Option<(&str, u16)> {
+    let (host, port) = match text.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')?),
+        None => text.rsplit_once(':').unwrap_or(("", text)),
+    };
+    let port = Some(port).filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
+    Some((if matches!(host, "" | "*") { "0.0.0.0" } else { host }, port))
+}
+
 impl fmt::Display for Member {
     /// As ZooKeeper writes it behind `server.N=`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,6 +198,27 @@ impl Roster {
         }
         let _ = write!(text, "version={:x}", self.version);
         text
+    }
+
+    /// The same members as clients are to read them: see [`Member::published`].
+    #[must_use]
+    pub fn published(&self) -> Self {
+        Self { version: self.version, ..Self::new(self.members().map(Member::published)) }
+    }
+
+    /// The members of a reconfig's list as they are to stand in the log: see [`Member::published`].
+    ///
+    /// # Errors
+    /// ZooKeeper's code for a list that is none, or has a member that ZooKeeper's parser cannot read.
+    pub fn published_list(list: &str) -> Result<String, ErrorCode> {
+        let mut text = String::new();
+        for member in members_of(list)? {
+            member.check().map_err(|_| ErrorCode::BadArguments)?;
+            let separator = if text.is_empty() { "" } else { "," };
+            // A string takes everything.
+            let _ = write!(text, "{separator}server.{}={}", member.number, member.published());
+        }
+        Ok(text)
     }
 
     /// The members, by number.
@@ -223,6 +312,51 @@ mod tests {
         assert_eq!(written("[::1]:1:2:PARTICIPANT;2181"), "[::1]:1:2:participant;0.0.0.0:2181");
         assert_eq!(written("a:5:6|b:7:8"), "a:5:6:participant");
         assert_eq!(written("a:5"), "a:5:participant");
+    }
+
+    #[test]
+    fn published_member_has_two_ports_and_a_whole_client_address() {
+        let published = |value| Member::parse("3", value).expect("a member").published().to_string();
+        for (written, expected) in [
+            ("a:5", "a:5:1005:participant"),
+            ("a:5:observer;2181", "a:5:1005:observer;0.0.0.0:2181"),
+            ("a:5:6;*:2181", "a:5:6:participant;0.0.0.0:2181"),
+            ("a:2888:2888;h:2181", "a:2888:3888:participant;h:2181"),
+            ("a:65000", "a:65000:64000:participant"),
+            ("[::1]:5:6;[::1]:2181", "[::1]:5:6:participant;[::1]:2181"),
+            ("a:5:6;::1:2181", "a:5:6:participant;[::1]:2181"),
+            ("a:5:6;nonsense", "a:5:6:participant"),
+            ("a:5:6;h:", "a:5:6:participant"),
+        ] {
+            assert_eq!(published(written), expected, "{written}");
+            assert_eq!(published(expected), expected, "published twice");
+        }
+    }
+
+    #[test]
+    fn published_roster_is_the_same_roster_for_whoever_reads_one_port() {
+        let stored =
+            Roster::parse(b"server.1=a:1:participant;2181\nserver.2=b:1\nversion=a0").expect("two members");
+        let text = "server.1=a:1:1001:participant;0.0.0.0:2181\nserver.2=b:1:1001:participant\nversion=a0";
+        assert_eq!(stored.published().text(), text);
+        assert_eq!(
+            stored.text(),
+            "server.1=a:1:participant;0.0.0.0:2181\nserver.2=b:1:participant\nversion=a0"
+        );
+        let list = Roster::published_list("server.4=d:1;9\nserver.5=e:1:2,version=7").expect("two members");
+        assert_eq!(list, "server.4=d:1:1001:participant;0.0.0.0:9,server.5=e:1:2:participant");
+        assert_eq!(Roster::published_list(""), Ok(String::new()));
+    }
+
+    #[test]
+    fn member_that_zookeepers_parser_cannot_read_is_refused() {
+        for value in ["a:5;port", "a:5;h:", "a:5;h:99999", "a b:5", "a\\n:5", "a:5;h x:1"] {
+            let member = Member::parse("4", value).expect("the log may hold it");
+            assert!(member.check().is_err(), "{value}");
+            let list = format!("server.4={value}");
+            assert_eq!(Roster::published_list(&list), Err(ErrorCode::BadArguments), "{value}");
+        }
+        assert_eq!(Member::parse("4", "a:5:5;[::1]:9").expect("a member").check(), Ok(()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Each scheme is judged as ZooKeeper's provider of that name judges it. How an identity is established is not
 //! known here.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -26,23 +27,53 @@ pub(crate) fn check(
     identities: Identities<'_>,
     policy: Policy,
 ) -> Result<Checked, ErrorCode> {
-    let mut entries = acl.iter();
-    if let (1, Some(AclEntry { permissions: permission::ALL, scheme: Some("world"), id: Some("anyone") })) =
-        (acl.len(), entries.next())
-    {
+    if is_open(acl) {
         return Ok(Checked::Open);
     }
-    let mut unique: Vec<AclEntry<'_>> = Vec::new();
-    for entry in acl.iter() {
-        if !unique.contains(&entry) {
-            unique.push(entry);
-        }
-    }
-    let mut checked = Vec::with_capacity(unique.len());
-    for entry in unique {
+    let mut seen = Seen::default();
+    let mut checked = Vec::with_capacity(acl.len().min(FEW));
+    for entry in acl.iter().filter(|entry| seen.is_new(entry)) {
         expand(entry, identities, policy, &mut checked)?;
     }
     if checked.is_empty() { Err(ErrorCode::InvalidAcl) } else { Ok(Checked::List(checked)) }
+}
+
+/// Whether it is the one entry with which everybody may do everything.
+pub(crate) fn is_open(acl: &AclList<'_>) -> bool {
+    let open = AclEntry { permissions: permission::ALL, scheme: Some("world"), id: Some("anyone") };
+    acl.len() == 1 && acl.iter().next() == Some(open)
+}
+
+/// Up to so many entries are compared one by one.
+const FEW: usize = 8;
+
+/// The entries of an ACL that have come so far.
+#[derive(Default)]
+struct Seen<'a> {
+    few: Vec<AclEntry<'a>>,
+    /// All of them, once there are more than a few.
+    many: BTreeSet<EntryKey<'a>>,
+}
+
+/// What makes an entry, in an order.
+type EntryKey<'a> = (i32, Option<&'a str>, Option<&'a str>);
+
+impl<'a> Seen<'a> {
+    /// Notes an entry; says whether it has not come before.
+    fn is_new(&mut self, entry: &AclEntry<'a>) -> bool {
+        let key = |entry: &AclEntry<'a>| (entry.permissions, entry.scheme, entry.id);
+        if !self.many.is_empty() {
+            return self.many.insert(key(entry));
+        }
+        if self.few.contains(entry) {
+            return false;
+        }
+        self.few.push(*entry);
+        if self.few.len() > FEW {
+            self.many = self.few.iter().map(key).collect();
+        }
+        true
+    }
 }
 
 fn expand(
@@ -81,7 +112,7 @@ fn expand(
 }
 
 /// Whether the server has a provider of that scheme; `world` and `auth` are no providers.
-fn is_known(scheme: &str, policy: Policy) -> bool {
+pub(crate) fn is_known(scheme: &str, policy: Policy) -> bool {
     match scheme {
         "ip" => true,
         "digest" => policy.contains(Policy::DIGEST_KNOWN),
@@ -92,7 +123,7 @@ fn is_known(scheme: &str, policy: Policy) -> bool {
 }
 
 /// Whether identities of that scheme say who somebody is: an address does not.
-fn is_authenticated(scheme: &str, policy: Policy) -> bool {
+pub(crate) fn is_authenticated(scheme: &str, policy: Policy) -> bool {
     scheme != "ip" && is_known(scheme, policy)
 }
 
@@ -114,7 +145,7 @@ pub(crate) fn matches(identity: Identity<'_>, id: &str, policy: Policy) -> bool 
     }
     match identity.scheme {
         "ip" => address::matches(identity.id, id),
-        "sasl" => identity.id == "super" || identity.id == id,
+        "sasl" => identity.is_sasl_super() || identity.id == id,
         _ => identity.id == id,
     }
 }

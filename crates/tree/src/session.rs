@@ -20,6 +20,8 @@ pub struct Session {
     /// What a client must show to take it up again.
     pub password: [u8; 16],
     pub(crate) ephemerals: BTreeSet<Slot>,
+    /// Bytes of the paths of these, and what their ACLs count.
+    pub(crate) ephemeral_bytes: usize,
 }
 
 impl Session {
@@ -27,5 +29,12 @@ impl Session {
     #[must_use]
     pub fn ephemeral_count(&self) -> usize {
         self.ephemerals.len()
+    }
+
+    /// How many bytes the paths of its ephemeral nodes have together, with 64 for each entry of an ACL other than the
+    /// open one: what its end makes of them, and frees, at once.
+    #[must_use]
+    pub const fn ephemeral_bytes(&self) -> usize {
+        self.ephemeral_bytes
     }
 }

@@ -129,7 +129,8 @@ impl Snapshot {
         if reached || self.kept_sessions.contains_key(&id) {
             return;
         }
-        let copy = session.map(|session| Session { ephemerals: BTreeSet::new(), ..*session });
+        let copy =
+            session.map(|session| Session { ephemerals: BTreeSet::new(), ephemeral_bytes: 0, ..*session });
         self.kept_sessions.insert(id, copy);
     }
 

@@ -1,7 +1,7 @@
 //! The one table from paths to slots: open addressing, in shards that grow one at a time and little by little, so
 //! that no growth is felt.
 //!
-//! An entry is 32 bits of the path's hash and the slot; whether the slot's path is really the one looked for, the
+//! An entry is 32 bits of the path's key and the slot; whether the slot's path is really the one looked for, the
 //! caller tells. Within a shard an entry's home is proportional to its hash, so growing moves entries forward in
 //! order.
 
@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::arena::{NONE, Slot};
-use crate::path::PathHash;
+use crate::path::PathKey;
 
 const SHARD_BITS: u32 = 10;
 
@@ -151,58 +151,58 @@ impl Table {
     }
 
     #[inline]
-    const fn split(hash: PathHash) -> (usize, u32) {
-        ((hash.0 >> (64 - SHARD_BITS)) as usize, hash.0 as u32)
+    const fn split(PathKey(key): PathKey) -> (usize, u32) {
+        ((key >> (64 - SHARD_BITS)) as usize, key as u32)
     }
 
-    /// Finds the slot of that hash for which `is_it` holds.
+    /// Finds the slot of that key for which `is_it` holds.
     #[inline]
-    pub(crate) fn find(&self, hash: PathHash, is_it: impl FnMut(Slot) -> bool) -> Option<Slot> {
-        let (shard, hash) = Self::split(hash);
+    pub(crate) fn find(&self, key: PathKey, is_it: impl FnMut(Slot) -> bool) -> Option<Slot> {
+        let (shard, hash) = Self::split(key);
         let shard = &self.shards[shard];
         shard.find(hash, is_it).map(|place| shard.places[place].slot())
     }
 
-    /// What lies where the search for that hash begins.
+    /// What lies where the search for that key begins.
     #[inline]
-    pub(crate) fn home(&self, hash: PathHash) -> Option<u64> {
-        let (shard, hash) = Self::split(hash);
+    pub(crate) fn home(&self, key: PathKey) -> Option<u64> {
+        let (shard, hash) = Self::split(key);
         let shard = &self.shards[shard];
         shard.places.get(shard.home(hash)).map(|entry| entry.0)
     }
 
-    pub(crate) fn insert(&mut self, hash: PathHash, slot: Slot) {
-        let (shard, hash) = Self::split(hash);
+    pub(crate) fn insert(&mut self, key: PathKey, slot: Slot) {
+        let (shard, hash) = Self::split(key);
         self.shards[shard].insert(Entry::new(hash, slot));
     }
 
-    pub(crate) fn remove(&mut self, hash: PathHash, slot: Slot) {
-        let (shard, hash) = Self::split(hash);
+    pub(crate) fn remove(&mut self, key: PathKey, slot: Slot) {
+        let (shard, hash) = Self::split(key);
         let shard = &mut self.shards[shard];
         let place = shard.find(hash, |found| found == slot).expect("a node that is removed is in the table");
         shard.remove_at(place);
     }
 
-    /// Enters many at once: slots from `first` on, with these hashes. Shard by shard, because a shard fits into the
+    /// Enters many at once: slots from `first` on, with these keys. Shard by shard, because a shard fits into the
     /// processor's cache and the table does not. False, with the table of no more use, when two of them are the same
     /// to `is_same`.
     pub(crate) fn fill(
         &mut self,
         first: Slot,
-        hashes: &[PathHash],
+        keys: impl ExactSizeIterator<Item = PathKey> + Clone,
         is_same: impl Fn(Slot, Slot) -> bool,
     ) -> bool {
         let mut ends = vec![0_usize; self.shards.len()];
-        for hash in hashes {
-            ends[Self::split(*hash).0] += 1;
+        for key in keys.clone() {
+            ends[Self::split(key).0] += 1;
         }
         let mut begin = 0;
         for end in &mut ends {
             begin += core::mem::replace(end, begin);
         }
-        let mut entries = vec![Entry::FREE; hashes.len()];
-        for (slot, hash) in (first..).zip(hashes) {
-            let (shard, hash) = Self::split(*hash);
+        let mut entries = vec![Entry::FREE; keys.len()];
+        for (slot, key) in (first..).zip(keys) {
+            let (shard, hash) = Self::split(key);
             entries[ends[shard]] = Entry::new(hash, slot);
             ends[shard] += 1;
         }
@@ -227,7 +227,7 @@ mod tests {
     fn what_went_in_is_found_until_it_is_removed() {
         let mut table = Table::new();
         // Few distinct hashes in one shard: long runs, many collisions, wrap-around.
-        let hash = |slot: Slot| PathHash(scramble(u64::from(slot) / 3) & 0xffff_ffff);
+        let hash = |slot: Slot| PathKey(scramble(u64::from(slot) / 3) & 0xffff_ffff);
         for slot in 0..3000 {
             table.insert(hash(slot), slot);
         }
@@ -247,16 +247,16 @@ mod tests {
 
     #[test]
     fn what_was_filled_in_at_once_is_found_and_a_double_is_noticed() {
-        let hashes: Vec<_> = (0..5000).map(|number| PathHash(scramble(number))).collect();
+        let hashes: Vec<_> = (0..5000).map(|number| PathKey(scramble(number))).collect();
         let mut table = Table::new();
-        assert!(table.fill(3, &hashes, |_, _| false));
-        table.insert(PathHash(scramble(5000)), 2);
+        assert!(table.fill(3, hashes.iter().copied(), |_, _| false));
+        table.insert(PathKey(scramble(5000)), 2);
         for (slot, hash) in (3..).zip(&hashes) {
             assert_eq!(table.find(*hash, |found| found == slot), Some(slot));
         }
-        assert_eq!(table.find(PathHash(scramble(5000)), |_| true), Some(2));
+        assert_eq!(table.find(PathKey(scramble(5000)), |_| true), Some(2));
         let doubled = [hashes[0], hashes[1], hashes[0]];
-        assert!(!Table::new().fill(0, &doubled, |one, other| (one, other) == (2, 0)));
-        assert!(Table::new().fill(0, &doubled, |_, _| false), "two paths may have one hash");
+        assert!(!Table::new().fill(0, doubled.into_iter(), |one, other| (one, other) == (2, 0)));
+        assert!(Table::new().fill(0, doubled.into_iter(), |_, _| false), "two paths may have one hash");
     }
 }

@@ -1,8 +1,7 @@
 //! The replicated state and its smallest moves: linking, indexing, counting. Every write goes through these, so that
 //! the digest, the running snapshot and the undoing of a multi see all of them.
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use core::fmt;
 
 use jute::{Acl, SessionId, Zxid, permission};
@@ -12,18 +11,25 @@ use crate::arena::{Arena, NONE, ROOT, Slot};
 use crate::births::Births;
 use crate::node::{Name, Node, NodeStat, Owner, Value};
 use crate::path::{CONFIG, PathHash, QUOTA, ROOT_PATH, ZOOKEEPER};
+use crate::quota::Quotas;
 use crate::reap::ReapIndex;
 use crate::snapshot::Snapshot;
 use crate::undo::UndoLog;
+use crate::weight::Weights;
+use crate::work::Work;
 use crate::{Session, digest, path, quota};
 
 /// Everything replicated: nodes, sessions, ACLs, quotas, the last zxid.
 pub struct Tree {
+    /// The hash of the root, from which those of all paths follow; its key is this process's seed.
+    pub(crate) root: PathHash,
     pub(crate) arena: Arena,
     pub(crate) table: crate::table::Table,
     pub(crate) acls: AclTable,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) births: Births,
+    /// How many trees stood in this place before.
+    pub(crate) replacements: u64,
     pub(crate) zxid: Zxid,
     pub(crate) feature_level: u32,
     pub(crate) config_version: i64,
@@ -31,8 +37,9 @@ pub struct Tree {
     pub(crate) terms: u64,
     pub(crate) data_size: i64,
     pub(crate) ephemeral_count: usize,
-    /// The paths that have a quota.
-    pub(crate) quotas: BTreeSet<Box<str>>,
+    pub(crate) quotas: Quotas,
+    pub(crate) weights: Weights,
+    pub(crate) work: Work,
     pub(crate) reap: ReapIndex,
     pub(crate) undo: Option<UndoLog>,
     pub(crate) snapshot: Option<Snapshot>,
@@ -56,10 +63,18 @@ impl fmt::Debug for Tree {
 }
 
 impl Tree {
-    /// A tree as a fresh ZooKeeper has it: `/`, `/zookeeper`, `/zookeeper/quota` and `/zookeeper/config`.
+    /// A tree as a fresh ZooKeeper has it: `/`, `/zookeeper`, `/zookeeper/quota` and `/zookeeper/config`. Its table has
+    /// the seed 0, which anybody can guess: for tests and tools.
     #[must_use]
     pub fn new() -> Self {
-        let mut tree = Self::empty();
+        Self::seeded(0)
+    }
+
+    /// As [`Tree::new`], with a seed for the table of paths: a server's must be random, or clients can choose names
+    /// that all lie in one place. Neither results nor digests nor snapshots depend on it.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        let mut tree = Self::empty(seed);
         let config_acl = tree.acls.intern([Acl::world(permission::READ)].into());
         tree.add_system_node(ROOT_PATH, AclId::OPEN);
         tree.add_system_node(ZOOKEEPER, AclId::OPEN);
@@ -68,21 +83,46 @@ impl Tree {
         tree
     }
 
+    /// The seed of the table of paths.
+    #[must_use]
+    pub const fn table_seed(&self) -> u64 {
+        self.root.key.seed()
+    }
+
+    /// Puts another tree in the place of this one, which is given back. What a read of many nodes remembers of this one
+    /// means nothing in the other, and [`Tree::replacements`] tells the two apart: so no tree is replaced but by this.
+    #[must_use = "to drop a large tree takes long"]
+    pub fn replace(&mut self, mut new: Self) -> Self {
+        new.replacements = self.replacements + 1;
+        core::mem::replace(self, new)
+    }
+
+    /// How many trees stood in this place before this one. It is this process's own business: neither results nor
+    /// digests nor snapshots depend on it.
+    #[must_use]
+    pub const fn replacements(&self) -> u64 {
+        self.replacements
+    }
+
     /// A tree without even a root.
-    pub(crate) fn empty() -> Self {
+    pub(crate) fn empty(seed: u64) -> Self {
         Self {
+            root: PathHash::root(seed),
             arena: Arena::new(),
             table: crate::table::Table::new(),
             acls: AclTable::new(),
             sessions: BTreeMap::new(),
             births: Births::default(),
+            replacements: 0,
             zxid: Zxid(0),
             feature_level: 0,
             config_version: 0,
             terms: 0,
             data_size: 0,
             ephemeral_count: 0,
-            quotas: BTreeSet::new(),
+            quotas: Quotas::default(),
+            weights: Weights::default(),
+            work: Work::default(),
             reap: ReapIndex::default(),
             undo: None,
             snapshot: None,
@@ -95,13 +135,13 @@ impl Tree {
         let stat = NodeStat { aversion, acl, ..NodeStat::default() };
         let (parent, name) = match path::split(path) {
             Some((above, name)) if path != ROOT_PATH => {
-                let parent = PathHash::of(above).and_then(|hash| self.find(above, hash));
+                let parent = self.key_of(above).and_then(|key| self.find(above, key));
                 (parent.expect("system nodes are added from the top"), name)
             }
             _ => (ROOT, ""),
         };
         let slot = self.arena.insert(Node::new(parent, Name::new(name), stat, Value::new(Some(b""))));
-        let hash = PathHash::of(path).expect("system nodes have valid paths");
+        let hash = self.hash_of(path).expect("system nodes have valid paths");
         self.join(slot, hash, path);
         self.terms = self.terms.wrapping_add(self.term(slot, hash));
     }
@@ -158,20 +198,29 @@ impl Tree {
         let node = self.arena.remove(slot);
         match &mut self.undo {
             Some(undo) => undo.keep_removal(slot, node),
-            None => self.acls.release(node.stat.acl),
+            None => self.release_acl(node.stat.acl),
         }
+    }
+
+    /// Counts one reference to an ACL less, and what it takes to free it.
+    pub(crate) fn release_acl(&mut self, acl: AclId) {
+        let freed = self.acls.release(acl);
+        self.work.entries_freed(freed);
     }
 
     /// Makes a record that lies in the arena a node of that path.
     pub(crate) fn join(&mut self, slot: Slot, hash: PathHash, path: &str) {
         self.place(slot);
         if slot != ROOT {
-            self.table.insert(hash, slot);
+            self.table.insert(hash.key, slot);
         }
         if let Some(limited) = quota::limited_path(path) {
-            self.quotas.insert(Box::from(limited));
+            self.limit(limited);
         }
+        let node = self.arena.node(slot);
+        self.shift_weight(node.parent, 1, node.value.len() as i64);
         self.data_size += self.size_of(slot, path);
+        self.count_ephemeral(slot, path.len(), usize::saturating_add);
     }
 
     /// Links a record to its siblings and enters it where its owner says.
@@ -185,12 +234,34 @@ impl Tree {
     /// Undoes [`Self::join`].
     pub(crate) fn leave(&mut self, slot: Slot, hash: PathHash, path: &str) {
         self.data_size -= self.size_of(slot, path);
+        self.count_ephemeral(slot, path.len(), usize::saturating_sub);
         if let Some(limited) = quota::limited_path(path) {
-            self.quotas.remove(limited);
+            self.unlimit(limited);
         }
+        self.quotas.forget(slot);
+        self.forget_weight(slot);
+        let node = self.arena.node(slot);
+        self.shift_weight(node.parent, -1, -(node.value.len() as i64));
         self.unindex(slot);
-        self.table.remove(hash, slot);
+        self.table.remove(hash.key, slot);
         self.unlink(slot);
+    }
+
+    /// Adds to or takes from the bytes that the owner of a node, if it has one, leaves when it ends: those of a path of
+    /// this length, and what the node's ACL counts.
+    pub(crate) fn count_ephemeral(
+        &mut self,
+        slot: Slot,
+        path_bytes: usize,
+        change: impl FnOnce(usize, usize) -> usize,
+    ) {
+        let node = self.arena.node(slot);
+        if let Owner::Session(id) = node.owner()
+            && let Some(session) = self.sessions.get_mut(&SessionId(id))
+        {
+            let bytes = path_bytes + self.acls.ephemeral_bytes(node.stat.acl);
+            session.ephemeral_bytes = change(session.ephemeral_bytes, bytes);
+        }
     }
 
     fn size_of(&self, slot: Slot, path: &str) -> i64 {
@@ -277,7 +348,10 @@ impl Tree {
         let (owner, old_mtime, old_bytes) = (node.owner(), node.stat.mtime, node.value.len());
         replace(node);
         node.stat.mtime = mtime;
-        self.data_size += node.value.len() as i64 - old_bytes as i64;
+        let grown = node.value.len() as i64 - old_bytes as i64;
+        self.data_size += grown;
+        self.quotas.forget(slot);
+        self.shift_weight(slot, 0, grown);
         if let Owner::Ttl(ttl_ms) = owner {
             self.reap.ttl_gone(old_mtime, ttl_ms, slot);
             self.reap.ttl_due(mtime, ttl_ms, slot);

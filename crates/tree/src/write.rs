@@ -11,6 +11,7 @@ use crate::acl::AclId;
 use crate::arena::Slot;
 use crate::node::{Name, Node, NodeStat, Owner, Value};
 use crate::path::{self, PathHash, ROOT_PATH};
+use crate::permit::Verdicts;
 use crate::scheme::{self, Checked};
 use crate::{Change, ChangeKind, Changes, Identities, Policy, Tree, quota};
 
@@ -22,16 +23,13 @@ pub(crate) struct Context<'a> {
     pub(crate) session: Option<SessionId>,
     pub(crate) policy: Policy,
     pub(crate) identities: Identities<'a>,
+    pub(crate) verdicts: &'a Verdicts<'a>,
 }
 
 impl Context<'_> {
     pub(crate) fn check(&self, tree: &Tree, slot: Slot, required: i32) -> Result<(), ErrorCode> {
         let acl = tree.arena.node(slot).stat.acl;
-        if tree.acls.permits(acl, required, self.identities, self.policy) {
-            Ok(())
-        } else {
-            Err(ErrorCode::NoAuth)
-        }
+        if self.verdicts.permits(&tree.acls, acl, required) { Ok(()) } else { Err(ErrorCode::NoAuth) }
     }
 }
 
@@ -123,7 +121,7 @@ impl Tree {
 
     /// Makes the checks of a create, in ZooKeeper's order.
     fn judge_create(
-        &self,
+        &mut self,
         opcode: OpCode,
         request: &Create<'_>,
         ttl_ms: i64,
@@ -133,8 +131,8 @@ impl Tree {
         let owner = owner_of(opcode, mode, ttl_ms, context)?;
         let (above, _) = path::split(request.path).ok_or(ErrorCode::BadArguments)?;
         let acl = scheme::check(&request.acl, context.identities, context.policy)?;
-        let parent_hash = PathHash::of(above).ok_or(ErrorCode::NoNode)?;
-        let parent = self.find(above, parent_hash).ok_or(ErrorCode::NoNode)?;
+        let parent_hash = self.hash_of(above).ok_or(ErrorCode::NoNode)?;
+        let parent = self.find(above, parent_hash.key).ok_or(ErrorCode::NoNode)?;
         context.check(self, parent, permission::CREATE)?;
         let mut path = String::from(request.path);
         if mode.sequential {
@@ -144,8 +142,8 @@ impl Tree {
             return Err(ErrorCode::BadArguments);
         }
         let name = path.rsplit('/').next().unwrap_or_default();
-        let hash = if path == ROOT_PATH { PathHash::ROOT } else { parent_hash.child(name) };
-        if self.find(&path, hash).is_some() {
+        let hash = if path == ROOT_PATH { self.root } else { parent_hash.child(name) };
+        if self.find(&path, hash.key).is_some() {
             return Err(ErrorCode::NodeExists);
         }
         if let Owner::Session(_) = self.arena.node(parent).owner() {
@@ -182,11 +180,11 @@ impl Tree {
     ) -> Result<(), ErrorCode> {
         let (above, name) =
             path::split(path).filter(|_| !path::is_system(path)).ok_or(ErrorCode::BadArguments)?;
-        let parent_hash = PathHash::of(above).ok_or(ErrorCode::NoNode)?;
-        let parent = self.find(above, parent_hash).ok_or(ErrorCode::NoNode)?;
+        let parent_hash = self.hash_of(above).ok_or(ErrorCode::NoNode)?;
+        let parent = self.find(above, parent_hash.key).ok_or(ErrorCode::NoNode)?;
         context.check(self, parent, permission::DELETE)?;
         let hash = parent_hash.child(name);
-        let slot = self.find(path, hash).ok_or(ErrorCode::NoNode)?;
+        let slot = self.find(path, hash.key).ok_or(ErrorCode::NoNode)?;
         let node = self.arena.node(slot);
         if version != -1 && version != node.stat.version {
             return Err(ErrorCode::BadVersion);
@@ -209,7 +207,7 @@ impl Tree {
         changes: &mut Changes,
     ) {
         let node = self.arena.node(slot);
-        let (parent, bytes) = (node.parent, node.value.len() as i64);
+        let (parent, bytes) = (node.parent, self.length_of(slot));
         self.tell(ChangeKind::Deleted, slot, path, zxid, changes);
         self.update(parent, parent_hash, |parent| parent.stat.pzxid = zxid.0);
         self.remove_node(slot, hash, path);
@@ -227,11 +225,12 @@ impl Tree {
         let (slot, hash) = self.find_valid(path)?;
         context.check(self, slot, permission::WRITE)?;
         let node = self.arena.node(slot);
-        let difference = data.map_or(0, <[u8]>::len) as i64 - node.value.len() as i64;
+        let version_now = node.stat.version;
+        let difference = data.map_or(0, <[u8]>::len) as i64 - self.length_of(slot);
         if context.policy.contains(Policy::ENFORCE_QUOTA) {
             self.check_quota(path, difference, 0)?;
         }
-        let next = next_version(node.stat.version, version)?;
+        let next = next_version(version_now, version)?;
         self.write_data(slot, hash, data, context, |stat| stat.version = next);
         let stat = self.arena.node(slot).wire_stat();
         self.tell(ChangeKind::DataChanged, slot, path, context.zxid, changes);
@@ -273,11 +272,13 @@ impl Tree {
         let node = self.arena.node(slot);
         let (displaced, next) = (node.stat.acl, next_version(node.stat.aversion, version)?);
         let acl = self.store_acl(acl);
+        self.count_ephemeral(slot, 0, usize::saturating_sub);
         self.update(slot, hash, |node| {
             node.stat.aversion = next;
             node.stat.acl = acl;
         });
-        self.acls.release(displaced);
+        self.count_ephemeral(slot, 0, usize::saturating_add);
+        self.release_acl(displaced);
         Ok(self.arena.node(slot).wire_stat())
     }
 
@@ -291,8 +292,8 @@ impl Tree {
         if !path::is_valid(path) {
             return Err(ErrorCode::BadArguments);
         }
-        let hash = PathHash::of(path).ok_or(ErrorCode::NoNode)?;
-        Ok((self.find(path, hash).ok_or(ErrorCode::NoNode)?, hash))
+        let hash = self.hash_of(path).ok_or(ErrorCode::NoNode)?;
+        Ok((self.find(path, hash.key).ok_or(ErrorCode::NoNode)?, hash))
     }
 
     /// Notes a change for those who watch, with the ACLs of that moment.
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn sequence_numbers_go_on_below_zero_at_their_end() {
         let mut tree = Tree::new();
-        tree.update(ROOT, PathHash::ROOT, |root| root.stat.creations = i32::MAX - 1);
+        tree.update(ROOT, tree.root, |root| root.stat.creations = i32::MAX - 1);
         let mut body = Vec::new();
         let mut writer = Writer::new(&mut body);
         writer.text("/s-").buffer(None);

@@ -36,7 +36,7 @@ impl Bench {
     }
 
     fn connect(&mut self) {
-        self.session.begin();
+        self.session.begin([1; 16]);
         let bytes = std::mem::take(self.session.out());
         let Frame::Whole(frame) = next_frame(&bytes, 100) else { panic!() };
         assert_eq!(ConnectRequest::read(&mut Reader::new(frame)).unwrap().read_only, Some(false));
@@ -131,7 +131,7 @@ fn expiry_is_the_end_and_all_are_told() {
     let (watcher, events) = Watcher::new();
     bench.session.context().watches.add(Table::Data, "/w", &watcher);
     let waits = bench.ask(OpCode::Sync);
-    bench.session.begin();
+    bench.session.begin([1; 16]);
     bench.session.receive(&response(0, 0)).unwrap();
     assert_eq!(bench.session.over(), Some(&Error::SessionExpired));
     assert_eq!(*waits.lock().unwrap(), [Err(Error::SessionExpired)]);

@@ -1,84 +1,155 @@
-//! What each line of a configuration means, for people.
+//! `diwan config check`: what each line of a configuration comes to, what a server would do with all of them, and whether
+//! it would start.
 
 use std::io::{self, Write};
 
-use super::keys::{self, Meaning};
-use super::{Loaded, Verdict};
+use serde_json::{Value, json};
+use server::{ServerConfig, prepare};
 
-/// Prints the verdict on every setting, then the problems of the whole; whether the server would start.
-pub(crate) fn print_check(loaded: &Loaded, out: &mut impl Write) -> io::Result<bool> {
-    for notice in &loaded.notices {
-        let line = notice.line.map_or_else(String::new, |line| line.to_string());
-        let (word, text, hints) = match &notice.verdict {
-            Verdict::Honoured { about, warnings } => ("honoured", (*about).to_owned(), warnings.clone()),
-            Verdict::NoMeaningHere(why) => ("ignored", (*why).to_owned(), Vec::new()),
-            Verdict::Unknown(near) => {
-                ("unknown", String::from("nobody knows this key"), near.iter().cloned().collect())
-            }
-            Verdict::Refused(problem) => {
-                ("refused", problem.what.clone(), problem.hint.iter().cloned().collect())
-            }
-        };
-        writeln!(out, "{line:>4}  {word:<8}  {:<36}  {text}", notice.key)?;
-        for hint in hints {
-            writeln!(out, "{:>16}hint: {hint}", "")?;
+use super::{Loaded, Notice, Problem, Sources, Verdict, failure, load};
+
+/// How the answer is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CheckOptions {
+    /// A server with this configuration may be running: its ports and its directory are its own then.
+    pub(crate) running: bool,
+    /// For programs.
+    pub(crate) json: bool,
+}
+
+/// The answer.
+struct Finding {
+    loaded: Loaded,
+    /// What an operator should know although a server would start.
+    notes: Vec<String>,
+    problems: Vec<Problem>,
+}
+
+/// Prints the verdict on every setting, what they come to, and the problems; whether a server would start.
+pub(crate) fn check(sources: &Sources, options: CheckOptions, out: &mut impl Write) -> io::Result<bool> {
+    let finding = find(sources, options);
+    if options.json {
+        tell_json(&finding, out)?
+    } else {
+        tell(&finding, out)?
+    }
+    Ok(finding.problems.is_empty())
+}
+
+fn find(sources: &Sources, options: CheckOptions) -> Finding {
+    let loaded = load(sources);
+    let (notes, problems) = match &loaded.result {
+        Err(problems) => (Vec::new(), problems.clone()),
+        Ok((config, _)) => match prepare::check(config, options.running) {
+            Ok(notes) => (notes, Vec::new()),
+            Err(error) => (Vec::new(), vec![failure::problem(&error, config)]),
+        },
+    };
+    Finding { loaded, notes, problems }
+}
+
+/// A notice in the words that are shown: what became of the setting, why, and hints.
+fn words(notice: &Notice) -> (&'static str, String, Vec<String>) {
+    match &notice.verdict {
+        Verdict::Honoured { about, warnings, idle: None } => {
+            ("honoured", (*about).to_owned(), warnings.clone())
+        }
+        Verdict::Honoured { warnings, idle: Some(why), .. } => {
+            ("no effect", (*why).to_owned(), warnings.clone())
+        }
+        Verdict::NoMeaningHere(why) => ("ignored", (*why).to_owned(), Vec::new()),
+        Verdict::Unknown(near) => {
+            ("unknown", String::from("there is no such key"), near.iter().cloned().collect())
+        }
+        Verdict::Refused(problem) => {
+            ("refused", problem.what.clone(), problem.hint.iter().cloned().collect())
         }
     }
-    let Err(problems) = &loaded.result else {
-        writeln!(out, "a server would start with this")?;
-        return Ok(true);
-    };
-    for problem in problems {
+}
+
+fn tell(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    for notice in &finding.loaded.notices {
+        let line = notice.line.map_or_else(String::new, |line| line.to_string());
+        let (word, text, hints) = words(notice);
+        let setting = format!("{}={}", notice.key, notice.value);
+        writeln!(out, "{line:>4}  {word:<9}  {setting:<44}  {text}")?;
+        for hint in hints {
+            writeln!(out, "{:>17}hint: {hint}", "")?;
+        }
+    }
+    if let Ok((config, _)) = &finding.loaded.result {
+        writeln!(out)?;
+        for (what, value) in summary(config) {
+            writeln!(out, "{what:>9}  {value}")?;
+        }
+        writeln!(out)?;
+    }
+    for note in &finding.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    for problem in &finding.problems {
         writeln!(out, "error: {}", problem.what)?;
         if let Some(hint) = &problem.hint {
             writeln!(out, "hint: {hint}")?;
         }
     }
-    Ok(false)
-}
-
-/// Prints every key there is, by Diwan's name and ZooKeeper's.
-pub(crate) fn describe_keys(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{:<36}  {:<42}  what it is", "diwan.toml", "zoo.cfg")?;
-    let dash = |name: &'static str| if name.is_empty() { "-" } else { name };
-    for row in keys::rows() {
-        let text = match row.meaning {
-            Meaning::Honoured(_) => row.about.to_owned(),
-            Meaning::NoMeaningHere(why) => format!("(ignored: {why})"),
-            Meaning::RefusesStart(why, _) => format!("(refused: {why})"),
-        };
-        writeln!(out, "{:<36}  {:<42}  {text}", dash(row.own), dash(row.zoo))?;
+    if finding.problems.is_empty() {
+        writeln!(out, "a server would start with this")?;
     }
     Ok(())
 }
 
-/// Prints every key there is as tables for the documentation.
-pub(crate) fn document_keys(out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "## Honoured\n\n| `diwan.toml` | `zoo.cfg` | what it is | if not said |\n|---|---|---|---|"
-    )?;
-    for row in keys::rows() {
-        if let Meaning::Honoured(_) = row.meaning {
-            let standard = row.standard().map_or_else(String::new, |standard| format!("`{standard}`"));
-            writeln!(out, "| {} | {} | {} | {standard} |", code(row.own), code(row.zoo), row.about)?;
-        }
+/// What a server with this configuration would do.
+fn summary(config: &ServerConfig) -> Vec<(&'static str, String)> {
+    let absolute = |path: &std::path::Path| {
+        std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+    };
+    let address = |address: Option<std::net::SocketAddr>| {
+        address.map_or_else(|| String::from("not served"), |address| address.to_string())
+    };
+    let (listen, storage, session) = (&config.listen, &config.storage, &config.session);
+    let mut lines = vec![("clients", address(listen.client)), ("TLS", address(listen.secure))];
+    if let Some(ensemble) = &config.ensemble {
+        let numbers: Vec<_> = ensemble.members.iter().map(|member| member.number.to_string()).collect();
+        let how = if ensemble.tls.is_some() { "encrypted" } else { "in plain text" };
+        lines.push(("member", format!("{} of {}, which speak {how}", ensemble.number, numbers.join(", "))));
     }
-    writeln!(out, "\n## Without a meaning here: a warning\n\n| `zoo.cfg` | why |\n|---|---|")?;
-    for row in keys::rows() {
-        if let Meaning::NoMeaningHere(why) = row.meaning {
-            writeln!(out, "| {} | {why} |", code(row.zoo))?;
-        }
-    }
-    writeln!(out, "\n## Refused, whatever the value\n\n| `zoo.cfg` | why | what to do |\n|---|---|---|")?;
-    for row in keys::rows() {
-        if let Meaning::RefusesStart(why, hint) = row.meaning {
-            writeln!(out, "| {} | {why} | {hint} |", code(row.zoo))?;
-        }
-    }
-    Ok(())
+    lines.extend([
+        ("data", absolute(&storage.data_dir)),
+        ("log", absolute(storage.log_dir.as_deref().unwrap_or(&storage.data_dir))),
+        ("sessions", format!("{} to {} ms", session.timeout_min_ms, session.timeout_max_ms)),
+        ("metrics", address(config.metrics.address)),
+        ("commands", address(config.admin.address)),
+    ]);
+    lines
 }
 
-fn code(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("`{name}`") }
+fn tell_json(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+    let settings: Vec<Value> = finding
+        .loaded
+        .notices
+        .iter()
+        .map(|notice| {
+            let (word, text, hints) = words(notice);
+            let Notice { line, key, value, .. } = notice;
+            json!({"line": line, "key": key, "value": value, "verdict": word, "text": text, "hints": hints})
+        })
+        .collect();
+    let problems: Vec<Value> =
+        finding.problems.iter().map(|problem| json!({"what": problem.what, "hint": problem.hint})).collect();
+    let summary: serde_json::Map<String, Value> = match &finding.loaded.result {
+        Ok((config, _)) => summary(config)
+            .into_iter()
+            .map(|(what, value)| (what.to_lowercase(), Value::String(value)))
+            .collect(),
+        Err(_) => serde_json::Map::new(),
+    };
+    let text = json!({
+        "starts": finding.problems.is_empty(),
+        "settings": settings,
+        "summary": summary,
+        "notes": finding.notes,
+        "problems": problems,
+    });
+    writeln!(out, "{text:#}")
 }

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use server::ServerConfig;
 use server::config::{
-    ClientAuth, EnsembleConfig, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig, SaslConfig, Secret,
-    SessionConfig, TlsConfig, TlsProtocol,
+    ClientAuth, EnsembleConfig, EnsembleSecret, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
+    SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
 };
+use server::digest;
 
 use super::value::{Checked, Problem, Setting};
 use super::{jaas, members};
 
-use super::draft::{Draft, Endpoint, LogConfig, StoreDraft};
+use super::draft::{Draft, Endpoint, EnsembleDraft, LogConfig, StoreDraft};
 
 /// The AdminServer's port, where a `zoo.cfg` does not say it.
 const ADMIN_PORT: u16 = 8080;
@@ -53,19 +54,56 @@ impl Draft {
             return self.finish_ensemble();
         }
         let Some(alone) = self.ensemble.members.first().cloned() else { return Ok(()) };
-        self.take_client_port(&alone)
+        // As in ZooKeeper: without a number this server is not the one that the line names, and its port is only a
+        // default.
+        let is_own = members::own_number(&self.config.storage.data_dir).is_ok_and(|own| own == alone.number);
+        if is_own || self.client.port.is_none() { self.take_client_address(&alone) } else { Ok(()) }
     }
 
-    /// The client port of a server may stand in its line.
-    fn take_client_port(&mut self, member: &MemberConfig) -> Checked<()> {
-        let Some(client) = &member.client else { return Ok(()) };
-        let (host, port) =
-            client.rsplit_once(':').map_or((None, client.as_str()), |(host, port)| (Some(host), port));
-        if self.client.port.is_none() && !self.client.said {
-            let key = format!("server.{}", member.number);
-            self.client.port = Some(Setting { key: &key, value: port }.port()?);
-            self.client.host = host.map(String::from);
+    /// The client address of this server may stand in its `server.` line as well, which is what other members and
+    /// clients read in `/zookeeper/config`. The line decides, as in ZooKeeper's `setupClientPort`: what is said besides
+    /// must be the same, or every address with the same port.
+    fn take_client_address(&mut self, member: &MemberConfig) -> Checked<()> {
+        let Some(line) = member.client_address() else { return Ok(()) };
+        let (host, port) = line;
+        let everywhere = is_every_address(host);
+        let differs = |said: String, hint: String| {
+            let line =
+                format!("{}:{port}", if host.contains(':') { format!("[{host}]") } else { host.into() });
+            Err(Problem::new(format!(
+                "clients are to connect at {said}, but at {line} by the line `server.{}`, which other members and clients \
+                 read",
+                member.number
+            ))
+            .hint(hint))
+        };
+        if self.client.said {
+            // `listen.client` may be narrower than the line, but not elsewhere.
+            let Some(listen) = self.config.listen.client else { return Ok(()) };
+            let fits = listen.port() == 0 || listen.port() == port;
+            if fits && (everywhere || listen.ip().is_unspecified() || same_host(host, listen.ip())) {
+                return Ok(());
+            }
+            return differs(
+                listen.to_string(),
+                String::from("name the same address in both, or only in the line"),
+            );
         }
+        if let Some(said) = self.client.port {
+            let said_host = self.client.host.as_deref().filter(|host| !is_every_address(host));
+            let fits = match said_host {
+                None => said == port,
+                Some(said_host) => said == port && same_address(said_host, host),
+            };
+            if !fits {
+                let said = said_host
+                    .map_or_else(|| format!("port {said} of every address"), |host| format!("{host}:{said}"));
+                let hint = "name the same in `clientPort` and `clientPortAddress`, or remove both: the line suffices";
+                return differs(said, String::from(hint));
+            }
+        }
+        self.client.port = Some(port);
+        self.client.host = (!everywhere).then(|| String::from(host));
         Ok(())
     }
 
@@ -83,29 +121,21 @@ impl Draft {
             ))
             .hint("see `myid` in the data directory (`ensemble.number`), and the `server.` lines"));
         };
-        self.take_client_port(&own)?;
-        let tls = match draft.tls {
-            false => None,
-            true => {
-                let missing = |what: &str| {
-                    Problem::new(format!("members are to speak encrypted, but there is no {what}"))
-                        .hint("set `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`")
-                };
-                Some(PeerTlsConfig {
-                    key_store: draft.key_store.finish()?.ok_or_else(|| missing("key"))?,
-                    trust_store: draft.trust_store.finish()?.ok_or_else(|| missing("trust store"))?,
-                    verify_hostname: draft.verify_hostname,
-                })
-            }
-        };
+        self.take_client_address(&own)?;
+        let secret = draft.secret_file.as_deref().map(secret).transpose()?;
+        let (election_tick_ms, lease_ms) = (draft.election_tick_ms, draft.lease_ms);
+        let (listen_on_all_addresses, bind_retries) = (draft.listen_on_all_addresses, draft.bind_retries);
+        let members = draft.members.clone();
+        let tls = draft.tls.then(|| draft.peer_tls()).transpose()?;
         self.config.ensemble = Some(EnsembleConfig {
             number,
-            members: draft.members,
-            listen_on_all_addresses: draft.listen_on_all_addresses,
-            bind_retries: draft.bind_retries,
+            members,
+            listen_on_all_addresses,
+            bind_retries,
             tls,
-            election_tick_ms: draft.election_tick_ms,
-            lease_ms: draft.lease_ms,
+            secret,
+            election_tick_ms,
+            lease_ms,
         });
         Ok(())
     }
@@ -152,26 +182,22 @@ impl Draft {
         }
         self.config.auth.x509_enabled = true;
         let draft = std::mem::take(&mut self.tls);
-        let Some(key_store) = draft.key_store.finish()? else {
+        let Some(key_store) = draft.key_store.finish("ssl.keyStore")? else {
             return Err(
                 Problem::new("a TLS port has no key").hint("set `ssl.keyStore.location` (`tls.key-store`)")
             );
         };
-        let trust_store = draft.trust_store.finish()?;
+        let trust_store = draft.trust_store.finish("ssl.trustStore")?;
         if trust_store.is_none() && draft.client_auth != ClientAuth::None {
             return Err(Problem::new("clients must show a certificate, but nothing says whom to trust").hint(
                 "set `ssl.trustStore.location` (`tls.trust-store`), or `ssl.clientAuth=none` (`tls.client-auth`)",
             ));
         }
-        let standard = match draft.protocol {
-            Some(one) => vec![one],
-            None => vec![TlsProtocol::Tls12, TlsProtocol::Tls13],
-        };
         self.config.tls = Some(TlsConfig {
             key_store,
             trust_store,
             client_auth: draft.client_auth,
-            protocols: draft.protocols.unwrap_or(standard),
+            protocols: draft.protocols.unwrap_or_else(|| offered(draft.protocol)),
             cipher_suites: draft.cipher_suites,
             verify_client_hostname: draft.verify_hostname && draft.verify_client_hostname,
             revocation_lists: draft.revocation_lists,
@@ -200,6 +226,15 @@ impl Draft {
 
     fn finish_auth(&mut self) -> Checked<()> {
         let auth = &mut self.config.auth;
+        if auth.super_digest.as_ref().is_some_and(|id| !digest::is_id(auth.digest_algorithm, &id.0)) {
+            // The text is not repeated: it may be the password.
+            return Err(Problem::new(
+                "`DigestAuthenticationProvider.superDigest` (`auth.super-digest`) is no `super:<hash>`: behind the colon \
+                 must be the hash of `super:password` in base64, by the algorithm of \
+                 `DigestAuthenticationProvider.digestAlg`",
+            )
+            .hint("`diwan digest super` asks for the password and makes the line"));
+        }
         if self.ensemble_provider {
             auth.ensemble_names = Some(std::mem::take(&mut self.ensemble_names));
         }
@@ -262,6 +297,27 @@ impl Draft {
     }
 }
 
+impl EnsembleDraft {
+    fn peer_tls(self) -> Checked<PeerTlsConfig> {
+        let missing = |what: &str| {
+            Problem::new(format!("members are to speak encrypted, but there is no {what}"))
+                .hint("set `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`")
+        };
+        Ok(PeerTlsConfig {
+            key_store: self.key_store.finish("ssl.quorum.keyStore")?.ok_or_else(|| missing("key"))?,
+            trust_store: self
+                .trust_store
+                .finish("ssl.quorum.trustStore")?
+                .ok_or_else(|| missing("trust store"))?,
+            verify_hostname: self.verify_hostname,
+            verify_client_hostname: self.verify_client_hostname,
+            protocols: self.protocols.unwrap_or_else(|| offered(self.protocol)),
+            cipher_suites: self.cipher_suites,
+            revocation_lists: self.revocation_lists,
+        })
+    }
+}
+
 impl Endpoint {
     fn address(&self, port_key: &str, host_key: &str) -> Checked<Option<SocketAddr>> {
         if self.said {
@@ -277,23 +333,56 @@ impl Endpoint {
 }
 
 impl StoreDraft {
-    fn finish(self) -> Checked<Option<KeyStore>> {
+    /// The store, if there is one. `keys` is what the names of its settings begin with.
+    fn finish(self, keys: &str) -> Checked<Option<KeyStore>> {
         let Some(path) = self.path else { return Ok(None) };
         let kind = match self.kind {
             Some(kind) => kind,
-            None => kind_of(&path)?,
+            None => kind_of(&path, keys)?,
         };
         let password = match self.password_path {
             Some(file) => std::fs::read_to_string(&file)
                 .map(|text| Secret(String::from(text.trim_end_matches(['\r', '\n']))))
-                .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?,
+                .map_err(|error| {
+                    Problem::new(format!("cannot read `{}`: {error}", file.display())).hint(format!(
+                        "`{keys}.passwordPath` names the file that holds nothing but the password"
+                    ))
+                })?,
             None => self.password.unwrap_or_default(),
         };
         Ok(Some(KeyStore { path, password, kind }))
     }
 }
 
-fn kind_of(path: &Path) -> Checked<KeyStoreKind> {
+/// Whether a host stands for every address of a machine.
+fn is_every_address(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+}
+
+/// Whether two hosts are one, or have one first address.
+fn same_address(one: &str, other: &str) -> bool {
+    let address = |host: &str| Setting { key: "", value: host }.host(0).ok();
+    one == other || address(one).is_some_and(|found| Some(found) == address(other))
+}
+
+fn same_host(host: &str, address: IpAddr) -> bool {
+    let found = Setting { key: "", value: host }.host(0);
+    found.is_ok_and(|found| found.ip() == address)
+}
+
+/// The versions of TLS where no list says them.
+fn offered(protocol: Option<TlsProtocol>) -> Vec<TlsProtocol> {
+    protocol.map_or_else(|| vec![TlsProtocol::Tls12, TlsProtocol::Tls13], |one| vec![one])
+}
+
+fn secret(file: &Path) -> Checked<EnsembleSecret> {
+    EnsembleSecret::read(file).map_err(|why| match why.split_once("; hint: ") {
+        Some((what, hint)) => Problem::new(what).hint(hint),
+        None => Problem::new(why),
+    })
+}
+
+fn kind_of(path: &Path, keys: &str) -> Checked<KeyStoreKind> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("jks") => Ok(KeyStoreKind::Jks),
         Some("pem") => Ok(KeyStoreKind::Pem),
@@ -302,7 +391,7 @@ fn kind_of(path: &Path) -> Checked<KeyStoreKind> {
             "`{}`: its name does not tell what kind of key store it is",
             path.display()
         ))
-        .hint("set `ssl.keyStore.type` or `ssl.trustStore.type` to `PEM`, `PKCS12` or `JKS`")),
+        .hint(format!("set `{keys}.type` to `PEM`, `PKCS12` or `JKS`"))),
     }
 }
 

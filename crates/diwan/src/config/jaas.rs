@@ -1,10 +1,15 @@
-//! JAAS files, as far as they name the users of SASL DIGEST-MD5.
+//! JAAS files, as far as they name the users of SASL DIGEST-MD5: a server's, and the one of a client.
 //!
 //! ```text
 //! Server {
 //!     org.apache.zookeeper.server.auth.DigestLoginModule required
 //!     user_super="adminsecret"
 //!     user_bob="bobsecret";
+//! };
+//! Client {
+//!     org.apache.zookeeper.server.auth.DigestLoginModule required
+//!     username="bob"
+//!     password="bobsecret";
 //! };
 //! ```
 
@@ -18,24 +23,60 @@ const DIGEST_MODULE: &str = "org.apache.zookeeper.server.auth.DigestLoginModule"
 
 /// The users of one section of a file.
 pub(super) fn users(file: &Path, section: &str) -> Checked<Vec<(String, Secret)>> {
+    read(file, section, "user_NAME=\"PASSWORD\"", users_in)
+}
+
+/// The user whom a client's section of a file names; none if the file has no such section, as in ZooKeeper's client.
+pub(crate) fn client_user(file: &Path, section: &str) -> Checked<Option<(String, Secret)>> {
+    read(file, section, "username=\"NAME\" password=\"PASSWORD\"", client_user_in)
+}
+
+fn read<T>(
+    file: &Path,
+    section: &str,
+    form: &str,
+    find: impl Fn(&str, &str) -> Result<T, String>,
+) -> Checked<T> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         Problem::new(format!("cannot read `{}`: {error}", file.display()))
             .hint("`java.security.auth.login.config` names the file with SASL's users")
     })?;
-    users_in(&text, section).map_err(|what| {
-        Problem::new(format!("`{}`: {what}", file.display())).hint(format!(
-            "it must look like `{section} {{ {DIGEST_MODULE} required user_NAME=\"PASSWORD\"; }};`"
-        ))
+    find(&text, section).map_err(|what| {
+        Problem::new(format!("`{}`: {what}", file.display()))
+            .hint(format!("it must look like `{section} {{ {DIGEST_MODULE} required {form}; }};`"))
     })
 }
 
 fn users_in(text: &str, section: &str) -> Result<Vec<(String, Secret)>, String> {
+    let options = options_in(text, section)?.ok_or_else(|| format!("no section `{section}`"))?;
+    let users: Vec<_> = options
+        .into_iter()
+        .filter_map(|(name, value)| Some((String::from(name.strip_prefix("user_")?), Secret(value))))
+        .collect();
+    if users.is_empty() { Err(format!("no user in section `{section}`")) } else { Ok(users) }
+}
+
+fn client_user_in(text: &str, section: &str) -> Result<Option<(String, Secret)>, String> {
+    let Some(options) = options_in(text, section)? else { return Ok(None) };
+    let option = |wanted: &str| {
+        let found = options.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone()).ok_or_else(|| format!("no `{wanted}` in section `{section}`"))
+    };
+    Ok(Some((option("username")?, Secret(option("password")?))))
+}
+
+/// The options of a section's login module, if there is such a section.
+fn options_in(text: &str, section: &str) -> Result<Option<Vec<(String, String)>>, String> {
     let mut words = words(text)?.into_iter();
-    while words.next().ok_or_else(|| format!("no section `{section}`"))? != section {
-        if !words.by_ref().any(|word| word == "}") {
-            return Err(format!("no section `{section}`"));
+    loop {
+        match words.next() {
+            None => return Ok(None),
+            Some(word) if word == section => break,
+            Some(_) if words.by_ref().any(|word| word == "}") => {
+                words.next();
+            }
+            Some(_) => return Ok(None),
         }
-        words.next();
     }
     if words.next().as_deref() != Some("{") {
         return Err(format!("no `{{` behind `{section}`"));
@@ -44,7 +85,7 @@ fn users_in(text: &str, section: &str) -> Result<Vec<(String, Secret)>, String> 
     if module != DIGEST_MODULE {
         return Err(format!("`{module}` is not supported: of SASL there is DIGEST-MD5 here"));
     }
-    let mut users = Vec::new();
+    let mut options = Vec::new();
     words.next();
     while let Some(word) = words.next() {
         if word == ";" || word == "}" {
@@ -56,11 +97,9 @@ fn users_in(text: &str, section: &str) -> Result<Vec<(String, Secret)>, String> 
         if equals != "=" {
             return Err(format!("no `=` behind `{word}`"));
         }
-        if let Some(name) = word.strip_prefix("user_") {
-            users.push((String::from(name), Secret(value)));
-        }
+        options.push((word, value));
     }
-    if users.is_empty() { Err(format!("no user in section `{section}`")) } else { Ok(users) }
+    Ok(Some(options))
 }
 
 /// Words, quoted texts without their quotes, and the signs `{ } ; =`; comments are nothing.
@@ -111,6 +150,14 @@ mod tests {
         let plain: Vec<(&str, &str)> =
             users.iter().map(|(name, secret)| (name.as_str(), secret.0.as_str())).collect();
         assert_eq!(plain, [("super", "admin secret"), ("bob", "b;{}=")]);
+    }
+
+    #[test]
+    fn client_section_names_one_user() {
+        let user = client_user_in(FILE, "Client").unwrap().unwrap();
+        assert_eq!((user.0.as_str(), user.1.0.as_str()), ("x", "y"));
+        assert_eq!(client_user_in(FILE, "Other").unwrap(), None);
+        assert_eq!(client_user_in(FILE, "Server").unwrap_err(), "no `username` in section `Server`");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::value::{Checked, Problem};
 
 /// One member, as a line `key` writes it: its number and where it is.
 pub(crate) fn member(key: &str, number: &str, value: &str) -> Checked<MemberConfig> {
-    MemberConfig::parse(number, value).map_err(|what| {
+    let member = MemberConfig::parse(number, value).and_then(|member| member.check().map(|()| member));
+    member.map_err(|what| {
         Problem::new(format!("`{key}` is `{value}`: {what}"))
             .hint("write it like `server.1=host:2888:3888:participant;2181`")
     })

@@ -2,7 +2,10 @@
 //! [`ServerConfig`], and every line of the file gets a verdict that can be shown.
 
 mod check;
+mod document;
 mod draft;
+mod effect;
+pub(crate) mod failure;
 mod finish;
 mod jaas;
 mod keys;
@@ -14,12 +17,17 @@ use std::path::{Path, PathBuf};
 
 use server::ServerConfig;
 
-pub(crate) use check::{describe_keys, document_keys, print_check};
+pub(crate) use check::{CheckOptions, check};
+pub(crate) use document::{describe_keys, document_keys};
 use draft::Draft;
 pub(crate) use draft::{LogConfig, LogFormat};
+use effect::Situation;
+pub(crate) use jaas::client_user;
+pub(crate) use keys::is_usual;
 use keys::{Meaning, Names};
-pub(crate) use value::Problem;
-use value::{Checked, Setting};
+pub(crate) use properties::parse as parse_properties;
+use value::Setting;
+pub(crate) use value::{Checked, Problem};
 
 /// Where settings come from, weakest first.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +47,8 @@ pub(crate) struct Notice {
     pub(crate) line: Option<usize>,
     /// The key as written.
     pub(crate) key: String,
+    /// Its value, if that is no secret.
+    pub(crate) value: String,
     /// What it means.
     pub(crate) verdict: Verdict,
 }
@@ -52,6 +62,8 @@ pub(crate) enum Verdict {
         about: &'static str,
         /// What is odd.
         warnings: Vec<String>,
+        /// Why it does nothing beside the other settings, if that is so.
+        idle: Option<&'static str>,
     },
     /// It does nothing here.
     NoMeaningHere(&'static str),
@@ -76,8 +88,12 @@ pub(crate) fn load(sources: &Sources) -> Loaded {
     if let Err(problem) = loading.sources(sources) {
         loading.problems.push(problem);
     }
-    let Loading { draft, notices, mut problems } = loading;
+    let Loading { draft, mut notices, mut problems } = loading;
+    let situation = Situation::of(&draft);
     let finished = draft.finish();
+    if let Ok((config, _)) = &finished {
+        effect::judge(&mut notices, &situation, config);
+    }
     let result = match finished {
         Ok(config) if problems.is_empty() => Ok(config),
         // What is missing may be missing because of what was refused: that comes first.
@@ -88,6 +104,13 @@ pub(crate) fn load(sources: &Sources) -> Loaded {
         }
     };
     Loaded { notices, result }
+}
+
+/// Whether these properties name keys that there are.
+pub(crate) fn check_properties(properties: &[String]) -> Checked<()> {
+    let mut loading = Loading { draft: Draft::default(), notices: Vec::new(), problems: Vec::new() };
+    properties.iter().try_for_each(|property| loading.property(property))?;
+    loading.problems.into_iter().next().map_or(Ok(()), Err)
 }
 
 struct Loading {
@@ -166,8 +189,13 @@ impl Loading {
         let bare = key.strip_prefix("zookeeper.").unwrap_or(key);
         if keys::find(Names::Own, key).is_some() {
             self.take(Names::Own, None, key, value.trim());
-        } else {
+        } else if keys::find(Names::Zoo, bare).is_some() {
             self.take(Names::Zoo, None, bare, value.trim());
+        } else {
+            // Unlike a line of a file that ZooKeeper reads too, this was meant for this program.
+            let hint = keys::suggestion(Names::Zoo, bare).or_else(|| keys::suggestion(Names::Own, key));
+            return Err(Problem::new(format!("`-D {property}`: there is no key `{bare}`"))
+                .hint(hint.unwrap_or_else(|| String::from("see `diwan config keys`"))));
         }
         Ok(())
     }
@@ -175,7 +203,7 @@ impl Loading {
     fn take(&mut self, names: Names, line: Option<usize>, key: &str, value: &str) {
         let verdict = match keys::find(names, key).map(|row| (row.about, row.meaning)) {
             Some((about, Meaning::Honoured(apply))) => match apply(&mut self.draft, Setting { key, value }) {
-                Ok(()) => Verdict::Honoured { about, warnings: self.draft.take_warnings() },
+                Ok(()) => Verdict::Honoured { about, warnings: self.draft.take_warnings(), idle: None },
                 Err(problem) => Verdict::Refused(problem),
             },
             Some((_, Meaning::NoMeaningHere(why))) => Verdict::NoMeaningHere(why),
@@ -190,7 +218,7 @@ impl Loading {
         }
         self.draft.config.settings.retain(|(known, _)| *known != shown_key(names, key));
         self.draft.config.settings.push((shown_key(names, key), shown_value(key, value)));
-        self.notices.push(Notice { line, key: String::from(key), verdict });
+        self.notices.push(Notice { line, key: String::from(key), value: shown_value(key, value), verdict });
     }
 
     fn unknown_own(&mut self, line: Option<usize>, key: &str) {
@@ -199,7 +227,8 @@ impl Loading {
             hint: keys::suggestion(Names::Own, key).or_else(|| Some("see `diwan config keys`".into())),
         };
         self.problems.push(Problem { what: at(line, &problem.what), hint: problem.hint.clone() });
-        self.notices.push(Notice { line, key: String::from(key), verdict: Verdict::Refused(problem) });
+        let (key, value) = (String::from(key), String::new());
+        self.notices.push(Notice { line, key, value, verdict: Verdict::Refused(problem) });
     }
 }
 
@@ -220,15 +249,23 @@ fn shown_value(key: &str, value: &str) -> String {
     String::from(if secret { "(hidden)" } else { value })
 }
 
+/// What UTF-8 makes of the mark that tells the order of bytes.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 fn at(line: Option<usize>, what: &str) -> String {
     line.map_or_else(|| String::from(what), |line| format!("line {line}: {what}"))
 }
 
 fn read(file: &Path) -> Checked<Vec<u8>> {
-    std::fs::read(file).map_err(|error| {
+    let mut bytes = std::fs::read(file).map_err(|error| {
         Problem::new(format!("cannot read `{}`: {error}", file.display()))
             .hint("name a `diwan.toml` or a `zoo.cfg` with `--config`")
-    })
+    })?;
+    // Some editors begin a file with it, and it would become a part of the first key.
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
 }
 
 /// A value as a `zoo.cfg` would have it, so that both files share one way in.

@@ -1,9 +1,12 @@
 use std::fs;
 use std::net::SocketAddr;
 
-use server::config::{ClientAuth, DigestAlgorithm, KeyStoreKind, TlsProtocol, WordConfig};
+use server::config::{ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, TlsProtocol, WordConfig};
 
+use super::value::Problem;
 use super::*;
+
+mod together;
 
 /// A directory of its own that goes away with the test.
 struct Scratch(PathBuf);
@@ -73,7 +76,7 @@ fn settings_are_kept_to_be_shown_but_for_secrets() {
     assert_eq!(shown("zookeeper.ssl.keyStore.passwordPath"), Some("/p"));
     assert_eq!(shown("zookeeper.myKey"), Some("1"));
     assert_eq!(shown("zookeeper.skipACL"), Some("no"));
-    let config = own("shown-own", "[auth]\nsuper-digest = \"super:x\"\n");
+    let config = own("shown-own", "[auth]\nsuper-digest = \"super:D/InIHSb7yEEbrWz8b9l71RjZJU=\"\n");
     assert_eq!(config.settings, [(String::from("diwan.auth.super-digest"), String::from("(hidden)"))]);
 }
 
@@ -98,7 +101,8 @@ fn a_whole_zoo_cfg_is_honoured() {
         "tickTime = 2000 \nminSessionTimeout=-1\nmaxSessionTimeout=90000\nclientPortAddress=127.0.0.1\n\
          dataLogDir=/l\nmaxClientCnxns=0\nmaxCnxns=5\njute.maxbuffer=0x400000\nsnapCount=1\npreAllocSize=32768\n\
          autopurge.snapRetainCount=1\nautopurge.purgeInterval=12\nextendedTypesEnabled=TRUE\nenforceQuota=true\n\
-         4lw.commands.whitelist=stat, ruok , \nskipACL=yes\nDigestAuthenticationProvider.superDigest=super:x=\n\
+         4lw.commands.whitelist=stat, ruok , \nskipACL=yes\n\
+         DigestAuthenticationProvider.superDigest=super:wjySwxg860UATFtciuZ1lpzrCHrPeov6SPu/ZD56uig=\n\
          DigestAuthenticationProvider.digestAlg=SHA-256\nznode.container.checkIntervalMs=100\n\
          metricsProvider.className=org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider\n\
          metricsProvider.httpHost=127.0.0.1\nmetricsProvider.httpPort=7001\nadmin.serverPort=0\n\
@@ -116,7 +120,7 @@ fn a_whole_zoo_cfg_is_honoured() {
         config.nodes.extended_types && config.quota.enforce && config.auth.skip_acl && config.audit.enabled
     );
     assert_eq!(config.words, WordConfig::Named(vec!["stat".into(), "ruok".into()]));
-    assert_eq!(config.auth.super_digest.unwrap().0, "super:x=");
+    assert_eq!(config.auth.super_digest.unwrap().0, "super:wjySwxg860UATFtciuZ1lpzrCHrPeov6SPu/ZD56uig=");
     assert_eq!(config.auth.digest_algorithm, DigestAlgorithm::Sha256);
     assert_eq!(config.nodes.reap_interval_ms, 100);
     assert_eq!(config.metrics.address, Some(SocketAddr::from(([127, 0, 0, 1], 7001))));
@@ -211,6 +215,9 @@ fn security_that_is_not_here_refuses_the_start() {
         "sessionRequireClientSASLAuth=true",
         "sessionRequireClientSASLAuth=1",
         "DigestAuthenticationProvider.digestAlg=RipeMD160",
+        "DigestAuthenticationProvider.superDigest=super:plain",
+        "DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU=\n\
+         DigestAuthenticationProvider.digestAlg=SHA-256",
         "admin.forceHttps=true",
         "metricsProvider.httpsPort=1",
         "audit.enable=yes",
@@ -220,6 +227,12 @@ fn security_that_is_not_here_refuses_the_start() {
     {
         assert!(zoo_problem(&format!("security-{index}"), text).contains('`'), "{text}");
     }
+}
+
+#[test]
+fn super_digest_that_is_a_password_is_refused_and_not_repeated() {
+    let problem = zoo_problem("plain-digest", "DigestAuthenticationProvider.superDigest=super:hushhush");
+    assert!(problem.contains("diwan digest super") && !problem.contains("hushhush"), "{problem}");
 }
 
 #[test]
@@ -340,12 +353,16 @@ fn what_is_documented_as_the_standard_is_the_standard() {
         let (config, log) = load(sources).result.unwrap();
         format!("{:?}", (ServerConfig { settings: Vec::new(), ..config }, log))
     };
-    let unsaid = meant(&Sources::default());
+    // Among others, for what is said of members means nothing to a server alone.
+    let members =
+        ["ensemble.number=1", "ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"].map(String::from).to_vec();
+    let unsaid = meant(&Sources { properties: members.clone(), ..Sources::default() });
     // To say where metrics are is to insist on it, which is all the difference that there may be.
     let insisting = |text: String| text.replace("optional: false", "optional: true");
     for row in keys::rows().filter(|row| !row.own.is_empty()) {
         let Some(standard) = row.standard() else { continue };
-        let sources = Sources { flags: vec![(row.own, standard.into())], ..Sources::default() };
+        let flags = vec![(row.own, standard.into())];
+        let sources = Sources { flags, properties: members.clone(), ..Sources::default() };
         assert_eq!(insisting(meant(&sources)), unsaid, "`{}` is not `{standard}`", row.own);
     }
 }
@@ -391,17 +408,117 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn the_check_shows_every_line() {
-    let loaded =
-        load_text("check", "zoo.cfg", "dataDir=/d\nclientPort=1\ninitLimit=5\nnonsense=1\nssl.ocsp=true\n");
-    let mut out = Vec::new();
-    assert!(!print_check(&loaded, &mut out).unwrap());
-    let text = String::from_utf8(out).unwrap();
+    let scratch = Scratch::new("check");
+    let text =
+        "dataDir=/d\nclientPort=1\ninitLimit=5\nnonsense=1\nssl.ocsp=true\nssl.keyStore.password=hush\n";
+    let sources = Sources { file: Some(scratch.file("zoo.cfg", text)), ..Sources::default() };
+    let told = |options: CheckOptions| {
+        let mut out = Vec::new();
+        assert!(!check(&sources, options, &mut out).unwrap());
+        String::from_utf8(out).unwrap()
+    };
+    let text = told(CheckOptions::default());
     for expected in [
-        "   2  honoured  clientPort",
-        "   3  ignored   initLimit",
-        "   4  unknown   nonsense",
-        "   5  refused   ssl.ocsp",
+        "   2  honoured   clientPort=1 ",
+        "   3  ignored    initLimit=5 ",
+        "   4  unknown    nonsense=1 ",
+        "   5  refused    ssl.ocsp=true ",
+        "   6  no effect  ssl.keyStore.password=(hidden) ",
+        "error: line 5: `ssl.ocsp`",
     ] {
         assert!(text.contains(expected), "{text}");
     }
+    let value: serde_json::Value =
+        serde_json::from_str(&told(CheckOptions { json: true, ..CheckOptions::default() })).unwrap();
+    assert_eq!(value["starts"], false);
+    assert_eq!(
+        (&value["settings"][1]["key"], &value["settings"][1]["value"]),
+        (&"clientPort".into(), &"1".into())
+    );
+    assert!(value["problems"][0]["what"].as_str().unwrap().contains("ssl.ocsp"));
+}
+
+/// The settings between members that lines of a `zoo.cfg` come to, or the problems.
+fn between_members(name: &str, lines: &str) -> (Result<EnsembleConfig, String>, String) {
+    let scratch = Scratch::new(name);
+    let keys = format!(
+        "sslQuorum=true\nssl.quorum.keyStore.location={0}/k.pem\nssl.quorum.trustStore.location={0}/t.pem\n",
+        scratch.0.display()
+    );
+    let sources = Sources {
+        file: Some(scratch.file(
+            "zoo.cfg",
+            &format!("dataDir=/d\nclientPort=1\nserver.1=10.0.0.1:1:2\nserver.2=10.0.0.2:1:2\n{keys}{lines}"),
+        )),
+        properties: vec!["ensemble.number=1".into()],
+        flags: Vec::new(),
+    };
+    let loaded = load(&sources);
+    let warnings = loaded.notices.iter().filter_map(|notice| match &notice.verdict {
+        Verdict::Honoured { warnings, .. } => Some(warnings.join("\n")),
+        _ => None,
+    });
+    let warnings = warnings.collect();
+    let problems = |problems: Vec<Problem>| {
+        let text =
+            |problem: &Problem| format!("{} hint: {}\n", problem.what, problem.hint.as_deref().unwrap_or(""));
+        problems.iter().map(text).collect::<String>()
+    };
+    (loaded.result.map(|(config, _)| config.ensemble.unwrap()).map_err(problems), warnings)
+}
+
+#[test]
+fn protection_between_members_is_given_or_refused() {
+    let tls = |name, lines: &str| between_members(name, lines).0.unwrap().tls.unwrap();
+    let standard = tls("quorum-standard", "");
+    assert!(standard.verify_hostname && standard.verify_client_hostname);
+    assert_eq!(standard.protocols, [TlsProtocol::Tls12, TlsProtocol::Tls13]);
+    let newest = tls("quorum-newest", "ssl.quorum.protocol=TLSv1.3\n");
+    assert_eq!(newest.protocols, [TlsProtocol::Tls13]);
+    let listed = tls("quorum-listed", "ssl.quorum.enabledProtocols=TLSv1.3\nssl.quorum.ciphersuites=A,B\n");
+    assert_eq!(listed.protocols, [TlsProtocol::Tls13]);
+    assert_eq!(listed.cipher_suites.unwrap(), ["A", "B"]);
+    for (name, line, hint) in [
+        ("quorum-crl", "ssl.quorum.crl=true", "`-D ensemble.revocation-lists=FILE,..`"),
+        ("quorum-ocsp", "ssl.quorum.ocsp=true", "`-D ensemble.revocation-lists=FILE,..`"),
+        ("quorum-auth", "ssl.quorum.clientAuth=perhaps", "neither `none`"),
+        ("quorum-old", "ssl.quorum.enabledProtocols=TLSv1", "use `TLSv1.2` or `TLSv1.3`"),
+        ("quorum-new", "ssl.quorum.somethingNew=true", "no such TLS setting is known"),
+        ("quorum-both", "portUnification=true", "set `sslQuorum=true` for each member, stop all"),
+        ("quorum-sasl", "quorum.auth.enableSasl=true", "`diwan.ensembleSecretFile`"),
+    ] {
+        let problem = between_members(name, &format!("{line}\n")).0.expect_err(line);
+        assert!(problem.contains(hint), "{problem}");
+    }
+}
+
+#[test]
+fn less_protection_between_members_is_warned_of() {
+    for (name, line, verified) in [
+        ("quorum-any", "ssl.quorum.hostnameVerification=false", (false, true)),
+        ("quorum-any-dialler", "ssl.quorum.clientHostnameVerification=false", (true, false)),
+    ] {
+        let (config, warnings) = between_members(name, &format!("{line}\n"));
+        let tls = config.unwrap().tls.unwrap();
+        assert_eq!((tls.verify_hostname, tls.verify_client_hostname), verified);
+        assert!(warnings.contains("taken for any member"), "{warnings}");
+    }
+    let (config, warnings) = between_members("quorum-want", "ssl.quorum.clientAuth=none\n");
+    assert!(config.is_ok() && warnings.contains("always show each other"), "{warnings}");
+}
+
+#[test]
+fn secret_of_the_ensemble_comes_from_a_file_that_only_its_owner_reads() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new("secret-file");
+    let file = scratch.file("ensemble.secret", &"s".repeat(40));
+    let line = format!("diwan.ensembleSecretFile={}\n", file.display());
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let problem = between_members("secret-open", &line).0.expect_err("open to others");
+    assert!(problem.contains("open to other users") && problem.contains("hint: `chmod 600"), "{problem}");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(between_members("secret-own", &line).0.unwrap().secret.is_some());
+    let problem =
+        between_members("secret-none", "diwan.ensembleSecretFile=/nowhere/s\n").0.expect_err("missing");
+    assert!(problem.contains("cannot read the ensemble's secret"), "{problem}");
 }

@@ -1,5 +1,6 @@
 //! Values as files and flags write them: numbers, flags, addresses, lists.
 
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Why a configuration is refused, in the words that its user sees.
@@ -9,6 +10,14 @@ pub(crate) struct Problem {
     pub(crate) what: String,
     /// What to do about it.
     pub(crate) hint: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    /// With the hint on a line of its own.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+    }
 }
 
 /// A value, or why it is refused.

@@ -11,7 +11,7 @@ use lab::experiment::{self, Capacity, Experiment, Scale};
 use lab::stand::{Sources, System, default_cache, named_addresses};
 
 pub(crate) const HELP: &str = "\
-Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the
+Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the \
 report says why.
 
   diwan lab run                                all experiments, all systems, in less than an hour

@@ -4,6 +4,8 @@ use std::io;
 
 use client::{Error, ErrorCode};
 
+use crate::config::Problem;
+
 /// Why a verb did not succeed.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -20,6 +22,12 @@ pub(super) enum Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Said(problem.what, problem.hint)
     }
 }
 
@@ -119,12 +127,19 @@ fn hint(error: &Error, path: &str) -> Option<String> {
             String::from("the server has switched it off; TTL nodes need `extendedTypesEnabled=true` there")
         }
         ErrorCode::ReconfigDisabled => String::from("the server needs `reconfigEnabled=true`"),
+        ErrorCode::SystemError => String::from(
+            "the server refuses writes, mostly because its disk is full: its log says where and how much is needed; reads \
+             go on",
+        ),
         ErrorCode::ConnectionLoss => {
             String::from("is the server up? a write may have taken effect nevertheless")
         }
         ErrorCode::SessionExpired => String::from("`connect` opens a new session"),
-        ErrorCode::AuthFailed => {
-            String::from("the server does not know the scheme; `connect` opens a new session")
+        ErrorCode::AuthFailed => String::from(
+            "the server does not know the scheme, or the user's password is another; `connect` opens a new session",
+        ),
+        ErrorCode::SessionClosedRequireSaslAuth => {
+            String::from("the server demands SASL: name a user with `--sasl-user USER`")
         }
         _ => return None,
     })
@@ -142,6 +157,7 @@ mod tests {
         assert_eq!(of(ErrorCode::NoWatcher).text(), "KeeperErrorCode = No such watcher for /a/b");
         assert!(of(ErrorCode::NoNode).hint().unwrap().contains("`ls /a`"));
         assert!(of(ErrorCode::NotEmpty).hint().unwrap().contains("`deleteall /a/b`"));
+        assert!(of(ErrorCode::SystemError).hint().unwrap().contains("disk is full"));
         assert_eq!(Failure::Usage("ls path").text(), "usage: ls path");
     }
 }

@@ -17,20 +17,19 @@ use std::time::Duration;
 
 use client::{Client, Event, Events, Options, Pending, Watcher};
 
+use crate::connect::{self, Connection};
 use failure::Failure;
 use verbs::Next;
 
 /// What the command line says of a shell.
 #[derive(Clone, Debug)]
 pub(crate) struct ShellOptions {
-    /// The connect string.
-    pub(crate) servers: String,
+    /// Servers, and what they are shown.
+    pub(crate) connection: Connection,
     /// The session timeout to ask for, and how long to wait for the first connection.
     pub(crate) timeout: Duration,
     /// Whether a server that only reads will do.
     pub(crate) read_only: bool,
-    /// Identities to begin with, as `scheme:credentials`.
-    pub(crate) identities: Vec<String>,
 }
 
 /// One shell with its session.
@@ -82,16 +81,8 @@ pub(crate) fn run(options: ShellOptions, command: &[String]) -> ExitCode {
 }
 
 fn open(options: &ShellOptions, watcher: &Watcher) -> Result<Client, Failure> {
-    let mut how =
-        Options::new().session_timeout(options.timeout).read_only(options.read_only).watcher(watcher);
-    for identity in &options.identities {
-        let Some((scheme, credentials)) = identity.split_once(':') else {
-            let hint = Some(String::from("write it like `digest:user:password`"));
-            return Err(Failure::Said(String::from("an identity without a scheme"), hint));
-        };
-        how = how.identity(scheme, credentials.as_bytes());
-    }
-    how.connect(&options.servers).map_err(|error| Failure::said(error.to_string()))
+    let how = Options::new().session_timeout(options.timeout).read_only(options.read_only).watcher(watcher);
+    Ok(options.connection.open(how)?)
 }
 
 /// Prints what went wrong.
@@ -137,9 +128,14 @@ impl<'o> Shell<'o> {
     fn one(&mut self, command: &[String], events: &Events) -> io::Result<bool> {
         let known = command.first().and_then(|name| verbs::find(name));
         let reached = if known.is_some_and(verbs::Verb::needs_server) { self.reach() } else { Ok(()) };
-        if let Err(failure) = reached.and_then(|()| self.perform(command)) {
-            complain(&failure, self.colours);
-            return Ok(false);
+        match reached.and_then(|()| self.perform(command)) {
+            Ok(_) => {}
+            // The reader of the output has seen enough of it.
+            Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Err(error),
+            Err(failure) => {
+                complain(&failure, self.colours);
+                return Ok(false);
+            }
         }
         self.out.flush()?;
         while self.awaited != Awaited::Nothing {
@@ -199,19 +195,14 @@ impl<'o> Shell<'o> {
 
     /// Waits for the first connection.
     fn reach(&self) -> Result<(), Failure> {
-        if self.client.wait_connected(self.options.timeout) {
-            return Ok(());
-        }
-        let what = format!("no server answers at `{}`", self.options.servers);
-        let hint = "start one with `diwan serve`, or name another with `--server HOST:PORT`";
-        Err(Failure::Said(what, Some(hint.into())))
+        Ok(connect::reach(&self.client, &self.options.connection.servers, self.options.timeout)?)
     }
 
     /// Opens a new session.
     fn connect(&mut self, servers: Option<&str>) -> Result<(), Failure> {
         let mut options = self.options.clone();
         if let Some(servers) = servers {
-            options.servers = String::from(servers);
+            options.connection.servers = String::from(servers);
         }
         let client = open(&options, &self.watcher)?;
         self.client.close();

@@ -52,7 +52,7 @@ fn read_lines(
     writeln!(
         shell.out,
         "Connecting to {}. `help` lists the commands, `quit` leaves.",
-        shell.options.servers
+        shell.options.connection.servers
     )?;
     if let Err(failure) = shell.reach() {
         complain(&failure, shell.colours);
@@ -108,7 +108,7 @@ fn save_history(editor: &mut Editor<Helper, FileHistory>, file: &PathBuf) {
 
 fn prompt(shell: &Shell<'_>) -> String {
     let state = verbs::state_name(shell.client.state());
-    format!("[zk: {}({state}) {}] ", shell.options.servers, shell.history.len())
+    format!("[zk: {}({state}) {}] ", shell.options.connection.servers, shell.history.len())
 }
 
 /// Shows events above the prompt, as they come.

@@ -82,10 +82,11 @@ impl Layout {
             let order = Order { directory: store(&directory), members: missing, days: DAYS };
             certificates::make(&order).map_err(|failure| failure.to_string())?;
         }
+        let secret = certificates::secret(&store(&directory)).map_err(|failure| failure.to_string())?;
         for place in &places {
             fs::create_dir_all(&place.folder).map_err(|error| failed("make", &place.folder, &error))?;
             let file = place.configuration();
-            let text = configuration(&directory, place, &places);
+            let text = configuration(&directory, &secret, place, &places);
             fs::write(&file, text).map_err(|error| failed("write", &file, &error))?;
         }
         Ok(Self { places, _lock: lock })
@@ -174,7 +175,7 @@ fn places(directory: &Path, options: &UpOptions, count: u8) -> Result<Vec<Place>
         .collect()
 }
 
-fn configuration(directory: &Path, place: &Place, all: &[Place]) -> String {
+fn configuration(directory: &Path, secret: &Path, place: &Place, all: &[Place]) -> String {
     let store = store(directory);
     let quoted = |path: &Path| quoted(&path.display().to_string());
     let mut text = String::from("# Written anew by each `diwan up`.\n");
@@ -185,14 +186,14 @@ fn configuration(directory: &Path, place: &Place, all: &[Place]) -> String {
         "[listen]\nclient = \"{}\"\n\n[storage]\ndata-dir = {}\nsegment-bytes = {SEGMENT_BYTES}\n\n\
          [metrics]\nlisten = \"{http}\"\n\n[admin]\nlisten = \"{http}\"\n\n[words]\nallow = \"*\"\n\n\
          [ensemble]\nnumber = {}\nmembers = [{}]\ntls = true\n\
-         # The authority is of this folder alone, and the address may be another next time.\n\
-         verify-hostname = false\nkey-store = {}\ntrust-store = {}\n",
+         key-store = {}\ntrust-store = {}\nsecret-file = {}\n",
         place.clients,
         quoted(&place.data()),
         place.number,
         members.join(", "),
         quoted(&certificates::key_store(&store, place.number)),
         quoted(&certificates::trust_store(&store)),
+        quoted(secret),
         http = place.http,
     );
     text

@@ -37,6 +37,11 @@ enum News {
 
 /// The command.
 pub(crate) fn run(options: &UpOptions, out: &mut impl Write) -> io::Result<ExitCode> {
+    // Otherwise each member would fail by itself, again and again.
+    if let Err(problem) = crate::config::check_properties(&options.properties) {
+        eprintln!("error: {problem}");
+        return Ok(ExitCode::FAILURE);
+    }
     let layout = match Layout::make(options) {
         Ok(layout) => layout,
         Err(message) => {

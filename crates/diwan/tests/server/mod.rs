@@ -40,6 +40,7 @@ impl Drop for Folder {
 /// Lives as long as the test.
 pub(crate) struct Server {
     address: String,
+    secure: Option<String>,
     own: Option<(Child, Option<Folder>)>,
 }
 
@@ -47,7 +48,7 @@ impl Server {
     /// A server of this test alone, or the one that `ZK_CONNECT` names.
     pub(crate) fn start() -> Self {
         if let Ok(address) = std::env::var("ZK_CONNECT") {
-            return Self { address, own: None };
+            return Self { address, secure: None, own: None };
         }
         let folder = Folder::new();
         let more =
@@ -70,18 +71,24 @@ impl Server {
     pub(crate) fn started_by(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let ready = lines.by_ref().find_map(|line| {
-            let (_, rest) = line.split_once("client=\"")?;
+        let named = |line: &str, name: &str| {
+            let (_, rest) = line.split_once(&format!("{name}=\""))?;
             Some(String::from(rest.split_once('"')?.0))
-        });
-        let address = ready.expect("the server ended before it was ready");
+        };
+        let ready = lines.by_ref().find_map(|line| Some((named(&line, "client")?, named(&line, "secure"))));
+        let (address, secure) = ready.expect("the server ended before it was ready");
         // Nobody may wait for room in the pipe.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { address, own: Some((child, None)) }
+        Self { address, secure, own: Some((child, None)) }
     }
 
     pub(crate) fn address(&self) -> String {
         self.address.clone()
+    }
+
+    /// Where clients connect with TLS.
+    pub(crate) fn secure_address(&self) -> String {
+        self.secure.clone().unwrap()
     }
 
     /// Its process.

@@ -5,6 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::Digest;
+use subtle::ConstantTimeEq;
 
 /// The hash functions that `DigestAuthenticationProvider.digestAlg` may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,17 @@ impl DigestAlgorithm {
         })
     }
 
+    const fn hash_bytes(self) -> usize {
+        match self {
+            Self::Md5 => 16,
+            Self::Sha1 => 20,
+            Self::Sha224 => 28,
+            Self::Sha256 | Self::Sha3_256 => 32,
+            Self::Sha384 => 48,
+            Self::Sha512 => 64,
+        }
+    }
+
     fn hash_base64(self, bytes: &[u8]) -> String {
         match self {
             Self::Md5 => STANDARD.encode(md5::Md5::digest(bytes)),
@@ -63,6 +75,20 @@ pub fn digest_id(algorithm: DigestAlgorithm, credentials: &[u8]) -> String {
     format!("{user}:{}", algorithm.hash_base64(text.as_bytes()))
 }
 
+/// Whether two ids of [`digest_id`] are the same, in a time that does not tell how far they agree.
+#[must_use]
+pub fn same_digest(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
+/// Whether the text has the form of an id of [`digest_id`]: a user, a colon, and a hash of this algorithm's length in
+/// base64.
+#[must_use]
+pub fn is_digest_id(algorithm: DigestAlgorithm, text: &str) -> bool {
+    let hash_bytes = |hash: &str| STANDARD.decode(hash).map(|bytes| bytes.len());
+    text.split_once(':').is_some_and(|(_, hash)| hash_bytes(hash) == Ok(algorithm.hash_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +108,21 @@ mod tests {
             digest_id(DigestAlgorithm::Sha3_256, b""),
             ":p//G+L8e12ZRwUdWoGHWYvWA/03kO0n6gtgKS4D4Q0o="
         );
+    }
+
+    #[test]
+    fn digest_id_is_told_from_a_plain_password() {
+        use DigestAlgorithm::{Md5, Sha1, Sha3_256, Sha224, Sha256, Sha384, Sha512};
+        let all = [Md5, Sha1, Sha224, Sha256, Sha384, Sha512, Sha3_256];
+        for algorithm in all {
+            let id = digest_id(algorithm, b"super:secret");
+            assert!(is_digest_id(algorithm, &id) && same_digest(&id, &id), "{id}");
+            let same_length = |other: &DigestAlgorithm| other.hash_bytes() == algorithm.hash_bytes();
+            assert!(all.iter().all(|other| same_length(other) == is_digest_id(*other, &id)), "{id}");
+        }
+        for wrong in ["super:secret", "super:", "super", "super:D/InIHSb7yEEbrWz8b9l71RjZJU"] {
+            assert!(!is_digest_id(Sha1, wrong), "{wrong}");
+        }
+        assert!(!same_digest("super:a", "super:b") && !same_digest("super:a", "super:a "));
     }
 }

@@ -11,7 +11,7 @@ mod sasl;
 use jute::{ErrorCode, OpCode, Request, Writer};
 use tree::Policy;
 
-pub use digest::{DigestAlgorithm, digest_id};
+pub use digest::{DigestAlgorithm, digest_id, is_digest_id, same_digest};
 pub use ip::host_address;
 pub use sasl::SaslConfig;
 pub(crate) use sasl::{SaslServer, Step};
@@ -78,7 +78,7 @@ impl Common {
         let accepted = self.accepts(connection, scheme.unwrap_or_default(), auth);
         connection.admit(&self.config);
         let reply = Reply::of_error(xid, Some(OpCode::Auth), 0);
-        if accepted && connection.identity_bytes() <= self.config.identity_bytes_max {
+        if accepted && self.may_bear(connection) {
             return self.reply(connection, Reply { zxid: Some(0), ..reply });
         }
         self.stats.auth_failed += 1;
@@ -91,7 +91,7 @@ impl Common {
         match (scheme, auth) {
             ("digest", Some(auth)) if self.config.policy.contains(Policy::DIGEST_KNOWN) => {
                 let id = digest_id(config.digest_algorithm, auth);
-                if config.super_digest.as_deref() == Some(&id) {
+                if config.super_digest.as_deref().is_some_and(|own| same_digest(own, &id)) {
                     connection.identities.add("super", "");
                 }
                 connection.identities.add("digest", &id);
@@ -118,6 +118,12 @@ impl Common {
             }
             _ => false,
         }
+    }
+
+    /// Whether a connection has no more identities than it may have.
+    fn may_bear(&self, connection: &Connection) -> bool {
+        connection.identity_bytes() <= self.config.identity_bytes_max
+            && connection.identities.iter().count() <= self.config.identities_max
     }
 
     /// One step of a SASL exchange.

@@ -12,5 +12,6 @@ mod table;
 pub(crate) const NULL_PATH: &str = "null";
 
 pub(crate) use modes::Modes;
+pub(crate) use reconnect::SetAgain;
 pub(crate) use request::with_null_path;
 pub(crate) use table::WatchTable;

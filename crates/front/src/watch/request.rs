@@ -1,7 +1,6 @@
 //! What a client asks of its own watches: addWatch, checkWatches, removeWatches, and the limits on all of them.
 
-use jute::{ErrorCode, Request, WatchMode, WatcherType};
-use tree::Tree;
+use jute::{ErrorCode, Request, SetWatches, WatchMode, WatcherType};
 
 use super::table::PATHS_PER_CONNECTION_MAX;
 use super::{Modes, NULL_PATH};
@@ -15,7 +14,6 @@ impl Common {
         &mut self,
         connection: &mut Connection,
         request: &Request<'_>,
-        tree: &Tree,
     ) -> Result<(), ErrorCode> {
         let slot = connection.id.slot;
         match request {
@@ -38,17 +36,23 @@ impl Common {
                 let removed = self.watches.remove(slot, path, modes_of(*watcher)?);
                 removed.then_some(()).ok_or(ErrorCode::NoWatcher)
             }
-            Request::SetWatches(set) | Request::SetWatches2(set) => {
-                let lists = [set.data, set.exist, set.child, set.persistent, set.persistent_recursive];
-                if !self.may_watch(connection, lists.iter().map(jute::PathList::len).sum()) {
-                    // A client takes no error for an answer here: it would believe that it watches.
-                    self.close(connection, CloseReason::TooManyWatches, false);
-                    return Err(ErrorCode::ThrottledOp);
-                }
-                self.set_watches(connection, set, tree)
-            }
             _ => Err(ErrorCode::Unimplemented),
         }
+    }
+
+    /// Whether the connection may set all these watches; otherwise it is closed: a client takes no error for an answer
+    /// here, and would believe that it watches.
+    pub(crate) fn may_set_watches(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+    ) -> Result<(), ErrorCode> {
+        let lists = [set.data, set.exist, set.child, set.persistent, set.persistent_recursive];
+        if self.may_watch(connection, lists.iter().map(jute::PathList::len).sum()) {
+            return Ok(());
+        }
+        self.close(connection, CloseReason::TooManyWatches, false);
+        Err(ErrorCode::ThrottledOp)
     }
 
     /// Whether the connection may watch so many paths more.

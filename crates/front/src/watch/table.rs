@@ -122,6 +122,11 @@ impl WatchTable {
         }
     }
 
+    /// How paths are hashed here.
+    pub(crate) const fn hasher(&self) -> PathHasher {
+        self.hasher
+    }
+
     /// Leaves a watch.
     pub(crate) fn add(&mut self, slot: u32, path: &str, modes: Modes) {
         let number = match self.find(path) {
@@ -158,8 +163,10 @@ impl WatchTable {
         let place = watcher.place();
         self.counts.replace(before, after);
         if after.is_empty() {
-            if let Some(entry) = self.entries.get_mut(number as usize) {
-                entry.watchers.retain(|watcher| watcher.holder != holder);
+            if let Some(entry) = self.entries.get_mut(number as usize)
+                && let Ok(at) = entry.watchers.binary_search_by_key(&holder, |watcher| watcher.holder)
+            {
+                entry.watchers.remove(at);
             }
             self.forget(holder, place);
             self.release_if_unwatched(number);
@@ -245,12 +252,10 @@ impl WatchTable {
             return;
         }
         let before = told.len();
-        let mut rest = path;
-        while let Some(parent) = parent(rest) {
-            rest = parent;
-            let Some(entry) = self.find(parent).and_then(|number| self.entries.get(number as usize)) else {
-                continue;
-            };
+        for (end, hash) in self.hasher.ancestors(path) {
+            let Some(above) = path.get(..end) else { continue };
+            let entry = self.find_hashed(above, hash).and_then(|number| self.entries.get(number as usize));
+            let Some(entry) = entry else { continue };
             let recursive =
                 entry.watchers.iter().filter(|watcher| watcher.modes().intersects(Modes::RECURSIVE));
             told.extend(recursive.filter_map(|watcher| self.slot_of(*watcher)));
@@ -352,9 +357,13 @@ impl WatchTable {
     }
 
     fn find(&self, path: &str) -> Option<u32> {
+        self.find_hashed(path, self.hasher.hash(path))
+    }
+
+    fn find_hashed(&self, path: &str, hash: u64) -> Option<u32> {
         let entries = &self.entries;
         let same = |number: u32| entries.get(number as usize).is_some_and(|entry| *entry.path == *path);
-        self.index.find(self.hasher.hash(path), same)
+        self.index.find(hash, same)
     }
 
     fn intern(&mut self, path: &str) -> u32 {
@@ -425,15 +434,6 @@ impl WatchCounts {
             - usize::from(before.intersects(Modes::CHILD_TABLE));
         self.recursive = self.recursive + usize::from(after.intersects(Modes::RECURSIVE))
             - usize::from(before.intersects(Modes::RECURSIVE));
-    }
-}
-
-/// The path of the node above, `/` above the first level, nothing above `/`.
-pub(crate) fn parent(path: &str) -> Option<&str> {
-    match path.rfind('/') {
-        None => None,
-        Some(0) => (path.len() > 1).then_some("/"),
-        Some(at) => path.get(..at),
     }
 }
 

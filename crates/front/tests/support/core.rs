@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use front::read::{Asker, evaluate};
 use front::{ConnId, ConnectRefusal, FromCore, ToCore};
-use jute::{ErrorCode, SessionId};
-use tree::{Changes, Command, Operation, Outcome, Policy, Stamp, Tree};
+use jute::{Acl, ErrorCode, OpCode, SessionId};
+use tree::{Changes, Command, Operation, Origin, Outcome, Policy, SnapshotProgress, Stamp, Tree};
+
+use super::wire;
 
 /// Applies commands and answers what shards ask.
 pub struct ToyCore {
@@ -136,9 +138,37 @@ impl ToyCore {
     }
 
     /// Writes straight to the tree, as another server's client would; for setting scenes.
-    pub fn write(&mut self, opcode: jute::OpCode, body: &[u8]) -> (Stream, Result<(), ErrorCode>) {
+    pub fn write(&mut self, opcode: OpCode, body: &[u8]) -> (Stream, Result<(), ErrorCode>) {
+        self.write_as(None, opcode, body)
+    }
+
+    /// Creates an ephemeral node of a session that sends nothing itself, and tells no front.
+    pub fn create_ephemeral(&mut self, session: SessionId, path: &str) {
+        let sequence = self.tree.session(session).map_or(0, |session| session.sequence) + 1;
+        let origin = Origin { session, generation: 1, sequence };
+        let body = wire::create(path, None, &[Acl::open()], 1);
+        self.write_as(Some(origin), OpCode::Create, &body).1.expect("a new node");
+    }
+
+    /// Puts the tree that its own snapshot gives in the place of the tree, as a member does that lags behind; no front
+    /// is told.
+    pub fn replace_tree(&mut self) {
+        let (mut bytes, mut loader) = (Vec::new(), Tree::loader(1));
+        self.tree.snapshot_begin();
+        while self.tree.snapshot_chunk(&mut bytes, 1 << 20) == SnapshotProgress::More {}
+        loader.chunk(&bytes).expect("a sound snapshot");
+        drop(self.tree.replace(loader.finish().expect("a whole snapshot")));
+    }
+
+    fn write_as(
+        &mut self,
+        origin: Option<Origin>,
+        opcode: OpCode,
+        body: &[u8],
+    ) -> (Stream, Result<(), ErrorCode>) {
         let mut stream = Stream::new();
         let mut command = Command::internal(Operation::Client { opcode, body });
+        command.origin = origin;
         command.policy = Policy::standard() | Policy::SKIP_ACL;
         let outcome = self.apply(&command, &mut stream);
         let result = match outcome {

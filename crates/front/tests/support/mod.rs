@@ -130,6 +130,7 @@ impl House {
                 self.deliver(stream);
                 moved = true;
             }
+            moved |= self.go_on();
             moved |= self.flush();
             moved |= self.events();
             if !moved && (self.core.held || self.core.queue.is_empty()) {
@@ -169,6 +170,16 @@ impl House {
     pub fn deliver_to_all(&mut self, item: FromCore) {
         self.deliver(vec![(None, item)]);
         self.pump();
+    }
+
+    /// Gives a turn to requests that take more than one.
+    fn go_on(&mut self) -> bool {
+        let mut moved = false;
+        for front in &mut self.fronts {
+            moved |= front.has_long();
+            front.go_on(&self.core.tree, self.now);
+        }
+        moved
     }
 
     fn flush(&mut self) -> bool {
@@ -247,6 +258,9 @@ impl House {
                     let kind = record.znode_type.or(record.acl.as_deref()).unwrap_or("-");
                     let result = if record.success { "success" } else { "failure" };
                     writeln!(self.log, "audit user={user} {operation} {znode} {kind} {result}").unwrap();
+                }
+                FrontEvent::WriteTooCostly { session, ip, excess } => {
+                    writeln!(self.log, "write of {session} at {ip} refused: {excess}").unwrap();
                 }
                 FrontEvent::HistoryTooShort { session, seen, since } => {
                     writeln!(self.log, "history too short for {session}: seen {}, since {}", seen.0, since.0)

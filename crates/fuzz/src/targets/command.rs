@@ -30,7 +30,7 @@ pub(crate) fn run(bytes: &[u8]) {
     while !snapshot.done {
         snapshot.step(&mut tree);
     }
-    let mut loader = Tree::loader();
+    let mut loader = Tree::loader(0);
     loader.chunk(&snapshot.bytes).expect("our own snapshot loads");
     let loaded = loader.finish().expect("our own snapshot loads");
     assert_eq!(Some(loaded.digest()), snapshot.digest_then, "a snapshot is not of the moment it was begun");

@@ -4,6 +4,7 @@ pub(crate) mod canary;
 pub(crate) mod command;
 pub(crate) mod connection;
 pub(crate) mod entries;
+pub(crate) mod peer;
 pub(crate) mod recovery;
 pub(crate) mod reply;
 pub(crate) mod request;

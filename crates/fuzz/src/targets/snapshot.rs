@@ -22,7 +22,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn load(bytes: &[u8], piece: usize) -> Option<Tree> {
-    let mut loader = Tree::loader();
+    let mut loader = Tree::loader(0);
     for chunk in bytes.chunks(piece.max(1)) {
         loader.chunk(chunk).ok()?;
     }

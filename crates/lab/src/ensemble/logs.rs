@@ -84,7 +84,7 @@ fn load(journal: &mut Journal<DirDisk>) -> Result<Tree, String> {
     let Some(mut reader) = journal.open_snapshot().map_err(|error| error.to_string())? else {
         return Ok(Tree::new());
     };
-    let mut loader = Tree::loader();
+    let mut loader = Tree::loader(0);
     while let Some(chunk) = journal.read_snapshot(&mut reader).map_err(|error| error.to_string())? {
         loader.chunk(&chunk).map_err(|error| error.to_string())?;
     }

@@ -337,7 +337,7 @@ impl Ensemble {
     fn part(&self, number: usize) -> Option<Part> {
         let log = fs::read_to_string(self.log(number)).ok()?;
         let line = log.lines().rev().find(|line| {
-            [" this member leads ", " this member follows ", " leader is lost", " is no leader", " ready "]
+            [" this member leads ", " this member follows ", " leader is lost", " is no leader", " started: "]
                 .iter()
                 .any(|what| line.contains(what))
         })?;

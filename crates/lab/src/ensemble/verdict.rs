@@ -27,7 +27,11 @@ const SETTINGS: Settings = Settings {
     tick_ms: 2_000,
     reap_interval_ms: 60_000,
     room_ms: 30_000,
+    news_ms: 3_000,
     strangers: true,
+    policy: None,
+    timeouts_ms: None,
+    history_bytes_max: 0,
     unsent_bytes_max: usize::MAX,
 };
 /// How long a member may take to hear of the last that anybody was told.

@@ -249,9 +249,10 @@ impl Witness {
             sent_ms,
             xid,
             sequence: 0,
-            remembered: i64::MAX,
+            began_zxid: i64::MAX,
             answer: None,
             overslept: false,
+            stood_still: false,
         });
         self.history.connections[connection].calls.push(call);
         self.asked.push_back((xid, call));

@@ -132,9 +132,10 @@ mod tests {
             sent_ms,
             xid: 0,
             sequence: 0,
-            remembered: 0,
+            began_zxid: 0,
             answer: None,
             overslept: false,
+            stood_still: false,
         }
     }
 

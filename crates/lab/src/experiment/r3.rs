@@ -6,7 +6,10 @@ use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "R3",
-    title: text("Reading, mixing and deleting 1,000 bytes", "قراءة 1,000 بايت وخلطها وحذفها"),
+    title: text(
+        "Reading, mixing and deleting 1,000 bytes",
+        "قراءة عقد بحجم 1,000 بايت، والقراءة والكتابة بالتناوب، والحذف",
+    ),
     setup: text(
         "Three servers, 100 clients with one request outstanding each: create nodes of 1,000 bytes, read them, read or write them in turn, delete them.",
         "ثلاثة خوادم و100 عميل لكل منهم طلب معلّق واحد: إنشاء عقد بحجم 1,000 بايت، ثم قراءتها، ثم قراءتها وكتابتها بالتناوب، ثم حذفها.",

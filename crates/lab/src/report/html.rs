@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::chart::{escaped, number};
-use super::summary::{Counted, Mean, Ratio, Summary, settings, summaries};
+use super::summary::{Counted, Mean, Ratio, Summary, settings, skipped_everywhere, summaries};
 use super::words::{self, Word};
-use super::{Language, SCRIPT, STYLE, Spoken, picture};
+use super::{Language, SCRIPT, STYLE, Spoken, picture, verdict};
 use crate::experiment::figure;
-use crate::record::{Checked, Run};
+use crate::record::{Checked, Run, Skipped};
 use crate::stand::Setting;
 
 /// The whole page.
@@ -17,9 +17,11 @@ pub(super) fn page(run: &Run) -> String {
     let summaries = summaries(run);
     let mut body = String::new();
     header(&mut body);
+    let everywhere = skipped_everywhere(&summaries);
+    outcomes(&mut body, &summaries, &everywhere);
     overview(&mut body, &summaries);
     for summary in &summaries {
-        experiment(&mut body, summary, &settings(run, summary.experiment));
+        experiment(&mut body, summary, &settings(run, summary.experiment), &everywhere);
     }
     machine(&mut body, run);
     let title = words::TITLE.of(Language::English);
@@ -67,6 +69,39 @@ fn header(out: &mut String) {
     );
 }
 
+/// A name with its value, kept apart from the direction of the text around them.
+fn pair(name: &str, value: &str) -> String {
+    format!("<bdi>{name} <bdi dir=\"ltr\">{value}</bdi></bdi>")
+}
+
+/// One sentence for each experiment: whose it is, and what came out.
+fn outcomes(out: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped]) {
+    let told: Vec<_> =
+        summaries.iter().filter_map(|summary| Some((summary, verdict::sentence(summary)?))).collect();
+    if told.is_empty() && everywhere.is_empty() {
+        return;
+    }
+    put(out, format_args!("<section><h2>{}</h2><ul class=\"outcomes\">", word(words::WHAT_CAME_OUT)));
+    for (summary, sentence) in &told {
+        let id = summary.experiment.id;
+        let (title, source) = (both(&summary.experiment.title.into()), both(&verdict::source(id)));
+        let sentence = both(sentence);
+        put(
+            out,
+            format_args!(
+                "<li><a href=\"#{id}\"><bdi>{id}</bdi> · {title}</a> <small>({source})</small><br>{sentence}</li>"
+            ),
+        );
+    }
+    out.push_str("</ul>");
+    for one in everywhere {
+        let (term, system) = (word(words::SKIPPED_EVERYWHERE), named(&one.system));
+        let reason = both(&words::reason(&one.reason));
+        put(out, format_args!("<p class=\"note\">{term}: <bdi>{system}</bdi>: {reason}</p>"));
+    }
+    out.push_str("</section>");
+}
+
 /// Ratios of all experiments: what most readers came for.
 fn overview(out: &mut String, summaries: &[Summary<'_>]) {
     put(out, format_args!("<section><h2>{}</h2>", word(words::RATIOS)));
@@ -88,7 +123,7 @@ fn overview(out: &mut String, summaries: &[Summary<'_>]) {
             peers.push(ratio.peer);
         }
     }
-    peers.iter().for_each(|peer| put(out, format_args!("<th>÷ {}</th>", named(peer))));
+    peers.iter().for_each(|peer| put(out, format_args!("<th><bdi>÷ {}</bdi></th>", named(peer))));
     out.push_str("</tr></thead><tbody>");
     for summary in summaries {
         let ratios = summary.ratios();
@@ -121,35 +156,40 @@ fn ratio(ratio: &Ratio<'_>) -> String {
         true => ("better", words::BETTER),
         false => ("worse", words::WORSE),
     };
-    let (mean, least, most) = (number(ratio.mean), number(ratio.least), number(ratio.most));
+    let (mean, least, most) =
+        (verdict::shortened(ratio.mean), verdict::shortened(ratio.least), verdict::shortened(ratio.most));
     let verdict = word(verdict);
     format!(
         "<bdi class=\"{mark}\" dir=\"ltr\">×{mean}</bdi> <small><bdi dir=\"ltr\">({least} – {most})</bdi> {verdict}</small>"
     )
 }
 
-fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting]) {
+fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], everywhere: &[&Skipped]) {
     let about = summary.experiment;
     let (id, title) = (about.id, both(&about.title.into()));
-    put(out, format_args!("<section id=\"{id}\"><h2>{id} · {title}</h2>"));
+    put(out, format_args!("<section id=\"{id}\"><h2><bdi>{id}</bdi> · {title}</h2>"));
+    if let Some(sentence) = verdict::sentence(summary) {
+        put(out, format_args!("<p>{}</p>", both(&sentence)));
+    }
     let ratios = summary.ratios();
     if !ratios.is_empty() {
         out.push_str("<ul class=\"ratios\">");
         for one in &ratios {
             let (figure, peer, ratio) = (named(one.figure), named(one.peer), ratio(one));
-            put(out, format_args!("<li><span>{figure} ÷ {peer}</span>{ratio}</li>"));
+            put(out, format_args!("<li><span><bdi>{figure}</bdi> ÷ <bdi>{peer}</bdi></span>{ratio}</li>"));
         }
         out.push_str("</ul>");
     }
     out.push_str("<div class=\"pictures\">");
-    for chart in about.panels.iter().filter_map(|panel| picture::chart(summary, panel)) {
+    for chart in about.panels.iter().flat_map(|panel| picture::charts(summary, panel)) {
         put(out, format_args!("<figure>{}</figure>", chart.svg(None)));
     }
     out.push_str("</div><dl>");
     let mut item = |term: Word, text: &str| put(out, format_args!("<dt>{}</dt><dd>{text}</dd>", word(term)));
+    item(words::SOURCE, &both(&verdict::source(id)));
     item(words::SETUP, &both(&about.setup.into()));
-    let settings = settings.iter().map(|one| both(&setting(one)));
-    item(words::GRID, &settings.collect::<Vec<_>>().join("; "));
+    let settings: Vec<_> = settings.iter().map(|one| both(&setting(one))).collect();
+    item(words::GRID, &settings.join(&word(words::SEMICOLON)));
     item(words::PUBLISHED, &both(&about.published.into()));
     let calls: Vec<_> = summary.calls().iter().map(calls).collect();
     if !calls.is_empty() {
@@ -159,23 +199,21 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting]) {
         item(words::CHECKED, &text);
     }
     if summary.systems().contains(&crate::conduct::PREDICTED) {
-        item(PREDICTED_TERM, &word(words::PREDICTED_NOTE));
+        item(PREDICTED_TERM, &both(&verdict::predictions(summary)));
     }
+    let here = |one: &&&Skipped| !everywhere.iter().any(|known| known.system == one.system);
     let skipped = summary
         .skipped
         .iter()
-        .map(|one| format!("{}: <bdi dir=\"ltr\">{}</bdi>", named(&one.system), escaped(&one.reason)));
+        .filter(here)
+        .map(|one| format!("<bdi>{}</bdi>: {}", named(&one.system), both(&words::reason(&one.reason))));
     let skipped: Vec<_> = skipped.collect();
     if !skipped.is_empty() {
         item(words::SKIPPED, &skipped.join("<br>"));
     }
     let failed = summary.failed.iter().map(|one| {
-        format!(
-            "{} <bdi dir=\"ltr\">{}: {}</bdi>",
-            named(&one.system),
-            escaped(&one.at),
-            escaped(&one.reason)
-        )
+        let (system, at) = (named(&one.system), named(&one.at));
+        format!("<bdi>{system}</bdi>, <bdi>{at}</bdi>: {}", both(&words::reason(&one.reason)))
     });
     let failed: Vec<_> = failed.collect();
     if !failed.is_empty() {
@@ -196,9 +234,12 @@ pub(super) fn setting(setting: &Setting) -> Spoken {
         let mut text = words::name(&noun, language);
         let comma = if language == Language::Arabic { "،" } else { "," };
         if setting.observers > 0 {
-            text += &format!("{comma} {} {}", words::OBSERVERS.of(language), setting.observers);
+            let noun = if setting.observers == 1 { "observer" } else { "observers" };
+            let observers = words::name(&format!("{} {noun}", setting.observers), language);
+            text += &format!("{comma} {} {observers}", words::OF_THEM.of(language));
         }
-        text += &format!("{comma} {} {} MiB", words::HEAP.of(language), setting.heap_mb);
+        let (heap, unit) = (words::HEAP.of(language), words::MIB.of(language));
+        text += &format!("{comma} {heap} {} {unit}", setting.heap_mb);
         if let Some(every) = setting.snapshot_every {
             text += &format!("{comma} {every} {}", words::SNAPSHOTS.of(language));
         }
@@ -209,10 +250,8 @@ pub(super) fn setting(setting: &Setting) -> Spoken {
 
 /// System calls of each system at one place.
 fn calls(Counted { place, of }: &Counted<'_>) -> String {
-    let place: Vec<_> = place.iter().map(|word| named(word)).collect();
-    let of = of
-        .iter()
-        .map(|(system, value)| format!("{} <bdi dir=\"ltr\">{}</bdi>", named(system), number(*value)));
+    let place: Vec<_> = place.iter().map(|word| format!("<bdi>{}</bdi>", named(word))).collect();
+    let of = of.iter().map(|(system, value)| pair(&named(system), &number(*value)));
     format!("{}: {}", place.join(" · "), of.collect::<Vec<_>>().join(" · "))
 }
 
@@ -227,7 +266,7 @@ fn checked(checked: &Checked) -> Option<String> {
     ];
     let told = told.iter().filter(|(count, _)| *count > 0);
     let told: Vec<_> = told.map(|(count, what)| format!("{} {}", grouped(*count), word(*what))).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    (!told.is_empty()).then(|| told.join(&word(words::SEMICOLON)))
 }
 
 /// A count with its thousands apart.
@@ -323,10 +362,8 @@ fn machine(out: &mut String, run: &Run) {
         let text = escaped(&fact(value));
         item(named(&name.replace('_', " ")), &format!("<bdi dir=\"ltr\">{text}</bdi>"));
     }
-    let versions = header
-        .versions
-        .iter()
-        .map(|(name, version)| format!("{}: <bdi>{}</bdi>", named(name), escaped(version)));
+    let versions =
+        header.versions.iter().map(|(name, version)| pair(&format!("{}:", named(name)), &escaped(version)));
     item(word(words::VERSIONS), &versions.collect::<Vec<_>>().join("<br>"));
     item(word(words::COMMAND), &format!("<code dir=\"ltr\">{}</code>", escaped(&header.command)));
     item(word(words::BEGUN), &format!("<bdi dir=\"ltr\">{}</bdi>", escaped(&header.begun)));
@@ -340,6 +377,21 @@ fn machine(out: &mut String, run: &Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn value_stays_beside_its_system_whatever_the_direction_of_the_text() {
+        let counted = Counted { place: vec!["3 servers"], of: vec![("diwan", 0.21), ("etcd", 2.95)] };
+        let text = calls(&counted);
+        assert!(text.contains("<bdi>etcd <bdi dir=\"ltr\">2.95</bdi></bdi>"), "{text}");
+        assert_eq!(text.matches("<bdi>").count(), text.matches("</bdi>").count() - 2, "{text}");
+    }
+
+    #[test]
+    fn heap_is_told_in_units_of_the_language() {
+        let told = setting(&Setting { heap_mb: 512, observers: 1, ..Setting::of(4) });
+        assert!(told.en.contains("of them 1 observer, heap of each JVM 512 MiB"), "{}", told.en);
+        assert!(told.ar.contains("منها مراقِب واحد") && told.ar.contains("512 ميبيبايت"), "{}", told.ar);
+    }
 
     #[test]
     fn thousands_stand_apart() {

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::chart::number;
 use super::html::{cell, columns, fact, setting};
-use super::summary::{Counted, Summary, settings, summaries};
+use super::summary::{Counted, Summary, settings, skipped_everywhere, summaries};
 use super::words::{self, Word, name};
-use super::{Language, STYLE, picture};
-use crate::record::Run;
+use super::{Language, STYLE, picture, verdict};
+use crate::conduct::PREDICTED;
+use crate::record::{Run, Skipped};
 use crate::stand::Setting;
 
 /// The text, and the pictures by name.
@@ -20,6 +21,8 @@ pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, S
     }
     put(&mut text, format_args!("# {}\n\n{}.\n\n", say(words::TITLE), say(words::SUBTITLE)));
     let summaries = summaries(run);
+    let everywhere = skipped_everywhere(&summaries);
+    outcomes(&mut text, &summaries, &everywhere, language);
     put(&mut text, format_args!("## {}\n\n{}\n\n", say(words::RATIOS), say(words::RATIOS_ABOUT)));
     let head = [words::EXPERIMENT, words::FIGURE, words::SYSTEM].map(say);
     put(&mut text, format_args!("| {} | | |\n|---|---|---|---|---|\n", head.join(" | ")));
@@ -27,7 +30,7 @@ pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, S
         for ratio in summary.ratios() {
             let verdict = say(if ratio.is_better() { words::BETTER } else { words::WORSE });
             let (figure, peer) = (name(ratio.figure, language), name(ratio.peer, language));
-            let (mean, least, most) = (number(ratio.mean), number(ratio.least), number(ratio.most));
+            let [mean, least, most] = [ratio.mean, ratio.least, ratio.most].map(verdict::shortened);
             put(
                 &mut text,
                 format_args!(
@@ -39,13 +42,31 @@ pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, S
     }
     put(&mut text, format_args!("\n{}\n", say(words::FAIRNESS)));
     for summary in &summaries {
-        experiment(&mut text, &mut pictures, summary, &settings(run, summary.experiment), language);
+        let settings = settings(run, summary.experiment);
+        experiment(&mut text, &mut pictures, (summary, &settings, &everywhere), language);
     }
     machine(&mut text, run, language);
     if language == Language::Arabic {
         text.push_str("\n</div>\n");
     }
     (text, pictures)
+}
+
+fn outcomes(text: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped], language: Language) {
+    put(text, format_args!("## {}\n\n", words::WHAT_CAME_OUT.of(language)));
+    for summary in summaries {
+        if let Some(sentence) = verdict::sentence(summary) {
+            let (id, source) = (summary.experiment.id, verdict::source(summary.experiment.id));
+            let (source, sentence) = (source.of(language), sentence.of(language));
+            put(text, format_args!("- **{id}** ({source}): {sentence}\n"));
+        }
+    }
+    for one in everywhere {
+        let (term, system) = (words::SKIPPED_EVERYWHERE.of(language), name(&one.system, language));
+        let reason = words::reason(&one.reason);
+        put(text, format_args!("- {term}: {system}: {}\n", reason.of(language)));
+    }
+    text.push('\n');
 }
 
 fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
@@ -56,8 +77,7 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
 fn experiment(
     text: &mut String,
     pictures: &mut Vec<(String, String)>,
-    summary: &Summary<'_>,
-    settings: &[Setting],
+    (summary, settings, everywhere): (&Summary<'_>, &[Setting], &[&Skipped]),
     language: Language,
 ) {
     let about = summary.experiment;
@@ -67,30 +87,49 @@ fn experiment(
     };
     put(text, format_args!("\n## {} · {}\n\n", about.id, of(about.title)));
     for (place, panel) in about.panels.iter().enumerate() {
-        if let Some(chart) = picture::chart(summary, panel) {
-            let file = format!("{}-{}.{language}.svg", about.id, place + 1);
-            put(text, format_args!("![{}](figures/{file})\n", of(panel.title)));
+        for (part, chart) in picture::charts(summary, panel).into_iter().enumerate() {
+            let part = ["", "-predicted"][part.min(1)];
+            let file = format!("{}-{}{part}.{language}.svg", about.id, place + 1);
+            put(text, format_args!("![{}](figures/{file})\n", chart.title.of(language)));
             pictures.push((file, chart.svg(Some((language, STYLE)))));
         }
     }
     put(text, format_args!("\n**{}.** {}\n\n", words::SETUP.of(language), of(about.setup)));
     let settings: Vec<_> = settings.iter().map(|one| setting(one).of(language).to_owned()).collect();
-    put(text, format_args!("**{}.** {}\n\n", words::GRID.of(language), settings.join("; ")));
+    put(
+        text,
+        format_args!(
+            "**{}.** {}\n\n",
+            words::GRID.of(language),
+            settings.join(words::SEMICOLON.of(language))
+        ),
+    );
     put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
+    if summary.systems().contains(&PREDICTED) {
+        put(text, format_args!("{}\n\n", verdict::predictions(summary).of(language)));
+    }
     for Counted { place, of } in summary.calls() {
         let place: Vec<_> = place.iter().map(|word| name(word, language)).collect();
-        let of = of.iter().map(|(system, value)| format!("{} {}", name(system, language), number(*value)));
+        // The isolates keep a value beside its system in text from right to left.
+        let of = of
+            .iter()
+            .map(|(system, value)| format!("\u{2068}{} {}\u{2069}", name(system, language), number(*value)));
         let (term, place, of) =
             (words::CALLS.of(language), place.join(" · "), of.collect::<Vec<_>>().join(" · "));
         put(text, format_args!("- {term}: {place}: {of}\n"));
     }
     for one in &summary.skipped {
+        if everywhere.iter().any(|known| known.system == one.system) {
+            continue;
+        }
         let (term, system) = (words::SKIPPED.of(language), name(&one.system, language));
-        put(text, format_args!("- {term}: {system}: {}\n", one.reason));
+        let reason = words::reason(&one.reason);
+        put(text, format_args!("- {term}: {system}: {}\n", reason.of(language)));
     }
     for one in &summary.failed {
         let (term, system) = (words::FAILED.of(language), name(&one.system, language));
-        put(text, format_args!("- {term}: {system}: {}: {}\n", one.at, one.reason));
+        let (at, reason) = (name(&one.at, language), words::reason(&one.reason));
+        put(text, format_args!("- {term}: {system}: {at}: {}\n", reason.of(language)));
     }
     let columns = columns(summary);
     let heads = [words::SERIES, words::AT, words::SYSTEM].map(|word| word.of(language).to_owned());

@@ -10,6 +10,7 @@ mod html;
 mod markdown;
 mod picture;
 mod summary;
+mod verdict;
 mod words;
 
 use std::fmt;

@@ -4,6 +4,7 @@ use super::chart::{Across, Chart, Line, Value};
 use super::summary::{Row, Summary};
 use super::words::{self, PUBLISHED_SHORT};
 use super::{Language, Spoken};
+use crate::conduct::PREDICTED;
 use crate::experiment::{Panel, Reference, Shape, figure};
 
 /// Systems that have a colour of their own.
@@ -17,25 +18,40 @@ fn class(system: &str) -> String {
     }
 }
 
-/// The picture of a panel; nothing if no point has its figure.
-pub(super) fn chart(summary: &Summary<'_>, panel: &Panel) -> Option<Chart> {
+/// The pictures of a panel: of what was measured, and apart from it of what was predicted. Neither is there if no point has
+/// the figure.
+pub(super) fn charts(summary: &Summary<'_>, panel: &Panel) -> Vec<Chart> {
+    let measured = chart(summary, panel, |system| system != PREDICTED);
+    let predicted = chart(summary, panel, |system| system == PREDICTED).map(|chart| {
+        let note = words::PREDICTED_PANEL;
+        let title = Spoken {
+            en: format!("{} ({})", chart.title.en, note.of(Language::English)),
+            ar: format!("{} ({})", chart.title.ar, note.of(Language::Arabic)),
+        };
+        let lines = chart.lines.into_iter().filter(|line| line.class != "published").collect();
+        Chart { title, lines, ..chart }
+    });
+    measured.into_iter().chain(predicted).collect()
+}
+
+fn chart(summary: &Summary<'_>, panel: &Panel, shows: impl Fn(&str) -> bool) -> Option<Chart> {
     let (across, lines) = match panel.shape {
-        Shape::Lines => (Across::Linear, lines(summary, panel.figure)),
-        Shape::LinesOverLog => (Across::Log, lines(summary, panel.figure)),
-        Shape::Bars => bars(summary, panel.figure),
+        Shape::Lines => (Across::Linear, lines(summary, panel.figure, &shows)),
+        Shape::LinesOverLog => (Across::Log, lines(summary, panel.figure, &shows)),
+        Shape::Bars => bars(summary, panel.figure, &shows),
         Shape::Curves(at) => {
             let across = match panel.figure {
                 figure::DISTRIBUTION => Across::Log,
                 _ => Across::Linear,
             };
-            (across, curves(summary, panel.figure, at))
+            (across, curves(summary, panel.figure, at, &shows))
         }
     };
     let published = |line: &&Line| line.class != "published";
     lines.iter().find(published)?;
     let y = Spoken::name(panel.figure);
-    // A distribution is known by its shape.
-    let may_be_log = panel.figure != figure::DISTRIBUTION;
+    // A distribution is known by its shape, and a bar by its height from 0.
+    let may_be_log = panel.figure != figure::DISTRIBUTION && !matches!(across, Across::Words(_));
     Some(Chart { title: panel.title.into(), x: panel.x.into(), y, across, may_be_log, lines })
 }
 
@@ -63,10 +79,10 @@ fn all_series<'r>(summary: &Summary<'r>) -> Vec<&'r str> {
     series
 }
 
-fn lines(summary: &Summary<'_>, figure: &str) -> Vec<Line> {
+fn lines(summary: &Summary<'_>, figure: &str, shows: &impl Fn(&str) -> bool) -> Vec<Line> {
     let series = all_series(summary);
     let mut lines = Vec::new();
-    for system in summary.systems() {
+    for system in summary.systems().into_iter().filter(|system| shows(system)) {
         for (nth, one) in series.iter().enumerate() {
             let is_it = |row: &&Row<'_>| row.system == system && row.series == *one;
             let value = |row: &Row<'_>| {
@@ -100,14 +116,14 @@ fn references<'s>(
     summary.experiment.references.iter().filter(move |reference| reference.figure == figure)
 }
 
-fn bars(summary: &Summary<'_>, figure: &str) -> (Across, Vec<Line>) {
+fn bars(summary: &Summary<'_>, figure: &str, shows: &impl Fn(&str) -> bool) -> (Across, Vec<Line>) {
     let has_figure = |(series, at): &(&str, &str)| {
         let is_it = |row: &&Row<'_>| (row.series, row.at) == (*series, *at);
         summary.rows.iter().filter(is_it).any(|row| row.figures.contains_key(figure))
     };
     let places: Vec<_> = summary.places().into_iter().filter(has_figure).collect();
     let mut lines = Vec::new();
-    for system in summary.systems() {
+    for system in summary.systems().into_iter().filter(|system| shows(system)) {
         let value = |(place, (series, at)): (usize, &(&str, &str))| {
             let mean = summary.row(system, series, at)?.figures.get(figure)?;
             Some(Value { x: place as f64, y: mean.value, deviation: mean.deviation })
@@ -155,11 +171,11 @@ fn in_two(text: &Spoken) -> (Spoken, Spoken) {
     (Spoken { en, ar }, Spoken { en: en_below, ar: ar_below })
 }
 
-fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>) -> Vec<Line> {
+fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>, shows: &impl Fn(&str) -> bool) -> Vec<Line> {
     let mut ats: Vec<&str> = summary.places().into_iter().map(|(_, at)| at).collect();
     ats.retain(|at| only.is_none_or(|only| *at == only));
     let mut lines = Vec::new();
-    for system in summary.systems() {
+    for system in summary.systems().into_iter().filter(|system| shows(system)) {
         for (nth, at) in ats.iter().enumerate() {
             let is_it = |row: &&Row<'_>| row.system == system && row.at == *at;
             let Some(row) = summary.rows.iter().find(is_it) else { continue };
@@ -171,4 +187,53 @@ fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>) -> Vec<Line> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::experiment;
+    use crate::record::Checked;
+    use crate::report::summary::Mean;
+
+    fn summary<'r>(
+        id: &str,
+        curves: &'r BTreeMap<String, Vec<(f64, f64)>>,
+        rows: &[(&'r str, &'r str, f64)],
+    ) -> Summary<'r> {
+        let rows = rows.iter().map(|(system, at, value)| {
+            let mean = |figure| (figure, Mean { value: *value, deviation: 0.0 });
+            let figures = [figure::RATE, figure::OUTAGE, figure::CPU].map(mean).into_iter().collect();
+            Row { system, series: "", at, figures, curves }
+        });
+        Summary {
+            experiment: experiment::named(id).expect("an experiment"),
+            rows: rows.collect(),
+            checked: Checked::default(),
+            skipped: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_predicted_has_a_picture_of_its_own() {
+        let curves = BTreeMap::new();
+        let summary = summary("Z1", &curves, &[("diwan", "0", 5.0), (PREDICTED, "0", 9.0)]);
+        let charts = charts(&summary, &summary.experiment.panels[0]);
+        assert_eq!(charts.len(), 2);
+        assert!(charts[0].lines.iter().all(|line| line.class != "s-predicted"));
+        assert!(charts[1].lines.iter().all(|line| line.class == "s-predicted"));
+        assert!(charts[1].title.en.ends_with("(predicted, not measured)"), "{}", charts[1].title.en);
+    }
+
+    #[test]
+    fn bars_are_never_drawn_on_a_logarithmic_axis() {
+        let curves = BTreeMap::new();
+        let rows = [("diwan", "snapshots", 1.0), ("etcd", "snapshots", 100_000.0)];
+        let summary = summary("C5", &curves, &rows);
+        let charts = charts(&summary, &summary.experiment.panels[0]);
+        assert!(matches!(charts[0].across, Across::Words(_)) && !charts[0].may_be_log);
+    }
 }

@@ -66,6 +66,33 @@ impl Ratio<'_> {
     }
 }
 
+/// How far predictions are off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PredictionError {
+    /// Points that were both predicted and measured.
+    pub(super) points: usize,
+    /// Of the measured value: 0.3 is 30 %.
+    pub(super) median: f64,
+    /// The same, of the worst point.
+    pub(super) greatest: f64,
+}
+
+/// Systems that no experiment of the run has, each with its one reason.
+pub(super) fn skipped_everywhere<'r>(summaries: &[Summary<'r>]) -> Vec<&'r Skipped> {
+    let mut everywhere: Vec<&Skipped> = Vec::new();
+    for one in summaries.iter().flat_map(|summary| &summary.skipped) {
+        let is_everywhere = summaries.len() > 1
+            && summaries.iter().all(|summary| {
+                let same = |other: &&&Skipped| (&other.system, &other.reason) == (&one.system, &one.reason);
+                summary.skipped.iter().any(|other| same(&other))
+            });
+        if is_everywhere && !everywhere.iter().any(|known| known.system == one.system) {
+            everywhere.push(one);
+        }
+    }
+    everywhere
+}
+
 /// One experiment of a run.
 #[derive(Debug)]
 pub(super) struct Summary<'r> {
@@ -168,6 +195,21 @@ impl<'r> Summary<'r> {
     /// The figures that are held against the peers': those that the experiment is about, and system calls.
     pub(super) fn compared(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.experiment.ratios.iter().copied().chain([figure::CALLS])
+    }
+
+    /// How far predictions of a figure are off where the same was measured here: the median and the greatest deviation, and
+    /// of how many points.
+    pub(super) fn prediction_error(&self, figure: &str) -> Option<PredictionError> {
+        let predicted = self.rows.iter().filter(|row| row.system == PREDICTED);
+        let deviations = predicted.filter_map(|row| {
+            let measured = self.row(OURS, row.series, row.at)?.figures.get(figure)?.value;
+            let predicted = row.figures.get(figure)?.value;
+            (measured > 0.0).then(|| (predicted / measured - 1.0).abs())
+        });
+        let mut deviations: Vec<f64> = deviations.collect();
+        deviations.sort_by(f64::total_cmp);
+        let median = *deviations.get(deviations.len() / 2)?;
+        Some(PredictionError { points: deviations.len(), median, greatest: *deviations.last()? })
     }
 
     /// System calls an operation, where they were counted: the place in words, and each system's.

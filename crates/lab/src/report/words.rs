@@ -2,7 +2,7 @@
 //!
 //! Names are kept in English with the points; what is looked up here is only how a reader sees them.
 
-use super::Language;
+use super::{Language, Spoken};
 use crate::experiment::figure;
 
 /// A word or sentence of the report itself.
@@ -30,10 +30,14 @@ pub(super) const RATIOS_ABOUT: Word = Word(
 );
 pub(super) const EXPERIMENT: Word = Word("Experiment", "التجربة");
 pub(super) const FIGURE: Word = Word("Figure", "المقياس");
+pub(super) const SOURCE: Word = Word("Published by", "نشرها");
 pub(super) const SETUP: Word = Word("Set-up", "الإعداد");
 pub(super) const GRID: Word = Word("Servers of this run", "خوادم هذا التشغيل");
 pub(super) const HEAP: Word = Word("heap of each JVM", "ذاكرة كل آلة جافا افتراضية");
-pub(super) const OBSERVERS: Word = Word("of them observers", "منها مراقِبة");
+pub(super) const MIB: Word = Word("MiB", "ميبيبايت");
+pub(super) const OF_THEM: Word = Word("of them", "منها");
+/// Between the items of a list that have commas of their own.
+pub(super) const SEMICOLON: Word = Word("; ", "؛ ");
 pub(super) const SNAPSHOTS: Word = Word("transactions a snapshot", "معاملة لكل لقطة");
 pub(super) const PUBLISHED: Word =
     Word("Published, of its time and machines", "المنشور، وهو ابن زمنه وأجهزته");
@@ -46,6 +50,9 @@ pub(super) const BARRIERS: Word =
     Word("barriers seen whole by an independent reader", "حاجزًا رآه قارئ مستقل كاملًا");
 pub(super) const CALLS: Word =
     Word("System calls of all servers, an operation", "نداءات النظام لجميع الخوادم لكل عملية");
+pub(super) const WHAT_CAME_OUT: Word = Word("What came out", "ما أسفرت عنه التجارب");
+pub(super) const SKIPPED_EVERYWHERE: Word = Word("Left out of every experiment", "ما استُبعد من جميع التجارب");
+pub(super) const PREDICTED_PANEL: Word = Word("predicted, not measured", "متوقَّع لا مقيس");
 pub(super) const SKIPPED: Word = Word("Left out", "ما استُبعد");
 pub(super) const FAILED: Word = Word("Failed, and drawn nowhere", "ما أخفق ولم يُرسم");
 pub(super) const ALL_FIGURES: Word = Word("All figures", "جميع القيم");
@@ -70,14 +77,14 @@ pub(super) const PREDICTED_NOTE: Word = Word(
 );
 pub(super) const FAIRNESS: Word = Word(
     "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). ConCoord keeps nothing on disk, and of a value an update sends it 100 bytes at most: the rest lives in its object. The heaps of JVMs are limited, as each experiment says.",
-    "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة الخادم المسؤول نفسه في كل نظام (وفي etcd قراءات serializable). ولا يحفظ ConCoord شيئًا على القرص، ولا يُرسل إليه التحديث من القيمة أكثر من 100 بايت: فسائرها حيّ في كائنه. وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
+    "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة في كل نظام الخادم الذي وُجِّهت إليه (وفي etcd قراءات serializable). ولا يحفظ ConCoord شيئًا على القرص، ولا يُرسل إليه التحديث من القيمة أكثر من 100 بايت: فسائرها في كائنه الحيّ. وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
 );
 pub(super) const BETTER: Word = Word("better", "أفضل");
 pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 54] = [
+const ARABIC: [(&str, &str); 56] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -126,6 +133,8 @@ const ARABIC: [(&str, &str); 54] = [
     ("small", "صغير"),
     ("paper", "كما نُشر"),
     ("1 server", "خادم واحد"),
+    ("1 observer", "مراقِب واحد"),
+    ("2 observers", "مراقِبان"),
     ("processor", "المعالج"),
     ("cores", "الأنوية"),
     ("memory gib", "الذاكرة (غيبيبايت)"),
@@ -147,8 +156,9 @@ const ENGLISH: [(&str, &str); 8] = [
 ];
 
 /// What is counted: one to ten of them, eleven to ninety-nine, hundreds.
-const COUNTED: [(&str, [&str; 3]); 3] = [
+const COUNTED: [(&str, [&str; 3]); 4] = [
     ("servers", ["خوادم", "خادمًا", "خادم"]),
+    ("observers", ["مراقِبين", "مراقِبًا", "مراقِب"]),
     ("clients", ["عملاء", "عميلًا", "عميل"]),
     ("acceptors", ["قابلين", "قابلًا", "قابل"]),
 ];
@@ -159,6 +169,29 @@ pub(super) fn name(text: &str, language: Language) -> String {
         Language::English => looked_up(&ENGLISH, text).unwrap_or(text).to_owned(),
         Language::Arabic => arabic(text),
     }
+}
+
+/// Reasons for which a system is left out, as runs record them: what each begins with is kept, the rest is told so.
+const REASONS: [(&str, &str); 6] = [
+    (
+        "ConCoord 1.1.0 needs Python 2.7, which no longer comes with systems",
+        "يحتاج ConCoord 1.1.0 إلى Python 2.7، ولم تعد الأنظمة تتضمنه",
+    ),
+    ("it has no observers", "ليس لديه خوادم مراقِبة"),
+    ("all its replicas vote", "جميع نسخه مصوّتة"),
+    ("one replica of ConCoord 1.1.0 alone answers nobody", "نسخة واحدة من ConCoord 1.1.0 لا تجيب أحدًا"),
+    ("it takes part where it did in what was published", "يشارك حيث شارك في المنشور وحده"),
+    ("a request was not answered within 60 s", "لم يُجَب طلب خلال 60 ثانية"),
+];
+
+/// Why a system was left out, or failed, as a reader sees it. What is not known here stays in English, marked as such.
+pub(super) fn reason(text: &str) -> Spoken {
+    let known = REASONS.iter().find_map(|(known, arabic)| Some((text.strip_suffix(known)?, arabic)));
+    let ar = match known {
+        Some((place, arabic)) => format!("\u{2068}{place}\u{2069}{arabic}").replace("\u{2068}\u{2069}", ""),
+        None => format!("\u{2066}{text}\u{2069}"),
+    };
+    Spoken { en: text.to_owned(), ar }
 }
 
 fn looked_up(table: &[(&str, &'static str)], text: &str) -> Option<&'static str> {
@@ -224,6 +257,14 @@ mod tests {
                 assert!(is_told(figure), "{figure}");
             }
         }
+    }
+
+    #[test]
+    fn reason_that_is_known_is_told_in_arabic() {
+        let known = reason("3 acceptors 4: it has no observers");
+        assert_eq!(known.ar, "\u{2068}3 acceptors 4: \u{2069}ليس لديه خوادم مراقِبة");
+        assert_eq!(reason("it has no observers").ar, "ليس لديه خوادم مراقِبة");
+        assert_eq!(reason("something else").ar, "\u{2066}something else\u{2069}");
     }
 
     #[test]

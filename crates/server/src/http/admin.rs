@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use tree::DIGEST_VERSION;
 
 use super::ensemble;
-use super::response::{Body, Request, Response};
+use super::response::{Request, Response};
+use super::{guarded, lists};
 use crate::ensemble::EnsembleView;
-use crate::inspect::{Access, CommandGate, Inspect};
+use crate::inspect::{AdminAct, Inspect};
 use crate::metrics::sample::{self, rounded};
-use crate::restore::Refusal;
 use crate::version::version;
 use crate::words::render::java_address;
 use crate::words::view::{ConnectionView, LatencyView};
@@ -49,10 +49,6 @@ const NAMES: [&str; 29] = [
     "zabstate",
 ];
 
-const NOT_ALONE: &str = "an ensemble agrees on its tree, so that no single member's can be replaced: restore a server \
-    that is alone";
-const NO_LENGTH: &str = "restore is asked for by POST, with the snapshot as its content and a Content-Length";
-
 /// The answer to a command, or the page of links to all of them.
 pub(crate) fn route(
     server: &dyn Inspect,
@@ -70,14 +66,25 @@ pub(crate) fn route(
         let error = "This ZooKeeper instance is not currently serving requests";
         return answer(200, name, Some(error));
     }
-    if let "snapshot" | "restore" = first {
-        return match refusal(server, request) {
-            Some((status, error)) => answer(status, name, Some(error)),
-            None if first == "snapshot" => snapshot(server, request),
-            None => restore(server, request, body),
-        };
+    match first {
+        "snapshot" => return guarded::run(server, "snapshot", name, request, body),
+        "restore" => return guarded::run(server, "restore", name, request, body),
+        _ => {}
     }
-    match run(server, first, request) {
+    if let Some(list) = lists::named(first) {
+        return lists::answer(server, list, request);
+    }
+    answer_to(server, first, request)
+}
+
+/// The answer to a command that anybody may run, by its first name.
+pub(super) fn answer_to(server: &dyn Inspect, first: &str, request: &Request) -> Response {
+    let outcome = run(server, first, request);
+    if let Some(command) = act(first) {
+        let act = AdminAct { user: "", ip: request.peer, command };
+        server.record(&act, outcome.as_ref().map(|_| ()).map_err(String::as_str));
+    }
+    match outcome {
         Ok(mut fields) => {
             fields.insert(String::from("command"), Value::from(first));
             fields.insert(String::from("error"), Value::Null);
@@ -89,67 +96,6 @@ pub(crate) fn route(
 
 fn answer(status: u16, command: &str, error: Option<&str>) -> Response {
     Response::json(status, &json!({"command": command, "error": error}))
-}
-
-/// Why the request may not run a command that wants every permission on the root.
-fn refusal(server: &dyn Inspect, request: &Request) -> Option<(u16, &'static str)> {
-    let Some(authorization) = &request.authorization else {
-        return Some((401, "Auth info is missing for the command"));
-    };
-    match server.access(authorization, request.peer) {
-        Access::Granted => None,
-        Access::NotAuthenticated => Some((401, "Not authenticated")),
-        Access::NotAuthorized => Some((403, "Not authorized")),
-    }
-}
-
-/// Takes a snapshot and, unless told otherwise, sends it.
-fn snapshot(server: &dyn Inspect, request: &Request) -> Response {
-    match server.snapshot_gate() {
-        CommandGate::Open => {}
-        CommandGate::Disabled => return answer(503, "snapshot", None),
-        CommandGate::TooSoon => return answer(429, "snapshot", None),
-    }
-    let file = match server.snapshot() {
-        Ok(file) => file,
-        Err(error) => {
-            tracing::error!(%error, "the command `snapshot` failed");
-            return answer(500, "snapshot", Some(&error));
-        }
-    };
-    let streaming = request.value("streaming").is_none_or(|value| value.eq_ignore_ascii_case("true"));
-    let mut response = answer(200, "snapshot", None);
-    response.headers =
-        vec![("last_zxid", format!("{:#x}", file.zxid)), ("snapshot_size", file.bytes.to_string())];
-    if streaming {
-        response.headers.push(("Content-Disposition", format!("attachment; filename=\"{}\"", file.name)));
-        response.content_type = "application/octet-stream";
-        response.body = Body::File(file.file, file.bytes);
-    }
-    response
-}
-
-/// Puts what is sent in the place of all that is there.
-fn restore(server: &dyn Inspect, request: &Request, body: &mut dyn Read) -> Response {
-    let Some(bytes) = request.content_length.filter(|_| request.method == "POST") else {
-        return answer(400, "restore", Some(NO_LENGTH));
-    };
-    match server.restore_gate() {
-        CommandGate::Open => {}
-        CommandGate::Disabled => return answer(503, "restore", None),
-        CommandGate::TooSoon => return answer(429, "restore", None),
-    }
-    match server.restore(body, bytes) {
-        Ok(zxid) => Response::json(200, &json!({"last_zxid": zxid, "command": "restore", "error": null})),
-        Err(Refusal::NotAlone) => answer(501, "restore", Some(NOT_ALONE)),
-        Err(Refusal::Unsound(error)) => {
-            answer(400, "restore", Some(&format!("nothing was restored: {error}")))
-        }
-        Err(Refusal::Failed(error)) => {
-            tracing::error!(%error, "the command `restore` failed");
-            answer(500, "restore", Some(&error))
-        }
-    }
 }
 
 /// The four-letter words are names of the commands too.
@@ -179,6 +125,11 @@ fn first_name(name: &str) -> &str {
         "wchs" => "watch_summary",
         other => other,
     }
+}
+
+/// The commands that change something, besides those that are guarded.
+fn act(name: &str) -> Option<&'static str> {
+    ["connection_stat_reset", "set_trace_mask", "stat_reset"].into_iter().find(|act| *act == name)
 }
 
 fn needs_tree(name: &str) -> bool {

@@ -1,20 +1,21 @@
 //! The content of a request, read only by whoever wants it.
 
 use std::io::{self, Cursor, Read, Write};
-use std::net::TcpStream;
+
+use super::paced::Paced;
 
 /// What follows the head.
 pub(crate) struct RequestBody<'a> {
     /// What came with the head.
     begin: Cursor<Vec<u8>>,
-    stream: &'a TcpStream,
+    stream: &'a Paced<'a>,
     left: u64,
     /// The client waits to be told that it may send.
     awaited: bool,
 }
 
 impl<'a> RequestBody<'a> {
-    pub(crate) const fn new(begin: Vec<u8>, stream: &'a TcpStream, bytes: u64, awaited: bool) -> Self {
+    pub(crate) const fn new(begin: Vec<u8>, stream: &'a Paced<'a>, bytes: u64, awaited: bool) -> Self {
         Self { begin: Cursor::new(begin), stream, left: bytes, awaited }
     }
 }

@@ -1,31 +1,38 @@
 //! The sockets of the pages: accepts, reads one request, answers, closes.
 //!
-//! A connection has a thread of its own for the few milliseconds that it lives. Beyond [`CONNECTIONS_MAX`] at a time,
-//! further ones are closed at once; a client that says nothing is closed at the deadline.
+//! A connection has a thread of its own for the few milliseconds that it lives. How many there may be is said in
+//! `places`. Each part of its life has one deadline, however its client drips: the request, the answer, the end.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::body::RequestBody;
+use super::paced::Paced;
+use super::places::{Kind, Place, Places};
 use super::response::{Request, Response};
 use super::router::Router;
+use crate::descriptors::Descriptors;
+use crate::rate_limit::RateLimit;
 
-/// Connections served at a time.
-const CONNECTIONS_MAX: usize = 32;
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
-/// From accepting a connection to its request being there, and for its answer to be taken.
+/// From accepting a connection to its request being there.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Bytes of a body that are read and thrown away, and how long the next of them is waited for.
+/// For its content to be sent and its answer to be taken, besides the time that their bytes earn.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+/// Bytes of a body that are read and thrown away, and how long all of them are waited for.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 const LINGER: Duration = Duration::from_secs(1);
 /// How long accepting pauses when the system has no descriptor to give.
 const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
+/// How often the log says that connections are refused.
+const REFUSALS_TOLD: Duration = Duration::from_secs(10);
 
 /// A running listener; stops when told to.
 pub(crate) struct HttpListener {
@@ -36,7 +43,12 @@ pub(crate) struct HttpListener {
 
 impl HttpListener {
     /// Serves `router` at `address`; port 0 takes a free one.
-    pub(crate) fn start(address: SocketAddr, name: &str, router: Router) -> io::Result<Self> {
+    pub(crate) fn start(
+        address: SocketAddr,
+        name: &str,
+        router: Router,
+        descriptors: Descriptors,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let stopping = Arc::new(AtomicBool::new(false));
@@ -44,7 +56,7 @@ impl HttpListener {
             let stopping = Arc::clone(&stopping);
             thread::Builder::new()
                 .name(String::from(name))
-                .spawn(move || accept_all(&listener, &router, &stopping))?
+                .spawn(move || accept_all(&listener, &router, descriptors, &stopping))?
         };
         Ok(Self { address, stopping, thread: Some(thread) })
     }
@@ -74,71 +86,89 @@ impl HttpListener {
     }
 }
 
-fn accept_all(listener: &TcpListener, router: &Router, stopping: &AtomicBool) {
-    let open = Arc::new(AtomicUsize::new(0));
+fn accept_all(listener: &TcpListener, router: &Router, descriptors: Descriptors, stopping: &AtomicBool) {
+    let places = Arc::new(Places::default());
+    let refusals = RateLimit::default();
     loop {
         let accepted = listener.accept();
         if stopping.load(Ordering::SeqCst) {
             return;
         }
         match accepted {
-            Ok((stream, _)) => serve_apart(stream, router, &open),
+            Ok((stream, _)) if !descriptors.admit_page(stream.as_fd()) => {
+                if refusals.allow(Instant::now(), REFUSALS_TOLD) {
+                    tracing::warn!(
+                        limit = descriptors.limit,
+                        "an HTTP connection is refused: the limit of open files is nearly reached; hint: raise it \
+                         (`ulimit -n`, `LimitNOFILE`)"
+                    );
+                }
+            }
+            Ok((stream, peer)) => serve_apart(stream, peer.ip().to_canonical(), router, &places),
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                tracing::warn!(%error, "an HTTP connection could not be accepted");
+                if refusals.allow(Instant::now(), REFUSALS_TOLD) {
+                    tracing::warn!(%error, "an HTTP connection could not be accepted");
+                }
                 thread::sleep(OUT_OF_DESCRIPTORS_PAUSE);
             }
         }
     }
 }
 
-fn serve_apart(stream: TcpStream, router: &Router, open: &Arc<AtomicUsize>) {
-    if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
-        open.fetch_sub(1, Ordering::SeqCst);
-        return;
-    }
-    let place = Place(Arc::clone(open));
+fn serve_apart(stream: TcpStream, ip: IpAddr, router: &Router, places: &Arc<Places>) {
+    let stream = Arc::new(stream);
+    let Some(place) = places.admit(&stream, ip) else { return };
     let router = router.clone();
     let spawned = thread::Builder::new().name(String::from("http-page")).spawn(move || {
-        let _place = place;
         // A client that went away is nobody's concern.
-        let _ = serve(stream, &router);
+        let _ = serve(&stream, &place, &router);
     });
     if let Err(error) = spawned {
         tracing::warn!(%error, "no thread for an HTTP connection");
     }
 }
 
-/// One of the connections served at a time.
-struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-fn serve(mut stream: TcpStream, router: &Router) -> io::Result<()> {
-    stream.set_write_timeout(Some(DEADLINE))?;
-    match read_request(&mut stream)? {
-        Ok((request, begin)) => {
-            stream.set_read_timeout(Some(DEADLINE))?;
+fn serve(stream: &TcpStream, place: &Place, router: &Router) -> io::Result<()> {
+    let asked = read_request(stream)?;
+    let paced = Paced::new(stream, ANSWER_DEADLINE);
+    match asked {
+        Ok((request, begin)) if place.begin(Kind::of(&request.path)) => {
             let bytes = request.content_length.unwrap_or(0);
-            let mut body = RequestBody::new(begin, &stream, bytes, request.expects_continue);
+            let mut body = RequestBody::new(begin, &paced, bytes, request.expects_continue);
             let response = router.route(&request, &mut body);
-            response.send(&mut stream, request.method != "HEAD")?;
+            response.send(&mut &paced, request.method != "HEAD")?;
+            place.end();
         }
-        Err(refusal) => refusal.send(&mut stream, true)?,
+        Ok(_) => Response::text(503, "too many requests are being answered: try again\n")
+            .send(&mut &paced, true)?,
+        Err(refusal) => refusal.send(&mut &paced, true)?,
     }
     stream.shutdown(Shutdown::Write)?;
     // To close over unread input (a POST's body) would reset the connection, and the answer might be lost with it.
-    stream.set_read_timeout(Some(LINGER))?;
-    io::copy(&mut stream.take(BODY_BYTES_MAX), &mut io::sink()).map(|_| ())
+    drain(stream)
+}
+
+/// Throws away what the client still sends, for a moment.
+fn drain(mut stream: &TcpStream) -> io::Result<()> {
+    let deadline = Instant::now() + LINGER;
+    let (mut left, mut chunk) = (BODY_BYTES_MAX, [0; 2048]);
+    loop {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        if patience.is_zero() || left == 0 {
+            return Ok(());
+        }
+        stream.set_read_timeout(Some(patience))?;
+        match stream.read(&mut chunk)? {
+            0 => return Ok(()),
+            length => left = left.saturating_sub(length as u64),
+        }
+    }
 }
 
 /// Reads up to the end of the request's head: the outer error is the socket's, the inner one the client's. Gives what
 /// has come of the content, too.
-fn read_request(stream: &mut TcpStream) -> io::Result<Result<(Request, Vec<u8>), Response>> {
+fn read_request(mut stream: &TcpStream) -> io::Result<Result<(Request, Vec<u8>), Response>> {
     let (peer, deadline) = (stream.peer_addr()?.ip().to_canonical(), Instant::now() + DEADLINE);
     let (mut head, mut chunk) = (Vec::new(), [0; 2048]);
     loop {
@@ -178,6 +208,7 @@ fn parse(head: &[u8], peer: IpAddr) -> Option<Result<(Request, usize), Response>
             let expects = header("expect").unwrap_or_default();
             let request = Request {
                 authorization: header("authorization"),
+                host: header("host"),
                 content_length,
                 expects_continue: expects.eq_ignore_ascii_case("100-continue"),
                 ..Request::new(method, target, peer)

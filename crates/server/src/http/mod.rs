@@ -6,6 +6,11 @@
 pub(crate) mod admin;
 mod body;
 mod ensemble;
+mod guarded;
+pub(crate) mod host;
 pub(crate) mod listener;
+pub(crate) mod lists;
+mod paced;
+mod places;
 pub(crate) mod response;
 pub(crate) mod router;

@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) query: Vec<(String, String)>,
     /// The header of this name.
     pub(crate) authorization: Option<String>,
+    /// The header of this name: which machine is meant.
+    pub(crate) host: Option<String>,
     /// How many bytes follow the head, if it says so.
     pub(crate) content_length: Option<u64>,
     /// Whether the client waits to be told that it may send them.
@@ -36,6 +38,7 @@ impl Request {
             path: decode(path),
             query,
             authorization: None,
+            host: None,
             content_length: None,
             expects_continue: false,
             peer,

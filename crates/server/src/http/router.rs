@@ -4,9 +4,13 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::admin;
+use super::host::Hosts;
 use super::response::{Request, Response};
 use crate::inspect::Inspect;
 use crate::metrics::sample;
+
+const FOREIGN_HOST: &str = "the header `Host` names another machine than this one\n\
+    hint: ask by address or by `localhost`, or name this host in `admin.hosts`\n";
 
 /// The pages that one listener serves.
 #[derive(Clone)]
@@ -16,6 +20,8 @@ pub(crate) struct Router {
     pub(crate) metrics: bool,
     /// The path under which the AdminServer's commands are, if they are.
     pub(crate) commands: Option<String>,
+    /// The names under which the commands may be asked for.
+    pub(crate) hosts: Hosts,
 }
 
 impl Router {
@@ -27,6 +33,9 @@ impl Router {
         {
             if !["GET", "HEAD", "POST"].contains(&request.method.as_str()) {
                 return Response::text(405, "only GET and POST are answered here\n");
+            }
+            if !self.hosts.allow(request.host.as_deref()) {
+                return Response::text(403, FOREIGN_HOST);
             }
             return admin::route(self.server.as_ref(), url, rest.trim_matches('/'), request, body);
         }

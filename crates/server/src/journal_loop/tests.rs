@@ -32,6 +32,7 @@ impl Rig {
         let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
         let metrics = Arc::new(JournalMetrics::default());
         let settings = JournalSettings {
+            log_directory: PathBuf::from("/"),
             snapshot_bytes_per_second,
             keep: KeepPolicy::default(),
             flush_warning: Duration::from_secs(60),
@@ -173,5 +174,65 @@ fn pieces_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writ
         SnapshotMeta { index: 1, term: 1, membership: Membership::default(), ..SnapshotMeta::default() };
     rig.effect(CoreEffect::SnapshotFinish { meta, replaces: false });
     assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: 1 })));
+    assert!(rig.stop().is_ok());
+}
+
+#[test]
+fn a_write_that_finds_no_room_in_place_is_answered_once_there_is_room() {
+    let mut rig = Rig::new(1 << 30);
+    rig.persist(100);
+    assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 1 })));
+    rig.disk.switches.write_full.store(true, std::sync::atomic::Ordering::SeqCst);
+    rig.persist(100);
+    assert!(rig.answer(|answer| {
+        assert!(!matches!(answer, JournalEvent::Persisted { .. }), "it is not durable");
+        matches!(answer, JournalEvent::Space(Space::Full))
+    }));
+    rig.persist(100);
+    rig.disk.switches.write_full.store(false, std::sync::atomic::Ordering::SeqCst);
+    let mut persisted = 0;
+    assert!(rig.answer(|answer| {
+        if let JournalEvent::Persisted { number } = answer {
+            persisted = *number;
+        }
+        matches!(answer, JournalEvent::Space(Space::Plenty))
+    }));
+    assert!(persisted >= 2, "{persisted}");
+    assert!(persisted == 3 || rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 3 })));
+    let disk = rig.stop().expect("a clean end");
+    let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
+    assert_eq!(recovered.last_index, 3);
+}
+
+#[test]
+fn a_stop_with_no_room_in_place_keeps_what_was_answered() {
+    let mut rig = Rig::new(1 << 30);
+    rig.persist(100);
+    assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 1 })));
+    let switches = Arc::clone(&rig.disk.switches);
+    switches.write_full.store(true, std::sync::atomic::Ordering::SeqCst);
+    rig.persist(100);
+    assert!(rig.answer(|answer| matches!(answer, JournalEvent::Space(Space::Full))));
+    let disk = rig.stop().expect("it is no fault");
+    switches.write_full.store(false, std::sync::atomic::Ordering::SeqCst);
+    let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
+    assert_eq!(recovered.last_index, 1);
+}
+
+#[test]
+fn without_a_descriptor_for_the_next_segment_writes_are_refused_and_come_back() {
+    let mut rig = Rig::new(1 << 30);
+    rig.disk.switches.no_descriptor.store(true, std::sync::atomic::Ordering::SeqCst);
+    let mut told = false;
+    while !told {
+        rig.persist(1000);
+        let number = rig.persisted;
+        assert!(rig.answer(|answer| {
+            told |= matches!(answer, JournalEvent::Space(Space::Full));
+            matches!(answer, JournalEvent::Persisted { number: done } if *done == number)
+        }));
+    }
+    rig.disk.switches.no_descriptor.store(false, std::sync::atomic::Ordering::SeqCst);
+    assert!(rig.answer(|answer| matches!(answer, JournalEvent::Space(Space::Plenty))));
     assert!(rig.stop().is_ok());
 }

@@ -14,6 +14,7 @@ use super::sample::Sample;
 use super::zookeeper::QuotaSums;
 use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
 use crate::ensemble::EnsembleView;
+use crate::net::tls::ends::CertificateEnds;
 use crate::restore::RestoreDesk;
 
 /// Everything that is known at one moment.
@@ -32,6 +33,7 @@ pub(crate) struct Knowledge<'a> {
     pub(crate) quotas: BTreeMap<String, QuotaSums>,
     pub(crate) snapshots_rate_limited: u64,
     pub(crate) restore: &'a RestoreDesk,
+    pub(crate) certificates: &'a CertificateEnds,
     pub(crate) node_count: u64,
     pub(crate) ephemeral_count: u64,
     pub(crate) acl_count: u64,
@@ -39,6 +41,7 @@ pub(crate) struct Knowledge<'a> {
     pub(crate) uptime_ms: u64,
     pub(crate) rejected: u64,
     pub(crate) throttled: u64,
+    pub(crate) without_descriptor: u64,
     pub(crate) answered_in_time: bool,
 }
 
@@ -53,6 +56,7 @@ pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
     all.extend(closed(&known.front));
     all.extend(core(known));
     all.extend(disk(known));
+    all.extend(certificates(known));
     all.extend(of_process());
     all
 }
@@ -106,6 +110,11 @@ fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
             "Connections refused because too many came at once",
             known.throttled,
         ),
+        Sample::counter(
+            "diwan_connections_without_descriptor",
+            "Connections refused because the limit of open files was nearly reached",
+            known.without_descriptor,
+        ),
         Sample::counter("diwan_sent_bytes", "Bytes handed to sockets", front.bytes_sent),
         Sample::gauge(
             "diwan_watch_memory_bytes",
@@ -141,6 +150,11 @@ fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
             "diwan_refused_disk_full",
             "Writes refused because the disk is full",
             front.refused_unwritable,
+        ),
+        Sample::counter(
+            "diwan_refused_costly",
+            "Writes refused because they would cost too much to apply",
+            front.refused_costly,
         ),
         Sample::counter(
             "diwan_watch_events_filtered",
@@ -254,8 +268,16 @@ fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
     ]
 }
 
+fn certificates(known: &Knowledge<'_>) -> impl Iterator<Item = Sample> {
+    let help = "When this server's own certificate ends, seconds since 1970, by whom it is shown to";
+    known.certificates.all().map(move |(used, end)| {
+        Sample::gauge("diwan_certificate_expiry_seconds", help, end).labelled("use", used)
+    })
+}
+
 fn of_process() -> Vec<Sample> {
-    let mut list = Vec::new();
+    let build = Sample::gauge("diwan_build_info", "Which build runs: always 1", 1);
+    let mut list = vec![build.labelled("version", env!("CARGO_PKG_VERSION"))];
     if let Some(seconds) = process::cpu_seconds() {
         list.push(Sample::fraction("process_cpu_seconds_total", "Processor time, seconds", seconds));
     }
@@ -314,6 +336,7 @@ pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
         malformed,
         oversized,
         refused_unwritable,
+        refused_costly,
         auth_failed,
         auth_missing,
         ensemble_named,

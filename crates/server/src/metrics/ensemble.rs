@@ -117,6 +117,11 @@ fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
             "How often this member has handed the lead to another",
             ensemble.handed_over,
         ),
+        Sample::counter(
+            "diwan_peer_messages_refused",
+            "Messages of other members that were refused: no member that works sends them",
+            ensemble.refused_messages,
+        ),
         Sample::gauge(
             "diwan_lease_ms",
             "For how long this member may serve without another word of its leader, ms",

@@ -1,10 +1,12 @@
 //! The thread that accepts clients and deals them out to the shards in turn.
 //!
-//! Admission is decided here, for all shards together, before a connection costs anything. Running out of
-//! descriptors pauses accepting; it ends nothing that is open.
+//! Admission is decided here, for all shards together, before a connection costs anything. Connections leave a reserve
+//! of the process's descriptors alone (`descriptors`); should there be none left all the same, accepting pauses.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +20,7 @@ use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use super::shard::ShardMail;
 use crate::clock::Clock;
 use crate::config::{ConnectionThrottle, ListenConfig};
+use crate::descriptors::Descriptors;
 use crate::mailbox::Mailbox;
 use crate::metrics::network::NetworkMetrics;
 use crate::rate_limit::RateLimit;
@@ -54,28 +57,61 @@ impl Drop for Place {
     }
 }
 
+/// Why a connection is refused.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    /// A limit of the configuration.
+    Full(Full),
+    /// The process's limit of open files.
+    NoDescriptor(u64),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(full) => write!(f, "there are {full}"),
+            Self::NoDescriptor(limit) => write!(
+                f,
+                "the limit of {limit} open files is nearly reached; hint: raise it (`ulimit -n`, `LimitNOFILE`)"
+            ),
+        }
+    }
+}
+
 /// Who may come in, counted over all shards.
 #[derive(Debug)]
 pub(crate) struct Gate {
     admission: Mutex<Admission>,
+    descriptors: Descriptors,
     pub(crate) rejected: AtomicU64,
     pub(crate) throttled: AtomicU64,
+    /// Of those rejected, those for want of a descriptor.
+    pub(crate) without_descriptor: AtomicU64,
 }
 
 impl Gate {
-    pub(crate) fn new(connections_max: u32, per_ip_max: u32) -> Arc<Self> {
-        let admission = Mutex::new(Admission::new(connections_max, per_ip_max));
-        Arc::new(Self { admission, rejected: AtomicU64::new(0), throttled: AtomicU64::new(0) })
+    pub(crate) fn new(connections_max: u32, per_ip_max: u32, descriptors: Descriptors) -> Arc<Self> {
+        Arc::new(Self {
+            admission: Mutex::new(Admission::new(connections_max, per_ip_max)),
+            descriptors,
+            rejected: AtomicU64::new(0),
+            throttled: AtomicU64::new(0),
+            without_descriptor: AtomicU64::new(0),
+        })
     }
 
-    fn admit(self: &Arc<Self>, ip: IpAddr) -> Result<Place, Full> {
-        match self.admission.lock().admit(ip) {
-            Ok(()) => Ok(Place { ip, gate: Arc::clone(self) }),
-            Err(full) => {
-                self.rejected.fetch_add(1, Ordering::Relaxed);
-                Err(full)
+    fn admit(self: &Arc<Self>, ip: IpAddr, descriptor: BorrowedFd<'_>) -> Result<Place, Refusal> {
+        let refusal = if self.descriptors.admit_client(descriptor) {
+            match self.admission.lock().admit(ip) {
+                Ok(()) => return Ok(Place { ip, gate: Arc::clone(self) }),
+                Err(full) => Refusal::Full(full),
             }
-        }
+        } else {
+            self.without_descriptor.fetch_add(1, Ordering::Relaxed);
+            Refusal::NoDescriptor(self.descriptors.limit)
+        };
+        self.rejected.fetch_add(1, Ordering::Relaxed);
+        Err(refusal)
     }
 }
 
@@ -187,9 +223,9 @@ impl Listener {
             self.gate.throttled.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let place = match self.gate.admit(peer.ip()) {
+        let place = match self.gate.admit(peer.ip(), stream.as_fd()) {
             Ok(place) => place,
-            Err(full) => return self.tell_refused(peer, full),
+            Err(refusal) => return self.tell_refused(peer, &refusal),
         };
         self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
         // Both fail only for a socket that is already gone, which its first read will tell.
@@ -204,10 +240,10 @@ impl Listener {
         }
     }
 
-    fn tell_refused(&self, peer: SocketAddr, full: Full) {
+    fn tell_refused(&self, peer: SocketAddr, refusal: &Refusal) {
         if self.refusals.allow(Instant::now(), REFUSALS_TOLD) {
             let refused = self.gate.rejected.load(Ordering::Relaxed);
-            tracing::warn!(%peer, refused, "a connection is refused: there are {full}; the log says so every ten seconds at most");
+            tracing::warn!(%peer, refused, "a connection is refused (the log says so every ten seconds at most): {refusal}");
         }
     }
 }
@@ -255,14 +291,27 @@ mod tests {
 
     #[test]
     fn a_place_is_free_again_once_its_holder_is_gone() {
-        let gate = Gate::new(0, 1);
-        let ip = IpAddr::from([127, 0, 0, 1]);
-        let place = gate.admit(ip);
+        let gate = Gate::new(0, 1, Descriptors::new(u64::MAX));
+        let (ip, file) = (IpAddr::from([127, 0, 0, 1]), std::fs::File::open("/dev/null").expect("opened"));
+        let admit = || gate.admit(ip, file.as_fd());
+        let place = admit();
         assert!(place.is_ok());
-        assert_eq!(gate.admit(ip).unwrap_err(), Full::Address(1));
+        assert_eq!(admit().unwrap_err(), Refusal::Full(Full::Address(1)));
         assert_eq!(gate.rejected.load(Ordering::Relaxed), 1);
         drop(place);
-        assert!(gate.admit(ip).is_ok());
+        assert!(admit().is_ok());
+        assert_eq!(gate.without_descriptor.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_connection_in_the_reserve_of_descriptors_is_refused_and_counted() {
+        let gate = Gate::new(0, 0, Descriptors::new(24));
+        let file = std::fs::File::open("/dev/null").expect("opened");
+        let refusal = gate.admit(IpAddr::from([127, 0, 0, 1]), file.as_fd()).unwrap_err();
+        assert_eq!(refusal, Refusal::NoDescriptor(24));
+        assert!(refusal.to_string().contains("ulimit -n"), "{refusal}");
+        let counts = (&gate.rejected, &gate.without_descriptor);
+        assert_eq!((counts.0.load(Ordering::Relaxed), counts.1.load(Ordering::Relaxed)), (1, 1));
     }
 
     #[test]

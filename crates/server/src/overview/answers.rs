@@ -1,5 +1,6 @@
 //! The answers to whoever looks in from outside: the words, the metrics, the admin's commands.
 
+use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -7,17 +8,20 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use front::{ConnectionInfo, NAMESPACES_MAX};
+use jute::SessionId;
 use member::{Core, CoreStatus};
 use tree::Tree;
 
-use crate::access;
+use crate::access::{self, Access, Denial};
+use crate::audit;
 use crate::config::ServerConfig;
 use crate::ensemble::{EnsembleView, last_snapshot};
 use crate::environment::{environment, properties};
-use crate::inspect::{Access, CommandGate, Inspect};
+use crate::http::lists::ListTurn;
+use crate::inspect::{AdminAct, Inspect, Limited};
 use crate::metrics::catalog::{self, Knowledge};
 use crate::metrics::reign::Stand;
 use crate::metrics::sample::Sample;
@@ -33,6 +37,10 @@ use super::Overview;
 
 /// Pairs of session and path that one shard lists; the rest is left out.
 const WATCHES_LISTED_MAX: usize = 1_000_000;
+/// Characters of a user's name that are written down.
+const USER_CHARACTERS_MAX: usize = 64;
+/// Ephemeral nodes that are listed while the tree's guard is held.
+const EPHEMERALS_PIECE: usize = 500;
 
 impl Inspect for Overview {
     fn is_serving(&self) -> bool {
@@ -94,16 +102,31 @@ impl Inspect for Overview {
             let wall_ms = now.wall_ms - mono + deadline_ms as i64;
             dump.sessions.entry(wall_ms).or_default().push(session.0);
         }
-        let tree = self.tree.read();
-        let owners: Vec<_> = tree
-            .sessions()
-            .filter(|session| session.ephemeral_count() > 0)
-            .map(|session| session.id)
-            .collect();
+        let owners: Vec<_> = {
+            let tree = self.tree.read();
+            let owners = tree.sessions().filter(|session| session.ephemeral_count() > 0);
+            owners.map(|session| session.id).collect()
+        };
         for owner in owners {
-            dump.ephemerals.insert(owner.0, tree.ephemerals_of(owner).collect());
+            dump.ephemerals.insert(owner.0, self.ephemerals_of(owner));
         }
         dump
+    }
+
+    fn list_entries(&self, command: &str) -> u64 {
+        let entries = match command {
+            "dump" => {
+                let tree = self.tree.read();
+                tree.sessions().len() + tree.ephemeral_count()
+            }
+            "connections" | "stats" => self.front_stats().0.connections,
+            _ => self.front_stats().0.watch_count,
+        };
+        entries as u64
+    }
+
+    fn lists(&self) -> &ListTurn {
+        &self.lists
     }
 
     fn watches(&self) -> WatchView {
@@ -227,6 +250,7 @@ impl Inspect for Overview {
             quotas,
             snapshots_rate_limited: self.snapshots.limit.refused(),
             restore: &self.restore,
+            certificates: &self.certificates,
             start: self.start.get().copied().unwrap_or_default(),
             node_count: node_count as u64,
             ephemeral_count: ephemeral_count as u64,
@@ -235,6 +259,7 @@ impl Inspect for Overview {
             uptime_ms: self.uptime_ms(),
             rejected: self.gate.rejected.load(Ordering::Relaxed),
             throttled: self.gate.throttled.load(Ordering::Relaxed),
+            without_descriptor: self.gate.without_descriptor.load(Ordering::Relaxed),
             answered_in_time,
         })
     }
@@ -260,36 +285,87 @@ impl Inspect for Overview {
         properties(&self.config.settings)
     }
 
-    fn access(&self, authorization: &str, peer: IpAddr) -> Access {
-        access::judge(&self.config, &self.tree.read(), authorization, peer)
-    }
-
-    fn snapshot_gate(&self) -> CommandGate {
-        self.command_gate(self.config.admin.snapshot_enabled, &self.snapshots.limit)
-    }
-
-    fn snapshot(&self) -> Result<SnapshotFile, String> {
-        // What is applied may be in a snapshot already: then none is begun, and none need be waited for.
-        let ask = |core: &mut Core| {
-            core.request_snapshot();
-            core.status().applied_index
+    fn authorize(&self, authorization: Option<&str>, peer: IpAddr) -> Access {
+        let Some(shown) = authorization else {
+            return access::judge(&self.config, &self.tree.read(), None, peer);
         };
-        let saved = self.snapshots.take(|| self.ask_core(ask))?;
-        snapshots::open(&self.config.storage.data_dir, saved)
-    }
-
-    fn restore_gate(&self) -> CommandGate {
-        self.command_gate(self.config.admin.restore_enabled, &self.restore.limit)
-    }
-
-    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal> {
-        let began = Instant::now();
-        let outcome = self.restore_from(sent, bytes);
-        match &outcome {
-            Ok(_) => self.restore.took_us.record(began.elapsed().as_micros() as u64),
-            Err(_) => self.restore.failed(),
+        if let Err(left) = self.guesses.take(peer, Instant::now()) {
+            let user = String::from(access::claimed_user(shown));
+            return Access::Refused(Denial::throttled(user, left.as_secs() + 1));
         }
-        outcome
+        let access = access::judge(&self.config, &self.tree.read(), authorization, peer);
+        if matches!(access, Access::Granted { .. }) {
+            self.guesses.give_back(peer);
+        }
+        access
+    }
+
+    fn record(&self, act: &AdminAct<'_>, outcome: Result<(), &str>) {
+        let AdminAct { ip, command, .. } = *act;
+        let user = &*shortened(act.user);
+        match outcome {
+            Ok(()) => tracing::info!(command, user, %ip, "a command of the AdminServer was run"),
+            Err(error) => {
+                tracing::warn!(command, user, %ip, error, "a command of the AdminServer was not run");
+            }
+        }
+        if self.config.audit.enabled {
+            audit::admin(user, ip, command, outcome.is_ok());
+        }
+    }
+
+    fn record_denial(&self, peer: IpAddr, command: &'static str, denial: &Denial) {
+        let act = AdminAct { user: &denial.user, ip: peer, command };
+        if denial.was_judged {
+            self.record(&act, Err(denial.error));
+            return;
+        }
+        let Some(line) = self.refusal_lines.take(Instant::now()) else { return };
+        if line.left_out > 0 {
+            tracing::warn!(
+                refused = line.left_out,
+                "commands of the AdminServer were refused and not written down one by one"
+            );
+        }
+        self.record(&act, Err(denial.error));
+        if line.is_last {
+            tracing::warn!(
+                "commands of the AdminServer are refused so often that further refusals are counted only"
+            );
+        }
+    }
+
+    fn rate_limit(&self) -> Duration {
+        Duration::from_millis(u64::from(self.config.admin.rate_limit_interval_ms))
+    }
+
+    fn snapshot(&self) -> Option<Limited<SnapshotFile, String>> {
+        if !self.config.admin.snapshot_enabled {
+            return None;
+        }
+        Some(self.snapshots.limit.begin(Instant::now(), self.rate_limit()).map(|pass| {
+            let file = self.take_snapshot()?;
+            pass.keep();
+            Ok(file)
+        }))
+    }
+
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<i64, Refusal>> {
+        if !self.config.admin.restore_enabled {
+            return None;
+        }
+        Some(self.restore.limit.begin(Instant::now(), self.rate_limit()).map(|pass| {
+            let began = Instant::now();
+            let outcome = self.restore_from(sent, bytes);
+            match &outcome {
+                Ok(_) => {
+                    pass.keep();
+                    self.restore.took_us.record(began.elapsed().as_micros() as u64);
+                }
+                Err(_) => self.restore.failed(),
+            }
+            outcome
+        }))
     }
 
     fn uptime_ms(&self) -> u64 {
@@ -305,7 +381,42 @@ impl Inspect for Overview {
     }
 }
 
+/// The name of a user as it is written down: a caller may send one of any length.
+fn shortened(user: &str) -> Cow<'_, str> {
+    match user.char_indices().nth(USER_CHARACTERS_MAX) {
+        Some((end, _)) => Cow::Owned(format!("{}..", &user[..end])),
+        None => Cow::Borrowed(user),
+    }
+}
+
 impl Overview {
+    /// The paths of a session's ephemeral nodes. The tree's guard is held for a piece at a time, so that writes come in
+    /// between; nodes that come or go meanwhile may be among them.
+    fn ephemerals_of(&self, session: SessionId) -> Vec<String> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let piece = self.tree.read().ephemerals_piece(session, after, EPHEMERALS_PIECE);
+            if piece.begins_anew {
+                found.clear();
+            }
+            found.extend(piece.nodes);
+            after = piece.next;
+            if after.is_none() {
+                return tree::in_zookeepers_order(found);
+            }
+        }
+    }
+
+    fn take_snapshot(&self) -> Result<SnapshotFile, String> {
+        // What is applied may be in a snapshot already: then none is begun, and none need be waited for.
+        let ask = |core: &mut Core| {
+            core.request_snapshot();
+            core.status().applied_index
+        };
+        let saved = self.snapshots.take(|| self.ask_core(ask))?;
+        snapshots::open(&self.config.storage.data_dir, saved)
+    }
+
     fn dump_connections(&self) -> BTreeMap<i64, Vec<(SocketAddr, i64)>> {
         let now = self.clock.now();
         let tick = i64::from(self.config.session.tick_ms.max(1));

@@ -18,14 +18,16 @@ use crate::clock::Clock;
 use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView};
-use crate::inspect::CommandGate;
+use crate::guesses::Guesses;
+use crate::http::lists::ListTurn;
+use crate::line_limit::LineLimit;
 use crate::mailbox::Mailbox;
 use crate::metrics::network::NetworkMetrics;
 use crate::metrics::reign::ReignMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
-use crate::rate_limit::RateLimit;
+use crate::net::tls::ends::CertificateEnds;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::snapshots::SnapshotDesk;
 use crate::standing::Standing;
@@ -48,6 +50,11 @@ pub(crate) struct Overview {
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
     pub(crate) restore: RestoreDesk,
+    /// Of passwords for the AdminServer's commands.
+    pub(crate) guesses: Guesses,
+    /// Of refusals that cost a caller nothing.
+    pub(crate) refusal_lines: LineLimit,
+    pub(crate) lists: ListTurn,
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartMetrics>,
     /// The snapshot that the server started from: its zxid and time in seconds.
@@ -56,6 +63,7 @@ pub(crate) struct Overview {
     pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
     pub(crate) standing: Arc<Standing>,
     pub(crate) trace_mask: AtomicI64,
+    pub(crate) certificates: CertificateEnds,
     /// Requests that a shard or the core did not answer in time.
     pub(crate) unanswered: AtomicU64,
 }
@@ -63,15 +71,6 @@ pub(crate) struct Overview {
 impl Overview {
     pub(crate) fn initial_trace_mask() -> AtomicI64 {
         AtomicI64::new(TRACE_MASK)
-    }
-
-    pub(super) fn command_gate(&self, enabled: bool, limit: &RateLimit) -> CommandGate {
-        let interval = Duration::from_millis(u64::from(self.config.admin.rate_limit_interval_ms));
-        match enabled {
-            false => CommandGate::Disabled,
-            true if limit.allow(Instant::now(), interval) => CommandGate::Open,
-            true => CommandGate::TooSoon,
-        }
     }
 
     /// Restores a server that is alone, and waits until it serves again.

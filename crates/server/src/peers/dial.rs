@@ -2,25 +2,27 @@
 //! Names are resolved anew at each attempt.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use member::founding::Cluster;
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Condvar, Mutex};
+use socket2::{Domain, Protocol, Socket, Type};
 use tree::Roster;
 
-use super::Established;
+use super::credentials::Credentials;
 use super::hello::{Hello, Lane};
-use super::tls::{PeerTls, Talk};
+use super::tls::{self, Talk};
+use super::{Established, handshake, trouble};
 use crate::board::{Board, spawn};
 use crate::config::MemberConfig;
 use crate::core_loop::CoreMail;
 use crate::mailbox::Mailbox;
 
-/// How long an attempt may take until both have said who they are.
+/// How long a connection may take, all in all, until both sides have said and proved who they are.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long sent bytes may stay unacknowledged by the other system before the connection counts as broken.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(5);
@@ -28,42 +30,6 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(5);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 /// By how much the lower number lets the higher one go first, so that two do not dial each other at once.
 const COURTESY: Duration = Duration::from_millis(150);
-
-/// Who this member says it is.
-pub(crate) struct Badge {
-    number: u64,
-    life: u64,
-    level: u32,
-    seat: RwLock<Option<(u64, Cluster)>>,
-}
-
-impl Badge {
-    pub(crate) fn new(number: u64, life: u64, level: u32) -> Self {
-        Self { number, life, level, seat: RwLock::new(None) }
-    }
-
-    /// From now on this member has a seat.
-    pub(crate) fn sit(&self, id: u64, cluster: Cluster) {
-        *self.seat.write() = Some((id, cluster));
-    }
-
-    /// It has none any more.
-    pub(crate) fn stand_up(&self) {
-        *self.seat.write() = None;
-    }
-
-    pub(crate) fn hello(&self) -> Hello {
-        Hello {
-            lane: Lane::Control,
-            attempt: 0,
-            number: self.number,
-            seat: *self.seat.read(),
-            life: self.life,
-            wanted: 0,
-            level: self.level,
-        }
-    }
-}
 
 /// Whether somebody is to be dialled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +96,9 @@ struct Dialler {
 /// What every dialler works with.
 #[derive(Clone)]
 pub(crate) struct Means {
-    pub(crate) badge: Arc<Badge>,
-    pub(crate) tls: Option<PeerTls>,
+    pub(crate) credentials: Arc<Credentials>,
+    /// Where this member's own line says that it is, unless it listens at every address: others tell by it who dials.
+    pub(crate) source: Option<IpAddr>,
     pub(crate) core: Arc<Mailbox<CoreMail>>,
     pub(crate) board: Arc<Board>,
 }
@@ -196,9 +163,11 @@ static ATTEMPTS: AtomicU64 = AtomicU64::new(1);
 impl Dialler {
     /// Dials whenever nobody is connected, until told to stop.
     fn run(&self) {
-        let (mut pause, mut told) = (PAUSE.0, String::new());
+        let (credentials, mut pause) = (&self.means.credentials, PAUSE.0);
+        let MemberConfig { number, host, peer_port, .. } = &self.member;
+        let subject = format!("member {number} at {host}:{peer_port} is out of reach");
         while self.call.wait() {
-            if self.means.badge.number < self.member.number {
+            if credentials.badge.number < *number {
                 self.call.pause(COURTESY);
                 if *self.call.wish.lock() != Wish::Dial {
                     continue;
@@ -206,18 +175,15 @@ impl Dialler {
             }
             match self.dial() {
                 Ok(both) => {
-                    (pause, told) = (PAUSE.0, String::new());
+                    pause = PAUSE.0;
+                    credentials.complaints.forget(&subject);
                     self.call.connected(true);
                     for established in both {
                         self.means.core.put(CoreMail::Peer(Box::new(established)));
                     }
                 }
-                Err(error) => {
-                    let (number, host, port) = (self.member.number, &self.member.host, self.member.peer_port);
-                    told_once(
-                        &mut told,
-                        format!("member {number} at {host}:{port} is out of reach: {error}"),
-                    );
+                Err(why) => {
+                    credentials.complaints.warn(&subject, &why);
                     self.call.pause(pause);
                     pause = (pause * 2).min(PAUSE.1);
                 }
@@ -225,32 +191,44 @@ impl Dialler {
         }
     }
 
-    fn dial(&self) -> io::Result<[Established; 2]> {
+    fn dial(&self) -> Result<[Established; 2], String> {
         let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
         Ok([self.dial_lane(Lane::Control, attempt)?, self.dial_lane(Lane::Bulk, attempt)?])
     }
 
-    fn dial_lane(&self, lane: Lane, attempt: u64) -> io::Result<Established> {
-        let mut stream = self.connect()?;
-        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
-        stream.set_write_timeout(Some(HANDSHAKE_TIMEOUT))?;
-        let mut encryption =
-            self.means.tls.as_ref().map(|tls| tls.dial(&mut stream, &self.member.host)).transpose()?;
-        let own = Hello { lane, attempt, wanted: self.member.number, ..self.means.badge.hello() };
-        let answered = own.open(&mut Talk(&mut stream, encryption.as_mut()))?;
-        let hello = answered.map_err(io::Error::other)?;
-        let seated = own.seat.is_some();
-        Ok(Established { stream, encryption, hello, seated, dialled: true, attempt })
+    /// A connection on which both have proved who they are.
+    ///
+    /// # Errors
+    /// Why there is none, for an operator.
+    fn dial_lane(&self, lane: Lane, attempt: u64) -> Result<Established, String> {
+        let credentials = &self.means.credentials;
+        let until = Instant::now() + HANDSHAKE_TIMEOUT;
+        let stream = self.connect(until).map_err(|error| error.to_string())?;
+        let mut timed = Timed { stream: &stream, until };
+        let tls = credentials.tls();
+        let own_certificate = tls.as_ref().map(|tls| &tls.own);
+        let explained = |error: io::Error| trouble::explain(&error, own_certificate);
+        let own = Hello { lane, attempt, wanted: self.member.number, ..credentials.badge.hello() };
+        let (mut encryption, mut channel) = (None, [0; 32]);
+        if let Some(tls) = &tls {
+            let connection = tls.dial(&mut timed, &self.member.host).map_err(explained)?;
+            let at = stream.peer_addr().map_err(explained)?.ip();
+            tls.check(&connection, self.member.number, &credentials.names, Some((&self.member.host, at)))?;
+            channel = tls::channel(&connection).map_err(|error| error.to_string())?;
+            encryption = Some(connection);
+        }
+        let terms = credentials.terms(own, channel).map_err(|error| error.to_string())?;
+        let hello =
+            handshake::open(&mut Talk(&mut timed, encryption.as_mut()), &terms).map_err(explained)??;
+        let (seated, proved) = (own.seat.is_some(), credentials.asks_for_proof());
+        Ok(Established { stream, encryption, hello, seated, proved, dialled: true, attempt })
     }
 
-    fn connect(&self) -> io::Result<TcpStream> {
+    fn connect(&self, until: Instant) -> io::Result<TcpStream> {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in (self.member.host.as_str(), self.member.peer_port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, HANDSHAKE_TIMEOUT) {
-                Ok(stream) => {
-                    prepare(&stream)?;
-                    return Ok(stream);
-                }
+            match connect(address, self.means.source, until) {
+                Ok(stream) => return Ok(stream),
                 Err(error) => last = error,
             }
         }
@@ -258,16 +236,105 @@ impl Dialler {
     }
 }
 
-/// What holds for every connection between members.
-pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNACKNOWLEDGED_MAX))
+/// Connects from the address that other members know this one by, where that can reach the other.
+fn connect(address: SocketAddr, source: Option<IpAddr>, until: Instant) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let to = address.ip();
+    let fits = |from: &IpAddr| from.is_ipv4() == to.is_ipv4() && from.is_loopback() == to.is_loopback();
+    if let Some(source) = source.filter(fits) {
+        socket.bind(&SocketAddr::new(source, 0).into())?;
+    }
+    let left = remaining(until)?;
+    socket.connect_timeout(&address.into(), left)?;
+    prepare(&socket)?;
+    Ok(socket.into())
 }
 
-/// Says what is wrong, unless it was said last time.
-pub(crate) fn told_once(told: &mut String, what: String) {
-    if *told != what {
-        tracing::warn!("{what}");
-        *told = what;
+/// A connection that must be done with what it does by a certain time, however many bytes come one by one.
+struct Timed<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(remaining(self.until)?))?;
+        let mut stream = self.stream;
+        stream.read(buffer).map_err(late)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(remaining(self.until)?))?;
+        let mut stream = self.stream;
+        stream.write(bytes).map_err(late)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn remaining(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// A socket that waits says that it would block when its time is over.
+fn late(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+}
+
+/// What holds for every connection between members.
+pub(crate) fn prepare(stream: &impl AsFd) -> io::Result<()> {
+    let socket = socket2::SockRef::from(stream);
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn dialler_comes_from_its_own_address_where_that_can_reach_the_other() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let (at, until) = (listener.local_addr().expect("bound"), Instant::now() + Duration::from_secs(60));
+        for (source, expected) in [
+            (Some([127, 0, 7, 9].into()), IpAddr::from([127, 0, 7, 9])),
+            (Some([192, 0, 2, 1].into()), at.ip()),
+            (Some("::1".parse().expect("an address")), at.ip()),
+            (None, at.ip()),
+        ] {
+            let _dialled = connect(at, source, until).expect("connected");
+            assert_eq!(listener.accept().expect("accepted").1.ip(), expected);
+        }
+    }
+
+    #[test]
+    fn one_that_answers_byte_by_byte_runs_out_of_time() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let at = listener.local_addr().expect("bound");
+        let slow = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accepted");
+            // As many as it likes: the other ends it.
+            while stream.write_all(&[0]).is_ok() {
+                thread::yield_now();
+            }
+        });
+        let stream = TcpStream::connect(at).expect("connected");
+        let mut timed = Timed { stream: &stream, until: Instant::now() + Duration::from_millis(50) };
+        let error = loop {
+            if let Err(error) = timed.read_exact(&mut [0; 1 << 16]) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(stream);
+        slow.join().expect("it ended");
     }
 }

@@ -6,7 +6,8 @@ use bytes::{Bytes, BytesMut};
 use member::PeerMessage;
 use mio::{Interest, Registry, Token};
 
-use super::{Established, frame};
+use super::Established;
+use super::frame::{self, Limits};
 use crate::net::tls::session::TlsSession;
 use crate::net::transport::{Arrival, Speech, Transport};
 
@@ -20,6 +21,7 @@ const OUTBOX_BYTES_KEPT: usize = 1 << 20;
 /// See the module.
 pub(crate) struct Lane {
     transport: Transport,
+    limits: Limits,
     inbox: BytesMut,
     outbox: Vec<u8>,
     sent: usize,
@@ -30,7 +32,12 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(established: Established, registry: &Registry, token: Token) -> io::Result<Self> {
+    pub(crate) fn new(
+        established: Established,
+        limits: Limits,
+        registry: &Registry,
+        token: Token,
+    ) -> io::Result<Self> {
         established.stream.set_nonblocking(true)?;
         let stream = mio::net::TcpStream::from_std(established.stream);
         let speech = match established.encryption {
@@ -41,6 +48,7 @@ impl Lane {
         registry.register(transport.stream(), token, Interest::READABLE | Interest::WRITABLE)?;
         Ok(Self {
             transport,
+            limits,
             inbox: BytesMut::new(),
             outbox: Vec::new(),
             sent: 0,
@@ -63,7 +71,9 @@ impl Lane {
                     self.readable = !drained;
                     taken += length;
                     self.inbox.extend_from_slice(&arena[..length]);
-                    while let Some(message) = frame::next(&mut self.inbox).map_err(io::Error::other)? {
+                    while let Some(message) =
+                        frame::next(&mut self.inbox, self.limits).map_err(io::Error::other)?
+                    {
                         frames.push(message);
                     }
                 }
@@ -81,6 +91,14 @@ impl Lane {
         }
         frame::append(&mut self.outbox, |out| message.encode(out));
         true
+    }
+
+    /// Queues what the sender's roster is.
+    pub(crate) fn tell_roster(&mut self, text: &str) {
+        frame::append(&mut self.outbox, |out| {
+            out.push(frame::ROSTER);
+            out.extend_from_slice(text.as_bytes());
+        });
     }
 
     /// Queues a sign of life.

@@ -5,16 +5,28 @@
 //! have said who they are ([`hello`]), is handed to the [`switchboard`], which the core's thread owns: it reads and
 //! writes them between its other work, and no message changes threads.
 //!
-//! A member is known by its id, never by its address; names are resolved anew at each attempt.
+//! Nothing that a connection says counts before both sides have proved who they are: by a certificate that names the
+//! member ([`tls`], [`certificate`]), by a secret that all members share ([`proof`]), by both, or, where the operator gave
+//! neither, by coming from a member's address ([`names`]). From then on everything that arrives on it is that member's,
+//! whatever it says of itself. Before that a connection costs a few kilobytes in a table of limited size ([`door`],
+//! [`places`]), and no thread.
 
+pub(crate) mod certificate;
+pub(crate) mod credentials;
 pub(crate) mod dial;
 pub(crate) mod door;
 pub(crate) mod frame;
+pub(crate) mod handshake;
 pub(crate) mod hello;
 pub(crate) mod lane;
+pub(crate) mod names;
+pub(crate) mod places;
+pub(crate) mod proof;
 pub(crate) mod seat;
 pub(crate) mod switchboard;
 pub(crate) mod tls;
+pub(crate) mod trouble;
+mod visitor;
 
 use std::net::TcpStream;
 
@@ -30,6 +42,8 @@ pub(crate) struct Established {
     pub(crate) hello: Hello,
     /// Whether this side said that it has a seat.
     pub(crate) seated: bool,
+    /// Whether the other has proved by key or secret that it is a member.
+    pub(crate) proved: bool,
     /// Whether this member dialled, and which of its attempts it was; else the other's.
     pub(crate) dialled: bool,
     pub(crate) attempt: u64,

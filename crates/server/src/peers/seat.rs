@@ -88,16 +88,30 @@ pub(crate) fn wait(
         }
         if now_ms >= reminded_ms + REMIND_MS {
             reminded_ms = now_ms;
-            let heard: Vec<_> = founding
-                .heard()
-                .map(|(number, seated)| format!("{number} ({})", if seated { "has data" } else { "empty" }))
-                .collect();
-            tracing::warn!(
-                heard = heard.join(", "),
-                "still waiting: an ensemble begins with a majority of empty members whose configurations name the same \
-                 voters, or one that has data and a leader lets this one in"
-            );
+            remind(&founding);
         }
         switchboard.sleep(TICK, || !mail.is_empty()).map_err(poll)?;
+    }
+}
+
+/// Says what this member waits for, and what to do about it.
+fn remind(founding: &Founding) {
+    let heard: Vec<_> = founding.heard().collect();
+    let listed =
+        |(number, seated): &(u64, bool)| format!("{number} ({})", if *seated { "has data" } else { "empty" });
+    let members = heard.iter().map(listed).collect::<Vec<_>>().join(", ");
+    if heard.iter().any(|(_, seated)| *seated) {
+        tracing::warn!(
+            heard = members,
+            "this member waits to join the ensemble: no leader has let it in yet; hint: `diwan member list` shows \
+             whether the ensemble names it, and `diwan member add` names it; `diwan status` shows whether there is a \
+             leader"
+        );
+    } else {
+        tracing::warn!(
+            heard = members,
+            "this member waits for others: an ensemble begins with a majority of empty members whose configurations \
+             name the same voters; hint: start the other members of the `server.` lines"
+        );
     }
 }

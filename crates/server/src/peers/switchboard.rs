@@ -1,7 +1,9 @@
 //! All connections to other members, as the core's thread drives them: it polls here when it sleeps.
 //!
 //! At most one pair of connections stands between two members. Where both dialled at once, both sides keep the pair
-//! that the higher number dialled; a pair of a later life of a process replaces one of an earlier.
+//! that the higher number dialled; a pair of a later life of a process replaces one of an earlier. Where members prove
+//! nothing, though, a life is only a claim: a pair that stands is replaced when nothing has come on it for a while, or
+//! when it is so young that both may have dialled at once. A member whose host died comes back later than that.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,10 +16,11 @@ use member::founding::{BLANK, FoundingMessage, NUMBERS};
 use mio::{Events, Poll, Token, Waker};
 use tree::Roster;
 
-use super::Established;
+use super::credentials::Credentials;
 use super::dial::Diallers;
-use super::hello::Lane as LaneName;
+use super::hello::{Hello, Lane as LaneName};
 use super::lane::Lane;
+use super::{Established, frame};
 use crate::mailbox::Doorbell;
 
 const BELL: Token = Token(usize::MAX);
@@ -27,6 +30,10 @@ const ARENA_BYTES: usize = 128 << 10;
 const PING_MS: u64 = 500;
 /// After how long without a sign of life a pair is given up.
 const SILENCE_MS: u64 = 5_000;
+/// After how long without a sign of life a pair is replaced on a mere claim.
+const QUIET_MS: u64 = 3 * PING_MS;
+/// For how long the other pair of two members that dialled at once may come.
+const YOUTH_MS: u64 = 1_000;
 
 /// What became of the connections.
 #[derive(Debug)]
@@ -46,9 +53,11 @@ struct Pair {
     /// The other's id; none while its disk is blank.
     id: Option<u64>,
     key: Key,
+    level: u32,
     control: Option<Lane>,
     bulk: Option<Lane>,
     told_up: bool,
+    began_ms: u64,
     heard_ms: u64,
     pinged_ms: u64,
 }
@@ -70,7 +79,12 @@ pub(crate) struct Switchboard {
     events: Events,
     polled: bool,
     bell: Arc<Doorbell>,
+    credentials: Arc<Credentials>,
     diallers: Diallers,
+    /// What this member's log says who the members are, once it has said so.
+    roster: Option<String>,
+    /// Another member has told a newer one.
+    rosters_told: bool,
     pairs: BTreeMap<u64, Pair>,
     arena: Box<[u8]>,
     frames: Vec<Bytes>,
@@ -86,7 +100,13 @@ impl Switchboard {
         Ok((poll, bell))
     }
 
-    pub(crate) fn new(own: u64, (poll, bell): (Poll, Arc<Doorbell>), diallers: Diallers) -> Self {
+    pub(crate) fn new(
+        credentials: Arc<Credentials>,
+        (poll, bell): (Poll, Arc<Doorbell>),
+        mut diallers: Diallers,
+    ) -> Self {
+        let own = credentials.badge.number;
+        diallers.know(&credentials.names.to_dial(), own, |_| false);
         Self {
             own,
             seated: false,
@@ -94,7 +114,10 @@ impl Switchboard {
             events: Events::with_capacity(256),
             polled: false,
             bell,
+            credentials,
             diallers,
+            roster: None,
+            rosters_told: false,
             pairs: BTreeMap::new(),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
@@ -106,36 +129,23 @@ impl Switchboard {
     /// A connection was established.
     pub(crate) fn take(&mut self, established: Established, now_ms: u64) {
         let hello = established.hello;
-        if established.seated != self.seated {
-            // It was agreed upon under what this member was before; there may be a better one already.
-            return self.diallers.connected(hello.number, self.pairs.contains_key(&hello.number));
+        let number = hello.number;
+        // It may have been agreed upon under what this member was before, or when the other was still named.
+        let current = established.seated == self.seated && self.credentials.names.is_named(number);
+        if !current || !self.makes_way(&established, now_ms) {
+            return self.diallers.connected(number, self.pairs.contains_key(&number));
         }
-        let (number, lane_name) = (hello.number, hello.lane);
-        let dialler = if established.dialled { self.own } else { number };
-        let key = Key { life: hello.life, dialler, attempt: established.attempt };
-        match self.pairs.get(&number).map(|pair| pair.key) {
-            Some(known) if known > key => return,
-            Some(known) if known < key => self.drop_pair(number),
-            _ => {}
-        }
-        let token = token(number, lane_name);
-        let lane = match Lane::new(established, self.poll.registry(), token) {
+        let key = self.key(&established);
+        let token = token(number, hello.lane);
+        let lane = match Lane::new(established, self.credentials.limits, self.poll.registry(), token) {
             Ok(lane) => lane,
             Err(error) => {
                 tracing::warn!(member = number, %error, "a connection to a member cannot be used");
                 return self.drop_pair(number);
             }
         };
-        let pair = self.pairs.entry(number).or_insert_with(|| Pair {
-            id: hello.seat.map(|(id, _)| id),
-            key,
-            control: None,
-            bulk: None,
-            told_up: false,
-            heard_ms: now_ms,
-            pinged_ms: now_ms,
-        });
-        match lane_name {
+        let pair = self.pairs.entry(number).or_insert_with(|| Pair::new(&hello, key, now_ms));
+        match hello.lane {
             LaneName::Control => pair.control = Some(lane),
             LaneName::Bulk => pair.bulk = Some(lane),
         }
@@ -143,14 +153,49 @@ impl Switchboard {
             pair.told_up = true;
             tracing::info!(member = number, seated = pair.id.is_some(), "connected to a member");
             self.news.push(News::Up(pair.name(number), hello.level));
+            if let (true, Some(text), Some(control)) = (self.seated, &self.roster, &mut pair.control) {
+                control.tell_roster(text);
+            }
         }
         self.diallers.connected(number, true);
     }
 
-    /// Who the members are: those that are not connected are dialled from now on, and nobody else is.
+    const fn key(&self, established: &Established) -> Key {
+        let dialler = if established.dialled { self.own } else { established.hello.number };
+        Key { life: established.hello.life, dialler, attempt: established.attempt }
+    }
+
+    /// Whether a connection belongs to the pair that stands, or takes its place: then that one ends.
+    fn makes_way(&mut self, established: &Established, now_ms: u64) -> bool {
+        let (hello, key) = (&established.hello, self.key(established));
+        let Some(pair) = self.pairs.get(&hello.number) else { return true };
+        if pair.key == key {
+            // Both connections of a pair are one member's, and each comes once.
+            return pair.is_of(hello) && !pair.has(hello.lane);
+        }
+        if pair.key > key || !(established.proved || pair.yields_to_claim(key, now_ms)) {
+            return false;
+        }
+        self.drop_pair(hello.number);
+        true
+    }
+
+    /// Who the members are by this member's log: those that are not connected are dialled from now on, and nobody else
+    /// is. The others are told, for their logs may be older.
     pub(crate) fn know(&mut self, roster: &Roster) {
+        self.credentials.names.know(roster);
+        let text = roster.text();
+        for control in self.pairs.values_mut().filter_map(Pair::told_control).filter(|_| self.seated) {
+            control.tell_roster(&text);
+        }
+        self.roster = Some(text);
+        self.dial_members();
+    }
+
+    fn dial_members(&mut self) {
         let pairs = &self.pairs;
-        self.diallers.know(roster, self.own, |number| pairs.contains_key(&number));
+        let roster = self.credentials.names.to_dial();
+        self.diallers.know(&roster, self.own, |number| pairs.contains_key(&number));
     }
 
     fn drop_pair(&mut self, number: u64) {
@@ -177,6 +222,7 @@ impl Switchboard {
 
     fn begin_anew(&mut self, seated: bool) {
         self.seated = seated;
+        self.roster = None;
         for number in self.pairs.keys().copied().collect::<Vec<_>>() {
             self.drop_pair(number);
         }
@@ -204,6 +250,9 @@ impl Switchboard {
                 self.drop_pair(number);
             }
         }
+        if std::mem::take(&mut self.rosters_told) {
+            self.dial_members();
+        }
         Ok(self.news.drain(..))
     }
 
@@ -220,6 +269,11 @@ impl Switchboard {
                 pair.heard_ms = self.now_ms;
             }
             for bytes in self.frames.drain(..).filter(|bytes| !bytes.is_empty()) {
+                if let [frame::ROSTER, text @ ..] = &bytes[..] {
+                    // What one without a seat says is what its file says.
+                    self.rosters_told |= pair.id.is_some() && self.credentials.names.hear(text);
+                    continue;
+                }
                 match PeerMessage::decode(bytes) {
                     Ok(message) => self.news.push(News::Message(name, message)),
                     Err(error) => {
@@ -310,6 +364,36 @@ impl Switchboard {
 }
 
 impl Pair {
+    fn new(hello: &Hello, key: Key, now_ms: u64) -> Self {
+        Self {
+            id: hello.seat.map(|(id, _)| id),
+            key,
+            level: hello.level,
+            control: None,
+            bulk: None,
+            told_up: false,
+            began_ms: now_ms,
+            heard_ms: now_ms,
+            pinged_ms: now_ms,
+        }
+    }
+
+    /// Whether a hello says the same of its sender as the one that the pair began with.
+    fn is_of(&self, hello: &Hello) -> bool {
+        (self.id, self.level) == (hello.seat.map(|(id, _)| id), hello.level)
+    }
+
+    /// Whether it gives way to another that proves nothing.
+    const fn yields_to_claim(&self, key: Key, now_ms: u64) -> bool {
+        let dialled_at_once = self.key.life == key.life && now_ms < self.began_ms + YOUTH_MS;
+        dialled_at_once || now_ms > self.heard_ms + QUIET_MS
+    }
+
+    /// Where to tell the other side what it need not have asked for, once both connections stand.
+    fn told_control(&mut self) -> Option<&mut Lane> {
+        self.control.as_mut().filter(|_| self.told_up)
+    }
+
     fn name(&self, number: u64) -> u64 {
         self.id.unwrap_or(BLANK | number)
     }
@@ -318,6 +402,13 @@ impl Pair {
         match name {
             LaneName::Control => self.control.as_mut(),
             LaneName::Bulk => self.bulk.as_mut(),
+        }
+    }
+
+    const fn has(&self, name: LaneName) -> bool {
+        match name {
+            LaneName::Control => self.control.is_some(),
+            LaneName::Bulk => self.bulk.is_some(),
         }
     }
 
@@ -337,3 +428,7 @@ const fn member_of(token: Token) -> Option<(u64, LaneName)> {
     let lane = if token.0.is_multiple_of(2) { LaneName::Control } else { LaneName::Bulk };
     Some((token.0 as u64 / 2, lane))
 }
+
+#[cfg(test)]
+#[path = "switchboard_tests.rs"]
+mod tests;

@@ -1,93 +1,206 @@
-//! Encryption between members: each shows a certificate and checks the other's.
+//! Encryption between members: each shows a certificate of one authority, and it must be made out for the member that
+//! its holder says it is.
+//!
+//! The TLS library checks chain, dates, uses and revocation lists while the two shake hands. Which member a certificate
+//! is made out for is looked at behind that ([`certificate::check`]): the member that was dialled at once, before
+//! anything is said to it, and the one that dials when it has said its number.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::ring;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::WebPkiClientVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error,
     RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
 };
 
+use super::certificate;
+use super::names::Names;
+use super::proof::Channel;
 use crate::config::PeerTlsConfig;
-use crate::net::tls::context::TlsError;
+use crate::net::tls::context::{self, TlsError};
 use crate::net::tls::store;
+
+/// What keying material is exported under to name a connection in proofs.
+const CHANNEL_LABEL: &[u8] = b"EXPORTER-diwan-members";
+
+/// This member's own certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnCertificate {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// Until when it holds, seconds since 1970.
+    pub(crate) not_after: Option<i64>,
+    /// Why other members may refuse it.
+    pub(crate) doubt: Option<String>,
+}
 
 /// What connections between members begin with.
 #[derive(Clone)]
 pub(crate) struct PeerTls {
     dials: Arc<ClientConfig>,
     answers: Arc<ServerConfig>,
+    verifies_answerers_host: bool,
+    verifies_diallers_host: bool,
+    pub(crate) own: OwnCertificate,
 }
 
 impl PeerTls {
-    /// Reads keys and certificates.
-    pub(crate) fn new(config: &PeerTlsConfig) -> Result<Self, TlsError> {
-        let settings =
-            |error: &dyn std::fmt::Display| TlsError::Settings(format!("between members: {error}"));
-        let provider = Arc::new(ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        for certificate in store::trusted(&config.trust_store)? {
-            roots.add(certificate).map_err(|error| settings(&error))?;
-        }
-        let roots = Arc::new(roots);
+    /// Reads keys and certificates of the member of that number.
+    pub(crate) fn new(config: &PeerTlsConfig, number: u64, names: &Names) -> Result<Self, TlsError> {
+        let provider = Arc::new(context::provider(config.cipher_suites.as_deref())?);
+        let versions = context::versions(&config.protocols);
+        let (serves, dials) = verifiers(config, &provider)?;
         let identity = store::identity(&config.key_store)?;
-        let answers = {
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
-            ServerConfig::builder_with_provider(Arc::clone(&provider))
-                .with_safe_default_protocol_versions()
-                .map_err(|error| settings(&error))?
-                .with_client_cert_verifier(verifier.build().map_err(|error| settings(&error))?)
-                .with_single_cert(identity.chain.clone(), identity.key.clone_key())
-                .map_err(|error| settings(&error))?
+        let path = &config.key_store.path;
+        let own = OwnCertificate {
+            path: path.clone(),
+            not_after: identity.chain.first().and_then(certificate::not_after),
+            doubt: identity.chain.first().map_or(Ok(None), |shown| judge_own(shown, path, number, names))?,
         };
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| settings(&error))?;
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider)
-            .build()
-            .map_err(|error| settings(&error))?;
-        let verifier: Arc<dyn ServerCertVerifier> =
-            if config.verify_hostname { verifier } else { Arc::new(AnyName(verifier)) };
-        let dials = builder
+        let mut answers = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)
+            .map_err(settings)?
+            .with_client_cert_verifier(serves)
+            .with_single_cert(identity.chain.clone(), identity.key.clone_key())
+            .map_err(settings)?;
+        let mut dials = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&versions)
+            .map_err(settings)?
             .dangerous()
-            .with_custom_certificate_verifier(verifier)
+            .with_custom_certificate_verifier(Arc::new(AnyName(dials)))
             .with_client_auth_cert(identity.chain, identity.key)
-            .map_err(|error| settings(&error))?;
-        Ok(Self { dials: Arc::new(dials), answers: Arc::new(answers) })
+            .map_err(settings)?;
+        // Without it, keying material would not name one connection of TLS 1.2.
+        (answers.require_ems, dials.require_ems) = (true, true);
+        // Each connection shows its certificate anew: none outlives the end or the revocation of one.
+        (answers.session_storage, answers.send_tls13_tickets) = (Arc::new(NoServerSessionStorage {}), 0);
+        dials.resumption = Resumption::disabled();
+        Ok(Self {
+            dials: Arc::new(dials),
+            answers: Arc::new(answers),
+            verifies_answerers_host: config.verify_hostname,
+            verifies_diallers_host: config.verify_hostname && config.verify_client_hostname,
+            own,
+        })
     }
 
-    /// Agrees upon encryption with the member of that name at the other end.
-    pub(crate) fn dial(&self, stream: &mut TcpStream, host: &str) -> io::Result<Connection> {
+    /// Agrees upon encryption with the member at the other end.
+    pub(crate) fn dial(&self, stream: &mut (impl Read + Write), host: &str) -> io::Result<Connection> {
         let name = ServerName::try_from(String::from(host)).map_err(io::Error::other)?;
         let connection = ClientConnection::new(Arc::clone(&self.dials), name).map_err(io::Error::other)?;
-        agree(Connection::Client(connection), stream)
+        let mut connection = Connection::Client(connection);
+        while connection.is_handshaking() {
+            let (read, written) = connection.complete_io(stream)?;
+            if (read, written) == (0, 0) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(connection)
     }
 
-    /// Agrees upon encryption with whoever dialled.
-    pub(crate) fn answer(&self, stream: &mut TcpStream) -> io::Result<Connection> {
-        let connection = ServerConnection::new(Arc::clone(&self.answers)).map_err(io::Error::other)?;
-        agree(Connection::Server(connection), stream)
+    /// The side of encryption that answers, before its handshake.
+    pub(crate) fn answer(&self) -> Result<Connection, Error> {
+        ServerConnection::new(Arc::clone(&self.answers)).map(Connection::Server)
+    }
+
+    /// Whether the certificate that was shown is made out for that member. `at` is where the member was dialled.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(crate) fn check(
+        &self,
+        connection: &Connection,
+        number: u64,
+        names: &Names,
+        at: Option<(&str, IpAddr)>,
+    ) -> Result<(), String> {
+        let shown = connection.peer_certificates().and_then(<[_]>::first);
+        let shown = shown.ok_or_else(|| String::from("it shows no certificate"))?;
+        let by_host = if at.is_some() { self.verifies_answerers_host } else { self.verifies_diallers_host };
+        let mut hosts = places(number, names);
+        if let Some((host, address)) = at {
+            hosts.push((String::from(host), vec![address.to_canonical()]));
+        }
+        certificate::check(shown, number, &hosts, by_host)
     }
 }
 
-fn agree(mut connection: Connection, stream: &mut TcpStream) -> io::Result<Connection> {
-    while connection.is_handshaking() {
-        connection.complete_io(stream)?;
+/// What names this encrypted connection and no other.
+pub(crate) fn channel(connection: &Connection) -> Result<Channel, Error> {
+    connection.export_keying_material([0; 32], CHANNEL_LABEL, None)
+}
+
+fn places(number: u64, names: &Names) -> Vec<(String, Vec<IpAddr>)> {
+    let place = |host: String| {
+        let addresses = names.addresses(&host);
+        (host, addresses)
+    };
+    names.hosts(number).map(place).collect()
+}
+
+fn settings(error: impl std::fmt::Display) -> TlsError {
+    TlsError::Settings(format!("between members: {error}"))
+}
+
+/// What looks at the certificates of those who dial, and of those who answer.
+type Verifiers = (Arc<dyn ClientCertVerifier>, Arc<WebPkiServerVerifier>);
+
+fn verifiers(config: &PeerTlsConfig, provider: &Arc<CryptoProvider>) -> Result<Verifiers, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in store::trusted(&config.trust_store)? {
+        roots.add(certificate).map_err(settings)?;
     }
-    Ok(connection)
+    let roots = Arc::new(roots);
+    let mut lists: Vec<CertificateRevocationListDer<'static>> = Vec::new();
+    for path in &config.revocation_lists {
+        lists.extend(store::revocation_lists(path)?);
+    }
+    let diallers = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(provider))
+        .with_crls(lists.clone())
+        .allow_unknown_revocation_status();
+    let answerers = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider))
+        .with_crls(lists)
+        .allow_unknown_revocation_status();
+    Ok((diallers.build().map_err(settings)?, answerers.build().map_err(settings)?))
+}
+
+/// A certificate of another member would be refused by all others: better at once, and here. Gives why one that names
+/// no member may be refused: the others may know this member under another host.
+fn judge_own(
+    shown: &CertificateDer<'_>,
+    path: &Path,
+    number: u64,
+    names: &Names,
+) -> Result<Option<String>, TlsError> {
+    // Its own host a member may wait for: it is about to listen there.
+    let resolve = |host: String| {
+        let addresses = (host.as_str(), 0).to_socket_addrs().into_iter().flatten();
+        let addresses = addresses.map(|address| address.ip().to_canonical()).collect();
+        (host, addresses)
+    };
+    let places: Vec<_> = names.hosts(number).map(resolve).collect();
+    let Err(why) = certificate::check(shown, number, &places, true) else { return Ok(None) };
+    let path = path.display();
+    if certificate::names_a_member(shown) {
+        return Err(TlsError::Settings(format!(
+            "`{path}` is the certificate of another member than {number}, which this one is: {why}"
+        )));
+    }
+    Ok(Some(format!("`{path}`: other members may refuse this member's certificate: {why}")))
 }
 
 /// A connection while it is young and may be waited for: plain or encrypted, one way to read and one to write.
-pub(crate) struct Talk<'a>(pub(crate) &'a mut TcpStream, pub(crate) Option<&'a mut Connection>);
+pub(crate) struct Talk<'a, S>(pub(crate) &'a mut S, pub(crate) Option<&'a mut Connection>);
 
-impl Read for Talk<'_> {
+impl<S: Read + Write> Read for Talk<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(connection) = &mut self.1 else { return self.0.read(buffer) };
         loop {
@@ -100,7 +213,7 @@ impl Read for Talk<'_> {
     }
 }
 
-impl Write for Talk<'_> {
+impl<S: Read + Write> Write for Talk<'_, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.1 {
             Some(connection) => connection.writer().write(bytes),
@@ -118,7 +231,7 @@ impl Write for Talk<'_> {
     }
 }
 
-/// Takes a trusted certificate whatever name it is made out for: `ssl.quorum.hostnameVerification=false`.
+/// Leaves the name in a trusted certificate to [`certificate::check`], which knows what members are called.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -131,6 +244,7 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        // The library looks at the name last: a certificate that fails there has passed everything else.
         let verified = self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
             Err(Error::InvalidCertificate(
@@ -162,3 +276,7 @@ impl ServerCertVerifier for AnyName {
         self.0.supported_verify_schemes()
     }
 }
+
+#[cfg(test)]
+#[path = "tls_tests.rs"]
+mod tests;

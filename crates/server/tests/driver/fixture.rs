@@ -8,11 +8,16 @@ use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
 use jute::{Acl, ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, RequestHeader, Writer};
-use server::config::WordConfig;
+use server::config::{Secret, WordConfig};
 use server::{Server, ServerConfig};
 
 /// Long enough for a busy machine; nothing waits for it to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The header of whoever proves to be the super user of [`Directory::config`], with its end.
+pub(crate) const SUPER: &str = "Authorization: digest super:test\r\n";
+/// What ZooKeeper's documentation has for `super:test`.
+const SUPER_DIGEST: &str = "super:D/InIHSb7yEEbrWz8b9l71RjZJU=";
 
 /// A directory of one test, removed behind it.
 pub(crate) struct Directory(pub(crate) PathBuf);
@@ -43,6 +48,7 @@ impl Directory {
         config.admin.address = None;
         config.words = WordConfig::All;
         config.limits.connections_per_ip_max = 0;
+        config.auth.super_digest = Some(Secret(String::from(SUPER_DIGEST)));
         config
     }
 }
@@ -223,7 +229,7 @@ pub(crate) fn word(server: &Server, word: &[u8]) -> String {
 /// A page: its status and body.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let text = String::from_utf8(read_all(&mut stream)).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from(body))

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 
 use server::{Server, ServerConfig};
 
-use crate::fixture::{Client, Directory, get, is_end, read_all, until};
+use crate::fixture::{Client, Directory, SUPER, get, is_end, read_all, until};
 use crate::trio::Ensemble;
 
 fn config(directory: &Directory) -> ServerConfig {
@@ -18,8 +19,7 @@ fn config(directory: &Directory) -> ServerConfig {
 /// A snapshot's bytes, taken and sent by the server.
 fn snapshot(server: &Server) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.admin_addr().unwrap()).unwrap();
-    write!(stream, "GET /commands/snapshot HTTP/1.1\r\nHost: here\r\nAuthorization: digest a:b\r\n\r\n")
-        .unwrap();
+    write!(stream, "GET /commands/snapshot HTTP/1.1\r\nHost: localhost\r\n{SUPER}\r\n").unwrap();
     let bytes = read_all(&mut stream);
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
     bytes[end + 4..].to_vec()
@@ -30,7 +30,7 @@ fn restore(server: &Server, headers: &str, content: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(server.admin_addr().unwrap()).unwrap();
     write!(
         stream,
-        "POST /commands/restore HTTP/1.1\r\nHost: here\r\nContent-Length: {}\r\n{headers}\r\n",
+        "POST /commands/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n{headers}\r\n",
         content.len()
     )
     .unwrap();
@@ -43,8 +43,6 @@ fn restore(server: &Server, headers: &str, content: &[u8]) -> (u16, String) {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from(body))
 }
-
-const ROOT: &str = "Authorization: digest a:b\r\n";
 
 fn zxid(body: &str) -> i64 {
     let (_, rest) = body.split_once("\"last_zxid\" : ").unwrap();
@@ -63,7 +61,7 @@ fn a_snapshot_takes_the_place_of_all_that_came_after_it() {
     assert_eq!(late.create("/b", &[7; 100_000], 0), 0);
     assert_eq!(late.create("/late", b"", 1), 0);
 
-    let (status, body) = restore(&server, ROOT, &taken);
+    let (status, body) = restore(&server, SUPER, &taken);
     assert_eq!(status, 200, "{body}");
     assert!(early.reply().is_none() && late.reply().is_none(), "everybody is cut off");
     assert!(Client::resume(&server, late.session).is_none(), "the snapshot knows nothing of this session");
@@ -84,7 +82,7 @@ fn a_snapshot_takes_the_place_of_all_that_came_after_it() {
     assert_eq!((early.get("/a"), early.get("/b")), (Ok(b"one".to_vec()), Err(-101)));
     assert_eq!(early.get("/c"), Ok(Vec::new()), "what came after the restoring is kept");
     // Again, into a server whose log goes on behind a restored snapshot.
-    assert_eq!(restore(&server, &format!("{ROOT}Expect: 100-continue\r\n"), &taken).0, 200);
+    assert_eq!(restore(&server, &format!("{SUPER}Expect: 100-continue\r\n"), &taken).0, 200);
     assert_eq!(Client::connect(&server).get("/c"), Err(-101));
 }
 
@@ -98,7 +96,7 @@ fn a_snapshot_of_another_server_is_taken_too() {
     }
     let taken = snapshot(&source);
     let server = Server::start(config(&directory)).unwrap();
-    assert_eq!(restore(&server, ROOT, &taken).0, 200);
+    assert_eq!(restore(&server, SUPER, &taken).0, 200);
     let mut there = Client::resume(&server, client.session).unwrap();
     assert_eq!(there.get("/n499"), Ok(b"there".to_vec()));
 }
@@ -111,7 +109,7 @@ fn what_is_no_sound_snapshot_changes_nothing() {
     assert_eq!(client.create("/a", b"one", 0), 0);
     let taken = snapshot(&server);
     let refused = |content: &[u8], what: &str| {
-        let (status, body) = restore(&server, ROOT, content);
+        let (status, body) = restore(&server, SUPER, content);
         assert!(status == 400 && body.contains(what), "{status} {body}");
     };
     refused(b"", "cut off");
@@ -123,6 +121,10 @@ fn what_is_no_sound_snapshot_changes_nothing() {
         refused(&damaged, "nothing was restored");
     }
     assert_eq!(restore(&server, "", &taken).0, 401);
+    for invented in ["digest a:b", "digest super:nope", "digest super", "ip", "ip x"] {
+        let (status, body) = restore(&server, &format!("Authorization: {invented}\r\n"), &taken);
+        assert!(status == 403 && body.contains("\"hint\" : "), "{invented}: {status} {body}");
+    }
     assert_eq!(get(server.admin_addr().unwrap(), "/commands/restore").0, 401);
     assert_eq!(client.get("/a"), Ok(b"one".to_vec()), "nobody was cut off");
     assert!(!directory.0.join("data/restore").exists());
@@ -135,8 +137,11 @@ fn a_client_that_goes_away_while_it_sends_leaves_nothing_behind() {
     let directory = Directory::new();
     let server = Server::start(config(&directory)).unwrap();
     let mut stream = TcpStream::connect(server.admin_addr().unwrap()).unwrap();
-    write!(stream, "POST /commands/restore HTTP/1.1\r\nContent-Length: 5000\r\n{ROOT}\r\nbegin").unwrap();
-    until("it is being taken in", || directory.0.join("data/restore").exists());
+    write!(stream, "POST /commands/restore HTTP/1.1\r\nContent-Length: 5000\r\n{SUPER}\r\nbegin").unwrap();
+    let spooled = directory.0.join("data/restore/sent.snap");
+    until("it is being taken in", || spooled.exists());
+    let mode = spooled.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600, "{mode:o}: only this user may read it");
     drop(stream);
     until("it is cleared away", || !directory.0.join("data/restore").exists());
     assert_eq!(Client::connect(&server).create("/a", b"", 0), 0);
@@ -148,11 +153,18 @@ fn restoring_can_be_switched_off_and_is_not_done_too_often() {
     let mut limited = config(&directory);
     limited.admin.rate_limit_interval_ms = 3_600_000;
     let server = Server::start(limited.clone()).unwrap();
-    assert_eq!(restore(&server, ROOT, b"nonsense").0, 400);
-    assert_eq!(restore(&server, ROOT, b"nonsense").0, 429);
+    let taken = snapshot(&server);
+    assert_eq!(restore(&server, SUPER, b"nonsense").0, 400);
+    assert_eq!(restore(&server, SUPER, &taken).0, 200, "what was refused leaves the interval unused");
+    let (status, body) = restore(&server, SUPER, &taken);
+    assert_eq!(status, 429);
+    assert!(
+        body.contains("a snapshot was restored 0 s ago") && body.contains("try again in 3600 s"),
+        "{body}"
+    );
     server.stop();
     limited.admin.restore_enabled = false;
-    assert_eq!(restore(&Server::start(limited).unwrap(), ROOT, b"nonsense").0, 503);
+    assert_eq!(restore(&Server::start(limited).unwrap(), SUPER, b"nonsense").0, 503);
 }
 
 #[test]
@@ -161,7 +173,7 @@ fn a_member_among_others_is_not_restored() {
     ensemble.until_all_serve();
     let member = &ensemble.members[&1];
     let taken = snapshot(member);
-    let (status, body) = restore(member, ROOT, &taken);
+    let (status, body) = restore(member, SUPER, &taken);
     assert!(status == 501 && body.contains("an ensemble agrees on its tree"), "{status} {body}");
     assert_eq!(Client::connect(member).create("/a", b"", 0), 0);
 }

@@ -36,7 +36,23 @@ fn a_member_whose_log_is_damaged_puts_it_aside_and_comes_back() {
     ensemble.start_member(3);
     ensemble.until_all_serve();
     assert!(holds_all(&ensemble, 3));
-    assert!(data.join("put-aside/log").is_dir(), "what was damaged is kept");
+    assert!(data.join("put-aside/1/log").is_dir(), "what was damaged is kept");
+}
+
+#[test]
+fn a_member_that_was_interrupted_while_it_put_its_data_aside_comes_back() {
+    let mut ensemble = Ensemble::start(false);
+    fill(&ensemble);
+    drop(ensemble.members.remove(&3));
+    let data = ensemble.directories[&3].config().storage.data_dir;
+    fs::create_dir_all(data.join("put-aside/1")).unwrap();
+    fs::rename(data.join("log"), data.join("put-aside/1/log")).unwrap();
+    fs::write(data.join("put-aside.pending"), "put aside 1\n").unwrap();
+
+    ensemble.start_member(3);
+    ensemble.until_all_serve();
+    assert!(holds_all(&ensemble, 3));
+    assert!(data.join("put-aside/1/meta").exists() && !data.join("put-aside.pending").exists());
 }
 
 #[test]
@@ -51,7 +67,9 @@ fn one_survivor_begins_anew_and_lets_the_others_in() {
     }
     let config = ensemble.config(2);
     assert_eq!(revival::inspect(&config).unwrap().voters, [1, 2, 3]);
-    let survivor = revival::revive(&config).unwrap();
+    let revived = revival::revive(&config).unwrap();
+    assert!(revived.aside.join("meta").exists());
+    let survivor = revived.survivor;
     assert!(survivor.last_index >= survivor.committed && survivor.nodes > WRITES as usize);
 
     ensemble.start_member(2);

@@ -308,6 +308,26 @@ fn changed_certificates_are_shown_to_those_who_connect_next() {
 }
 
 #[test]
+fn a_reload_shows_new_certificates_and_keeps_connections_and_what_still_works() {
+    let directory = Directory::new();
+    let authority = Authority::new();
+    let server = Server::start(config(&directory, &authority, ClientAuth::None)).unwrap();
+    let connect = || Client::greet(encrypt(dial_secure(&server), &authority, None), None).unwrap();
+    let shown = || connect().stream.conn.peer_certificates().unwrap()[0].clone();
+    let mut old = connect();
+    let before = shown();
+    let next = authority.issue("server");
+    directory.write("server.pem", format!("{}{}", next.key.serialize_pem(), next.certificate.pem()));
+    assert_eq!(shown(), before, "nobody has asked for it yet");
+    server.reload();
+    assert_eq!(shown(), *next.certificate.der());
+    directory.write("server.pem", "not a key");
+    server.reload();
+    assert_eq!(shown(), *next.certificate.der(), "what cannot be used changes nothing");
+    assert_eq!(old.create("/old", b"", 0), 0, "a connection from before goes on");
+}
+
+#[test]
 fn a_missing_trust_store_refuses_the_start() {
     let directory = Directory::new();
     let authority = Authority::new();

@@ -14,7 +14,11 @@ pub(crate) struct Ensemble {
     pub(crate) directories: BTreeMap<u64, Directory>,
     pub(crate) members: BTreeMap<u64, Server>,
     named: Vec<MemberConfig>,
+    adjust: Box<Adjust>,
 }
+
+/// Changes what a member is told.
+type Adjust = dyn Fn(&mut ServerConfig);
 
 /// An address of loopback's that no other test has, so that no other takes a port between being found and being used.
 fn own_host() -> Ipv4Addr {
@@ -26,6 +30,28 @@ fn own_host() -> Ipv4Addr {
 impl Ensemble {
     /// Three members that serve.
     pub(crate) fn start(observer: bool) -> Self {
+        Self::start_with(observer, |_| ())
+    }
+
+    /// Three members that serve, each with what `adjust` makes of what it is told of the ensemble.
+    pub(crate) fn start_told(observer: bool, adjust: impl Fn(&mut EnsembleConfig) + 'static) -> Self {
+        Self::start_with(observer, move |config| adjust(config.ensemble.as_mut().unwrap()))
+    }
+
+    /// Three members that serve, each with what `adjust` makes of its settings.
+    pub(crate) fn start_with(observer: bool, adjust: impl Fn(&mut ServerConfig) + 'static) -> Self {
+        let mut ensemble = Self::of(observer, Box::new(adjust));
+        (1..=3).for_each(|number| ensemble.start_member(number));
+        ensemble.until_all_serve();
+        ensemble
+    }
+
+    /// Three members that have directories and addresses and do not run.
+    pub(crate) fn named() -> Self {
+        Self::of(false, Box::new(|_| ()))
+    }
+
+    fn of(observer: bool, adjust: Box<Adjust>) -> Self {
         let host = own_host();
         let free = |_| TcpListener::bind((host, 0)).unwrap();
         let held: Vec<_> = (0..3).map(free).collect();
@@ -40,10 +66,7 @@ impl Ensemble {
         let named = (1..).zip(&held).map(member).collect();
         drop(held);
         let directories = (1..=3).map(|number| (number, Directory::new())).collect();
-        let mut ensemble = Self { directories, members: BTreeMap::new(), named };
-        (1..=3).for_each(|number| ensemble.start_member(number));
-        ensemble.until_all_serve();
-        ensemble
+        Self { directories, members: BTreeMap::new(), named, adjust }
     }
 
     /// What a member is told.
@@ -60,16 +83,24 @@ impl Ensemble {
             listen_on_all_addresses: false,
             bind_retries: 5,
             tls: None,
+            secret: None,
             // A busy machine must not make a member miss its leader.
             election_tick_ms: 200,
             lease_ms: 2_000,
         });
+        (self.adjust)(&mut config);
         config
     }
 
     pub(crate) fn start_member(&mut self, number: u64) {
         let server = Server::start(self.config(number)).unwrap();
         self.members.insert(number, server);
+    }
+
+    /// Where a member answers the others.
+    pub(crate) fn peer_addr(&self, number: u64) -> SocketAddr {
+        let member = self.named.iter().find(|member| member.number == number).unwrap();
+        SocketAddr::new(member.host.parse().unwrap(), member.peer_port)
     }
 
     pub(crate) fn until_all_serve(&self) {

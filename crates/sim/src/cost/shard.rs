@@ -92,7 +92,7 @@ impl Shard {
     }
 
     pub(super) fn has_work(&self) -> bool {
-        !self.ready.is_empty() || !self.stream.is_empty()
+        !self.ready.is_empty() || !self.stream.is_empty() || self.front.has_long()
     }
 
     /// One round.
@@ -107,6 +107,7 @@ impl Shard {
             self.front.deliver(&item, tree, now);
         }
         self.gather(&mut turn.count, tree, now);
+        self.front.go_on(tree, now);
         self.pass_on(&mut turn);
         self.write_all(&mut turn);
         self.obey(&mut turn);

@@ -40,6 +40,8 @@ pub struct Faults {
     pub delay: u64,
     /// How much longer a message takes then at the most, milliseconds.
     pub delay_max_ms: u64,
+    /// What is bulky is held up between members.
+    pub hold_up: u64,
     /// A member crashes, and its disk with it.
     pub crash: u64,
     /// A crashed member comes back.
@@ -80,6 +82,7 @@ impl Faults {
         overtake: 0,
         delay: 0,
         delay_max_ms: 0,
+        hold_up: 0,
         crash: 0,
         restart: 0,
         part: 0,
@@ -111,6 +114,7 @@ impl Faults {
             overtake: often(300),
             delay: often(4),
             delay_max_ms,
+            hold_up: seldom(),
             crash: often(4),
             restart: 10,
             part: often(4),
@@ -144,6 +148,7 @@ impl Ensemble {
         }
         self.disks_fail(faults);
         self.networks_fail(faults);
+        self.bulk_is_held_up(faults);
         self.strikes.present = None;
     }
 
@@ -183,7 +188,8 @@ impl Ensemble {
             self.tell("pause", format_args!("member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.jump) {
-            let by_ms = chance.below(20_000) as i64 - 10_000;
+            let most_ms = [10_000, 10_000, 10_000, 600_000][chance.below(4) as usize];
+            let by_ms = chance.below(2 * most_ms) as i64 - most_ms as i64;
             if let Some(node) = self.node(number) {
                 node.jump(by_ms);
             }
@@ -203,12 +209,28 @@ impl Ensemble {
             let any = |chance: &mut Random| numbers[chance.below(numbers.len() as u64) as usize];
             let (from, to) = (any(&mut chance), any(&mut chance));
             let (extra, long) = (50 + chance.below(faults.delay_max_ms), 200 + chance.below(5_000));
-            self.network.slow_down((from, to), extra, self.now_ms + long);
+            self.network.slow_down((from, to), false, extra, self.now_ms + long);
             self.tell(
                 "delay",
                 format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
             );
         }
+    }
+
+    /// What is bulky is held up for long, on its way to one member or from one to all, while all else comes through.
+    fn bulk_is_held_up(&mut self, faults: &Faults) {
+        let Some((one, mut chance)) = self.strike_one(faults.hold_up) else { return };
+        let (extra, long) = (2_000 + chance.below(18_000), 3_000 + chance.below(17_000));
+        let is_receiver = chance.chance(70);
+        for other in self.numbers() {
+            let direction = if is_receiver { (other, one) } else { (one, other) };
+            self.network.slow_down(direction, true, extra, self.now_ms + long);
+        }
+        let way = if is_receiver { "to" } else { "from" };
+        self.tell(
+            "bulk held up",
+            format_args!("what is bulky takes {extra} ms longer {way} member {one}, for {long} ms"),
+        );
     }
 
     fn disks_are_lost(&mut self, faults: &Faults) {
@@ -229,7 +251,8 @@ impl Ensemble {
 
     fn disks_fail(&mut self, faults: &Faults) {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
-            let long = 50 + chance.below(5_000);
+            let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };
+            let long = 50 + chance.below(most_ms);
             self.machine(number).stalled_until_ms = self.now_ms + long;
             self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
         }

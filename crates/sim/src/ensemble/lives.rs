@@ -10,8 +10,9 @@ use crate::node::{Node, NodeError};
 impl Ensemble {
     /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
     pub fn install(&mut self, number: u64) {
-        let (random, drifts) = (&mut self.random, self.drifts);
-        let machine = self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false));
+        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.feature_level);
+        let machine =
+            self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false, level));
         machine.off = false;
         if matches!(machine.life, Life::Down) {
             self.start(number);
@@ -23,6 +24,11 @@ impl Ensemble {
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
         machine.born = self.lives;
+        if machine.level < self.config.core.feature_level && self.random.chance(50) {
+            machine.level = self.config.core.feature_level;
+            self.tell("newer build", format_args!("member {number} is given a newer build"));
+        }
+        let machine = self.machine(number);
         match machine.seat.clone() {
             Some(seat) => self.sit_down(number, &seat),
             None => {
@@ -36,12 +42,13 @@ impl Ensemble {
         let mut config = self.config.clone();
         config.core.member = seat.id;
         config.core.cluster = seat.cluster;
+        config.core.feature_level = self.machine(number).level;
         config.founders.clone_from(&seat.founders);
         config.seed = [(self.lives % 251) as u8; 32];
         config.seed[1] = number as u8;
         let now_ms = self.now_ms;
         let machine = self.machine(number);
-        let mut node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
+        let node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
             Ok(node) => node,
             Err(error) if machine.damaged => {
                 machine.damaged = false;
@@ -61,10 +68,6 @@ impl Ensemble {
             }
             Err(error) => panic!("member {number} does not come back: {error:?}"),
         };
-        let others: Vec<_> = self.machines.values().filter_map(|machine| machine.seat.as_ref()).collect();
-        for other in others.into_iter().filter(|other| other.id != seat.id) {
-            node.core().understands(other.id, config.core.feature_level);
-        }
         let torn = node.had_torn_tail();
         let machine = self.machine(number);
         let did_no_harm = std::mem::take(&mut machine.damaged);
@@ -134,7 +137,7 @@ impl Ensemble {
     }
 
     pub(super) fn tell_links(&mut self, number: u64, up: bool) {
-        let (id, level) = (self.id_of(number), self.config.core.feature_level);
+        let (id, level) = (self.id_of(number), self.machine(number).level);
         let cluster = self.cluster(number);
         let mut links = Vec::new();
         for (other, machine) in &mut self.machines {
@@ -145,7 +148,7 @@ impl Ensemble {
                 Life::Seated(node) if *other != number => {
                     node.core().understands(id, level);
                     node.link(id, up);
-                    links.extend(machine.seat.as_ref().map(|seat| seat.id));
+                    links.extend(machine.seat.as_ref().map(|seat| (seat.id, machine.level)));
                 }
                 Life::Blank(member) if up => member.meet(number),
                 Life::Blank(member) => member.lost(number),
@@ -153,7 +156,10 @@ impl Ensemble {
             }
         }
         if let Some(node) = self.node(number) {
-            links.into_iter().for_each(|other| node.link(other, true));
+            for (other, level) in links {
+                node.core().understands(other, level);
+                node.link(other, true);
+            }
         }
     }
 

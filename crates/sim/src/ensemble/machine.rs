@@ -51,11 +51,13 @@ pub(super) struct Machine {
     pub(super) failing: bool,
     /// Something that its disk had kept is no longer as it was.
     pub(super) damaged: bool,
+    /// What the build that runs on it understands.
+    pub(super) level: u32,
     drift_ppm: i64,
 }
 
 impl Machine {
-    pub(super) fn new(random: &mut Random, drifts: bool, founds: bool) -> Self {
+    pub(super) fn new(random: &mut Random, drifts: bool, founds: bool, level: u32) -> Self {
         let drift_ppm = random.below(2 * DRIFT_MAX_PPM as u64 + 1) as i64 - DRIFT_MAX_PPM;
         Self {
             disk: SimDisk::new(random.number()),
@@ -72,6 +74,7 @@ impl Machine {
             full_until_ms: None,
             failing: false,
             damaged: false,
+            level,
             drift_ppm: if drifts { drift_ppm } else { 0 },
         }
     }

@@ -32,6 +32,8 @@ use strikes::Strikes;
 
 /// Lines of the story that are kept.
 const STORY_MAX: usize = 400;
+/// After how long without faults an operator looks after members that wait for one, milliseconds.
+const OPERATOR_MS: u64 = 15_000;
 
 /// Several members, known by their numbers.
 pub struct Ensemble {
@@ -40,6 +42,8 @@ pub struct Ensemble {
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
     network: Network,
+    /// Members that no client reaches.
+    unreached: BTreeSet<u64>,
     /// Whether clocks run at paces of their own.
     drifts: bool,
     /// A disk was lost and is not made good yet.
@@ -47,6 +51,8 @@ pub struct Ensemble {
     /// A change of members may be under way, as whoever asks for one says.
     pub changing: bool,
     now_ms: u64,
+    /// When all faults ended.
+    healed_ms: Option<u64>,
     moments: u64,
     strikes: Strikes,
     lives: u64,
@@ -69,17 +75,22 @@ impl Ensemble {
         config.core.roster = Some(Roster::new((1..=members).map(member_of)));
         let drifts = random.chance(70);
         let base_max_ms = [0, 2, 20][random.below(3) as usize];
+        // Founders of an older build are given the newer one when they start again.
+        let newest = config.core.feature_level;
+        let level = if random.chance(30) { newest - 1 } else { newest };
         let machines =
-            (1..=members).map(|number| (number, Machine::new(&mut random, drifts, true))).collect();
+            (1..=members).map(|number| (number, Machine::new(&mut random, drifts, true, level))).collect();
         let mut ensemble = Self {
             random,
             config,
             machines,
             network: Network::new(base_max_ms),
+            unreached: BTreeSet::new(),
             drifts,
             wiped: false,
             changing: false,
             now_ms: 1_000,
+            healed_ms: None,
             moments: 0,
             strikes: Strikes::default(),
             lives: 0,
@@ -154,7 +165,7 @@ impl Ensemble {
     pub fn roster(&mut self) -> Option<Roster> {
         let nodes = self.machines.values_mut().filter_map(Machine::node);
         let farthest = nodes.max_by_key(|node| node.applied_index())?;
-        if farthest.applied_index() < self.record.entries.len() as u64 {
+        if farthest.applied_index() < self.record.whole_index {
             return None;
         }
         farthest.core().roster().cloned()
@@ -164,6 +175,25 @@ impl Ensemble {
     #[must_use]
     pub const fn has_lost_disk(&self) -> bool {
         self.wiped
+    }
+
+    /// The highest level that the builds of all these members understand.
+    #[must_use]
+    pub fn level_of(&self, members: &[u64]) -> u32 {
+        let machines = members.iter().filter_map(|number| self.machines.get(number));
+        machines.map(|machine| machine.level).min().unwrap_or(0)
+    }
+
+    /// Whether anything comes through between a member and clients.
+    #[must_use]
+    pub fn is_reached(&self, number: u64) -> bool {
+        !self.unreached.contains(&number)
+    }
+
+    /// Until when a member stands still, or stood still the last time in this life.
+    #[must_use]
+    pub fn stands_still_until_ms(&self, number: u64) -> u64 {
+        self.machines.get(&number).map_or(0, |machine| machine.paused_until_ms)
     }
 
     fn is_member(&mut self, number: u64) -> bool {
@@ -253,8 +283,19 @@ impl Ensemble {
                 self.tell("disk fault", format_args!("member {number} stops: {error}"));
                 self.stop(number);
             }
+            Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
+                // It was not there when the others went on; whoever runs it does what it says.
+                self.machine(number).level = self.config.core.feature_level;
+                self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
+                self.stop(number);
+                self.start(number);
+            }
             Err(error) => panic!("member {number}: {error:?}"),
         }
+    }
+
+    fn is_outdated(&mut self, number: u64) -> bool {
+        self.machine(number).level < self.config.core.feature_level
     }
 
     fn may_fail(&mut self, number: u64) -> bool {
@@ -280,7 +321,7 @@ impl Ensemble {
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
                         let ids = (BLANK | *number, BLANK | to);
-                        self.network.send(ids, (*number, to), bytes, now_ms, &mut self.random);
+                        self.network.send(ids, ((*number, to), false), bytes, now_ms, &mut self.random);
                     }
                     outcomes.extend(member.outcome().map(|outcome| (*number, outcome.clone())));
                 }
@@ -291,7 +332,7 @@ impl Ensemble {
         outcomes.into_iter().for_each(|(number, outcome)| self.seat(number, outcome));
         for number in self.running() {
             match self.node(number).map_or(Tenure::Sound, |node| node.core().tenure()) {
-                Tenure::Sound => {}
+                Tenure::Sound => self.look_after(number),
                 Tenure::Doubtful => self.doubt(number),
                 Tenure::Lost => {
                     self.tell(
@@ -306,9 +347,25 @@ impl Ensemble {
         }
     }
 
+    /// A member that most of those it knew have left behind waits for its operator, who does what it logs.
+    fn look_after(&mut self, number: u64) {
+        let calm = self.healed_ms.is_some_and(|healed_ms| self.now_ms >= healed_ms + OPERATOR_MS);
+        let waits = |node: &mut Node<SimDisk>| !node.core().denials().numbers.is_empty();
+        if calm && self.node(number).is_some_and(waits) {
+            self.tell(
+                "operator",
+                format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
+            );
+            self.empty(number);
+            self.machine(number).founds = false;
+            self.start(number);
+        }
+    }
+
     /// All faults end: every member runs, everything comes through.
     pub fn heal(&mut self) {
         self.tell("heal", format_args!("all faults end"));
+        self.healed_ms = Some(self.now_ms);
         self.machines.values_mut().for_each(Machine::heal);
         self.down().into_iter().for_each(|number| self.start(number));
         self.network.speed_up(self.now_ms);

@@ -33,7 +33,8 @@ pub(super) type Direction = (u64, u64);
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    lanes: BTreeMap<Direction, Lane>,
+    /// By direction; what is bulky has a connection of its own, as between real members.
+    lanes: BTreeMap<(Direction, bool), Lane>,
     /// Directions in which nothing comes through.
     pub(super) cut: BTreeSet<Direction>,
     /// The slowest direction's pace, milliseconds.
@@ -50,7 +51,7 @@ impl Network {
     pub(super) fn send(
         &mut self,
         (from, to): Direction,
-        lane: Direction,
+        lane: (Direction, bool),
         bytes: Vec<u8>,
         now_ms: u64,
         random: &mut Random,
@@ -80,8 +81,8 @@ impl Network {
         random: &mut Random,
     ) -> Option<Flight> {
         let is_due = |lane: &Lane| lane.flights.front().is_some_and(|flight| flight.due_ms <= now_ms);
-        let ready = self.lanes.iter().filter(|((_, to), lane)| is_due(lane) && !is_deaf(*to));
-        let ready: Vec<_> = ready.map(|(direction, _)| *direction).collect();
+        let ready = self.lanes.iter().filter(|(((_, to), _), lane)| is_due(lane) && !is_deaf(*to));
+        let ready: Vec<_> = ready.map(|(key, _)| *key).collect();
         let lane = self.lanes.get_mut(ready.get(random.below(ready.len() as u64) as usize)?)?;
         let due = lane.flights.partition_point(|flight| flight.due_ms <= now_ms) as u64;
         let at = if overtakes { random.below(due) as usize } else { 0 };
@@ -89,8 +90,8 @@ impl Network {
     }
 
     /// It comes once more.
-    pub(super) fn again(&mut self, direction: Direction, flight: Flight) {
-        if let Some(lane) = self.lanes.get_mut(&direction) {
+    pub(super) fn again(&mut self, lane: (Direction, bool), flight: Flight) {
+        if let Some(lane) = self.lanes.get_mut(&lane) {
             let due_ms = lane.flights.back().map_or(flight.due_ms, |last| last.due_ms);
             lane.flights.push_back(Flight { due_ms, ..flight });
         }
@@ -103,17 +104,19 @@ impl Network {
 
     /// What is on its way to and from that number is lost.
     pub(super) fn forget(&mut self, number: u64) {
-        for ((from, to), lane) in &mut self.lanes {
+        for (((from, to), _), lane) in &mut self.lanes {
             if *from == number || *to == number {
                 lane.flights.clear();
             }
         }
     }
 
-    /// One direction takes longer until then.
-    pub(super) fn slow_down(&mut self, direction: Direction, extra_ms: u64, until_ms: u64) {
-        if let Some(lane) = self.lanes.get_mut(&direction) {
-            (lane.extra_ms, lane.slow_until_ms) = (extra_ms, until_ms);
+    /// One direction takes longer until then, or what is bulky there.
+    pub(super) fn slow_down(&mut self, direction: Direction, bulky: bool, extra_ms: u64, until_ms: u64) {
+        for kind in [true, bulky] {
+            if let Some(lane) = self.lanes.get_mut(&(direction, kind)) {
+                (lane.extra_ms, lane.slow_until_ms) = (extra_ms, until_ms);
+            }
         }
     }
 
@@ -124,6 +127,12 @@ impl Network {
             let latest_ms = now_ms + lane.base_ms;
             lane.flights.iter_mut().for_each(|flight| flight.due_ms = flight.due_ms.min(latest_ms));
         }
+    }
+
+    /// Nothing comes through between these and those.
+    pub(super) fn split(&mut self, these: &[u64], those: &[u64]) {
+        let pairs = these.iter().flat_map(|one| those.iter().map(move |other| (*one, *other)));
+        self.cut.extend(pairs.flat_map(|(one, other)| [(one, other), (other, one)]));
     }
 
     /// Nothing comes through between that number and some others.

@@ -12,11 +12,24 @@ impl Ensemble {
     pub(super) fn part(&mut self, chance: &mut Random) {
         let numbers = self.numbers();
         let (some, one_way) = (numbers[chance.below(numbers.len() as u64) as usize], chance.chance(30));
-        self.network.part(some, &numbers, one_way, chance);
-        self.tell(
-            "part",
-            format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
-        );
+        if chance.chance(25) {
+            let (these, those): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(|_| chance.chance(50));
+            self.network.split(&these, &those);
+            self.tell(
+                "part in halves",
+                format_args!("between {these:?} and {those:?} nothing comes through"),
+            );
+        } else {
+            self.network.part(some, &numbers, one_way, chance);
+            if !one_way && chance.chance(40) {
+                self.unreached.insert(some);
+                self.count("clients cut off", 1);
+            }
+            self.tell(
+                "part",
+                format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
+            );
+        }
         if one_way {
             self.count("one-way part", 1);
         }
@@ -33,6 +46,7 @@ impl Ensemble {
 
     /// Everything comes through again.
     pub fn mend(&mut self) {
+        self.unreached.clear();
         for (from, to) in std::mem::take(&mut self.network.cut) {
             let id = self.id_of(from);
             let same = self.cluster(from) == self.cluster(to);
@@ -55,14 +69,16 @@ impl Ensemble {
             self.count("loss", 1);
             return true;
         }
-        if faults.repeat > self.random.below(1000) {
-            self.count("repeat", 1);
-            self.network.again(direction, flight.clone());
-        }
+        let repeats = faults.repeat > self.random.below(1000);
         self.count("overtaking", u64::from(overtakes));
         self.trace.step("message", &[flight.from, flight.to, now_ms]);
         self.trace.bytes(&flight.bytes);
-        let message = PeerMessage::decode(Bytes::from(flight.bytes)).expect("what a member encoded");
+        let bytes = Bytes::from(flight.bytes.clone());
+        let message = PeerMessage::decode(bytes).expect("what a member encoded");
+        if repeats {
+            self.count("repeat", 1);
+            self.network.again((direction, message.is_bulky()), flight.clone());
+        }
         self.hand_over(flight.from, flight.to, message);
         true
     }
@@ -100,9 +116,10 @@ impl Ensemble {
         let (unsent_bytes, cut_off) = node.take_unsent();
         self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
         for (to, message) in outgoing {
-            let mut bytes = Vec::new();
+            let (mut bytes, is_bulky) = (Vec::new(), message.is_bulky());
             message.encode(&mut bytes);
-            self.network.send((from, to), (number, to % NUMBERS), bytes, now_ms, &mut self.random);
+            let lane = ((number, to % NUMBERS), is_bulky);
+            self.network.send((from, to), lane, bytes, now_ms, &mut self.random);
         }
         self.count("slow client cut off", cut_off);
         for (what, count) in counts {

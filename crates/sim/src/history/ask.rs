@@ -16,6 +16,8 @@ pub enum Ask {
     Delete { path: String, version: i32 },
     /// setData.
     Set { path: String, data: Vec<u8>, version: i32 },
+    /// setData without any data, which is not the same as with empty data.
+    SetNull { path: String, version: i32 },
     /// setACL.
     SetAcl { path: String, acl: Vec<Acl>, version: i32 },
     /// multi.
@@ -30,6 +32,14 @@ pub enum Ask {
     Children { path: String, watch: bool },
     /// getACL.
     GetAcl { path: String },
+    /// getChildren, which tells no Stat.
+    Names { path: String },
+    /// getAllChildrenNumber.
+    Count { path: String },
+    /// getEphemerals.
+    Owned { prefix: String },
+    /// whoAmI.
+    WhoAmI,
     /// multiRead, of [`Ask::Get`] and [`Ask::Children`].
     MultiRead(Vec<Ask>),
     /// sync.
@@ -50,7 +60,7 @@ pub enum Ask {
         recursive: Vec<String>,
     },
     /// reconfig.
-    Reconfig { joining: String, leaving: String, version: i64 },
+    Reconfig { joining: String, leaving: String, members: String, version: i64 },
     /// auth with the scheme `digest`.
     Auth { credentials: String },
     /// ping.
@@ -81,7 +91,11 @@ impl Ask {
             Self::Container { .. } => OpCode::CreateContainer,
             Self::Ttl { .. } => OpCode::CreateTtl,
             Self::Delete { .. } => OpCode::Delete,
-            Self::Set { .. } => OpCode::SetData,
+            Self::Set { .. } | Self::SetNull { .. } => OpCode::SetData,
+            Self::Names { .. } => OpCode::GetChildren,
+            Self::Count { .. } => OpCode::GetAllChildrenNumber,
+            Self::Owned { .. } => OpCode::GetEphemerals,
+            Self::WhoAmI => OpCode::WhoAmI,
             Self::SetAcl { .. } => OpCode::SetAcl,
             Self::Multi(_) => OpCode::Multi,
             Self::Check { .. } => OpCode::Check,
@@ -118,6 +132,7 @@ impl Ask {
                 | Self::Ttl { .. }
                 | Self::Delete { .. }
                 | Self::Set { .. }
+                | Self::SetNull { .. }
                 | Self::SetAcl { .. }
                 | Self::Multi(_)
                 | Self::Reconfig { .. }
@@ -134,6 +149,9 @@ impl Ask {
                 | Self::Exists { .. }
                 | Self::Children { .. }
                 | Self::GetAcl { .. }
+                | Self::Names { .. }
+                | Self::Count { .. }
+                | Self::Owned { .. }
                 | Self::MultiRead(_)
         )
     }
@@ -174,6 +192,9 @@ impl Ask {
             Self::Set { path, data, version } => {
                 writer.text(path).buffer(Some(data)).i32(*version);
             }
+            Self::SetNull { path, version } => {
+                writer.text(path).buffer(None).i32(*version);
+            }
             Self::SetAcl { path, acl, version } => {
                 writer.text(path);
                 Acl::write_all(acl, writer);
@@ -184,8 +205,14 @@ impl Ask {
             Self::Get { path, watch } | Self::Exists { path, watch } | Self::Children { path, watch } => {
                 writer.text(path).bool(*watch);
             }
-            Self::Sync { path } | Self::GetAcl { path } => {
+            Self::Sync { path }
+            | Self::GetAcl { path }
+            | Self::Count { path }
+            | Self::Owned { prefix: path } => {
                 writer.text(path);
+            }
+            Self::Names { path } => {
+                writer.text(path).bool(false);
             }
             Self::AddWatch { path, mode } => {
                 writer.text(path).i32(mode.code());
@@ -201,15 +228,15 @@ impl Ask {
                     writer.texts(list.iter().map(String::as_str));
                 }
             }
-            Self::Reconfig { joining, leaving, version } => {
+            Self::Reconfig { joining, leaving, members, version } => {
                 let given = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
                 writer.string(given(joining).as_deref()).string(given(leaving).as_deref());
-                writer.string(None).i64(*version);
+                writer.string(given(members).as_deref()).i64(*version);
             }
             Self::Auth { credentials } => {
                 writer.i32(0).text("digest").buffer(Some(credentials.as_bytes()));
             }
-            Self::Ping | Self::Close => {}
+            Self::Ping | Self::Close | Self::WhoAmI => {}
         }
     }
 

@@ -47,12 +47,15 @@ pub struct Call {
     pub xid: i32,
     /// Which of the connection's commands it became; 0 if none.
     pub sequence: u64,
-    /// Behind which transaction its member remembered all changes when it was answered.
-    pub remembered: i64,
+    /// The last transaction of the tree that its member's life had begun with, or was given since, when it was answered:
+    /// that one may remember all changes behind it.
+    pub began_zxid: i64,
     /// Its answer, if there was one.
     pub answer: Option<Answer>,
     /// Whether its client had not looked for a while when it read that: it may be older than it seems.
     pub overslept: bool,
+    /// Whether its member stood still while it was under way: what was found out before that is told behind it.
+    pub stood_still: bool,
 }
 
 impl Call {
@@ -116,6 +119,8 @@ pub struct Connection {
     pub opened_ms: u64,
     /// The session asked for, or 0.
     pub asked: i64,
+    /// The timeout asked for, milliseconds; 0 if that is not known.
+    pub asked_timeout_ms: i32,
     /// Whether the password was that session's.
     pub rightful: bool,
     /// The last zxid that the client had seen then, as it told the server.
@@ -145,6 +150,7 @@ impl Connection {
             conn: ConnId { slot: 0, generation: 0 },
             opened_ms,
             asked: 0,
+            asked_timeout_ms: 0,
             rightful: true,
             seen_zxid: 0,
             grant: None,

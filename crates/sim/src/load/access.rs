@@ -1,10 +1,10 @@
 //! Nodes that not everybody may use, ACLs that change, and clients that say who they are.
 
-use front::auth::{DigestAlgorithm, digest_id};
 use jute::{Acl, WatchMode, permission};
 
 use super::Scene;
 use crate::history::Ask;
+use crate::oracle::digest;
 use crate::random::Random;
 
 /// Who there is, by what they show.
@@ -61,11 +61,7 @@ pub(super) fn draw(random: &mut Random, scene: &Scene) -> Vec<Ask> {
 /// An ACL under which somebody may do everything.
 fn acl(random: &mut Random) -> Vec<Acl> {
     let person = PEOPLE[random.below(2) as usize];
-    let own = Acl {
-        permissions: permission::ALL,
-        scheme: "digest".into(),
-        id: digest_id(DigestAlgorithm::default(), person.as_bytes()),
-    };
+    let own = Acl { permissions: permission::ALL, scheme: "digest".into(), id: digest::id_of(person) };
     match random.below(5) {
         0 => vec![Acl::open()],
         1 => vec![own],

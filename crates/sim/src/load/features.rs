@@ -1,7 +1,7 @@
 //! What clients make use of besides the plain requests that all of them send: drawn for each run, as faults are, so that
 //! none of it hides what runs without it would show.
 
-use super::{Scene, access, batches, bulky, mortals, watches};
+use super::{Scene, access, batches, bulky, mortals, rarities, watches};
 use crate::history::Ask;
 use crate::random::Random;
 
@@ -22,6 +22,8 @@ pub struct Features {
     pub numbers: bool,
     /// Large values.
     pub bulky: bool,
+    /// What clients seldom ask for: quotas, counts, names alone, who they are, no data at all, multis that fail late.
+    pub rarities: bool,
     /// Clients that try two servers at once.
     pub twins: bool,
 }
@@ -41,6 +43,7 @@ impl Features {
             sleepers: has,
             numbers: has,
             bulky: has,
+            rarities: has,
             twins: has,
         }
     }
@@ -58,6 +61,7 @@ impl Features {
             numbers: has(),
             bulky: has(),
             twins: has(),
+            rarities: has(),
         };
         // What is kept for sleepers is less than one large value.
         Self { bulky: drawn.bulky && !drawn.sleepers, ..drawn }
@@ -66,12 +70,13 @@ impl Features {
     /// What a client asks for because of one of them; nothing if it is to ask for something plain.
     pub(super) fn ask(self, random: &mut Random, scene: &Scene) -> Option<Vec<Ask>> {
         type Draw = fn(&mut Random, &Scene) -> Vec<Ask>;
-        let rooms: [(bool, Draw); 5] = [
+        let rooms: [(bool, Draw); 6] = [
             (self.watches, watches::draw),
             (self.mortals, mortals::draw),
             (self.access, access::draw),
             (self.batches, batches::draw),
             (self.bulky, bulky::draw),
+            (self.rarities, rarities::draw),
         ];
         let rooms: Vec<_> = rooms.into_iter().filter(|(has, _)| *has).collect();
         if rooms.is_empty() || random.chance(50) {

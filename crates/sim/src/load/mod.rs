@@ -10,6 +10,7 @@ mod kept;
 mod mortals;
 mod operator;
 mod plain;
+mod rarities;
 mod visitor;
 mod watches;
 mod wishes;
@@ -30,6 +31,8 @@ use visitor::Visitor;
 
 /// Requests that a client has under way at most.
 pub(crate) const OUTSTANDING_MAX: usize = 8;
+/// A client that is patient does not leave while it has waited longer than this, milliseconds.
+const PATIENCE_MS: u64 = 500;
 
 /// How much the clients do.
 #[derive(Clone, Copy, Debug)]
@@ -40,20 +43,24 @@ pub struct Appetite {
     pub asks: u64,
     /// How often, of a thousand moments, the operator wants other members.
     pub changes: u64,
+    /// Whether clients wait for an answer as long as their connection stands: what is lost for good is waited for until
+    /// the end.
+    pub patient: bool,
     /// What the clients make use of.
     pub features: Features,
 }
 
 impl Appetite {
     /// Light load, and nobody who changes the members.
-    pub const LIGHT: Self = Self { clients: 4, asks: 10, changes: 0, features: Features::NONE };
+    pub const LIGHT: Self =
+        Self { clients: 4, asks: 10, changes: 0, patient: false, features: Features::NONE };
 
     /// A draw, of no features.
     pub fn draw(random: &mut Random) -> Self {
         let clients = 3 + random.below(4) as usize;
         let asks = [3, 10, 25][random.below(3) as usize];
         let changes = if random.chance(50) { 1 + random.below(8) } else { 0 };
-        Self { clients, asks, changes, features: Features::NONE }
+        Self { clients, asks, changes, patient: false, features: Features::NONE }
     }
 }
 
@@ -92,6 +99,8 @@ pub struct Load {
     intruder: Visitor,
     /// A second connection of somebody who does not wait for the first.
     twin: Visitor,
+    /// Says that it has seen more than its member can have.
+    prophet: Visitor,
     /// Until when a client stays away.
     away_until_ms: Vec<u64>,
     numbers: u64,
@@ -105,7 +114,7 @@ impl Load {
     pub fn new(appetite: Appetite, founders: u64, mut random: Random) -> Self {
         // Drawn apart: where nobody only reads and there are no features, all else is as it always was.
         let mut apart = random.clone().fork();
-        let readers = apart.below(2) as usize;
+        let readers = apart.below(3) as usize;
         let mut visitor = |name| Visitor::new(name, 3_000 + random.below(6_000) as i32);
         let mut visitors: Vec<_> = (0..appetite.clients).map(&mut visitor).collect();
         if appetite.features.numbers {
@@ -117,6 +126,7 @@ impl Load {
             operator: Operator::new(appetite.clients, founders, appetite.changes),
             intruder: Visitor::new(appetite.clients + 1, 4_000),
             twin: Visitor::new(appetite.clients + 2, 4_000),
+            prophet: Visitor::new(appetite.clients + 3, 4_000),
             away_until_ms: vec![0; appetite.clients],
             seen: vec![Vec::new(); appetite.clients],
             visitors,
@@ -146,12 +156,16 @@ impl Load {
         if self.random.below(300) == 0 {
             self.intrude(ensemble, history);
         }
+        if self.apart.below(300) == 0 {
+            self.foretell(ensemble, history);
+        }
     }
 
     /// Everybody waits for what is still to come, and asks for nothing.
     pub fn wait(&mut self, ensemble: &mut Ensemble, history: &mut History) {
         self.away_until_ms.fill(0);
         self.twin.part(ensemble, history, true);
+        self.prophet.part(ensemble, history, true);
         self.visitors.iter_mut().for_each(Visitor::wake_up);
         self.hear(ensemble, history);
         self.operator.finish(ensemble, history);
@@ -207,20 +221,22 @@ impl Load {
             }
             visitor.ping(ensemble, history);
             // A client that hears nothing for long tries another server.
-            let waits = !visitor.is_served() || visitor.outstanding() > 0;
+            let waits = !visitor.is_served() || (visitor.outstanding() > 0 && !self.appetite.patient);
             if waits && visitor.is_there() && now_ms >= visitor.heard_ms() + visitor.timeout_ms() * 2 / 3 {
                 visitor.give_up(ensemble, history);
             }
         }
         self.intruder.hear(ensemble, history);
         self.twin.hear(ensemble, history);
+        self.prophet.hear(ensemble, history);
     }
 
     /// A client leaves, for a while or for good.
     fn wander(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {
         let says_so = self.random.chance(60);
         let visitor = &mut self.visitors[place];
-        if !visitor.is_there() {
+        let waits_long = visitor.outstanding() > 0 && ensemble.now_ms() > visitor.heard_ms() + PATIENCE_MS;
+        if !visitor.is_there() || (self.appetite.patient && waits_long) {
             return;
         }
         if self.random.chance(30) {
@@ -231,6 +247,9 @@ impl Load {
             visitor.ask(ensemble, history, Ask::Set { path, data, version: -1 });
         }
         visitor.part(ensemble, history, says_so);
+        if self.apart.chance(20) {
+            visitor.wants_timeout(3_000 + self.apart.below(6_000) as i32);
+        }
         match self.random.below(10) {
             // Its session is left to expire.
             0 | 1 => visitor.forget(),
@@ -270,6 +289,22 @@ impl Load {
             self.intruder.open(ensemble, history, member);
             ensemble.count("intrusion", 1);
         }
+    }
+
+    /// Somebody says that it has seen the transaction behind the last that a member has applied.
+    fn foretell(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        let running = ensemble.running();
+        let Some(member) = running.get(self.apart.below(running.len() as u64) as usize).copied() else {
+            return;
+        };
+        self.prophet.part(ensemble, history, true);
+        if self.apart.chance(50) {
+            self.prophet.forget();
+        }
+        let next = ensemble.node(member).map_or(0, |node| node.tree().last_zxid().0 + 1);
+        self.prophet.has_seen(next);
+        self.prophet.open(ensemble, history, member);
+        ensemble.count("seen too much", 1);
     }
 
     fn ask(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {

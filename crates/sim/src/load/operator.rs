@@ -5,7 +5,7 @@ use jute::SessionId;
 use tree::Roster;
 
 use super::visitor::Visitor;
-use crate::ensemble::{Ensemble, member_of};
+use crate::ensemble::Ensemble;
 use crate::history::{Ask, History, Outcome};
 use crate::random::Random;
 
@@ -59,10 +59,19 @@ impl Operator {
             return;
         }
         let Some(roster) = ensemble.roster() else { return };
-        let Some((joining, leaving)) = self.wish(&roster, ensemble, random) else { return };
-        let version = if random.chance(70) { -1 } else { roster.version };
-        ensemble.tell("reconfig asked", format_args!("asked for: join `{joining}`, leave `{leaving}`"));
-        self.asked = self.visitor.ask(ensemble, history, Ask::Reconfig { joining, leaving, version });
+        let Some((mut joining, mut leaving)) = self.wish(&roster, ensemble, random) else { return };
+        // Of an older version than the present one it is refused.
+        let version = [-1, -1, -1, -1, roster.version, roster.version - 1][random.below(6) as usize];
+        let mut members = String::new();
+        if random.chance(30) {
+            members = all_of(&roster, &std::mem::take(&mut joining), &std::mem::take(&mut leaving));
+        }
+        ensemble.tell(
+            "reconfig asked",
+            format_args!("asked for: join `{joining}`, leave `{leaving}`, be `{members}`, of {version:x}"),
+        );
+        let ask = Ask::Reconfig { joining, leaving, members, version };
+        self.asked = self.visitor.ask(ensemble, history, ask);
         ensemble.changing = self.asked.is_some();
     }
 
@@ -87,11 +96,6 @@ impl Operator {
         };
         let some = pick(random, &present)?;
         let may_lose = voters.len() > self.voters_min || !voters.contains(&some);
-        let line = |number, votes| {
-            let mut member = member_of(number);
-            member.votes = votes;
-            format!("server.{number}={member}")
-        };
         match random.below(4) {
             0 => {
                 let number = pick(random, &absent)?;
@@ -108,4 +112,20 @@ impl Operator {
             _ => None,
         }
     }
+}
+
+/// What is asked for of one member: with both ports, so that it stands in the log as it was asked for.
+fn line(number: u64, votes: bool) -> String {
+    let part = if votes { "participant" } else { "observer" };
+    format!("server.{number}=member{number}:1:1001:{part}")
+}
+
+/// The same change, told as everybody who is a member behind it.
+fn all_of(roster: &Roster, joining: &str, leaving: &str) -> String {
+    let changes =
+        |number: u64| joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string();
+    let stay = roster.members().filter(|member| !changes(member.number));
+    let stay = stay.map(|member| line(member.number, member.votes));
+    let all: Vec<_> = stay.chain([joining.to_owned()]).filter(|line| !line.is_empty()).collect();
+    all.join(",")
 }

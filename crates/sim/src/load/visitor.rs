@@ -19,8 +19,14 @@ pub(super) struct Visitor {
     at: Option<(u64, u64)>,
     connection: usize,
     asked: VecDeque<(i32, usize)>,
+    /// What it has sent and its server has not been reached with.
+    held: Vec<Vec<u8>>,
+    /// Whether nothing came through when it last looked.
+    is_cut_off: bool,
     watches: Watches,
+    /// The timeout that it asks for, and the one it was granted last.
     timeout_ms: i32,
+    granted_ms: u64,
     pinged_ms: u64,
     heard_ms: u64,
     /// The password that it shows, if that is not its own.
@@ -43,8 +49,11 @@ impl Visitor {
             at: None,
             connection: 0,
             asked: VecDeque::new(),
+            held: Vec::new(),
+            is_cut_off: false,
             watches: Watches::default(),
             timeout_ms,
+            granted_ms: 0,
             pinged_ms: 0,
             heard_ms: 0,
             forged: false,
@@ -61,7 +70,12 @@ impl Visitor {
     }
 
     pub(super) const fn timeout_ms(&self) -> u64 {
-        self.timeout_ms as u64
+        if self.granted_ms > 0 { self.granted_ms } else { self.timeout_ms as u64 }
+    }
+
+    /// It asks for another timeout from its next connection on.
+    pub(super) const fn wants_timeout(&mut self, timeout_ms: i32) {
+        self.timeout_ms = timeout_ms;
     }
 
     /// Whether it has a connection, answered or not.
@@ -99,7 +113,7 @@ impl Visitor {
     /// Connects, and asks for the session it had.
     pub(super) fn open(&mut self, ensemble: &mut Ensemble, history: &mut History, member: u64) {
         let now_ms = ensemble.now_ms();
-        let Some(life) = ensemble.life(member) else { return };
+        let Some(life) = ensemble.life(member).filter(|_| ensemble.is_reached(member)) else { return };
         let Some(node) = ensemble.node(member) else { return };
         let (asked, seen_zxid) =
             self.client.as_ref().map_or((0, 0), |client| (client.session.0, client.last_zxid));
@@ -120,6 +134,7 @@ impl Visitor {
             life,
             conn,
             asked,
+            asked_timeout_ms: self.timeout_ms,
             rightful: !self.forged,
             seen_zxid,
             ..Connection::opened(self.name, member, now_ms)
@@ -165,6 +180,13 @@ impl Visitor {
         }
     }
 
+    /// It says that it has seen that, if it ever was anywhere.
+    pub(super) fn has_seen(&mut self, zxid: i64) {
+        if let Some(client) = &mut self.client {
+            client.last_zxid = zxid;
+        }
+    }
+
     /// It has another's session, password and all.
     pub(super) fn resemble(&mut self, other: &Self) {
         (self.client, self.timeout_ms) = (other.client.clone(), other.timeout_ms);
@@ -182,8 +204,15 @@ impl Visitor {
         let now_ms = ensemble.now_ms();
         // Another life of that member knows other connections by the same names.
         let (member, _) = self.at.filter(|(member, life)| ensemble.life(*member) == Some(*life))?;
+        let reached = ensemble.is_reached(member);
         let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
-        let xid = client.ask(node, ask.opcode(), |writer| ask.write(writer));
+        let (xid, frame) = client.request(ask.opcode(), |writer| ask.write(writer));
+        if reached && !self.is_cut_off {
+            node.send(client.conn(), &frame);
+        } else {
+            self.is_cut_off = true;
+            self.held.push(frame);
+        }
         ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
         if self.asked.is_empty() {
             self.heard_ms = now_ms;
@@ -195,9 +224,10 @@ impl Visitor {
             sent_ms: now_ms,
             xid,
             sequence: 0,
-            remembered: 0,
+            began_zxid: 0,
             answer: None,
             overslept: false,
+            stood_still: false,
         });
         history.connections[self.connection].calls.push(number);
         self.asked.push_back((xid, number));
@@ -216,7 +246,9 @@ impl Visitor {
     /// connection to stand.
     pub(super) fn part(&mut self, ensemble: &mut Ensemble, history: &mut History, says_so: bool) {
         let Some((member, life)) = self.at.take() else { return };
-        let lives = ensemble.life(member) == Some(life);
+        let lives = ensemble.life(member) == Some(life) && ensemble.is_reached(member);
+        self.held.clear();
+        self.is_cut_off = false;
         if let Some(client) = self.client.as_ref().filter(|_| lives && says_so)
             && let Some(node) = ensemble.node(member)
         {
@@ -258,16 +290,27 @@ impl Visitor {
             self.part(ensemble, history, false);
             return Vec::new();
         }
+        let stood_still_ms = ensemble.stands_still_until_ms(member);
+        self.is_cut_off |= !ensemble.is_reached(member);
+        if !ensemble.is_reached(member) {
+            return Vec::new();
+        }
         let (Some(client), Some(node)) = (&mut self.client, ensemble.node(member)) else { return Vec::new() };
+        if std::mem::take(&mut self.is_cut_off) {
+            // It is as if it had slept: what it sent comes only now, and what it reads may be old.
+            self.held.drain(..).for_each(|frame| node.send(client.conn(), &frame));
+            self.woke_ms = now_ms;
+        }
         let was_connected = client.is_connected();
         let replies = client.replies(node);
-        let remembered = node.remembers_since();
+        let of_member = (node.began_zxid(), stood_still_ms);
         let (closed, generation) = (node.is_closed(client.conn()), node.generation(client.conn()));
         let mut answered = Vec::new();
         if !was_connected && client.is_connected() {
             self.heard_ms = now_ms;
             let connection = &mut history.connections[self.connection];
             if client.timeout_ms > 0 {
+                self.granted_ms = client.timeout_ms as u64;
                 connection.grant = Some(Grant {
                     at_ms: now_ms,
                     session: client.session.0,
@@ -290,7 +333,7 @@ impl Visitor {
             self.heard_ms = now_ms;
             ensemble.trace.step("reply", &[self.name as u64, reply.xid as u64, reply.zxid as u64]);
             ensemble.trace.bytes(&reply.body);
-            answered.extend(self.note(reply, history, (now_ms, remembered)));
+            answered.extend(self.note(reply, history, now_ms, of_member));
         }
         if closed {
             self.part(ensemble, history, true);
@@ -310,7 +353,8 @@ impl Visitor {
         &mut self,
         reply: Reply,
         history: &mut History,
-        (now_ms, remembered): (u64, i64),
+        now_ms: u64,
+        (began_zxid, stood_still_ms): (i64, u64),
     ) -> Option<usize> {
         let Reply { xid, zxid, err, body } = reply;
         let connection = &mut history.connections[self.connection];
@@ -328,7 +372,8 @@ impl Visitor {
         let (_, number) = self.asked.remove(at)?;
         connection.deliveries.push((now_ms, Delivery::Reply(number)));
         let call = &mut history.calls[number];
-        (call.remembered, call.overslept) = (remembered, call.sent_ms < self.woke_ms);
+        (call.began_zxid, call.overslept) = (began_zxid, call.sent_ms < self.woke_ms);
+        call.stood_still = call.sent_ms < stood_still_ms;
         call.answer = Some(Answer { at_ms: now_ms, zxid, err, body });
         self.watches.note(&call.ask, err);
         Some(number)

@@ -3,8 +3,9 @@
 
 use std::rc::Rc;
 
-use front::auth::{DigestAlgorithm, digest_id};
 use jute::{Acl, AclList, ErrorCode};
+
+use super::digest;
 
 /// An ACL as it is stored.
 pub type AclRef = Rc<[Acl]>;
@@ -20,10 +21,36 @@ impl Identities {
         Self(vec![("ip".into(), address.into())])
     }
 
-    /// Those that a command carries.
+    /// Those that a command carries: schemes and ids.
     #[must_use]
-    pub fn of_command(identities: tree::Identities<'_>) -> Self {
-        Self(identities.iter().map(|one| (one.scheme.into(), one.id.into())).collect())
+    pub const fn of(shown: Vec<(String, String)>) -> Self {
+        Self(shown)
+    }
+
+    /// Whether these are the same, in whatever order and however often they were shown.
+    #[must_use]
+    pub fn are(&self, others: &Self) -> bool {
+        let all_of = |these: &Self, those: &Self| these.0.iter().all(|one| those.0.contains(one));
+        all_of(self, others) && all_of(others, self)
+    }
+
+    /// The same without addresses.
+    #[must_use]
+    pub fn without_addresses(&self) -> Self {
+        Self(self.0.iter().filter(|(scheme, _)| scheme != "ip").cloned().collect())
+    }
+
+    /// Their schemes, and who they are without what they know, each once and in order.
+    #[must_use]
+    pub fn users(&self) -> Vec<(String, String)> {
+        let user = |(scheme, id): &(String, String)| match scheme.as_str() {
+            "digest" => (scheme.clone(), id.split(':').next().unwrap_or_default().to_owned()),
+            _ => (scheme.clone(), id.clone()),
+        };
+        let mut users: Vec<_> = self.0.iter().map(user).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 
     /// Somebody shows `user:password`; whoever is super with that is so from then on.
@@ -31,7 +58,7 @@ impl Identities {
         if credentials == supers {
             self.0.push(("super".into(), String::new()));
         }
-        self.0.push(("digest".into(), digest_id(DigestAlgorithm::default(), credentials.as_bytes())));
+        self.0.push(("digest".into(), digest::id_of(credentials)));
     }
 
     /// Whether an ACL gives one of them one of these permissions.

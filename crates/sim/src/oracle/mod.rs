@@ -2,17 +2,19 @@
 //! session lived through, and the tree as of every zxid.
 
 pub mod access;
+pub mod command;
+pub mod digest;
+pub mod members;
 pub mod model;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use council::EntryKind;
-use jute::{ErrorCode, OpCode, Request, SessionId, Writer};
-use member::commands_of;
-use tree::Operation;
+use jute::{ErrorCode, OpCode, Request, Writer};
 
 use crate::record::Record;
 use access::Identities;
+use command::Command;
 use model::{Context, Done, Model};
 
 /// Which command of which connection: session, generation, sequence.
@@ -35,10 +37,16 @@ pub struct Transaction {
     pub time_ms: i64,
     /// What the ensemble itself did with it, if it did.
     pub deed: Option<Deed>,
+    /// The switches of the server that took it.
+    pub policy: u8,
+    /// Who its client was.
+    pub who: Identities,
     /// What it is.
     pub opcode: Option<OpCode>,
     /// The client's bytes.
     pub body: Vec<u8>,
+    /// Whether a member refused it before it came into the log.
+    pub refused: bool,
     /// What its client is to be answered: an error, or 0.
     pub error: i32,
     /// And the bytes behind the header.
@@ -65,9 +73,31 @@ pub struct SessionStory {
     pub created_zxid: i64,
     /// Each generation, by which entry it began, and when that was first applied.
     pub generations: Vec<(u32, u64, u64)>,
+    /// What each of them began with, in the same order.
+    pub beginnings: Vec<Beginning>,
     /// How it ended.
     pub ended: Option<End>,
     sequence: u64,
+}
+
+/// What the log gives a session's connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning {
+    /// The timeout, milliseconds.
+    pub timeout_ms: u64,
+    /// The last transaction before it.
+    pub behind_zxid: i64,
+}
+
+/// A session that was to be opened, with an id below that of one which its member had opened before.
+#[derive(Clone, Copy, Debug)]
+pub struct Late {
+    /// Its id.
+    pub session: i64,
+    /// The entry that was to open it.
+    pub index: u64,
+    /// When the latest before it was first seen open.
+    pub latest_ms: u64,
 }
 
 /// How a session ended.
@@ -98,9 +128,15 @@ pub struct Oracle {
     pub zxids: Vec<i64>,
     /// The term of the first entry that raised the epoch to this, and of every entry with a transaction in it.
     pub epochs: BTreeMap<i64, Vec<u64>>,
+    /// Transactions behind which something was done that took no zxid: two trees of such a zxid may differ.
+    pub unsettled: BTreeSet<i64>,
+    /// Sessions whose ids did not rise.
+    pub late: Vec<Late>,
     by_origin: BTreeMap<Origin, usize>,
-    /// The latest session that each member opened.
-    births: BTreeMap<u64, i64>,
+    /// The latest session that each member opened, and when.
+    births: BTreeMap<u64, (i64, u64)>,
+    /// All sessions that were to be opened.
+    offered: BTreeSet<i64>,
     /// The log's feature level.
     level: u32,
     /// Commands that came again, or late.
@@ -119,8 +155,11 @@ impl Oracle {
             sessions: BTreeMap::new(),
             zxids: Vec::new(),
             epochs: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
+            late: Vec::new(),
             by_origin: BTreeMap::new(),
             births: BTreeMap::new(),
+            offered: BTreeSet::new(),
             level: 0,
             dropped: 0,
             nonsense: Vec::new(),
@@ -128,13 +167,13 @@ impl Oracle {
         for committed in &record.entries {
             let entry = &committed.entry;
             if entry.kind == EntryKind::Normal && !entry.data.is_empty() {
-                match commands_of(entry) {
-                    Ok((stamp, commands)) => {
+                match command::read_entry(&entry.data) {
+                    Ok((time_ms, commands)) => {
                         for command in commands {
-                            oracle.apply(stamp.time_ms, &command, entry.index, entry.term, committed.at_ms);
+                            oracle.apply(time_ms, command, entry.index, entry.term, committed.at_ms);
                         }
                     }
-                    Err(fault) => oracle.nonsense.push(fault.0),
+                    Err(what) => oracle.nonsense.push(format!("entry {} holds {what}", entry.index)),
                 }
             }
             oracle.zxids.push(oracle.model.zxid);
@@ -161,16 +200,15 @@ impl Oracle {
         self.model.zxid
     }
 
-    fn apply(&mut self, time_ms: i64, command: &tree::Command<'_>, index: u64, term: u64, at_ms: u64) {
-        let origin = command.origin.map(|origin| (origin.session.0, origin.generation, origin.sequence));
+    fn apply(&mut self, time_ms: i64, command: Command, index: u64, term: u64, at_ms: u64) {
+        let Command { origin, policy, who, deed } = command;
         if origin.is_some_and(|origin| !self.admit(origin)) {
             self.dropped += 1;
             return;
         }
         let before = self.model.zxid;
         let session = origin.map_or(0, |origin| origin.0);
-        let who = Identities::of_command(command.identities);
-        let by = Context { zxid: before + 1, time_ms, session, who: &who };
+        let by = Context { zxid: before + 1, time_ms, session, who: &who, policy };
         let mut transaction = Transaction {
             zxid: 0,
             index,
@@ -179,76 +217,66 @@ impl Oracle {
             origin,
             time_ms,
             deed: None,
+            policy,
+            who: who.clone(),
             opcode: None,
             body: Vec::new(),
+            refused: false,
             error: 0,
             reply: Vec::new(),
         };
-        match command.operation {
-            Operation::Client { opcode, body } => {
-                (transaction.opcode, transaction.body) = (Some(opcode), body.to_vec());
-                match Request::decode(opcode, body) {
+        match deed {
+            command::Deed::Client(opcode, body) => {
+                match Request::decode(opcode, &body) {
                     Ok(request) => match self.model.write(&request, opcode, &by) {
                         Ok(done) => transaction.reply = reply(opcode, &done),
                         Err(error) => transaction.error = error.code(),
                     },
                     Err(error) => self.nonsense.push(format!("entry {index}: {error}")),
                 }
+                (transaction.opcode, transaction.body) = (Some(opcode), body);
             }
-            Operation::CreateSession { session, timeout_ms, .. } => {
-                // Each member's ids rise: whatever does not comes a second time.
-                let latest = self.births.entry(session.0 as u64 >> 56).or_insert(i64::MIN);
-                let open = self.sessions.get(&session.0).is_some_and(|story| story.ended.is_none());
-                if open || (self.level > 0 && session.0 <= *latest) {
+            command::Deed::Begin(session, timeout_ms) => {
+                if !self.begin(session, timeout_ms, index, at_ms) {
                     return;
                 }
-                if self.level > 0 {
-                    *latest = session.0;
-                }
-                self.model.zxid = by.zxid;
-                let story = SessionStory {
-                    timeout_ms: timeout_ms as u64,
-                    created_zxid: by.zxid,
-                    generations: vec![(1, index, at_ms)],
-                    ended: None,
-                    sequence: 0,
-                };
-                self.sessions.insert(session.0, story);
             }
-            Operation::Attach { session, generation, timeout_ms } => {
+            command::Deed::Attach(session, generation, timeout_ms) => {
                 self.attach(session, generation, timeout_ms, index, at_ms);
             }
-            Operation::CloseSession { session } => {
+            command::Deed::Close(session) => {
                 transaction.opcode = Some(OpCode::CloseSession);
-                transaction.deed = Some(Deed::Ended(session.0));
+                transaction.deed = Some(Deed::Ended(session));
                 if !self.end(session, by.zxid, index, at_ms, false) {
                     transaction.error = ErrorCode::SessionExpired.code();
                 }
             }
-            Operation::Expire { session, generation } => {
-                let present = self.sessions.get(&session.0).and_then(|story| story.generations.last());
+            command::Deed::Expire(session, generation) => {
+                let present = self.sessions.get(&session).and_then(|story| story.generations.last());
                 if present.is_some_and(|(present, ..)| *present == generation) {
-                    transaction.deed = Some(Deed::Ended(session.0));
+                    transaction.deed = Some(Deed::Ended(session));
                     self.end(session, by.zxid, index, at_ms, true);
                 }
             }
-            Operation::RaiseEpoch => {
+            command::Deed::RaiseEpoch => {
                 self.model.zxid = ((before >> 32) + 1) << 32;
                 self.epochs.entry(self.model.zxid >> 32).or_default().push(term);
             }
-            Operation::SetConfig { text, .. } => {
+            command::Deed::SetConfig(text) => {
                 transaction.deed = Some(Deed::Configured);
-                self.model.set_config(text, &by);
+                self.model.set_config(&text, &by);
             }
-            Operation::Refuse(code) => transaction.error = code.code(),
-            Operation::FeatureLevel(level) => self.level = self.level.max(level),
-            Operation::Reap { path, never_used_ms } => {
-                transaction.deed = Some(Deed::Reaped(path.into(), never_used_ms));
-                self.model.reap(path, never_used_ms, &by);
+            command::Deed::Refuse(code) => (transaction.error, transaction.refused) = (code, true),
+            command::Deed::FeatureLevel(level) => self.level = self.level.max(level),
+            command::Deed::Reap(path, never_used_ms) => {
+                self.model.reap(&path, never_used_ms, &by);
+                transaction.deed = Some(Deed::Reaped(path, never_used_ms));
             }
         }
         transaction.zxid = self.model.zxid;
-        if self.model.zxid != before {
+        if self.model.zxid == before {
+            self.unsettled.insert(before);
+        } else {
             let terms = self.epochs.entry(self.model.zxid >> 32).or_default();
             if terms.last() != Some(&term) {
                 terms.push(term);
@@ -275,21 +303,51 @@ impl Oracle {
         true
     }
 
-    fn attach(&mut self, session: SessionId, generation: u32, timeout_ms: i32, index: u64, at_ms: u64) {
-        let Some(story) = self.sessions.get_mut(&session.0).filter(|story| story.ended.is_none()) else {
+    /// Opens a session, unless it is one that was opened before: each member's ids rise.
+    fn begin(&mut self, session: i64, timeout_ms: i32, index: u64, at_ms: u64) -> bool {
+        let (latest, latest_ms) = self.births.entry(session as u64 >> 56).or_insert((i64::MIN, 0));
+        let (is_late, is_new) = (self.level > 0 && session <= *latest, self.offered.insert(session));
+        if is_late && is_new {
+            self.late.push(Late { session, index, latest_ms: *latest_ms });
+        }
+        let open = self.sessions.get(&session).is_some_and(|story| story.ended.is_none());
+        if open || is_late {
+            return false;
+        }
+        if self.level > 0 {
+            (*latest, *latest_ms) = (session, at_ms);
+        }
+        let behind_zxid = self.model.zxid;
+        self.model.zxid += 1;
+        let story = SessionStory {
+            timeout_ms: timeout_ms as u64,
+            created_zxid: self.model.zxid,
+            generations: vec![(1, index, at_ms)],
+            beginnings: vec![Beginning { timeout_ms: timeout_ms as u64, behind_zxid }],
+            ended: None,
+            sequence: 0,
+        };
+        self.sessions.insert(session, story);
+        true
+    }
+
+    fn attach(&mut self, session: i64, generation: u32, timeout_ms: i32, index: u64, at_ms: u64) {
+        let Some(story) = self.sessions.get_mut(&session).filter(|story| story.ended.is_none()) else {
             return;
         };
         if story.generations.last().is_some_and(|(present, ..)| generation > *present) {
             story.generations.push((generation, index, at_ms));
+            let behind_zxid = self.model.zxid;
+            story.beginnings.push(Beginning { timeout_ms: timeout_ms as u64, behind_zxid });
             (story.sequence, story.timeout_ms) = (0, timeout_ms as u64);
         }
     }
 
-    fn end(&mut self, session: SessionId, zxid: i64, index: u64, at_ms: u64, expired: bool) -> bool {
-        let Some(story) = self.sessions.get_mut(&session.0).filter(|story| story.ended.is_none()) else {
+    fn end(&mut self, session: i64, zxid: i64, index: u64, at_ms: u64, expired: bool) -> bool {
+        let Some(story) = self.sessions.get_mut(&session).filter(|story| story.ended.is_none()) else {
             return false;
         };
-        let owned = self.model.close(session.0, zxid);
+        let owned = self.model.close(session, zxid);
         story.ended = Some(End { zxid, index, at_ms, expired, owned });
         true
     }

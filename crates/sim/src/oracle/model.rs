@@ -2,13 +2,15 @@
 //! `tree`, so that each answer of a member can be held against the tree of its zxid; and everything that happened, in
 //! order, for those who watch. Knows no client and no member.
 
+mod quota;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use jute::{Acl, AclList, Create, ErrorCode, MultiOperation, OpCode, Reconfig, Request, Stat, permission};
-use tree::Roster;
 
 use super::access::{AclRef, Identities};
+use super::members::{Members, Wish};
 
 /// Where the members are told.
 pub const CONFIG: &str = "/zookeeper/config";
@@ -20,6 +22,8 @@ pub const SYSTEM: [(&str, i32); 4] = [("/", 1), ("/zookeeper", 2), ("/zookeeper/
 pub struct Znode {
     /// Its data.
     pub data: Vec<u8>,
+    /// Whether it has none at all, which is something else than empty data.
+    pub is_null: bool,
     /// Its Stat.
     pub stat: Stat,
     /// Children ever created under it.
@@ -28,6 +32,14 @@ pub struct Znode {
     pub acl: AclRef,
     /// What may end it besides a delete and the end of its session.
     pub mortality: Mortality,
+}
+
+impl Znode {
+    /// Its data, if it has any.
+    #[must_use]
+    pub fn value(&self) -> Option<&[u8]> {
+        (!self.is_null).then_some(&self.data)
+    }
 }
 
 /// What may end a node besides a delete and the end of its session.
@@ -115,6 +127,8 @@ pub struct Context<'a> {
     pub session: i64,
     /// Who that was when it was sent.
     pub who: &'a Identities,
+    /// The switches of the server that took it.
+    pub policy: u8,
 }
 
 impl Context<'_> {
@@ -162,6 +176,7 @@ impl Model {
             let stat = Stat { num_children: children, cversion: -children, aversion, ..Stat::default() };
             let node = Znode {
                 data: Vec::new(),
+                is_null: false,
                 stat,
                 creations: 0,
                 acl: Rc::new([Acl::world(permissions)]),
@@ -273,7 +288,8 @@ impl Model {
         if parent.stat.ephemeral_owner != 0 {
             return Err(ErrorCode::NoChildrenForEphemerals);
         }
-        let data = wanted.data.unwrap_or_default().to_vec();
+        let (data, is_null) = (wanted.data.unwrap_or_default().to_vec(), wanted.data.is_none());
+        self.fits_quota(&path, data.len() as i64, 1, by)?;
         let stat = Stat {
             czxid: by.zxid,
             mzxid: by.zxid,
@@ -290,10 +306,13 @@ impl Model {
         parent.stat.pzxid = by.zxid;
         parent.stat.cversion = 2 * parent.creations - parent.stat.num_children;
         self.put(above, by.zxid, Some(parent));
-        let node = Znode { data, stat, creations: 0, acl, mortality: wanted.mortality };
+        let bytes = data.len() as i64;
+        let node = Znode { data, is_null, stat, creations: 0, acl, mortality: wanted.mortality };
         self.put(&path, by.zxid, Some(node));
         self.note(&path, by.zxid, Change::Created, own);
         self.note(above, by.zxid, Change::Children, parents);
+        self.count_anew(&path, by.zxid);
+        self.count(&path, bytes, 1, by.zxid);
         Ok(Done::Created(path, stat))
     }
 
@@ -315,6 +334,7 @@ impl Model {
         let above = parent(path);
         let (Ok(node), Ok(parent)) = (self.now(path), self.now(above)) else { return };
         let (own, parents, mut parent) = (Rc::clone(&node.acl), Rc::clone(&parent.acl), parent.clone());
+        let bytes = node.data.len() as i64;
         parent.stat.num_children -= 1;
         parent.stat.pzxid = zxid;
         parent.stat.cversion = 2 * parent.creations - parent.stat.num_children;
@@ -322,6 +342,7 @@ impl Model {
         self.put(path, zxid, None);
         self.note(path, zxid, Change::Deleted, own);
         self.note(above, zxid, Change::Children, parents);
+        self.count(path, -bytes, -1, zxid);
     }
 
     fn set(
@@ -333,14 +354,17 @@ impl Model {
     ) -> Result<Done, ErrorCode> {
         let mut node = self.now(path)?.clone();
         by.may(permission::WRITE, &node)?;
+        let more = data.map_or(0, <[u8]>::len) as i64 - node.data.len() as i64;
+        self.fits_quota(path, more, 0, by)?;
         fits(version, node.stat.version)?;
-        node.data = data.unwrap_or_default().to_vec();
+        (node.data, node.is_null) = (data.unwrap_or_default().to_vec(), data.is_none());
         node.stat.data_length = node.data.len() as i32;
         node.stat.version += 1;
         (node.stat.mzxid, node.stat.mtime) = (by.zxid, by.time_ms);
         let (stat, acl) = (node.stat, Rc::clone(&node.acl));
         self.put(path, by.zxid, Some(node));
         self.note(path, by.zxid, Change::Data, acl);
+        self.count(path, more, 0, by.zxid);
         Ok(Done::Set(stat))
     }
 
@@ -401,13 +425,16 @@ impl Model {
 
     /// The members that are to be.
     #[must_use]
-    pub fn roster(&self) -> Option<Roster> {
-        Roster::parse(&self.now(CONFIG).ok()?.data)
+    pub fn members(&self) -> Option<Members> {
+        Members::read(&self.now(CONFIG).ok()?.data)
     }
 
     fn reconfig(&mut self, change: &Reconfig<'_>, by: &Context<'_>) -> Result<Done, ErrorCode> {
-        let mut next = self.roster().ok_or(ErrorCode::Unimplemented)?.changed(change)?;
+        let Reconfig { joining, leaving, members, config_id } = *change;
+        let wish = Wish { joining, leaving, members, version: config_id };
+        let present = self.members().ok_or(ErrorCode::Unimplemented)?;
         by.may(permission::WRITE, self.now(CONFIG)?)?;
+        let mut next = present.changed(&wish)?;
         next.version = by.zxid;
         let text = next.text();
         self.configure(text.as_bytes(), by);

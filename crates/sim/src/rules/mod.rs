@@ -3,8 +3,9 @@
 //!
 //! Two numbers of that list have no file. 29 is about local sessions: there are none here, every session is of the whole
 //! ensemble. 44, that every reply is a real ZooKeeper's to the byte, cannot be judged without one: the differential
-//! test (`crates/lab/src/differential`) plays the same scripts to both.
+//! test (`crates/lab/src/differential`) plays the same scripts to both. Numbers above 44 are the simulator's own.
 
+mod floors;
 mod lives;
 mod rule_01_zxid_order;
 mod rule_02_agreement;
@@ -48,6 +49,9 @@ mod rule_40_membership;
 mod rule_41_progress;
 mod rule_42_no_stuck_request;
 mod rule_43_bounded_memory;
+mod rule_45_as_asked;
+mod rule_46_grants;
+mod rule_47_other_reads;
 mod seen;
 mod shown;
 mod watching;
@@ -64,6 +68,7 @@ use crate::history::{Call, History};
 use crate::oracle::Oracle;
 use crate::oracle::model::Mortality;
 use crate::record::Record;
+pub use floors::{Floor, below_floor};
 use lives::Lives;
 use shown::Shown;
 
@@ -120,6 +125,9 @@ pub const RULES: &[Rule] = &[
     Rule { number: 41, name: "Progress", check: rule_41_progress::check },
     Rule { number: 42, name: "No stuck request", check: rule_42_no_stuck_request::check },
     Rule { number: 43, name: "Bounded memory", check: rule_43_bounded_memory::check },
+    Rule { number: 45, name: "As asked", check: rule_45_as_asked::check },
+    Rule { number: 46, name: "Grants", check: rule_46_grants::check },
+    Rule { number: 47, name: "Other reads", check: rule_47_other_reads::check },
 ];
 
 /// Findings of one rule that are told.
@@ -127,8 +135,8 @@ const FINDINGS_MAX: usize = 5;
 /// What an election, a snapshot's way to a member and lost messages may take in a simulated ensemble, milliseconds, when
 /// all is calm.
 pub const CALM_ROOM_MS: u64 = 3_000;
-/// What it may take until everybody knows of what was committed, milliseconds.
-const NEWS_MS: u64 = 3_000;
+/// What passes between two looks at what has happened, milliseconds.
+const LOOK_MS: u64 = 50;
 /// Rules of what only members themselves know: who led, who the members were at each entry, how much was kept in memory.
 const INNER: [u32; 2] = [40, 43];
 
@@ -143,8 +151,16 @@ pub struct Settings {
     pub reap_interval_ms: u64,
     /// What an election and the like may take when all is calm: [`CALM_ROOM_MS`]; more where a machine may be busy.
     pub room_ms: u64,
+    /// How long it may take until what is committed is known to have been.
+    pub news_ms: u64,
     /// Whether others use the members, too, of whom there is no history.
     pub strangers: bool,
+    /// The switches of all servers, by which writes are judged; nothing if they are not known.
+    pub policy: Option<u8>,
+    /// The least and the greatest timeout that members grant, milliseconds; nothing if that is not known.
+    pub timeouts_ms: Option<(u64, u64)>,
+    /// How much members remember of what has changed, bytes.
+    pub history_bytes_max: usize,
     /// Bytes unsent at which a client that does not read is cut off when an event comes for it.
     pub unsent_bytes_max: usize,
 }
@@ -185,7 +201,8 @@ impl Settings {
 
     /// How old what a member shows may be.
     const fn staleness_max_ms(&self) -> u64 {
-        2 * self.lease_ms + NEWS_MS
+        let all = 2 * self.lease_ms + self.news_ms + LOOK_MS;
+        all + Self::drift_ms(all)
     }
 }
 
@@ -194,6 +211,8 @@ impl Settings {
 pub struct Held {
     /// Its data.
     pub data: Vec<u8>,
+    /// Whether it has none at all.
+    pub is_null: bool,
     /// Its Stat.
     pub stat: Stat,
     /// Its ACL.
@@ -233,7 +252,8 @@ impl Standing {
                 None => Mortality::None,
             };
             let (data, acl) = (found.data().unwrap_or_default().to_vec(), found.acl().to_vec());
-            nodes.insert(path, Held { data, stat: found.stat(), acl, mortality });
+            let is_null = found.data().is_none();
+            nodes.insert(path, Held { data, is_null, stat: found.stat(), acl, mortality });
         }
         let mut sessions: Vec<_> = tree.sessions().map(|session| session.id.0).collect();
         sessions.sort_unstable();
@@ -261,7 +281,7 @@ pub struct Evidence<'a> {
 #[derive(Default)]
 pub struct Known {
     lives: OnceCell<Lives>,
-    watching: OnceCell<watching::Wrongs>,
+    watching: OnceCell<watching::Watched>,
 }
 
 impl<'a> Evidence<'a> {
@@ -277,8 +297,9 @@ impl<'a> Evidence<'a> {
 
     /// What is wrong with watches by a rule.
     fn watching(&self, rule: u32, findings: &mut Findings) {
-        let wrongs = self.known.watching.get_or_init(|| watching::walk(self));
-        wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
+        let watched = self.known.watching.get_or_init(|| watching::walk(self));
+        watched.wrongs.get(&rule).into_iter().flatten().for_each(|words| findings.add(words.clone()));
+        findings.judged.extend(watched.judged.get(&rule).cloned().unwrap_or_default());
     }
 
     /// Whether a session may be judged by what clients asked for: a stranger's may not.
@@ -307,7 +328,11 @@ impl<'a> Evidence<'a> {
 pub struct Findings {
     words: Vec<String>,
     more: usize,
+    judged: Judged,
 }
+
+/// How much of what was judged.
+pub type Judged = BTreeMap<&'static str, u64>;
 
 impl Findings {
     fn add(&mut self, words: String) {
@@ -317,11 +342,29 @@ impl Findings {
             self.more += 1;
         }
     }
+
+    /// Something was judged that might have been wrong.
+    fn judged(&mut self, what: &'static str) {
+        self.judged_all(what, 1);
+    }
+
+    fn judged_all(&mut self, what: &'static str, count: usize) {
+        *self.judged.entry(what).or_default() += count as u64;
+    }
 }
 
-/// Applies all rules. Gives a line for each thing that is wrong.
+/// What all rules found, and how much each of them judged.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// A line for each thing that is wrong.
+    pub wrongs: Vec<String>,
+    /// By rule.
+    pub judged: BTreeMap<u32, Judged>,
+}
+
+/// Applies all rules.
 #[must_use]
-pub fn judge(evidence: &Evidence<'_>) -> Vec<String> {
+pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     apply(evidence, RULES.iter())
 }
 
@@ -329,21 +372,22 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<String> {
 /// left behind.
 #[must_use]
 pub fn judge_from_outside(evidence: &Evidence<'_>) -> Vec<String> {
-    apply(evidence, RULES.iter().filter(|rule| !INNER.contains(&rule.number)))
+    apply(evidence, RULES.iter().filter(|rule| !INNER.contains(&rule.number))).wrongs
 }
 
-fn apply<'r>(evidence: &Evidence<'_>, rules: impl Iterator<Item = &'r Rule>) -> Vec<String> {
-    let mut wrongs = Vec::new();
+fn apply<'r>(evidence: &Evidence<'_>, rules: impl Iterator<Item = &'r Rule>) -> Verdict {
+    let mut verdict = Verdict::default();
     for Rule { number, name, check } in rules {
         let mut findings = Findings::default();
         check(evidence, &mut findings);
         let lines = findings.words.into_iter().map(|words| format!("rule {number} ({name}): {words}"));
-        wrongs.extend(lines);
+        verdict.wrongs.extend(lines);
         if findings.more > 0 {
-            wrongs.push(format!("rule {number} ({name}): and {} more", findings.more));
+            verdict.wrongs.push(format!("rule {number} ({name}): and {} more", findings.more));
         }
+        verdict.judged.insert(*number, findings.judged);
     }
-    wrongs
+    verdict
 }
 
 /// A call, in words.

@@ -16,14 +16,15 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     let mut last: BTreeMap<(u64, u64), i64> = BTreeMap::new();
     for apply in &record.applies {
-        let expected = oracle.zxids.get(apply.index as usize - 1).copied();
-        if expected.is_some_and(|zxid| zxid != apply.zxid) {
+        findings.judged("places of members");
+        // It may be in the midst of the next entry.
+        let end_of = |index: u64| oracle.zxids.get(index as usize).copied();
+        let ended = end_of(apply.index - 1).unwrap_or(i64::MAX);
+        let next = end_of(apply.index).unwrap_or(ended);
+        if !(ended..=next).contains(&apply.zxid) {
             findings.add(format!(
-                "member {} stands at {:x} behind entry {}, which ends at {:x}",
-                apply.member,
-                apply.zxid,
-                apply.index,
-                expected.unwrap_or(0)
+                "member {} stands at {:x} behind entry {}, which ends at {ended:x}, and the next at {next:x}",
+                apply.member, apply.zxid, apply.index
             ));
         }
         let last = last.entry((apply.member, apply.life)).or_default();

@@ -10,11 +10,14 @@ use crate::rules::{Evidence, Findings, Held, Standing};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, record, standings, .. } = evidence;
-    let mut digests: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for apply in &record.applies {
-        let (member, digest) = *digests.entry(apply.index).or_insert((apply.member, apply.digest));
+    let mut digests: BTreeMap<i64, (u64, u64)> = BTreeMap::new();
+    for apply in record.applies.iter().filter(|apply| !oracle.unsettled.contains(&apply.zxid)) {
+        let (member, digest) = *digests.entry(apply.zxid).or_insert((apply.member, apply.digest));
+        if member != apply.member {
+            findings.judged("digests of two members");
+        }
         if digest != apply.digest {
-            findings.add(format!("members {member} and {} differ at entry {}", apply.member, apply.index));
+            findings.add(format!("members {member} and {} differ at {:x}", apply.member, apply.zxid));
         }
     }
     for (member, entry) in &record.contradictions {
@@ -36,10 +39,10 @@ fn compare(standing: &Standing, oracle: &Oracle, findings: &mut Findings) {
     let member = standing.member;
     let expected: BTreeMap<_, _> = oracle.model.all_at(standing.zxid).collect();
     for (path, held) in &standing.nodes {
-        let Held { data, stat, acl, mortality } = held;
+        let Held { data, is_null, stat, acl, mortality } = held;
         match expected.get(path.as_str()) {
             None => findings.add(format!("member {member} holds `{path}`, which should be gone: {stat:?}")),
-            Some(known) if known.data != *data => {
+            Some(known) if known.data != *data || known.is_null != *is_null => {
                 findings.add(format!("member {member} holds other data in `{path}`"));
             }
             Some(known) if known.stat != *stat => {
@@ -58,6 +61,7 @@ fn compare(standing: &Standing, oracle: &Oracle, findings: &mut Findings) {
     for path in expected.keys().filter(|path| !standing.nodes.contains_key(**path)) {
         findings.add(format!("member {member} lacks `{path}`"));
     }
+    findings.judged_all("nodes at rest", expected.len());
     let open = oracle.sessions.iter().filter(|(_, story)| story.ended.is_none());
     let open: Vec<_> = open.map(|(session, _)| *session).collect();
     if open != standing.sessions {

@@ -9,6 +9,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, record, history, standings, .. } = evidence;
     for call in history.calls.iter().filter(|call| call.ask.is_write() && call.outcome() == Outcome::Ok) {
         let (Some(origin), Some(answer)) = (history.origin(call), &call.answer) else { continue };
+        findings.judged("acknowledged writes");
         // The session of whoever closes it may have ended on its own.
         if oracle.of_origin(origin).is_none() && !matches!(call.ask, Ask::Close) {
             findings.add(format!("{} was done at {:x}, and is in no log", tell(history, call), answer.zxid));

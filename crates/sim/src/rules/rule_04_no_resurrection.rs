@@ -12,6 +12,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     for call in history.calls.iter().filter(|call| call.ask.is_write()) {
         let Some(answer) = call.answer.as_ref().filter(|answer| answer.err != 0) else { continue };
+        findings.judged("refused writes");
         let done = history.origin(call).and_then(|origin| oracle.of_origin(origin));
         if done.is_some_and(|done| done.error == 0) {
             findings.add(format!("{} was refused with {}, and took effect", tell(history, call), answer.err));

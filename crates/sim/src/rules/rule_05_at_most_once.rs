@@ -17,12 +17,15 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let is_theirs = |done: &&Transaction| done.origin.is_none_or(|origin| is_known(origin.0));
     for transaction in evidence.oracle.transactions.iter().filter(is_theirs) {
         // Each of these carries a number of its own.
-        let marked = matches!(transaction.opcode, Some(OpCode::SetData | OpCode::Multi))
-            || matches!(transaction.opcode, Some(OpCode::Create | OpCode::Create2))
-                && is_marked(&transaction.body);
+        let marked = match transaction.opcode {
+            Some(OpCode::Multi) => true,
+            Some(OpCode::SetData | OpCode::Create | OpCode::Create2) => is_marked(&transaction.body),
+            _ => false,
+        };
         if !marked || transaction.error != 0 {
             continue;
         }
+        findings.judged("marked writes");
         if let Some(before) = seen.insert(&transaction.body, transaction.zxid) {
             findings.add(format!(
                 "one request of session {:x} took effect at {before:x} and at {:x}",
@@ -33,7 +36,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether it creates a node with data.
+/// Whether it gives a node data.
 fn is_marked(body: &[u8]) -> bool {
     let mut reader = Reader::new(body);
     reader.text().is_ok() && reader.buffer().is_ok_and(|data| data.is_some_and(|data| !data.is_empty()))

@@ -2,6 +2,8 @@
 //! sent; neither a ping nor an authentication overtakes.
 //!
 //! Source: ZooKeeper (Hunt et al. 2010), section 2.3, FIFO client order; ZOOKEEPER-2775.
+//!
+//! Alone it catches the planted bug `24-pings-overtake`.
 
 use crate::history::Delivery;
 use crate::rules::{Evidence, Findings, tell};
@@ -19,6 +21,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                     break;
                 }
                 Delivery::Reply(call) => {
+                    findings.judged("replies");
                     let call = &history.calls[*call];
                     let done = history.origin(call).and_then(|origin| evidence.oracle.of_origin(origin));
                     if let Some(done) = done.filter(|done| done.error == 0) {

@@ -14,8 +14,12 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                 written = written.max(done.zxid);
             }
             if let Some(answer) = call.answer.as_ref().filter(|_| call.ask.is_read())
-                && answer.zxid < written
+                && written > 0
             {
+                findings.judged("reads behind writes");
+                if answer.zxid >= written {
+                    continue;
+                }
                 findings.add(format!(
                     "{} was answered at {:x}, and a write sent before it stands at {written:x}",
                     tell(history, call),

@@ -17,6 +17,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             if matches!(call.ask, Ask::Auth { .. }) {
                 continue;
             }
+            findings.judged("answers");
             if answer.zxid < *last {
                 findings.add(format!(
                     "{} was answered at {:x}, and its session had seen {last:x}",

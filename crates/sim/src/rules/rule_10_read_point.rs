@@ -17,6 +17,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         for (call, who) in who::calls(history, connection) {
             let call = &history.calls[call];
             let Some(answer) = call.answer.as_ref().filter(|_| call.ask.is_read()) else { continue };
+            findings.judged("reads");
             if answer.zxid > oracle.last_zxid() {
                 findings.add(format!(
                     "{} was answered at {:x}, which nobody applied",
@@ -53,8 +54,8 @@ fn wrong(oracle: &Oracle, ask: &Ask, answer: &Answer, who: &Identities) -> Optio
     if stat != node.stat {
         return Some(format!("it was told {stat:?}, and it should be {:?}", node.stat));
     }
-    if let Some(data) = data.filter(|data| *data != node.data) {
-        return Some(format!("it was told {data:?}, and it should be {:?}", node.data));
+    if let Some(data) = data.filter(|data| *data != node.value()) {
+        return Some(format!("it was told {data:?}, and it should be {:?}", node.value()));
     }
     if let Some(acl) = acl {
         let may_administer = who.may(permission::ADMIN, &node.acl);
@@ -98,7 +99,7 @@ fn all_of(
         let told = match OpCode::from_code(header.operation) {
             None => Err(reader.i32()?),
             Some(OpCode::GetData) => {
-                let data = reader.buffer()?.unwrap_or_default();
+                let data = reader.buffer()?;
                 Ok((Some((data, jute::Stat::read(&mut reader)?)), None))
             }
             Some(_) => Ok((None, Some(names(&mut reader)?))),
@@ -106,7 +107,7 @@ fn all_of(
         let expected = readable(oracle, path, answer.zxid, permission::READ, who);
         match (told, expected) {
             (Err(told), Err(expected)) if told == expected.code() => {}
-            (Ok((Some((data, stat)), _)), Ok(node)) if data == node.data && stat == node.stat => {}
+            (Ok((Some((data, stat)), _)), Ok(node)) if data == node.value() && stat == node.stat => {}
             (Ok((None, Some(names))), Ok(_)) => {
                 if let Some(wrong) = unlike(oracle, path, answer.zxid, names) {
                     return Ok(Some(wrong));

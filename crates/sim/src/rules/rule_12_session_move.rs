@@ -2,6 +2,8 @@
 //! takes effect.
 //!
 //! Source: ZooKeeper's SessionMovedException; docs/stronger.md is stricter.
+//!
+//! Alone it catches the planted bug `42-gives-a-generation-twice`.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +21,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             continue;
         };
         let Some(story) = oracle.sessions.get(&origin.0) else { continue };
+        findings.judged("commands");
         let later = story.generations.iter().find(|(generation, ..)| *generation > origin.1);
         if later.is_some_and(|(_, index, _)| done.index > *index) {
             findings.add(format!("{} took effect after its session had moved", tell(history, call)));

@@ -2,6 +2,8 @@
 //! disturb the owner.
 //!
 //! Source: ZooKeeper's handshake; docs/stronger.md on the owner.
+//!
+//! Alone it catches the planted bug `34-accepts-any-password`.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +15,12 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for (number, connection) in history.connections.iter().enumerate() {
         if connection.rightful {
             *rightful.entry(connection.asked).or_default() += 1;
-        } else if connection.asked != 0
-            && let Some(grant) = connection.grant
-        {
-            findings
-                .add(format!("connection {number} took session {:x} with a wrong password", grant.session));
+        } else if connection.asked != 0 {
+            findings.judged("wrong passwords");
+            if let Some(grant) = connection.grant {
+                let session = grant.session;
+                findings.add(format!("connection {number} took session {session:x} with a wrong password"));
+            }
         }
     }
     let is_known = evidence.is_known();

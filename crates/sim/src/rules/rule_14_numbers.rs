@@ -31,6 +31,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let least = connection.seen_zxid.max(*seen);
         let replies = history.replies(connection).filter(|(call, _)| !matches!(call.ask, Ask::Auth { .. }));
         for (_, answer) in replies {
+            findings.judged("answers");
             if answer.zxid < least {
                 findings.add(format!(
                     "connection {number} said it had seen {:x}, its session {least:x}, and was shown {:x}",

@@ -2,6 +2,8 @@
 //! checkWatches and removeWatches know of it or not accordingly.
 //!
 //! Source: ZooKeeper's programmer's guide, on watches; etcd #17247, an event that came twice.
+//!
+//! Alone it catches the planted bug `47-fires-one-shots-twice`.
 
 use crate::rules::{Evidence, Findings};
 

@@ -2,6 +2,8 @@
 //! before anything later is seen on it.
 //!
 //! Source: ZooKeeper's programmer's guide, on watches.
+//!
+//! Alone it catches the planted bug `45-loses-watches-at-a-reconnection`.
 
 use crate::rules::{Evidence, Findings};
 

@@ -2,6 +2,8 @@
 //! one's ACL.
 //!
 //! Source: CVE-2024-23944: persistent watches told what their owners may not see.
+//!
+//! Alone it catches the planted bug `61-tells-whom-it-does-not-concern`.
 
 use crate::rules::{Evidence, Findings};
 

@@ -23,6 +23,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let Some(answer) = call.answer.as_ref().filter(|answer| answer.err == 0) else { continue };
         let Ok(seen) = Seen::read(&call.ask, &answer.body) else { continue };
         let Some((path, _)) = call.ask.reads() else { continue };
+        findings.judged("reads");
         let shown = seen.children.unwrap_or_default().into_iter().map(|name| format!("{path}/{name}"));
         for shown in shown.filter(|shown| oracle.model.at(shown, answer.zxid).is_none()) {
             let ends = owned.get(shown.as_str()).map_or(&[][..], Vec::as_slice);
@@ -36,6 +37,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         }
         let owner = oracle.sessions.get(&seen.stat.ephemeral_owner);
         let end = owner.and_then(|story| story.ended.as_ref());
+        if end.is_some() {
+            findings.judged("reads of a node whose session ends");
+        }
         if let Some(end) = end.filter(|end| end.zxid <= answer.zxid) {
             findings.add(format!(
                 "{} at {:x} shows a node whose session ended at {:x}",

@@ -7,6 +7,9 @@
 //! given since the entry before was made.
 //!
 //! Source: ZooKeeper's session tracker; docs/stronger.md on pauses.
+//!
+//! Alone it catches the planted bugs `35-expires-without-asking`, `36-takes-the-dead-for-silent`,
+//! `38-gives-no-time-after-an-election`.
 
 use crate::oracle::{End, SessionStory};
 use crate::rules::{Evidence, Findings};
@@ -15,6 +18,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, settings, .. } = evidence;
     for (session, story) in &oracle.sessions {
         let Some(end) = story.ended.as_ref().filter(|end| end.expired) else { continue };
+        findings.judged("expiries");
         let silent_ms = longest_silence_ms(evidence, *session, story, end);
         if silent_ms < settings.timeout_min_ms(story.timeout_ms) {
             findings.add(format!(

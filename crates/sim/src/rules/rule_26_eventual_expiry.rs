@@ -1,6 +1,8 @@
 //! Rule 26. Eventual expiry: under a stable leader a session that is silent ends soon after its timeout.
 //!
 //! Source: ZooKeeper's session tracker, which rounds to a tick.
+//!
+//! Alone it catches the planted bugs `41-never-lets-go-of-dead-connections`, `52-promotes-who-is-not-there`.
 
 use crate::rules::{Evidence, Findings};
 
@@ -16,6 +18,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let seen_ms = seen.get(session).copied().unwrap_or(0).max(calm_ms).max(taken_up_ms);
         let end_ms = story.ended.as_ref().map_or(history.ended_ms, |end| end.at_ms);
         let left = story.ended.as_ref().is_none_or(|end| end.expired);
+        if left && end_ms > calm_ms {
+            findings.judged("sessions left in the calm");
+        }
         if left && end_ms > seen_ms + settings.timeout_max_ms(story.timeout_ms) {
             findings.add(format!(
                 "session {session:x} of {} ms lived on for {} ms of silence and calm",

@@ -9,6 +9,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, .. } = evidence;
     for (number, connection) in history.connections.iter().enumerate() {
         if let Some(grant) = connection.grant {
+            findings.judged("grants");
             let story = oracle.sessions.get(&grant.session);
             let known = story.is_some_and(|story| {
                 story.generations.iter().any(|(generation, ..)| *generation == grant.generation)
@@ -25,6 +26,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             }
         }
         let Some(refused_ms) = connection.refused_ms.filter(|_| connection.rightful) else { continue };
+        findings.judged("refusals");
         let lives = oracle
             .sessions
             .get(&connection.asked)

@@ -12,6 +12,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let Ok(seen) = Seen::read(&call.ask, &answer.body) else { continue };
         let owner = seen.stat.ephemeral_owner;
         let began = oracle.sessions.get(&owner).map(|story| story.created_zxid);
+        if owner != 0 {
+            findings.judged("ephemeral nodes shown");
+        }
         if owner != 0 && began.is_none_or(|began| began > answer.zxid) {
             findings.add(format!("{} shows a node of {owner:x}, which has no session", tell(history, call)));
         }

@@ -9,6 +9,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for step in &evidence.lives().steps {
         let StepKind::Created { prefix: Some(prefix), siblings, .. } = &step.kind else { continue };
+        findings.judged("sequential nodes");
         let expected = format!("{prefix}{siblings:010}");
         if step.path != expected {
             findings.add(format!("`{}` was made at {:x}, it should be `{expected}`", step.path, step.zxid));

@@ -9,6 +9,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for shown in evidence.shown() {
         let Some(life) = evidence.lives().at(shown.path, shown.zxid) else { continue };
+        findings.judged("Stats");
         let count = |zxids: &[i64]| Life::count(zxids, shown.zxid);
         let cversion = count(&life.came) + count(&life.went) - life.built_in;
         let last = |zxids: &[i64]| Life::last(zxids, shown.zxid).unwrap_or(0);

@@ -9,6 +9,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for shown in evidence.shown().iter().filter(|shown| shown.path != CONFIG) {
         let Some(life) = evidence.lives().at(shown.path, shown.zxid) else { continue };
+        findings.judged("Stats");
         let (sets, mzxid, _) = life.written(shown.zxid);
         let (acls, _) = life.acl(shown.zxid);
         let expected = (sets as i32, acls as i32 - 1, mzxid);

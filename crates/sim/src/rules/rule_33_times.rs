@@ -8,6 +8,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for shown in evidence.shown() {
         let Some(life) = evidence.lives().at(shown.path, shown.zxid) else { continue };
+        findings.judged("Stats");
         let (.., mtime) = life.written(shown.zxid);
         let (expected, told) = ((life.born_ms, mtime), (shown.stat.ctime, shown.stat.mtime));
         if told != expected {

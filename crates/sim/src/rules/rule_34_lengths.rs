@@ -10,6 +10,7 @@ use crate::rules::{Evidence, Findings, Standing};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for shown in evidence.shown() {
+        findings.judged("Stats");
         let stat = shown.stat;
         let is = |count: usize, told: i32| usize::try_from(told) == Ok(count);
         let fits_data = shown.data.is_none_or(|length| is(length, stat.data_length));

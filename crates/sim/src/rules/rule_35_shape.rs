@@ -8,6 +8,7 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for step in &evidence.lives().steps {
+        findings.judged("steps");
         let (path, zxid) = (&step.path, step.zxid);
         match step.kind {
             StepKind::Created { parents_owner, .. } if parents_owner != 0 => findings

@@ -13,6 +13,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let StepKind::Reaped { mortality, made, children, written_ms, never_used_ms } = step.kind else {
             continue;
         };
+        findings.judged(if mortality == Mortality::Container {
+            "containers removed"
+        } else {
+            "TTL nodes removed"
+        });
         let idle_ms = step.time_ms - written_ms;
         let is_due = match mortality {
             Mortality::None => false,

@@ -1,18 +1,20 @@
 //! Rule 37. System nodes: `/`, `/zookeeper` and what lies in it are always there; `/zookeeper/config` names the members
-//! that there are, as of a transaction that is done.
+//! that there are, with the addresses and the parts that were asked for, as of a transaction that is done.
 //!
 //! Source: ZooKeeper's DataTree and its dynamic reconfiguration.
 
 use std::collections::BTreeSet;
 
 use jute::Reader;
-use member::founding::NUMBERS;
-use tree::Roster;
 
 use crate::history::{Ask, Call, Outcome};
+use crate::oracle::members::Members;
 use crate::oracle::model::{CONFIG, SYSTEM};
 use crate::rules::lives::StepKind;
 use crate::rules::{Evidence, Findings, Standing, tell};
+
+/// A member's id has its number in its low byte.
+const NUMBERS: u64 = 256;
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let is_system = |path: &str| SYSTEM.iter().any(|(system, _)| *system == path);
@@ -22,6 +24,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         }
     }
     for call in evidence.history.calls.iter().filter(|call| call.outcome() == Outcome::Ok) {
+        match &call.ask {
+            Ask::Reconfig { .. } => findings.judged("reconfigs"),
+            Ask::Get { path, .. } if path == CONFIG => findings.judged("reads of the members"),
+            _ => {}
+        }
         if let Some(wrong) = told(call) {
             findings.add(format!("{} {wrong}", tell(evidence.history, call)));
         }
@@ -35,8 +42,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
 fn told(call: &Call) -> Option<String> {
     let answer = call.answer.as_ref()?;
     let (joined, left) = match &call.ask {
-        Ask::Get { path, .. } if path == CONFIG => ("", ""),
-        Ask::Reconfig { joining, leaving, .. } => (joining.as_str(), leaving.as_str()),
+        Ask::Get { path, .. } if path == CONFIG => (String::new(), ""),
+        Ask::Reconfig { joining, leaving, members, .. } => match members.as_str() {
+            "" => (joining.clone(), leaving.as_str()),
+            all => (all.replace(',', "\n"), ""),
+        },
         _ => return None,
     };
     let text = Reader::new(&answer.body).buffer().ok().flatten().unwrap_or_default();
@@ -44,16 +54,18 @@ fn told(call: &Call) -> Option<String> {
         // Nobody has written down the members yet.
         return None;
     }
-    let Some(roster) = Roster::parse(text) else {
+    let Some(members) = Members::read(text) else {
         return Some(format!("shows no members: {:?}", String::from_utf8_lossy(text)));
     };
-    if roster.version > answer.zxid {
-        return Some(format!("shows the members of {:x} at {:x}", roster.version, answer.zxid));
+    let is_late = members.version > answer.zxid || (!joined.is_empty() && members.version != answer.zxid);
+    if is_late {
+        return Some(format!("shows the members of {:x} at {:x}", members.version, answer.zxid));
     }
-    let number = |text: &str| text.trim_start_matches("server.").split('=').next()?.parse::<u64>().ok();
-    let lacks = number(joined).filter(|number| roster.member(*number).is_none());
-    let keeps = number(left).filter(|number| number != &0 && roster.member(*number).is_some());
-    (lacks.is_some() || keeps.is_some()).then(|| format!("lacks {lacks:?}, keeps {keeps:?}: {roster:?}"))
+    let wished = Members::read(joined.as_bytes()).unwrap_or_default().places;
+    let lacks = wished.iter().find(|(number, place)| members.places.get(number) != Some(place));
+    let gone = left.parse::<u64>().ok().filter(|number| !wished.contains_key(number));
+    let keeps = gone.filter(|number| members.places.contains_key(number));
+    (lacks.is_some() || keeps.is_some()).then(|| format!("lacks {lacks:?}, keeps {keeps:?}: {members:?}"))
 }
 
 /// Whether a member's tree has them all, and names those who vote.
@@ -62,10 +74,10 @@ fn at_rest(evidence: &Evidence<'_>, standing: &Standing, findings: &mut Findings
         findings.add(format!("member {} lacks `{path}`", standing.member));
     }
     let text = standing.nodes.get(CONFIG).map_or(&[][..], |held| &held.data);
-    let named: BTreeSet<_> =
-        Roster::parse(text).map_or(Vec::new(), |roster| roster.participants()).into_iter().collect();
+    let named: BTreeSet<_> = Members::read(text).unwrap_or_default().voters().into_iter().collect();
     let Some((_, membership)) = evidence.record.memberships.last_key_value() else { return };
     let votes: BTreeSet<_> = membership.voters.iter().map(|id| id % NUMBERS).collect();
+    findings.judged("members at rest");
     if named != votes {
         findings.add(format!("member {} names {named:?}, and {votes:?} vote", standing.member));
     }

@@ -18,11 +18,13 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         match results(&answer.body) {
             Ok(results) if results.first().is_some_and(|result| result.is_error) => {
                 failed.insert(answer.zxid);
+                findings.judged("multis that failed");
                 if !is_vector(&results, asked.len()) {
                     findings.add(format!("{} failed with {results:?}", tell(history, call)));
                 }
             }
             Ok(results) => {
+                findings.judged("multis that were done");
                 let is_whole = results.len() == asked.len() && results.iter().all(|result| !result.is_error);
                 let is_at_once =
                     results.iter().all(|result| result.stat.is_none_or(|stat| stat.mzxid == answer.zxid));

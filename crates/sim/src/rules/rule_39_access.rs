@@ -19,6 +19,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             let Some(life) = evidence.lives().at(path, zxid) else { continue };
             let (_, acl) = life.acl(zxid);
             let may = who.may(wanted, acl);
+            findings.judged(if may { "requests that may" } else { "requests that may not" });
             let is_wrong = match answer.err {
                 0 => !may,
                 err => may && err == ErrorCode::NoAuth.code(),
@@ -41,11 +42,12 @@ fn needs(ask: &Ask) -> Option<(&str, i32)> {
             Some((parent(path), permission::CREATE))
         }
         Ask::Delete { path, .. } => Some((parent(path), permission::DELETE)),
-        Ask::Set { path, .. } => Some((path, permission::WRITE)),
+        Ask::Set { path, .. } | Ask::SetNull { path, .. } => Some((path, permission::WRITE)),
         Ask::SetAcl { path, .. } => Some((path, permission::ADMIN)),
         Ask::Get { path, .. } | Ask::Exists { path, .. } | Ask::Children { path, .. } => {
             Some((path, permission::READ))
         }
+        Ask::Names { path } | Ask::Count { path } => Some((path, permission::READ)),
         Ask::GetAcl { path } => Some((path, permission::READ | permission::ADMIN)),
         _ => None,
     }

@@ -2,6 +2,8 @@
 //! next; only voters lead; all members know the same configuration at the same entry.
 //!
 //! Source: Raft (Ongaro 2014), sections 3.6 and 4.3; ZooKeeper's dynamic reconfiguration.
+//!
+//! Alone it catches the planted bugs `51-admits-under-an-old-id`, `54-forgets-changes-of-members-at-a-start`.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +22,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     let all: Vec<_> = record.memberships.iter().collect();
     for pair in all.windows(2) {
+        findings.judged("changes of members");
         let ((since, before), (index, after)) = (pair[0], pair[1]);
         if !intersect(before, after) && !passed_through_both(record, *since, *index) {
             findings.add(format!(
@@ -28,6 +31,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         }
     }
     for (term, leaders) in &record.reigns {
+        findings.judged("terms with a leader");
         let began = record.entries.partition_point(|committed| committed.entry.term < *term) as u64 + 1;
         let mut known = record.memberships.range(..=began).map(|(_, membership)| membership);
         let votes = |membership: &Membership, id| {

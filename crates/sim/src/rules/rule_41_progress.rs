@@ -17,6 +17,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let (mut sent, mut succeeded) = (0, 0);
     for call in sent_then.filter(|call| is_member(history.connections[call.connection].member)) {
         sent += 1;
+        findings.judged("writes in the calm");
         let connection = &history.connections[call.connection];
         let Some(answer) = &call.answer else {
             // A session that had been condemned before ends only now, and its connection with it.

@@ -12,6 +12,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let calm_ms = healed_ms.max(record.reign_began_ms) + settings.recovery_max_ms();
     for (number, connection) in history.connections.iter().enumerate() {
         let silent_since_ms = connection.silent_since_ms.filter(|_| connection.grant.is_some());
+        if silent_since_ms.is_some() {
+            findings.judged("silent connections");
+        }
         if let Some(since_ms) = silent_since_ms.filter(|since_ms| *since_ms >= calm_ms) {
             findings.add(format!(
                 "connection {number} to member {} was silent from {since_ms} ms on, calm since {calm_ms} ms",
@@ -22,6 +25,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             continue;
         }
         for call in connection.calls.iter().map(|call| &history.calls[*call]) {
+            findings.judged("calls on connections that stand");
             let waited_ms = history.ended_ms.saturating_sub(call.sent_ms);
             if call.answer.is_none() && waited_ms > settings.answer_max_ms() {
                 findings.add(format!("{} waits still", tell(history, call)));

@@ -5,6 +5,8 @@
 //! under way has its own bounds (`window_bytes_max`, `outstanding_max`), which no run here comes near.
 //!
 //! Source: ours.
+//!
+//! Alone it catches the planted bug `66-keeps-all-for-sleepers`.
 
 use crate::rules::{Evidence, Findings};
 
@@ -14,6 +16,9 @@ const ROOM_BYTES: usize = 512;
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let most = evidence.settings.unsent_bytes_max + ROOM_BYTES;
     let kept = evidence.record.unsent_bytes;
+    if kept > 0 {
+        findings.judged("runs with clients that read nothing");
+    }
     if kept > most {
         findings
             .add(format!("{kept} bytes were kept for somebody who read nothing, {most} should be the most"));

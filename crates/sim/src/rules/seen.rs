@@ -6,7 +6,8 @@ use crate::history::Ask;
 
 /// See the module.
 pub(super) struct Seen<'a> {
-    pub(super) data: Option<&'a [u8]>,
+    /// The data, if they were asked for; a node may have none.
+    pub(super) data: Option<Option<&'a [u8]>>,
     pub(super) children: Option<Vec<&'a str>>,
     pub(super) acl: Option<AclList<'a>>,
     pub(super) stat: Stat,
@@ -18,13 +19,13 @@ impl<'a> Seen<'a> {
         let mut reader = Reader::new(body);
         let (mut data, mut children, mut acl) = (None, None, None);
         match ask {
-            Ask::Get { .. } => data = Some(reader.buffer()?.unwrap_or_default()),
+            Ask::Get { .. } => data = Some(reader.buffer()?),
             Ask::Children { .. } => {
                 children = Some(names(&mut reader)?);
             }
             Ask::GetAcl { .. } => acl = Some(AclList::read(&mut reader)?),
-            Ask::MultiRead(_) => return Err(Malformed("answer: of several nodes")),
-            _ => {}
+            Ask::Exists { .. } => {}
+            _ => return Err(Malformed("answer: of no single node")),
         }
         Ok(Self { data, children, acl, stat: Stat::read(&mut reader)? })
     }

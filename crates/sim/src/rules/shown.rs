@@ -37,14 +37,17 @@ impl<'a> Shown<'a> {
             };
             let (zxid, by) = (answer.zxid, By::Call(number));
             match &call.ask {
-                Ask::Set { path, .. } | Ask::SetAcl { path, .. } => {
+                Ask::Set { path, .. } | Ask::SetNull { path, .. } | Ask::SetAcl { path, .. } => {
                     let stat = Stat::read(&mut Reader::new(&answer.body));
                     all.extend(stat.map(|stat| Self { path, zxid, stat, data: None, children: None, by }));
                 }
                 ask => {
                     let Some((path, _)) = ask.reads() else { continue };
                     let Ok(seen) = Seen::read(ask, &answer.body) else { continue };
-                    let (data, children) = (seen.data.map(<[u8]>::len), seen.children.map(|all| all.len()));
+                    let (data, children) = (
+                        seen.data.map(|data| data.map_or(0, <[u8]>::len)),
+                        seen.children.map(|all| all.len()),
+                    );
                     all.push(Self { path, zxid, stat: seen.stat, data, children, by });
                 }
             }

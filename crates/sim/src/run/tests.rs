@@ -237,6 +237,26 @@ const FORGERIES: &[Forgery] = &[
     (43, "much is kept for somebody who reads nothing", |run| {
         run.ensemble.record.unsent_bytes = 100 << 20;
     }),
+    (45, "a write stands in the log otherwise than it was asked", |run| {
+        let call = run.answered(|call| matches!(call.ask, Ask::Set { .. }));
+        if let Ask::Set { version, .. } = &mut call.ask {
+            *version += 1;
+        }
+    }),
+    (45, "a write stands in the log that nobody asked", second_coming),
+    (46, "a client is granted more than the log gives it", |run| {
+        let mut grants =
+            run.history.connections.iter_mut().filter_map(|connection| connection.grant.as_mut());
+        grants.next().expect("a grant").timeout_ms += 1;
+    }),
+    (46, "a client is let in by a member that knows less", |run| {
+        let mut granted = run.history.connections.iter_mut().filter(|connection| connection.grant.is_some());
+        granted.next().expect("a connection").seen_zxid = i64::MAX;
+    }),
+    (47, "a node is counted twice", |run| {
+        let call = run.answered(|call| matches!(call.ask, Ask::Count { .. }));
+        call.answer.as_mut().expect("answered").body[3] ^= 1;
+    }),
 ];
 
 fn lose_events(run: &mut Run) {

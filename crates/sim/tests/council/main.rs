@@ -92,5 +92,5 @@ fn a_disk_that_forgot_what_it_acknowledged_is_found_out() {
     world.crash(2);
     world.forget_log(2);
     world.start(2);
-    assert!(world.runs_until_broken(2));
+    assert!(world.finds_out_what_it_lacks(2));
 }

@@ -18,7 +18,13 @@ const TIMEOUT_MS: u64 = 3_000;
 const INCARNATION: [u8; 16] = [9; 16];
 
 /// Asks for other members, and waits until they are there.
-fn reconfig(nodes: &mut Nodes, led: u64, joining: &str, leaving: &str, comes: impl Fn(u64, u64) -> bool) {
+pub(crate) fn reconfig(
+    nodes: &mut Nodes,
+    led: u64,
+    joining: &str,
+    leaving: &str,
+    comes: impl Fn(u64, u64) -> bool,
+) {
     let mut operator = Client::connect(node(nodes, led), 20_000);
     pass(nodes, 50, &comes);
     operator.ask(node(nodes, led), OpCode::Auth, |writer| {

@@ -114,3 +114,20 @@ fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
     let back = node(&mut nodes, late);
     assert!(back.core().status().serving && back.tree().node("/a").is_some());
 }
+
+#[test]
+fn lease_is_granted_to_no_member_that_lacks_what_was_committed_a_lease_ago() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let late = if led == 1 { 2 } else { 1 };
+    let mut client = Client::connect(node(&mut nodes, led), 30_000);
+    pass(&mut nodes, 200, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+    assert!(node(&mut nodes, late).core().status().serving);
+    // Heartbeats and leases come through, and no entry does.
+    client.create(node(&mut nodes, led), "/a", b"", 0);
+    pass_what(&mut nodes, 2 * LEASE_MS + 500, |_, to, message| to != late || !message.is_bulky());
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
+    let late = node(&mut nodes, late);
+    assert!(!late.core().status().serving && late.tree().node("/a").is_none());
+}

@@ -3,7 +3,11 @@
 
 mod another_disk;
 mod cut_off;
+mod divergence;
+mod false_messages;
 mod old_word;
+mod published;
+mod quorum_kept;
 mod snapshots;
 mod three;
 

@@ -31,24 +31,36 @@ pub(crate) fn start(number: u64, disk: SimDisk) -> Node<SimDisk> {
 
 /// Whoever has that id starts on that disk, and is connected to these.
 pub(crate) fn start_as(id: u64, disk: SimDisk, now: Now, others: &[u64]) -> Node<SimDisk> {
+    start_among(&[1, 2, 3], id, disk, now, others)
+}
+
+/// The same in an ensemble of these founders.
+pub(crate) fn start_among(
+    founders: &[u64],
+    id: u64,
+    disk: SimDisk,
+    now: Now,
+    others: &[u64],
+) -> Node<SimDisk> {
     let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(id, 1) };
     core.reconfig_enabled = true;
     core.window_bytes_max = 5_000;
     core.lease_ms = LEASE_MS;
     // Longer than a leader is cut off here: it goes on believing that it leads.
     core.election_tick_ms = 200;
-    core.roster = Some(Roster::new((1..=3).map(member_of)));
+    core.roster = Some(Roster::new(founders.iter().copied().map(member_of)));
     let mut front = FrontConfig { timeout_min_ms: 1_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED;
     let digest = front::auth::digest_id(front.auth.digest_algorithm, SUPER.as_bytes());
     front.auth.super_digest = Some(digest);
     let config = NodeConfig {
-        founders: if id < NUMBERS { vec![1, 2, 3] } else { Vec::new() },
+        founders: if id < NUMBERS { founders.to_vec() } else { Vec::new() },
         core,
         front,
         journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
+        pieces_at_once: 4,
         seed: [(id % NUMBERS) as u8; 32],
     };
     let mut node = Node::start(disk, &config, now).expect("the disk is well");

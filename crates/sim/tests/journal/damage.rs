@@ -140,6 +140,41 @@ fn a_lost_file_is_noticed_or_not_needed() {
     assert!(refused > 150, "{refused}");
 }
 
+/// As many entries, each flushed, as it takes for the log to have this many segments, and a few more.
+fn with_segments(segments: u64, more: usize) -> World {
+    let mut world = World::new(segments);
+    world.open().unwrap();
+    let mut left = more;
+    while left > 0 {
+        let batch = world.batch();
+        world.model.append(&batch);
+        world.journal().append(&batch).unwrap();
+        world.flush().unwrap();
+        if world.journal().stats().segments >= segments {
+            left -= 1;
+        }
+    }
+    world
+}
+
+#[test]
+fn a_missing_newest_segment_is_noticed_from_its_first_byte_on() {
+    for segments in 2..5 {
+        for more in 1..6 {
+            let mut world = with_segments(segments, more);
+            // The power fails: nothing but what was flushed is there.
+            drop(world.journal.take());
+            world.disk.restart();
+            let begins = |path: &String| world.disk.content(path).is_some_and(|bytes| bytes[..64] != [0; 64]);
+            let logs = world.disk.paths().into_iter().filter(|path| path.ends_with(".seg"));
+            let newest = logs.filter(begins).max().expect("there is a log");
+            assert_eq!(newest, format!("log/{segments:016x}.seg"));
+            let outcome = open_after(&world.disk, &world.model, |disk| disk.take_away(&newest));
+            assert_eq!(outcome, Outcome::Refused(newest, 0), "{more} entries in segment {segments}");
+        }
+    }
+}
+
 #[test]
 fn a_damaged_snapshot_is_passed_over_when_the_log_reaches_back_far_enough() {
     let (mut passed_over, mut refused) = (0, 0);

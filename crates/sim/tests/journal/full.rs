@@ -185,3 +185,65 @@ fn a_batch_for_which_the_ready_segment_is_too_small_meets_a_full_disk_as_any_oth
         world.power_loss(Loss::All, None);
     }
 }
+
+/// Whoever holds to what the journal says it has room for is never refused, however full the disk is.
+#[test]
+fn batches_within_the_room_that_was_told_are_never_refused() {
+    let mut refused = 0;
+    for seed in 0..60 {
+        let mut world = World::new(seed);
+        world.open().unwrap();
+        world.disk.set_capacity(world.disk.used() + world.random.below(40_000));
+        for _ in 0..200 {
+            let mut left = world.journal().room();
+            // Several are handed over on the strength of one figure.
+            for _ in 0..3 {
+                let batch = world.batch();
+                let content = batch.entries.iter().map(|entry| entry.data.len()).sum();
+                let bytes = journal::log_bytes_max(batch.entries.len(), content);
+                if batch.membership.is_some() || bytes > left {
+                    break;
+                }
+                left -= bytes;
+                world.journal().append(&batch).expect("there was said to be room");
+                world.model.append(&batch);
+            }
+            world.flush().unwrap();
+            world.journal().keep_ahead().unwrap();
+            if world.journal().space() == Space::Full {
+                refused += 1;
+                break;
+            }
+        }
+        world.power_loss(Loss::All, None);
+    }
+    assert!(refused > 30, "the disk was full only {refused} times");
+}
+
+/// Segments that are no larger than the reserve still take ordinary batches.
+#[test]
+fn segments_smaller_than_the_reserve_take_batches_until_the_disk_is_full() {
+    use journal::{Journal, JournalConfig};
+    use sim::disk::SimDisk;
+    let (segment_bytes, reserve_bytes) = (1 << 16, 1 << 20);
+    let config =
+        JournalConfig { segment_bytes, first_segment_bytes: segment_bytes, reserve_bytes, ..config() };
+    let disk = SimDisk::new(1);
+    let (mut journal, _) = Journal::open(disk.clone(), config).unwrap();
+    disk.set_capacity(disk.used());
+    let entry = |index| journal::Entry {
+        index,
+        term: 0,
+        kind: journal::EntryKind::Normal,
+        data: vec![1; 900].into(),
+    };
+    let mut index = 0;
+    while journal.space() == Space::Plenty {
+        index += 1;
+        journal.append(&Batch { entries: vec![entry(index)], ..Batch::default() }).unwrap();
+        journal.flush().unwrap();
+        journal.keep_ahead().unwrap();
+    }
+    assert!(journal.room() > 10_000, "what is under way finds no place");
+    assert_eq!(journal.stats().segments, 1);
+}

@@ -35,6 +35,7 @@ pub(crate) fn config() -> JournalConfig {
         prepare_step_bytes: 2 << 10,
         write_buffer_bytes: 1500,
         snapshot_writeback_bytes: 1000,
+        record_bytes_max: 1 << 20,
         spare_segments_max: 2,
     }
 }

@@ -154,7 +154,7 @@ pub(crate) fn reloaded(tree: &mut Tree) -> Result<Tree, jute::Malformed> {
 
 /// Loads a snapshot given in pieces of that size.
 pub(crate) fn load(snapshot: &[u8], chunk: usize) -> Result<Tree, jute::Malformed> {
-    let mut loader = Tree::loader();
+    let mut loader = Tree::loader(0);
     for piece in snapshot.chunks(chunk.max(1)) {
         loader.chunk(piece)?;
     }
@@ -183,6 +183,7 @@ pub(crate) fn dump(tree: &Tree) -> Vec<String> {
     lines.sort();
     for session in tree.sessions() {
         let owned: Vec<_> = tree.ephemerals_of(session.id).collect();
+        assert_eq!(owned, ephemerals_in_pieces(tree, session.id, 2), "in pieces as in one");
         lines.push(format!(
             "{} {} {} {} {:?} {owned:?}",
             session.id, session.timeout_ms, session.generation, session.sequence, session.password
@@ -199,6 +200,19 @@ pub(crate) fn dump(tree: &Tree) -> Vec<String> {
         tree.config_version()
     ));
     lines
+}
+
+fn ephemerals_in_pieces(tree: &Tree, session: SessionId, max: usize) -> Vec<String> {
+    let (mut nodes, mut after) = (Vec::new(), None);
+    loop {
+        let piece = tree.ephemerals_piece(session, after, max);
+        assert!(piece.nodes.len() <= max);
+        nodes.extend(piece.nodes);
+        after = piece.next;
+        if after.is_none() {
+            return tree::in_zookeepers_order(nodes);
+        }
+    }
 }
 
 /// Numbers that look random and are the same each time.

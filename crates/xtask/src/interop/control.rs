@@ -69,6 +69,7 @@ impl Served {
             ("ZK_SECURE", format!("127.0.0.1:{}", ports.secure).into()),
             ("ZK_KEYS", servers.keys().into()),
             ("ZK_CONTROL", write_script(servers.first().folder(), &socket)?.into()),
+            ("ZK_PROGRAM", servers.program().into()),
             ("ZK_FLAVOR", "diwan".into()),
             ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
         ];

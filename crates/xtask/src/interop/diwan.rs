@@ -24,9 +24,33 @@ pub(super) struct Diwan {
     folder: PathBuf,
     keys: PathBuf,
     ports: ServerPorts,
-    /// Lines of `zoo.cfg` that name the members of its ensemble; none if it is alone.
-    members: String,
+    number: usize,
+    form: Form,
+    /// Its ensemble's members, as its configuration names them; none if it is alone.
+    members: Vec<String>,
     running: Option<Group>,
+}
+
+/// How a configuration names the members of an ensemble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// A `zoo.cfg` with two ports for each, as ZooKeeper's
+    Zoo,
+    /// A `zoo.cfg` with one port for each, which is what Diwan's members need
+    OnePort,
+    /// A `diwan.toml`, as `diwan up` writes it
+    Toml,
+}
+
+impl Form {
+    fn line(self, number: usize, ports: &ServerPorts) -> String {
+        let ServerPorts { plain, peer, .. } = ports;
+        match self {
+            Form::Zoo => format!("server.{number}=127.0.0.1:{peer}:{};127.0.0.1:{plain}", peer + 1),
+            Form::OnePort => format!("server.{number}=127.0.0.1:{peer};127.0.0.1:{plain}"),
+            Form::Toml => format!("{number}=127.0.0.1:{peer};127.0.0.1:{plain}"),
+        }
+    }
 }
 
 /// Where a server listens.
@@ -45,18 +69,21 @@ impl Diwan {
         (work, keys): (&Path, &Path),
         number: usize,
         members: &[ServerPorts],
+        form: Form,
     ) -> anyhow::Result<Self> {
         let folder = work.join(if number == 1 { String::from("server") } else { format!("server-{number}") });
         super::fresh(&folder.join("data"))?;
         std::fs::write(folder.join("jaas.conf"), JAAS).context("cannot write `jaas.conf`")?;
         std::fs::write(folder.join("data/myid"), number.to_string()).context("cannot write `myid`")?;
-        let line = |(place, ports): (usize, &ServerPorts)| {
-            format!("server.{}=127.0.0.1:{}:{}\n", place + 1, ports.peer, ports.peer + 1)
-        };
+        let line = |(place, ports): (usize, &ServerPorts)| form.line(place + 1, ports);
         let lines =
-            if members.len() > 1 { members.iter().enumerate().map(line).collect() } else { String::new() };
+            if members.len() > 1 { members.iter().enumerate().map(line).collect() } else { Vec::new() };
         let (binary, keys, ports) = (binary.to_owned(), keys.to_owned(), members[number - 1]);
-        Ok(Self { binary, folder, keys, ports, members: lines, running: None })
+        Ok(Self { binary, folder, keys, ports, number, form, members: lines, running: None })
+    }
+
+    pub(super) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     pub(super) fn ports(&self) -> ServerPorts {
@@ -71,24 +98,49 @@ impl Diwan {
         self.folder.join("log")
     }
 
-    /// A server that runs is left alone; one that is started may need others before it serves. Its configuration is in
-    /// ZooKeeper's own format, and ends with what this start has of its own.
+    /// A server that runs is left alone; one that is started may need others before it serves. Its configuration ends
+    /// with what this start has of its own.
     pub(super) fn launch(&mut self, settings: &[&str]) -> anyhow::Result<()> {
         if let Some(group) = &mut self.running
             && group.ended()?.is_none()
         {
             return Ok(());
         }
-        let configuration = self.configuration() + &self.members + &settings.join("\n");
-        std::fs::write(self.folder.join("zoo.cfg"), configuration).context("cannot write `zoo.cfg`")?;
+        let words = self.configure(settings)?;
         let log =
             OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--config", "zoo.cfg", "-D", "java.security.auth.login.config=jaas.conf"]);
+        command.arg("serve").args(words).args(["-D", "java.security.auth.login.config=jaas.conf"]);
         command.current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(share(&log)?).stderr(share(&log)?);
         self.running = Some(Group::spawn(&mut command)?);
         Ok(())
+    }
+
+    /// Writes the configuration; gives the words of the command line that name it.
+    fn configure(&self, settings: &[&str]) -> anyhow::Result<Vec<String>> {
+        let common = self.configuration();
+        if self.form != Form::Toml || self.members.is_empty() {
+            let reconfig = if self.members.is_empty() { "" } else { "reconfigEnabled=true\n" };
+            let text = format!("{common}{reconfig}{}\n{}\n", self.members.join("\n"), settings.join("\n"));
+            std::fs::write(self.folder.join("zoo.cfg"), text).context("cannot write `zoo.cfg`")?;
+            return Ok(["--config", "zoo.cfg"].map(String::from).to_vec());
+        }
+        let members: Vec<_> = self.members.iter().map(|member| format!("\"{member}\"")).collect();
+        let text = format!(
+            "[listen]\nclient = \"127.0.0.1:{}\"\n[storage]\ndata-dir = \"{}/data\"\n[ensemble]\nnumber = {}\n\
+             members = [{}]\nreconfig-enabled = true\n",
+            self.ports.plain,
+            self.folder.display(),
+            self.number,
+            members.join(", ")
+        );
+        std::fs::write(self.folder.join("diwan.toml"), text).context("cannot write `diwan.toml`")?;
+        // What suites rely on besides is said by ZooKeeper's names.
+        let said = ["dataDir=", "clientPort=", "clientPortAddress="];
+        let others = common.lines().filter(|line| !said.iter().any(|key| line.starts_with(key)));
+        let properties = others.chain(settings.iter().copied()).flat_map(|line| ["-D", line]);
+        Ok(["--config", "diwan.toml"].into_iter().chain(properties).map(String::from).collect())
     }
 
     /// Returns when the server serves.

@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// How many servers there are: with more than one, an ensemble of Diwan, whose first member suites connect to
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     ensemble: u8,
+    /// How the configuration of an ensemble names its members
+    #[arg(long, value_enum, default_value = "zoo", requires = "ensemble")]
+    form: diwan::Form,
     /// Kill members one after the other meanwhile
     #[arg(long, value_enum, requires = "ensemble")]
     deaths: Option<servers::Doomed>,
@@ -90,7 +93,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     }
     let between = Duration::from_millis(args.between);
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
-    let among = Among { members: usize::from(args.ensemble), deaths, tests: args.tests.clone() };
+    let (members, form) = (usize::from(args.ensemble), args.form);
+    let among = Among { members, form, deaths, tests: args.tests.clone() };
     let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
         args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
     })?;
@@ -174,7 +178,7 @@ fn run_one(
             suite.run(&mut command, deadline, None)
         }
         Server::Diwan { binary, keys } => {
-            let servers = servers::Servers::new(keys, binary, &suite.work, members)?;
+            let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
             let served = control::Served::start(servers, among.deaths)?;
             let mut command = Command::new(&suite.program);
             command.args(&among.tests).envs(served.environment());
@@ -191,6 +195,7 @@ fn run_one(
 /// How many servers belong together, what befalls them, and under which tests.
 pub(crate) struct Among {
     members: usize,
+    form: diwan::Form,
     deaths: Option<servers::Deaths>,
     /// Parts of names; none for all tests.
     tests: Vec<String>,
@@ -198,13 +203,14 @@ pub(crate) struct Among {
 
 impl Among {
     /// One server, which only its suite treats badly.
-    pub(crate) const ALONE: Self = Self { members: 1, deaths: None, tests: Vec::new() };
+    pub(crate) const ALONE: Self =
+        Self { members: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new() };
 
     /// Three, of whom each is killed in turn, and what must hold through that.
     pub(crate) fn dying() -> Self {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
-        Self { members: 3, deaths: Some(deaths), tests }
+        Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests }
     }
 }
 

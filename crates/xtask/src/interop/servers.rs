@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::diwan::{Diwan, ServerPorts};
+use super::diwan::{Diwan, Form, ServerPorts};
 
 /// How long a member stays dead.
 const DEAD: Duration = Duration::from_millis(300);
@@ -50,6 +50,7 @@ impl Servers {
         binary: &Path,
         work: &Path,
         members: &[ServerPorts],
+        form: Form,
     ) -> anyhow::Result<Self> {
         let folder = work.join("keys");
         super::fresh(&folder)?;
@@ -57,7 +58,7 @@ impl Servers {
         if !made.success() {
             bail!("there are no keys: `{}` ended with {made}", keys.display());
         }
-        let member = |number| Diwan::new(binary, (work, &folder), number, members);
+        let member = |number| Diwan::new(binary, (work, &folder), number, members, form);
         let members = (1..=members.len()).map(member).collect::<anyhow::Result<_>>()?;
         Ok(Self { members, keys: folder, settings: Vec::new(), paused: false })
     }
@@ -65,6 +66,11 @@ impl Servers {
     /// The member that suites mean when they mean one.
     pub(super) fn first(&self) -> &Diwan {
         &self.members[0]
+    }
+
+    /// The program under test.
+    pub(super) fn program(&self) -> &Path {
+        self.first().binary()
     }
 
     /// The folder with keys and certificates.

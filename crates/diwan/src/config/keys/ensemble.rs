@@ -4,11 +4,15 @@ use super::super::members;
 use super::super::value::{Checked, Problem, Setting};
 use super::Row;
 use super::server::put;
-use super::tls::{kind, location, password, password_path, unless_false};
+use super::tls::{kind, location, password, password_path, protocol, protocols, unless_false};
 
-/// Why a key of ZooKeeper's way to agree does nothing.
-pub(super) const OTHERWISE: &str = "it tunes how ZooKeeper's servers agree, and Diwan's agree in another way";
-const ALWAYS: &str = "members speak TLS 1.2 or 1.3 and always show each other certificates";
+const FROM_THE_LEADER: &str = "observers learn from the leader, and from no other member";
+const BY_THE_LOG: &str = "a member is sent the log as long as it reaches back far enough, else a snapshot";
+const BY_PROOF: &str = "members authenticate by certificates (`sslQuorum=true`), by a shared secret \
+                        (`diwan.ensembleSecretFile`), or by both";
+/// What is left where names of hosts do not count.
+const ANY_MEMBER: &str = "a certificate that names no member (`diwan:member:N`) is taken for any member: one that is \
+                          stolen opens the whole ensemble";
 const LIMITS: &str =
     "members catch up without a limit; see `ensemble.election-tick-ms` for how a leader is missed";
 
@@ -23,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::own(
         "ensemble.members",
-        "the members, each as `N=HOST:PORT[:observer][;CLIENT-PORT]`",
+        "the members, each as `N=HOST:PORT[:PORT][:observer][;CLIENT-PORT]`",
         |draft, setting| {
             for text in setting.list() {
                 let (number, value) = text.split_once('=').ok_or_else(|| {
@@ -125,32 +129,111 @@ pub(super) const ROWS: &[Row] = &[
     Row::both(
         "ssl.quorum.hostnameVerification",
         "ensemble.verify-hostname",
-        "whether a member's certificate must name its host",
-        |draft, setting| put(&mut draft.ensemble.verify_hostname, setting.flag()),
+        "whether a member's certificate must name its host, unless it names the member",
+        |draft, setting| {
+            draft.ensemble.verify_hostname = setting.flag()?;
+            if !draft.ensemble.verify_hostname {
+                draft.warn(ANY_MEMBER);
+            }
+            Ok(())
+        },
     ),
+    Row::both(
+        "ssl.quorum.clientHostnameVerification",
+        "ensemble.verify-client-hostname",
+        "whether the certificate of a member that dials must name its host, unless it names the member",
+        |draft, setting| {
+            draft.ensemble.verify_client_hostname = setting.flag()?;
+            if !draft.ensemble.verify_client_hostname {
+                draft.warn(ANY_MEMBER);
+            }
+            Ok(())
+        },
+    ),
+    Row::zoo("ssl.quorum.protocol", "the TLS version between members", |draft, setting| {
+        put(&mut draft.ensemble.protocol, protocol(setting))
+    }),
+    Row::both(
+        "ssl.quorum.enabledProtocols",
+        "ensemble.tls-protocols",
+        "the TLS versions between members",
+        |draft, setting| {
+            draft.ensemble.protocols = Some(protocols(draft, setting)?);
+            Ok(())
+        },
+    ),
+    Row::both(
+        "ssl.quorum.ciphersuites",
+        "ensemble.cipher-suites",
+        "the cipher suites between members",
+        |draft, setting| {
+            draft.ensemble.cipher_suites = Some(setting.list());
+            Ok(())
+        },
+    ),
+    Row::zoo("ssl.quorum.clientAuth", "whether members show certificates: they do", |draft, setting| {
+        match setting.value.to_ascii_lowercase().as_str() {
+            "need" => Ok(()),
+            "none" | "want" => {
+                draft.warn("members always show each other certificates");
+                Ok(())
+            }
+            _ => Err(setting.problem("neither `none`, `want` nor `need`")),
+        }
+    }),
     Row::zoo("ssl.quorum.crl", "whether members' certificates may be revoked by lists", |_, setting| {
-        unless_false(setting, "remove a member's access by a new trust store")
+        unless_false(setting, "name the lists' files with `-D ensemble.revocation-lists=FILE,..` instead")
     }),
     Row::zoo("ssl.quorum.ocsp", "whether members' certificates may be revoked online", |_, setting| {
-        unless_false(setting, "OCSP is not here; remove a member's access by a new trust store")
+        unless_false(setting, "OCSP is not here; lists are: `-D ensemble.revocation-lists=FILE,..`")
     }),
+    Row::own("ensemble.revocation-lists", "files of revoked certificates of members", |draft, setting| {
+        draft.ensemble.revocation_lists = setting.list().into_iter().map(Into::into).collect();
+        Ok(())
+    }),
+    Row::both(
+        "diwan.ensembleSecretFile",
+        "ensemble.secret-file",
+        "the file with the secret that members prove to each other",
+        |draft, setting| {
+            draft.ensemble.secret_file = Some(setting.value.into());
+            Ok(())
+        },
+    ),
     Row::refuses(
         "ssl.quorum.context.supplier.class",
         "Java classes cannot be loaded",
         "name key and certificates by `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`",
     ),
-    Row::nothing("ssl.quorum.*", ALWAYS),
+    Row::nothing(
+        "ssl.quorum.handshakeDetectionTimeoutMillis",
+        "two members have 5 s for their whole handshake",
+    ),
+    Row::nothing(
+        "ssl.quorum.allowReverseDnsLookup",
+        "a certificate is compared with the `server.` lines: no address is looked up backwards",
+    ),
+    Row::refuses(
+        "ssl.quorum.*",
+        "no such TLS setting is known, and what it protects is not known either",
+        "see `diwan config keys` for those that are; remove the line to run without it",
+    ),
     Row::zoo("portUnification", "whether members are answered plain and encrypted alike", |_, setting| {
-        unless_false(setting, "go over to TLS with all members at once")
+        if setting.value.eq_ignore_ascii_case("false") {
+            return Ok(());
+        }
+        Err(setting.problem("members answer either encrypted or in plain text, never both at one port").hint(
+            "remove the line; to go over to TLS, set `sslQuorum=true` for each member, stop all, and start all",
+        ))
     }),
     Row::zoo("quorum.auth.enableSasl", "whether members authenticate by SASL", |_, setting| {
-        unless_false(setting, "members authenticate by certificates: `sslQuorum=true`")
+        unless_false(setting, BY_PROOF)
     }),
     Row::zoo("quorum.auth.learnerRequireSasl", "whether members must authenticate by SASL", |_, setting| {
-        unless_false(setting, "members authenticate by certificates: `sslQuorum=true`")
+        unless_false(setting, BY_PROOF)
     }),
     Row::zoo("quorum.auth.serverRequireSasl", "whether members must authenticate by SASL", |_, setting| {
-        unless_false(setting, "members authenticate by certificates: `sslQuorum=true`")
+        unless_false(setting, BY_PROOF)
     }),
     Row::nothing("initLimit", LIMITS),
     Row::nothing("syncLimit", LIMITS),
@@ -166,32 +249,64 @@ pub(super) const ROWS: &[Row] = &[
             .problem("groups and weights are not here: each voter counts once")
             .hint("remove the line"))
     }),
-    Row::nothing("connectToLearnerMasterLimit", OTHERWISE),
-    Row::nothing("syncEnabled", OTHERWISE),
+    Row::nothing(
+        "connectToLearnerMasterLimit",
+        "a member dials all others until they answer, without a limit",
+    ),
+    Row::nothing(
+        "syncEnabled",
+        "an observer keeps log and snapshots on its disk as every member does, always",
+    ),
     Row::nothing("standaloneEnabled", "one server alone and an ensemble of one are the same here"),
     Row::nothing("localSessionsEnabled", "all sessions are the ensemble's"),
     Row::nothing("localSessionsUpgradingEnabled", "all sessions are the ensemble's"),
-    Row::nothing("observerMasterPort", OTHERWISE),
-    Row::nothing("sslQuorumReloadCertFiles", "members' certificates are read at the start"),
-    Row::nothing("quorum.*", OTHERWISE),
+    Row::nothing("observerMasterPort", FROM_THE_LEADER),
+    Row::nothing("sslQuorumReloadCertFiles", "`SIGHUP` has members' certificates read again"),
+    Row::nothing(
+        "quorum.auth.*",
+        "it configures SASL between members, which certificates tell apart here: see `sslQuorum`",
+    ),
+    Row::nothing("quorum.*", "one thread holds the connections of all members"),
     Row::nothing("multiAddress.*", "the first address of a member is used"),
-    Row::nothing("oraclePath", OTHERWISE),
+    Row::nothing("oraclePath", "a majority of the voters decides; two members have no judge outside"),
     Row::nothing("leaderServes", "a leader serves clients, too: it costs it nothing"),
-    Row::nothing("cnxTimeout", OTHERWISE),
-    Row::nothing("quorumCnxnTimeoutMs", OTHERWISE),
+    Row::nothing(
+        "cnxTimeout",
+        "members dial each other before there is an election, and again until they answer",
+    ),
+    Row::nothing(
+        "quorumCnxnTimeoutMs",
+        "a silent member is missed by its heartbeats: see `ensemble.election-tick-ms`",
+    ),
     Row::nothing("tcpKeepAlive", "members' connections are always probed"),
-    Row::nothing("fastleader.*", OTHERWISE),
-    Row::nothing("leader.*", OTHERWISE),
-    Row::nothing("leaderConnectDelayDuringRetryMs", OTHERWISE),
-    Row::nothing("learner.*", OTHERWISE),
-    Row::nothing("follower.*", OTHERWISE),
-    Row::nothing("observer.*", OTHERWISE),
-    Row::nothing("observerMaster.*", OTHERWISE),
-    Row::nothing("forward_learner_requests_to_commit_processor_disabled", OTHERWISE),
-    Row::nothing("commitLogCount", OTHERWISE),
-    Row::nothing("snapshotSizeFactor", OTHERWISE),
-    Row::nothing("forceSnapshotSync", OTHERWISE),
-    Row::nothing("messageTracker.*", OTHERWISE),
+    Row::nothing("fastleader.*", "how long an election takes follows `ensemble.election-tick-ms`"),
+    Row::nothing(
+        "leader.*",
+        "it tunes how a ZooKeeper leader takes learners in; members here catch up from log or snapshot, which \
+         `storage.snapshot-bytes-per-second` slows",
+    ),
+    Row::nothing(
+        "leaderConnectDelayDuringRetryMs",
+        "members are connected to each other before one of them leads",
+    ),
+    Row::nothing(
+        "learner.*",
+        "a member that lost its leader goes on with the connections that it has to the others",
+    ),
+    Row::nothing("follower.*", "members' connections send small messages at once, always"),
+    Row::nothing("observer.*", "observers are connected as voters are, and dial again at once"),
+    Row::nothing("observerMaster.*", FROM_THE_LEADER),
+    Row::nothing(
+        "forward_learner_requests_to_commit_processor_disabled",
+        "writes of every member's clients take the same way through the leader's log",
+    ),
+    Row::nothing("commitLogCount", BY_THE_LOG),
+    Row::nothing("snapshotSizeFactor", BY_THE_LOG),
+    Row::nothing("forceSnapshotSync", BY_THE_LOG),
+    Row::nothing(
+        "messageTracker.*",
+        "messages between members are not recorded; metrics and `diwan status` tell who is connected",
+    ),
     Row::nothing("db.autocreate", "a member with an empty directory is let in by the others"),
 ];
 

@@ -111,6 +111,11 @@ pub(crate) fn find(names: Names, key: &str) -> Option<&'static Row> {
     }
 }
 
+/// Whether nearly every `zoo.cfg` has a key, so that a remark about it is no warning.
+pub(crate) fn is_usual(key: &str) -> bool {
+    without_meaning::USUAL.contains(&key)
+}
+
 /// What somebody who wrote an unknown `key` may have meant.
 pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
     let documented = without_meaning::DOCUMENTED_AS.iter().find(|(written, _)| *written == key);

@@ -30,12 +30,47 @@ pub(super) const ROWS: &[Row] = &[
     Row::own("limits.watch-bytes", "memory of all watches", |draft, setting| {
         put(&mut draft.config.limits.watch_bytes_max, setting.positive())
     }),
+    Row::own("limits.reply-bytes", "bytes of one reply, below 1 GiB", |draft, setting| {
+        put(&mut draft.config.limits.reply_bytes_max, setting.positive())
+    }),
     Row::own("limits.output-bytes", "unsent bytes of all connections together", |draft, setting| {
         put(&mut draft.config.limits.output_bytes_max, setting.positive())
     }),
     Row::own("limits.output-bytes-per-connection", "unsent bytes of one connection", |draft, setting| {
         put(&mut draft.config.limits.output_bytes_per_connection_max, setting.positive())
     }),
+    Row::own("limits.identities-per-connection", "identities of one connection", |draft, setting| {
+        put(&mut draft.config.limits.identities_per_connection_max, setting.positive())
+    }),
+    Row::own("limits.path-bytes", "bytes of the path of a node that is created", |draft, setting| {
+        put(&mut draft.config.limits.path_bytes_max, setting.positive())
+    }),
+    Row::own(
+        "limits.acl-entries",
+        "entries of one ACL, those included that `auth` stands for",
+        |draft, setting| put(&mut draft.config.limits.acl_entries_max, setting.positive()),
+    ),
+    Row::own("limits.quota-text-bytes", "bytes of the text of a quota", |draft, setting| {
+        put(&mut draft.config.limits.quota_text_bytes_max, setting.positive())
+    }),
+    Row::own("limits.ephemerals-per-session", "ephemeral nodes of one session", |draft, setting| {
+        put(&mut draft.config.limits.ephemerals_per_session_max, setting.positive())
+    }),
+    Row::own(
+        "limits.ephemeral-bytes-per-session",
+        "bytes of the paths of one session's ephemeral nodes",
+        |draft, setting| put(&mut draft.config.limits.ephemeral_bytes_per_session_max, setting.positive()),
+    ),
+    Row::own(
+        "limits.command-steps",
+        "steps of about 10 ns that one write may take beyond those that grow with its length",
+        |draft, setting| put(&mut draft.config.limits.command_steps_max, setting.positive()),
+    ),
+    Row::own(
+        "limits.command-bytes",
+        "bytes of memory that one write may take beyond those that grow with its length",
+        |draft, setting| put(&mut draft.config.limits.command_bytes_max, setting.positive()),
+    ),
     Row::own("storage.snapshot-after-bytes", "bytes of log between two snapshots", |draft, setting| {
         put(&mut draft.config.storage.snapshot_after_bytes, setting.positive())
     }),

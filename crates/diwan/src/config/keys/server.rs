@@ -136,6 +136,11 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::both("dataLogDir", "storage.log-dir", "where the log lies", |draft, setting| {
+        if setting.value.is_empty() {
+            return Err(setting
+                .problem("not a directory")
+                .hint("remove the line to keep the log in `dataDir`"));
+        }
         draft.config.storage.log_dir = Some(setting.value.into());
         Ok(())
     }),
@@ -258,6 +263,15 @@ pub(super) const ROWS: &[Row] = &[
         "the time between two snapshots by command, or two restorings",
         |draft, setting| put(&mut draft.config.admin.rate_limit_interval_ms, setting.count()),
     ),
+    Row::own(
+        "admin.require-super",
+        "whether snapshots and restoring are for the super user alone",
+        |draft, setting| put(&mut draft.config.admin.require_super, setting.flag()),
+    ),
+    Row::own("admin.hosts", "names of this machine besides `localhost`", |draft, setting| {
+        draft.config.admin.hosts = setting.list();
+        Ok(())
+    }),
     Row::both("audit.enable", "audit.enable", "whether there is an audit log", |draft, setting| {
         put(&mut draft.config.audit.enabled, setting.flag())
     }),

@@ -2,7 +2,7 @@
 
 use server::config::{ClientAuth, KeyStoreKind, Secret, TlsProtocol};
 
-use super::super::draft::StoreDraft;
+use super::super::draft::{Draft, StoreDraft};
 use super::super::value::{Checked, Problem, Setting};
 use super::Row;
 use super::server::put;
@@ -54,26 +54,10 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::zoo("ssl.protocol", "the TLS version", |draft, setting| {
-        draft.tls.protocol = match setting.value {
-            "TLS" | "TLSv1.3" => None,
-            "TLSv1.2" => Some(TlsProtocol::Tls12),
-            _ => return Err(old_tls(setting)),
-        };
-        Ok(())
+        put(&mut draft.tls.protocol, protocol(setting))
     }),
     Row::both("ssl.enabledProtocols", "tls.protocols", "the TLS versions offered", |draft, setting| {
-        let mut protocols = Vec::new();
-        for name in setting.list() {
-            match name.as_str() {
-                "TLSv1.2" => protocols.push(TlsProtocol::Tls12),
-                "TLSv1.3" => protocols.push(TlsProtocol::Tls13),
-                _ => draft.warn(format!("`{name}` is not offered: it is broken")),
-            }
-        }
-        if protocols.is_empty() {
-            return Err(old_tls(setting));
-        }
-        draft.tls.protocols = Some(protocols);
+        draft.tls.protocols = Some(protocols(draft, setting)?);
         Ok(())
     }),
     Row::both("ssl.ciphersuites", "tls.cipher-suites", "the cipher suites offered", |draft, setting| {
@@ -180,6 +164,29 @@ pub(super) fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
         "JKS" => Ok(Some(KeyStoreKind::Jks)),
         _ => Err(setting.problem("a form that cannot be read").hint("use `PEM`, `PKCS12` or `JKS`")),
     }
+}
+
+/// The one version that is spoken; nothing for all that are sound. `ssl.protocol`.
+pub(super) fn protocol(setting: Setting<'_>) -> Checked<Option<TlsProtocol>> {
+    match setting.value {
+        "TLS" => Ok(None),
+        "TLSv1.2" => Ok(Some(TlsProtocol::Tls12)),
+        "TLSv1.3" => Ok(Some(TlsProtocol::Tls13)),
+        _ => Err(old_tls(setting)),
+    }
+}
+
+/// The versions that are spoken, of those that are sound. `ssl.enabledProtocols`.
+pub(super) fn protocols(draft: &mut Draft, setting: Setting<'_>) -> Checked<Vec<TlsProtocol>> {
+    let mut protocols = Vec::new();
+    for name in setting.list() {
+        match name.as_str() {
+            "TLSv1.2" => protocols.push(TlsProtocol::Tls12),
+            "TLSv1.3" => protocols.push(TlsProtocol::Tls13),
+            _ => draft.warn(format!("`{name}` is not offered: it is broken")),
+        }
+    }
+    if protocols.is_empty() { Err(old_tls(setting)) } else { Ok(protocols) }
 }
 
 fn old_tls(setting: Setting<'_>) -> Problem {

@@ -85,6 +85,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("testingonly.*", TESTS),
 ];
 
+/// Keys that nearly every `zoo.cfg` has, and that no one needs to do anything about.
+pub(super) const USUAL: [&str; 3] = ["initLimit", "syncLimit", "autopurge.purgeInterval"];
+
 /// Names that ZooKeeper's guide gives to keys which are read under another.
 pub(super) const DOCUMENTED_AS: &[(&str, &str)] = &[
     ("connectionMaxTokens", "connection_throttle_tokens"),
@@ -107,4 +110,5 @@ pub(super) const DOCUMENTED_AS: &[(&str, &str)] = &[
     ("maxTimeToWaitForEpoch", "leader.maxTimeToWaitForEpoch"),
     ("enforce.auth.scheme", "enforce.auth.schemes"),
     ("authProvider", "authProvider.1"),
+    ("requireClientAuthScheme", "sessionRequireClientSASLAuth"),
 ];

@@ -30,6 +30,15 @@ fn a_recursive_watch_covers_descendants_on_component_boundaries_only() {
 }
 
 #[test]
+fn a_recursive_watch_covers_a_path_of_thousands_of_levels() {
+    let mut table = WatchTable::new(1);
+    table.add(1, "/a", Modes::RECURSIVE);
+    table.add(2, &"/a".repeat(15_000), Modes::RECURSIVE);
+    assert_eq!(fired(&mut table, &"/a".repeat(30_000), Modes::DATA_TABLE), [1, 2]);
+    assert_eq!(fired(&mut table, &"/a".repeat(14_999), Modes::DATA_TABLE), [1]);
+}
+
+#[test]
 fn kinds_coexist_and_are_removed_one_by_one() {
     let mut table = WatchTable::new(1);
     for modes in [Modes::DATA, Modes::CHILD, Modes::PERSISTENT, Modes::RECURSIVE] {

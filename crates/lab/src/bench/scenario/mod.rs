@@ -1,5 +1,6 @@
 //! The rows, one file for each kind of load.
 
+mod abuse;
 mod closed;
 mod disk;
 mod growth;
@@ -45,6 +46,7 @@ pub const ROWS: &[Row] = &[
     watchers::WATCHERS,
     idle::IDLE,
     growth::GROWTH,
+    abuse::ABUSE,
     disk::DISK,
     closed::THREE_READS_20X50,
     closed::THREE_READS_100X1,

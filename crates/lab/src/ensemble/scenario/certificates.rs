@@ -29,6 +29,7 @@ pub(super) fn encrypt(setting: &Setting, ensemble: &mut Ensemble) -> Result<(), 
             ("sslQuorum", String::from("true")),
             ("ssl.quorum.keyStore.location", file(&format!("member-{number}.pem"))?),
             ("ssl.quorum.trustStore.location", file("ca.pem")?),
+            ("diwan.ensembleSecretFile", file("ensemble.secret")?),
         ];
         ensemble.set_keys(number, keys.map(|(key, value)| (String::from(key), value)));
     }

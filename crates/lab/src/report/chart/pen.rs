@@ -25,17 +25,30 @@ impl<'a> Pen<'a> {
         text.shown(self.alone.map(|(language, _)| language))
     }
 
-    pub(super) fn say(&mut self, text: &Spoken, (x, y): (f64, f64), class: &str, anchor: &str) {
+    pub(super) fn say(&mut self, text: &Spoken, (x, y): (f64, f64), class: &str, anchor: &'static str) {
         for (language, text) in self.shown(text) {
+            let (direction, anchor) = direction(text, anchor);
             let text = escaped(text);
             self.put(format_args!(
-                "<text class=\"{class} {language}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+                "<text class=\"{class} {language}\" x=\"{x:.1}\" y=\"{y:.1}\"{direction} text-anchor=\"{anchor}\">{text}</text>"
             ));
         }
     }
 
     pub(super) fn drawn(self) -> String {
         self.out
+    }
+}
+
+/// The direction of a text, and the anchor that keeps it on the same side of its place: from right to left a text starts at
+/// its right end.
+fn direction(text: &str, anchor: &'static str) -> (&'static str, &'static str) {
+    let is_arabic = text.chars().any(|letter| ('\u{600}'..'\u{700}').contains(&letter));
+    match (is_arabic, anchor) {
+        (false, _) => ("", anchor),
+        (true, "start") => (" direction=\"rtl\"", "end"),
+        (true, "end") => (" direction=\"rtl\"", "start"),
+        (true, _) => (" direction=\"rtl\"", anchor),
     }
 }
 

@@ -1,6 +1,8 @@
-//! A stop in good order: nothing more is read, what was read is answered, and then each client is told goodbye. Closing
-//! with unread input would reset the connection, and could destroy the last replies on their way: so what clients
-//! still send is thrown away until they close, for a moment.
+//! Parting from clients in good order: nothing more is read, what was read is answered, and then each client is told
+//! goodbye. Closing with unread input would reset the connection, and could destroy the last replies on their way: so
+//! what clients still send is thrown away until they close, for a moment.
+//!
+//! A server that stops parts like this and ends; a member that was removed parts like this and stays.
 
 use super::Shard;
 use super::socket::Stage;
@@ -11,15 +13,15 @@ const ANSWERING_MS: u64 = 1_000;
 /// How long clients may take to close.
 const PARTING_MS: u64 = 300;
 
-/// How far a stop has come.
+/// How far a parting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Farewell {
-    /// Nobody has asked for it.
+    /// There is none.
     No,
-    /// What was read is being answered.
-    Answering { until_ms: u64 },
+    /// What was read is being answered. `ends` says whether the shard ends afterwards.
+    Answering { until_ms: u64, ends: bool },
     /// Clients have been told.
-    Parting { until_ms: u64 },
+    Parting { until_ms: u64, ends: bool },
     /// Nothing is left to do.
     Done,
 }
@@ -32,23 +34,29 @@ impl Farewell {
 }
 
 impl Shard {
-    /// The stop begins.
-    pub(super) fn begin_farewell(&mut self, now: Moment) {
-        if self.farewell == Farewell::No {
-            self.farewell = Farewell::Answering { until_ms: now.mono_ms() + ANSWERING_MS };
+    /// The parting begins. One that is under way goes on, and ends the shard if either is to.
+    pub(super) fn begin_farewell(&mut self, ends: bool, now: Moment) {
+        match &mut self.farewell {
+            Farewell::No => {
+                self.farewell = Farewell::Answering { until_ms: now.mono_ms() + ANSWERING_MS, ends };
+            }
+            Farewell::Answering { ends: also, .. } | Farewell::Parting { ends: also, .. } => *also |= ends,
+            Farewell::Done => {}
         }
     }
 
-    /// Goes on with a stop that has begun.
+    /// Goes on with a parting that has begun.
     pub(super) fn go_on_with_farewell(&mut self, now: Moment) {
         let now_ms = now.mono_ms();
         match self.farewell {
-            Farewell::Answering { until_ms } if now_ms >= until_ms || self.front.stats().outstanding == 0 => {
+            Farewell::Answering { until_ms, ends }
+                if now_ms >= until_ms || (self.front.stats().outstanding == 0 && !self.front.has_long()) =>
+            {
                 self.part(now);
-                self.farewell = Farewell::Parting { until_ms: now_ms + PARTING_MS };
+                self.farewell = Farewell::Parting { until_ms: now_ms + PARTING_MS, ends };
             }
-            Farewell::Parting { until_ms } if now_ms >= until_ms || self.sockets.count == 0 => {
-                self.farewell = Farewell::Done;
+            Farewell::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
+                self.farewell = if ends { Farewell::Done } else { Farewell::No };
             }
             _ => {}
         }

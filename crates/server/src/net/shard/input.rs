@@ -71,7 +71,7 @@ impl Shard {
                 0
             }
             Err(error) => {
-                tracing::debug!(peer = %socket.peer, %error, "a connection broke");
+                self.troubles.broke(socket.peer, socket.stage, &error);
                 self.drop_socket(token);
                 return 0;
             }

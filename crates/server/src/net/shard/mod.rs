@@ -1,19 +1,20 @@
 //! One shard's thread: a poll, its sockets, and the front that understands what they say.
 //!
 //! A round: wait; take mail; read from every ready socket once, without any lock; then under the tree's read guard
-//! pass on the core's stream and the bytes that were read; then, without the guard, send the core its messages,
+//! pass on the core's stream and the bytes that were read, and do a piece of what takes long; then, without the guard, send the core its messages,
 //! write to each socket with output once, and do what the front asks for. The clock is read once a round.
 
 mod farewell;
 mod input;
 mod output;
 mod socket;
+mod troubles;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use front::{ConnId, FromCore, Front, FrontEvent, ToCore};
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -22,6 +23,7 @@ use tree::Tree;
 
 use self::farewell::Farewell;
 use self::socket::{Socket, Sockets, Stage};
+use self::troubles::Troubles;
 use super::listener::Accepted;
 use super::tls::context::TlsContext;
 use super::tls::session::TlsSession;
@@ -32,6 +34,7 @@ use crate::clock::{Clock, Moment};
 use crate::config::WordConfig;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
+use crate::rate_limit::RateLimit;
 use crate::standing::Standing;
 use crate::words;
 
@@ -49,6 +52,8 @@ const FAREWELL_TICK_MS: u64 = 5;
 const CLOSING_MS: u64 = 10_000;
 /// How long the peer of a finished connection may take to close its side.
 const LINGER_MS: u64 = 1_000;
+/// Refusals of writes that cost too much are logged so often at the most.
+const COSTLY_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Something for a shard to do, besides the core's stream.
 pub(crate) enum ShardMail {
@@ -58,7 +63,9 @@ pub(crate) enum ShardMail {
     Word { conn: ConnId, text: Vec<u8>, last: bool },
     /// A question of another thread, to be answered from the front.
     Ask(Box<dyn FnOnce(&mut Front) + Send>),
-    /// Send what is there, close everything, end.
+    /// Answer what was asked, then close everything: this member was removed.
+    Part,
+    /// The same, and end.
     Stop,
 }
 
@@ -113,6 +120,9 @@ pub(crate) struct Shard {
     /// Whether the front has leftovers to work off.
     sweeping: bool,
     farewell: Farewell,
+    /// How often it is said that writes are refused for their cost.
+    costly: RateLimit,
+    troubles: Troubles,
     mail: Vec<ShardMail>,
     stream: Vec<FromCore>,
     writable: Vec<ConnId>,
@@ -151,6 +161,8 @@ impl Shard {
             ticked_ms: 0,
             sweeping: false,
             farewell: Farewell::No,
+            costly: RateLimit::default(),
+            troubles: Troubles::default(),
             mail: Vec::new(),
             stream: Vec::new(),
             writable: Vec::new(),
@@ -191,7 +203,7 @@ impl Shard {
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         self.bell.fall_asleep();
         let reads = self.farewell.reads() && !self.ready.is_empty();
-        let timeout = if reads || self.sweeping || self.has_mail() {
+        let timeout = if reads || self.sweeping || self.front.has_long() || self.has_mail() {
             Duration::ZERO
         } else if self.farewell != Farewell::No {
             Duration::from_millis(FAREWELL_TICK_MS)
@@ -242,7 +254,8 @@ impl Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Word { conn, text, last } => self.front.word_reply(conn, &text, last),
                 ShardMail::Ask(question) => question(&mut self.front),
-                ShardMail::Stop => self.begin_farewell(now),
+                ShardMail::Part => self.begin_farewell(false, now),
+                ShardMail::Stop => self.begin_farewell(true, now),
             }
         }
         self.mail = mail;
@@ -306,7 +319,7 @@ impl Shard {
     /// Under the tree's read guard: first the stream, so that no read sees a state whose events are not queued, then
     /// what was read from sockets.
     fn evaluate(&mut self, now: Moment) {
-        if self.inputs.is_empty() && self.links.stream.is_empty() {
+        if self.inputs.is_empty() && self.links.stream.is_empty() && !self.front.has_long() {
             return;
         }
         let mut stream = std::mem::take(&mut self.stream);
@@ -321,6 +334,7 @@ impl Shard {
             self.front.deliver(&FromCore::Serving(false), &tree, now.for_front());
         }
         self.receive_inputs(&tree, now);
+        self.front.go_on(&tree, now.for_front());
         drop(tree);
         if let Some(ends) = &mut self.session_ends {
             stream.iter().for_each(|item| ends.observe(item));
@@ -353,7 +367,7 @@ impl Shard {
             FrontEvent::Close { conn, reason, after_output } => {
                 let Some(token) = self.sockets.token_of(conn) else { return };
                 if let Some(socket) = self.sockets.get(token) {
-                    tracing::debug!(peer = %socket.peer, reason = reason.name(), "closing a connection");
+                    self.troubles.closing(socket.peer, reason);
                 }
                 self.close(token, after_output, now);
             }
@@ -375,6 +389,17 @@ impl Shard {
                 }
             }
             FrontEvent::Audit(record) => crate::audit::record(&record),
+            FrontEvent::WriteTooCostly { session, ip, excess } => {
+                if self.costly.allow(Instant::now(), COSTLY_LOG_INTERVAL) {
+                    let unlogged = self.costly.refused();
+                    tracing::warn!(
+                        %session,
+                        client = %ip,
+                        unlogged,
+                        "a write was refused because every member would have to apply it: it needs {excess}"
+                    );
+                }
+            }
             FrontEvent::HistoryTooShort { session, seen, since } => {
                 tracing::warn!(
                     %session,

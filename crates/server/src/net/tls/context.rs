@@ -1,6 +1,6 @@
 //! What is offered to clients that connect encrypted, and how changed files are taken up.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,10 +8,11 @@ use parking_lot::{Mutex, RwLock};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::store::{self, StoreError};
 use crate::config::{ClientAuth, TlsConfig, TlsProtocol};
+use crate::peers::certificate;
 
 /// Why no encrypted connections can be offered.
 #[derive(Debug, thiserror::Error)]
@@ -24,10 +25,13 @@ pub enum TlsError {
     Settings(String),
 }
 
+/// What connections are offered, and until when its certificate holds, seconds since 1970.
+type Offer = (Arc<ServerConfig>, Option<i64>);
+
 /// What every encrypted connection begins with.
 pub(crate) struct TlsContext {
     config: TlsConfig,
-    current: RwLock<Arc<ServerConfig>>,
+    current: RwLock<Offer>,
     seen: Mutex<Vec<Option<SystemTime>>>,
 }
 
@@ -36,12 +40,22 @@ impl TlsContext {
     pub(crate) fn new(config: TlsConfig) -> Result<Self, TlsError> {
         let seen = modified(&config);
         let current = build(&config)?;
-        Ok(Self { config, current: RwLock::new(Arc::new(current)), seen: Mutex::new(seen) })
+        Ok(Self { config, current: RwLock::new(current), seen: Mutex::new(seen) })
     }
 
     /// What a connection that begins now is offered.
     pub(crate) fn current(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.current.read())
+        Arc::clone(&self.current.read().0)
+    }
+
+    /// Until when the certificate holds that clients are shown, seconds since 1970.
+    pub(crate) fn not_after(&self) -> Option<i64> {
+        self.current.read().1
+    }
+
+    /// The file of that certificate.
+    pub(crate) fn path(&self) -> &Path {
+        &self.config.key_store.path
     }
 
     /// How long a handshake may take, in milliseconds.
@@ -59,6 +73,14 @@ impl TlsContext {
         self.config.reload
     }
 
+    /// Reads all files again. A failure leaves what was there in force.
+    pub(crate) fn reload(&self) -> Result<(), TlsError> {
+        let mut seen = self.seen.lock();
+        *seen = modified(&self.config);
+        *self.current.write() = build(&self.config)?;
+        Ok(())
+    }
+
     /// Reads all files again if one of them changed. A failure leaves what was there in force.
     pub(crate) fn reload_if_changed(&self) -> Result<bool, TlsError> {
         let mut seen = self.seen.lock();
@@ -67,7 +89,7 @@ impl TlsContext {
             return Ok(false);
         }
         *seen = now;
-        *self.current.write() = Arc::new(build(&self.config)?);
+        *self.current.write() = build(&self.config)?;
         Ok(true)
     }
 }
@@ -78,31 +100,35 @@ fn modified(config: &TlsConfig) -> Vec<Option<SystemTime>> {
     std::iter::once(&config.key_store.path).chain(trust).chain(&config.revocation_lists).map(time).collect()
 }
 
-fn build(config: &TlsConfig) -> Result<ServerConfig, TlsError> {
+fn build(config: &TlsConfig) -> Result<Offer, TlsError> {
     let settings = |error: rustls::Error| TlsError::Settings(error.to_string());
-    let provider = Arc::new(provider(config)?);
-    let versions: Vec<_> = config
-        .protocols
-        .iter()
-        .map(|protocol| match protocol {
-            TlsProtocol::Tls12 => &rustls::version::TLS12,
-            TlsProtocol::Tls13 => &rustls::version::TLS13,
-        })
-        .collect();
+    let provider = Arc::new(provider(config.cipher_suites.as_deref())?);
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(&versions)
+        .with_protocol_versions(&versions(&config.protocols))
         .map_err(settings)?;
     let builder = match verifier(config, provider)? {
         Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
     let identity = store::identity(&config.key_store)?;
-    builder.with_single_cert(identity.chain, identity.key).map_err(settings)
+    let not_after = identity.chain.first().and_then(certificate::not_after);
+    let offer = builder.with_single_cert(identity.chain, identity.key).map_err(settings)?;
+    Ok((Arc::new(offer), not_after))
 }
 
-fn provider(config: &TlsConfig) -> Result<CryptoProvider, TlsError> {
+/// The TLS library's names of versions.
+pub(crate) fn versions(protocols: &[TlsProtocol]) -> Vec<&'static SupportedProtocolVersion> {
+    let version = |protocol: &TlsProtocol| match protocol {
+        TlsProtocol::Tls12 => &rustls::version::TLS12,
+        TlsProtocol::Tls13 => &rustls::version::TLS13,
+    };
+    protocols.iter().map(version).collect()
+}
+
+/// The library's ciphers, or those among them that Java's names say.
+pub(crate) fn provider(cipher_suites: Option<&[String]>) -> Result<CryptoProvider, TlsError> {
     let mut provider = ring::default_provider();
-    if let Some(names) = &config.cipher_suites {
+    if let Some(names) = cipher_suites {
         // Java names the suites of TLS 1.3 without the version in them.
         let java_name =
             |suite: &rustls::SupportedCipherSuite| format!("{:?}", suite.suite()).replace("TLS13_", "TLS_");

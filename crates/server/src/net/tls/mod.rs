@@ -4,7 +4,9 @@
 //! [`subject`] names a certificate's holder as Java does, [`session`] is one encrypted connection, in which [`frames`]
 //! tells a record of TLS where to end.
 
+pub mod client;
 pub(crate) mod context;
+pub(crate) mod ends;
 mod frames;
 pub(crate) mod session;
 pub(crate) mod store;

@@ -93,10 +93,12 @@ fn as_word(path: &Path) -> String {
 
 /// The key and certificates that a server shows.
 pub(crate) fn identity(store: &KeyStore) -> Result<Identity, StoreError> {
-    match contents(store)? {
+    let identity = match contents(store)? {
         Contents::Pem(pem) => pem_identity(store, &pem),
         Contents::Pkcs12(parsed) => pkcs12_identity(store, &parsed),
-    }
+    }?;
+    crate::private::warn_if_readable(&store.path, "the file of a private key");
+    Ok(identity)
 }
 
 fn pem_identity(store: &KeyStore, pem: &[u8]) -> Result<Identity, StoreError> {

@@ -12,25 +12,34 @@ use jute::{ErrorCode, EventType, WatchMode, permission};
 use crate::history::{Answer, Ask, Call, Connection, Delivery};
 use crate::oracle::access::Identities;
 use crate::oracle::model::{Change, Happening};
-use crate::rules::{Evidence, who};
+use crate::rules::{Evidence, Judged, who};
 use renewal::{Renewal, Told};
 use table::{Kind, Left, Table};
 
-/// What is wrong, by rule.
-pub(super) type Wrongs = BTreeMap<u32, Vec<String>>;
+/// What was seen, by rule.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// What is wrong.
+    pub(super) wrongs: BTreeMap<u32, Vec<String>>,
+    /// What was judged.
+    pub(super) judged: BTreeMap<u32, Judged>,
+}
 
 /// Follows all connections.
-pub(super) fn walk(evidence: &Evidence<'_>) -> Wrongs {
-    let mut wrongs = Wrongs::new();
+pub(super) fn walk(evidence: &Evidence<'_>) -> Watched {
+    let mut watched = Watched::default();
     for (number, connection) in evidence.history.connections.iter().enumerate() {
         let mut walk = Walk::of(evidence, connection);
         walk.all();
         for (rule, words) in walk.wrongs {
             let words = format!("connection {number} to member {}: {words}", connection.member);
-            wrongs.entry(rule).or_default().push(words);
+            watched.wrongs.entry(rule).or_default().push(words);
+        }
+        for (rule, what) in walk.judged {
+            *watched.judged.entry(rule).or_default().entry(what).or_default() += 1;
         }
     }
-    wrongs
+    watched
 }
 
 /// Something that is to be told.
@@ -59,6 +68,8 @@ struct Walk<'a> {
     settled: Identities,
     shown: Vec<(u64, Identities)>,
     wrongs: Vec<(u32, String)>,
+    /// What was judged, by rule.
+    judged: Vec<(u32, &'static str)>,
 }
 
 impl<'a> Walk<'a> {
@@ -82,6 +93,7 @@ impl<'a> Walk<'a> {
             settled: who::nobody(),
             shown,
             wrongs: Vec::new(),
+            judged: Vec::new(),
         }
     }
 
@@ -91,7 +103,7 @@ impl<'a> Walk<'a> {
         for (place, (at_ms, delivery)) in connection.deliveries.iter().enumerate() {
             match delivery {
                 Delivery::Event { zxid, kind, path } if *zxid < 0 => {
-                    self.renewed.insert((kind.code(), path.clone()));
+                    self.renewed.push((kind.code(), path.clone()));
                 }
                 Delivery::Event { zxid, kind, path } => {
                     self.fire(*zxid, *at_ms);
@@ -134,6 +146,7 @@ impl<'a> Walk<'a> {
         for happening in evidence.oracle.model.happenings(behind, zxid) {
             let Some(left) = self.table.fire(happening) else { continue };
             let certain = settled.may(permission::READ, &happening.acl);
+            self.judged.push((22, if certain { "events for who may know" } else { "events for others" }));
             if certain || possible.may(permission::READ, &happening.acl) {
                 self.due.push_back(Due { happening, left, optional: !certain });
             } else {
@@ -149,7 +162,20 @@ impl<'a> Walk<'a> {
             let Happening { zxid: due_zxid, path: due_path, change, .. } = due.happening;
             *due_zxid == zxid && due_path == path && event_of(*change) == kind
         };
+        self.judged.push((19, "events"));
         if let Some(at) = self.due.iter().position(is_it) {
+            let left = self.due[at].left;
+            let due_then = self.due.iter().filter(|due| !due.optional).count();
+            self.judged.push((16, if due_then > 1 { "events while others were due" } else { "events" }));
+            self.judged.push((15, "events"));
+            self.judged.push((18, "events"));
+            match left.kind {
+                Kind::Persistent | Kind::Recursive => self.judged.push((21, "events")),
+                _ => self.judged.push((17, "events")),
+            }
+            if left.of_nothing {
+                self.judged.push((23, "events of nodes that were missing"));
+            }
             let unordered = |due: &Due<'_>| due.happening.unordered && due.happening.zxid == zxid;
             let overtaken = self.due.iter().take(at).find(|due| !due.optional && !unordered(due));
             if let Some(Due { happening, .. }) = overtaken {
@@ -255,7 +281,8 @@ impl<'a> Walk<'a> {
             model: &self.evidence.oracle.model,
             behind: *relative_zxid,
             up_to: answer.zxid,
-            remembered: call.remembered,
+            began_zxid: call.began_zxid,
+            history_bytes_max: self.evidence.settings.history_bytes_max,
             who: &self.certain,
             data,
             exist,
@@ -263,16 +290,18 @@ impl<'a> Walk<'a> {
             persistent,
             recursive,
         };
-        let (expected, besides) = renewal.expected(&mut self.table);
+        let expected = renewal.expected(&mut self.table);
         let told = std::mem::take(&mut self.renewed);
-        let only = |all: &Told, others: [&Told; 2]| {
-            let only = all.iter().filter(|one| !others.iter().any(|other| other.contains(*one)));
-            only.map(|(kind, path)| (EventType::from_code(*kind), path.clone())).collect::<Vec<_>>()
-        };
-        let (missing, excess) = (only(&expected, [&told, &told]), only(&told, [&expected, &besides]));
-        if !missing.is_empty() || !excess.is_empty() {
+        self.judged.push((20, "renewals"));
+        if expected.caught_up() > 0 {
+            let what =
+                if expected.has_to { "renewals that must catch up" } else { "renewals that may catch up" };
+            self.judged.push((20, what));
+        }
+        if !expected.is(&told) {
+            let told: Vec<_> = told.iter().map(|(kind, path)| (EventType::from_code(*kind), path)).collect();
             let words = format!(
-                "setWatches of {relative_zxid:x} at {:x} did not tell {missing:?}, and told {excess:?}",
+                "setWatches of {relative_zxid:x} at {:x} told {told:?}, it should be {expected:?}",
                 answer.zxid
             );
             self.wrongs.push((20, words));

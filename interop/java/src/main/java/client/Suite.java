@@ -11,6 +11,6 @@ public final class Suite {
     public static void main(String[] only) throws Exception {
         Runner.run("java", List.of(Nodes.class, Modes.class, Multi.class, Acls.class, Watches.class,
             PersistentWatches.class, RemovedWatches.class, Async.class, Quotas.class, Admin.class, Sessions.class, Tls.class,
-            Sasl.class, Beyond.class), Deaths.or(List.of(Outage.class, OtherSettings.class)), only);
+            Sasl.class, Beyond.class), Deaths.or(List.of(Members.class, Outage.class, OtherSettings.class)), only);
     }
 }

@@ -11,6 +11,6 @@ public final class Suite {
     public static void main(String[] only) throws Exception {
         Runner.run("curator", List.of(Framework.class, Locks.class, Leaders.class, Caches.class, Queues.class,
             Counters.class, Barriers.class, LastingNodes.class, Discovery.class, AsyncDsl.class, Connections.class),
-            Deaths.or(List.of(Outage.class)), only);
+            Deaths.or(List.of(Ensemble.class, Outage.class)), only);
     }
 }

@@ -26,6 +26,18 @@ public final class Server {
         return Integer.parseInt(FIRST.substring(FIRST.lastIndexOf(':') + 1));
     }
 
+    /** Where clients of each member connect; one for a server that is alone. */
+    public static List<String> members() {
+        return List.of(System.getenv().getOrDefault("ZK_SERVERS", FIRST).split(","));
+    }
+
+    /** For tests of what only an ensemble has whose members can be changed. */
+    public static void needEnsemble() {
+        if (members().size() < 2) {
+            throw new Skip("the server is alone");
+        }
+    }
+
     public static boolean dies() {
         return TOLL != null;
     }
@@ -75,6 +87,21 @@ public final class Server {
             .redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
         Check.that(process.waitFor(60, TimeUnit.SECONDS), verb + " did not return");
         Check.equal(process.exitValue(), 0, verb);
+    }
+
+    /** Runs the program under test with these words; returns what it prints. */
+    public static String program(String... words) throws Exception {
+        String program = System.getenv("ZK_PROGRAM");
+        if (program == null) {
+            throw new Skip("ZK_PROGRAM is not set");
+        }
+        List<String> command = new ArrayList<>(List.of(program));
+        command.addAll(List.of(words));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Check.equal(process.waitFor(), 0, output);
+        return output;
     }
 
     public static String fourLetterWord(String word) throws IOException {

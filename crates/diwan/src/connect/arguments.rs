@@ -1,0 +1,134 @@
+//! The options with which a command that is a client says how to reach a server.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use server::config::Secret;
+
+use super::settings::Settings;
+use super::{Connection, secret, tls};
+use crate::config::{Checked, Problem};
+
+const HEADING: &str = "How to connect";
+
+/// See the module.
+#[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct ConnectArguments {
+    /// Servers, and the node to take for the root.
+    #[arg(
+        short,
+        long,
+        value_name = "HOST:PORT[,..][/CHROOT]",
+        default_value = "localhost:2181",
+        global = true
+    )]
+    server: String,
+
+    /// An identity, like `digest:user:password`; without the password it is asked for.
+    #[arg(short, long, value_name = "SCHEME:CREDENTIALS", global = true)]
+    auth: Vec<String>,
+
+    /// A file with identities, one a line; so does the variable `DIWAN_AUTH`.
+    #[arg(long, value_name = "FILE", global = true)]
+    auth_file: Vec<PathBuf>,
+
+    /// Authenticate by SASL DIGEST-MD5; the password is asked for, or in `DIWAN_SASL_PASSWORD`.
+    #[arg(long, value_name = "USER", global = true)]
+    sasl_user: Option<String>,
+
+    /// A file with the SASL user's password.
+    #[arg(long, value_name = "FILE", requires = "sasl_user", global = true)]
+    sasl_password_file: Option<PathBuf>,
+
+    /// Encrypt; trust servers whose certificates these authorities signed (PEM or PKCS #12).
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_ca: Option<PathBuf>,
+
+    /// Encrypt; show this certificate (PEM with the key, or PKCS #12).
+    #[arg(long, value_name = "FILE", global = true)]
+    tls_cert: Option<PathBuf>,
+
+    /// Properties of a ZooKeeper client: `zookeeper.client.secure`, `zookeeper.ssl.*`, ...
+    #[arg(long, value_name = "FILE", global = true)]
+    client_configuration: Option<PathBuf>,
+
+    /// One such property; `CLIENT_JVMFLAGS` is read, too.
+    #[arg(short = 'D', value_name = "KEY=VALUE", global = true)]
+    properties: Vec<String>,
+}
+
+impl ConnectArguments {
+    /// Reads the files, and asks for the passwords that are missing.
+    ///
+    /// # Errors
+    /// When a file or a property is of no use, or a password is missing and there is no terminal.
+    pub(crate) fn resolve(self) -> Checked<Connection> {
+        let mut settings = Settings::default();
+        settings.environment();
+        if let Some(file) = &self.client_configuration {
+            settings.file(file)?;
+        }
+        self.properties.iter().try_for_each(|property| settings.property(property))?;
+        let files = tls::Files { authority: self.tls_ca, identity: self.tls_cert };
+        let tls = tls::configure(&mut settings, files)?;
+        let from_jaas = settings.sasl()?;
+        let sasl = match self.sasl_user {
+            Some(user) => Some((user.clone(), sasl_password(&user, self.sasl_password_file)?)),
+            None => from_jaas,
+        };
+        settings.rest()?;
+        let identities = identities(self.auth, &self.auth_file)?;
+        Ok(Connection { servers: self.server, identities, tls, sasl })
+    }
+}
+
+fn sasl_password(user: &str, file: Option<PathBuf>) -> Checked<Secret> {
+    if let Some(file) = file {
+        return secret::from_file(&file);
+    }
+    match secret::from_environment(secret::SASL_PASSWORD) {
+        Some(password) => Ok(password),
+        None => secret::ask(
+            &format!("password of the SASL user `{user}`"),
+            "give it with `--sasl-password-file FILE`, or in the variable `DIWAN_SASL_PASSWORD`",
+        ),
+    }
+}
+
+fn identities(mut texts: Vec<String>, files: &[PathBuf]) -> Checked<Vec<(String, Secret)>> {
+    if let Some(Secret(more)) = secret::from_environment(secret::AUTH) {
+        texts.extend(more.lines().map(String::from));
+    }
+    for file in files {
+        texts.extend(secret::lines(file)?);
+    }
+    texts.iter().map(|text| identity(text)).collect()
+}
+
+fn identity(text: &str) -> Checked<(String, Secret)> {
+    let (scheme, credentials) = text.split_once(':').ok_or_else(|| {
+        Problem::new("an identity without a scheme").hint("write it like `digest:user:password`")
+    })?;
+    if scheme != "digest" || credentials.contains(':') {
+        return Ok((String::from(scheme), Secret(String::from(credentials))));
+    }
+    let Secret(password) = secret::ask(
+        &format!("password of `{credentials}`"),
+        "give it with `--auth-file FILE`, or in the variable `DIWAN_AUTH`, as `digest:USER:PASSWORD`",
+    )?;
+    Ok((String::from(scheme), Secret(format!("{credentials}:{password}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identity_needs_a_scheme_and_a_digest_a_password() {
+        assert!(identity("digest").is_err());
+        let (scheme, credentials) = identity("digest:bob:a:b").expect("an identity");
+        assert_eq!((scheme.as_str(), credentials.0.as_str()), ("digest", "bob:a:b"));
+        assert_eq!(identity("ip:").expect("an identity").0, "ip");
+    }
+}

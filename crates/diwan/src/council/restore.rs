@@ -1,0 +1,110 @@
+//! `diwan council restore`: a backup becomes the data of a stopped server, of one member of an ensemble, or of a running
+//! server that is alone.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use server::ServerConfig;
+use server::backup::{self, Backup};
+use server::config::StorageConfig;
+
+use super::backup::refusal;
+use super::{Failure, RestoreArguments, show};
+use crate::config::{self, Sources};
+use crate::http::{self, Body};
+
+/// How long a server may take to restore.
+const PATIENCE: Duration = Duration::from_secs(16 * 60);
+
+/// The command.
+pub(super) fn run(arguments: &RestoreArguments, out: &mut impl Write) -> io::Result<Result<(), Failure>> {
+    let file = &arguments.file;
+    let backup = match backup::read(file) {
+        Ok(backup) => backup,
+        Err(error) => {
+            let what = format!("`{}` is no backup: {error}", file.display());
+            return Ok(Err(Failure::new(what).hint("nothing was changed")));
+        }
+    };
+    if let Some(address) = &arguments.server {
+        return into_server(arguments, address, &backup, out);
+    }
+    let (storage, member) = match target(arguments) {
+        Ok(target) => target,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    into_directory(file, backup, &storage, member, out)
+}
+
+/// Where the data is to lie, and for which member of an ensemble, if for one.
+fn target(arguments: &RestoreArguments) -> Result<(StorageConfig, Option<u64>), Failure> {
+    if let Some(data_dir) = &arguments.data_dir {
+        let storage = StorageConfig { data_dir: data_dir.clone(), ..ServerConfig::default().storage };
+        return Ok((storage, arguments.member.map(u64::from)));
+    }
+    let sources = Sources { file: arguments.config.clone(), ..Sources::default() };
+    match config::load(&sources).result {
+        Ok((config, _)) => Ok((config.storage, config.ensemble.map(|ensemble| ensemble.number))),
+        Err(problems) => {
+            let first = problems.into_iter().next();
+            let what = first.as_ref().map_or("the configuration is unusable", |problem| &problem.what);
+            let hint = first.as_ref().and_then(|problem| problem.hint.clone());
+            Err(Failure { what: String::from(what), hint })
+        }
+    }
+}
+
+fn into_directory(
+    file: &Path,
+    backup: Backup,
+    storage: &StorageConfig,
+    member: Option<u64>,
+    out: &mut impl Write,
+) -> io::Result<Result<(), Failure>> {
+    let summary = backup.summary;
+    let zxid = match backup::restore(backup, storage, member.unwrap_or(1), SystemTime::now()) {
+        Ok(zxid) => zxid,
+        Err(error) => return Ok(Err(Failure::new(error.to_string()))),
+    };
+    show::tell(out, file, &summary)?;
+    writeln!(out, "restored  {}, to go on behind zxid 0x{:x}\n", storage.data_dir.display(), zxid.0)?;
+    match member {
+        None => writeln!(out, "Next: start the server.")?,
+        Some(member) => writeln!(
+            out,
+            "Next:\n  1. see that no other member runs\n  2. start member {member}, and wait until `diwan status` shows \
+             it as leader\n  3. start each of the others with an empty data directory (only its `myid`): it is let in\n\
+             What other members still have of the old ensemble is refused by the new one."
+        )?,
+    }
+    Ok(Ok(()))
+}
+
+fn into_server(
+    arguments: &RestoreArguments,
+    address: &str,
+    backup: &Backup,
+    out: &mut impl Write,
+) -> io::Result<Result<(), Failure>> {
+    let authorization = match arguments.login.authorization() {
+        Ok(authorization) => authorization,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let body = Body { file: File::open(&arguments.file)?, bytes: backup.summary.bytes };
+    let page = http::ask(address, "POST", "/commands/restore", &authorization, Some(body), PATIENCE);
+    let mut page = match page {
+        Ok(page) => page,
+        Err(error) => {
+            let failure = Failure::new(format!("`{address}` says nothing of restoring: {error}"));
+            return Ok(Err(failure.hint("its log says whether it did")));
+        }
+    };
+    if page.status != 200 {
+        return Ok(Err(refusal(address, &mut page)));
+    }
+    show::tell(out, &arguments.file, &backup.summary)?;
+    writeln!(out, "restored  the server at {address}: all that it had before is gone")?;
+    Ok(Ok(()))
+}

@@ -1,0 +1,21 @@
+//! What a backup holds, for people.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use server::backup::Summary;
+
+/// Prints it.
+pub(super) fn tell(out: &mut impl Write, file: &Path, summary: &Summary) -> io::Result<()> {
+    let Summary { last_zxid, nodes, sessions, bytes, created_ms, digest } = summary;
+    writeln!(out, "file      {}", file.display())?;
+    if let Ok(taken) = Timestamp::from_millisecond(*created_ms) {
+        writeln!(out, "taken     {taken:.0}")?;
+    }
+    writeln!(out, "zxid      0x{:x}", last_zxid.0)?;
+    writeln!(out, "nodes     {nodes}")?;
+    writeln!(out, "sessions  {sessions}")?;
+    writeln!(out, "bytes     {bytes}")?;
+    writeln!(out, "digest    {digest:016x}")
+}

@@ -1,0 +1,496 @@
+//! Requests that take very much: their replies are bounded, they are done in pieces between which others are served,
+//! and they answer what the tree showed at one moment.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use front::read::{Asker, evaluate};
+use front::{ConnId, FromCore, FrontConfig};
+use jute::{Acl, ErrorCode, MultiHeader, OpCode, Reader, ReplyHeader, SessionId};
+use support::{House, wire};
+use tree::{Identities, Policy};
+
+const MIB: usize = 1 << 20;
+
+/// A house with the clients `a` and `b`, and a driver that makes single rounds.
+struct Rounds {
+    house: House,
+    a: ConnId,
+    b: ConnId,
+}
+
+impl Rounds {
+    fn new(config: &FrontConfig) -> Self {
+        let mut house = House::new(config, 1);
+        house.connect("a");
+        house.connect("b");
+        house.take_log();
+        let conn = |house: &House, name| house.clients[name].conn.expect("a connection");
+        let (a, b) = (conn(&house, "a"), conn(&house, "b"));
+        Self { house, a, b }
+    }
+
+    /// Writes to the tree as another server's client would, and tells the front.
+    fn write(&mut self, opcode: OpCode, body: &[u8]) {
+        let (stream, result) = self.house.core.write(opcode, body);
+        assert_eq!(result, Ok(()));
+        self.house.deliver(stream);
+    }
+
+    fn create(&mut self, path: &str) {
+        self.write(OpCode::Create, &wire::create(path, None, &[Acl::open()], 0));
+    }
+
+    fn delete(&mut self, path: &str) {
+        self.write(OpCode::Delete, &path_and(path, -1));
+    }
+
+    /// Creates `/p` and so many children of it.
+    fn plant(&mut self, children: usize) {
+        self.create("/p");
+        (0..children).for_each(|child| self.create(&format!("/p/{child:06}")));
+    }
+
+    /// Hands requests of `a` to the front, which takes them all in.
+    fn send(&mut self, requests: &[u8]) {
+        let Self { house, a, .. } = self;
+        let taken = house.fronts[0].receive(*a, requests, &house.core.tree, house.now);
+        assert_eq!(taken, requests.len());
+    }
+
+    /// One round of a driver: `b` is answered in it. What `a` got.
+    fn round(&mut self) -> Vec<u8> {
+        let Self { house, a, b } = self;
+        let (front, tree) = (&mut house.fronts[0], &house.core.tree);
+        front.go_on(tree, house.now);
+        let ping = wire::request(-2, OpCode::Ping.code(), &[]);
+        front.events().for_each(drop);
+        assert_eq!(front.receive(*b, &ping, tree, house.now), ping.len(), "others are served");
+        front.sent(*b, front.output(*b).len());
+        let bytes = front.output(*a).to_vec();
+        front.sent(*a, bytes.len());
+        front.dirty().for_each(drop);
+        bytes
+    }
+
+    /// Rounds until `a` has got a reply; the frames that it got, and in how many rounds. `meanwhile` happens between
+    /// two rounds.
+    fn finish(&mut self, mut meanwhile: impl FnMut(&mut Self, usize)) -> (Vec<Vec<u8>>, usize) {
+        let mut got = Vec::new();
+        for round in 1..10_000 {
+            got.extend(self.round());
+            if !self.house.fronts[0].has_long() && !got.is_empty() {
+                return (frames(&got), round);
+            }
+            meanwhile(self, round);
+        }
+        panic!("no end to it");
+    }
+
+    fn unsent(&self) -> usize {
+        self.house.fronts[0].stats().unsent_bytes
+    }
+}
+
+fn frames(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let (frame, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        frames.push(frame.to_vec());
+        bytes = rest;
+    }
+    frames
+}
+
+fn path_and(path: &str, number: i32) -> Vec<u8> {
+    wire::body(|writer| {
+        writer.text(path).i32(number);
+    })
+}
+
+fn path(path: &str) -> Vec<u8> {
+    wire::body(|writer| {
+        writer.text(path);
+    })
+}
+
+fn multi_read(paths: &[&str]) -> Vec<u8> {
+    wire::body(|writer| {
+        for path in paths {
+            MultiHeader { operation: OpCode::GetData.code(), done: false, err: -1 }.write(writer);
+            writer.raw(&wire::read(path, false));
+        }
+        MultiHeader::END.write(writer);
+    })
+}
+
+/// The error in a reply's header.
+fn error(frame: &[u8]) -> i32 {
+    ReplyHeader::read(&mut Reader::new(frame)).expect("a header").err
+}
+
+/// The list that a reply consists of.
+fn list(frame: &[u8]) -> BTreeSet<String> {
+    let mut reader = Reader::new(frame);
+    assert_eq!(ReplyHeader::read(&mut reader).expect("a list").err, 0);
+    let count = reader.count().expect("a list");
+    let names: BTreeSet<_> = (0..count).map(|_| reader.text().expect("a list").to_owned()).collect();
+    assert_eq!(names.len(), count, "nothing is listed twice");
+    names
+}
+
+#[test]
+fn multi_read_beyond_the_limit_is_refused_from_there_on() {
+    let config = FrontConfig { reply_bytes_max: 3 * MIB, ..FrontConfig::default() };
+    let mut rounds = Rounds::new(&config);
+    let big = wire::create("/big", Some(&vec![1; 1_000_000]), &[Acl::open()], 0);
+    rounds.write(OpCode::Create, &big);
+    rounds.write(OpCode::Create, &wire::create("/small", Some(b"x"), &[Acl::open()], 0));
+    let mut paths = vec!["/big"; 4000];
+    paths.push("/small");
+    rounds.send(&wire::request(1, OpCode::MultiRead.code(), &multi_read(&paths)));
+    let mut most = 0;
+    let (frames, _) = rounds.finish(|rounds, _| most = most.max(rounds.unsent()));
+    assert!(most <= 3 * MIB + 32 * paths.len(), "{most}");
+    let text = wire::describe(&frames[0], |_| Some(OpCode::MultiRead));
+    assert_eq!((text.matches("getData").count(), text.matches("BadArguments").count()), (3, 3998));
+    assert_eq!(rounds.unsent(), 0);
+}
+
+#[test]
+fn multi_read_of_many_megabytes_is_answered_within_the_limit() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    let big = wire::create("/big", Some(&vec![1; 1_000_000]), &[Acl::open()], 0);
+    rounds.write(OpCode::Create, &big);
+    let request = multi_read(&["/big"; 40]);
+    rounds.send(&wire::request(1, OpCode::MultiRead.code(), &request));
+    let (frames, made_in) = rounds.finish(|_, _| {});
+    assert_eq!(error(&frames[0]), 0);
+    assert!(frames[0].len() > 40_000_000 && made_in > 5, "{} bytes in {made_in} rounds", frames[0].len());
+}
+
+#[test]
+fn single_read_beyond_the_limit_is_refused() {
+    let config = FrontConfig { reply_bytes_max: 10_000, request_bytes_max: 9_000, ..FrontConfig::default() };
+    let mut rounds = Rounds::new(&config);
+    rounds.plant(9_000);
+    for (xid, opcode, body) in
+        [(1, OpCode::GetChildren, wire::read("/p", false)), (2, OpCode::GetChildren2, wire::read("/p", true))]
+    {
+        rounds.send(&wire::request(xid, opcode.code(), &body));
+        let (frames, _) = rounds.finish(|_, _| {});
+        assert_eq!(error(&frames[0]), ErrorCode::BadArguments.code());
+    }
+    let stats = rounds.house.fronts[0].stats();
+    assert_eq!((stats.unsent_bytes, stats.in_flight_bytes, stats.watch_count), (0, 0, 0));
+}
+
+#[test]
+fn count_of_descendants_yields_and_counts_right() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(30_000);
+    let one = wire::request(1, OpCode::GetAllChildrenNumber.code(), &path("/p"));
+    rounds.send(&one);
+    let (frames, made_in) = rounds.finish(|_, _| {});
+    assert_eq!(frames[0][16..], 30_000_i32.to_be_bytes());
+    assert!((6..20).contains(&made_in), "30,000 nodes in {made_in} rounds of 4,096");
+}
+
+#[test]
+fn many_counts_of_small_trees_yield_too() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(1_000);
+    let Rounds { house, a, .. } = &mut rounds;
+    let one = wire::request(1, OpCode::GetAllChildrenNumber.code(), &path("/p"));
+    let all = one.repeat(100);
+    let taken = house.fronts[0].receive(*a, &all, &house.core.tree, house.now);
+    assert_eq!(taken, 5 * one.len(), "a turn is so much work, however few bytes it makes");
+}
+
+#[test]
+fn children_listed_in_pieces_are_those_of_one_moment() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(10_000);
+    for (stop, opcode) in [(1, OpCode::GetChildren), (2, OpCode::GetChildren2)] {
+        rounds.send(&wire::request(1, opcode.code(), &wire::read("/p", true)));
+        let (frames, _) = rounds.finish(|rounds, round| {
+            if round == stop {
+                rounds.delete(&format!("/p/{:06}", 9_999 - stop));
+                rounds.create(&format!("/p/new{stop}"));
+            }
+        });
+        let node = rounds.house.core.tree.node("/p").unwrap();
+        let there: BTreeSet<_> = node.children().map(String::from).collect();
+        assert_eq!(list(frames.last().unwrap()), there);
+        let zxid = ReplyHeader::read(&mut Reader::new(frames.last().unwrap())).unwrap().zxid;
+        assert_eq!(zxid, rounds.house.core.tree.last_zxid().0);
+    }
+    assert_eq!(rounds.house.fronts[0].stats().watch_count, 1, "the watch is left with the reply");
+}
+
+#[test]
+fn children_that_never_stand_still_are_listed_as_a_whole() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(10_000);
+    rounds.send(&wire::request(1, OpCode::GetChildren.code(), &wire::read("/p", false)));
+    let (frames, made_in) = rounds.finish(|rounds, round| rounds.create(&format!("/p/new{round}")));
+    let node = rounds.house.core.tree.node("/p").unwrap();
+    let there: BTreeSet<_> = node.children().map(String::from).collect();
+    assert_eq!(list(&frames[0]), there);
+    assert!(made_in < 20, "{made_in}");
+}
+
+#[test]
+fn multi_read_in_pieces_shows_one_moment() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.create("/x");
+    rounds.create("/y");
+    let set = |value: &[u8], path: &str| {
+        wire::body(|writer| {
+            writer.text(path).buffer(Some(value)).i32(-1);
+        })
+    };
+    let mut paths = vec!["/x"];
+    paths.extend(["/"; 9_000]);
+    paths.push("/y");
+    rounds.send(&wire::request(1, OpCode::MultiRead.code(), &multi_read(&paths)));
+    // The first is read in the first round: seen apart, the two would never be equal.
+    let (frames, _) = rounds.finish(|rounds, round| {
+        if round == 1 {
+            rounds.write(OpCode::SetData, &set(b"late", "/x"));
+            rounds.write(OpCode::SetData, &set(b"late", "/y"));
+        }
+    });
+    let text = wire::describe(&frames[0], |_| Some(OpCode::MultiRead));
+    assert_eq!(text.matches("\"late\"").count(), 2, "{}", &text[..200]);
+}
+
+#[test]
+fn ephemerals_are_listed_in_pieces() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    let session = rounds.house.clients["a"].session;
+    for node in 0..10_000 {
+        rounds.house.ask("a", OpCode::Create, &wire::create(&format!("/e{node}"), None, &[Acl::open()], 1));
+    }
+    rounds.house.take_log();
+    rounds.send(&wire::request(1, OpCode::GetEphemerals.code(), &path("/e")));
+    let (frames, made_in) = rounds.finish(|rounds, round| {
+        if round == 1 {
+            rounds.delete("/e77");
+        }
+    });
+    assert_eq!(list(&frames[0]), rounds.house.core.tree.ephemerals_of(session).collect());
+    assert!(made_in >= 3, "{made_in}");
+}
+
+#[test]
+fn set_watches_of_many_paths_yields_and_tells_each_once() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    let seen = rounds.house.core.tree.last_zxid().0;
+    let names: Vec<_> = (0..10_000).map(|name| format!("/n{name}")).collect();
+    for name in &names[..5_000] {
+        rounds.create(name);
+        rounds.delete(name);
+    }
+    let body = wire::body(|writer| {
+        writer.i64(seen).texts(std::iter::empty());
+        // Each is named twice.
+        writer.texts(names.iter().chain(&names).map(String::as_str).collect::<Vec<_>>().into_iter());
+        writer.texts(std::iter::empty());
+    });
+    rounds.send(&wire::request(-8, OpCode::SetWatches.code(), &body));
+    // This one is watched by now, and its fate is told as it happens.
+    let (frames, made_in) = rounds.finish(|rounds, round| {
+        if round == 4 {
+            rounds.create("/n7000");
+        }
+    });
+    assert!(made_in >= 5, "{made_in}");
+    let told = |path: &str| {
+        let event = |frame: &&Vec<u8>| wire::describe(frame, |_| None).contains(&format!(" {path} "));
+        frames.iter().filter(event).count()
+    };
+    assert_eq!(["/n0", "/n4999", "/n5000", "/n7000"].map(told), [1, 1, 0, 1]);
+    assert_eq!(frames.len(), 5_000 + 1 + 1);
+    assert_eq!(rounds.house.fronts[0].stats().watch_count, 9_999);
+    assert_eq!(rounds.house.fronts[0].stats().in_flight_bytes, 0);
+}
+
+#[test]
+fn large_read_behind_a_write_shows_that_write_and_no_later_one() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(5_000);
+    let Rounds { house, .. } = &mut rounds;
+    house.core.held = true;
+    house.ask("a", OpCode::Create, &wire::create("/p/first", None, &[Acl::open()], 0));
+    house.ask("a", OpCode::GetChildren, &wire::read("/p", false));
+    house.ask("a", OpCode::Create, &wire::create("/p/second", None, &[Acl::open()], 0));
+    assert_eq!(house.waiting(), "command 1", "nothing passes a read that the core does not know");
+    house.core.held = false;
+    house.pump();
+    let log = house.take_log();
+    let order: Vec<_> = log.lines().filter_map(|line| line.split_whitespace().nth(3)).collect();
+    assert_eq!(order, ["create", "getChildren", "create"]);
+    assert!(log.contains("004999 first)") && log.contains("/p/second"), "{}", log.len());
+    assert_eq!(house.fronts[0].stats().in_flight_bytes, 0);
+}
+
+#[test]
+fn long_requests_of_lost_connections_leave_nothing() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.plant(20_000);
+    rounds.send(&wire::request(1, OpCode::GetChildren.code(), &wire::read("/p", false)));
+    rounds.round();
+    assert!(rounds.unsent() > 0, "what is kept for a reply counts");
+    rounds.house.fronts[0].disconnected(rounds.a);
+    let stats = rounds.house.fronts[0].stats();
+    assert_eq!((stats.unsent_bytes, stats.in_flight_bytes), (0, 0));
+    // Another's is not held up by it.
+    std::mem::swap(&mut rounds.a, &mut rounds.b);
+    let Rounds { house, a, .. } = &mut rounds;
+    let request = wire::request(1, OpCode::GetChildren.code(), &wire::read("/p", false));
+    house.fronts[0].receive(*a, &request, &house.core.tree, house.now);
+    for _ in 0..20 {
+        let front = &mut house.fronts[0];
+        front.go_on(&house.core.tree, house.now);
+        front.events().for_each(drop);
+    }
+    assert!(house.fronts[0].output(*a).len() > 20_000);
+}
+
+#[test]
+fn reply_of_the_core_is_bounded() {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    let big = wire::create("/big", Some(&vec![1; 300_000]), &[Acl::open()], 0);
+    rounds.write(OpCode::Create, &big);
+    let asker = Asker { session: SessionId(1), identities: Identities::NONE, policy: Policy::standard() };
+    let tree = &rounds.house.core.tree;
+    let reply = evaluate(tree, OpCode::GetData, 1, &wire::read("/big", true), asker);
+    assert_eq!((reply.error, reply.frame.len()), (ErrorCode::ThrottledOp, 20));
+    assert!(reply.watches.is_empty() && reply.reads.is_empty());
+}
+
+#[test]
+fn large_replies_are_made_one_after_the_other() {
+    let config = FrontConfig { output_bytes_all_max: 2 * MIB, ..FrontConfig::default() };
+    let mut house = House::new(&config, 1);
+    house.connect("writer");
+    let big = wire::create("/big", Some(&vec![1; 1_000_000]), &[Acl::open()], 0);
+    house.ask("writer", OpCode::Create, &big);
+    let names: Vec<_> = (0..20).map(|name| format!("c{name}")).collect();
+    let body = multi_read(&["/big"; 5]);
+    for name in &names {
+        house.connect(name);
+        house.clients.get_mut(name).unwrap().stalled = true;
+        house.ask(name, OpCode::MultiRead, &body);
+        let unsent = house.fronts[0].stats().unsent_bytes;
+        assert!(unsent < 8 * MIB, "{unsent} after {name}");
+    }
+    // Those that had to wait are answered when others have read.
+    house.take_log();
+    for name in &names {
+        house.clients.get_mut(name).unwrap().stalled = false;
+    }
+    house.pump();
+    let log = house.take_log();
+    for name in &names {
+        let line = log.lines().find(|line| line.starts_with(&format!("{name} <- xid=1 multiRead")));
+        assert_eq!(line.map(|line| line.matches("getData").count()), Some(5), "{name}");
+    }
+}
+
+/// Nodes of each list of a house whose tree is to be replaced: more than one turn visits.
+const SHIFTED: usize = 5_000;
+
+/// A house whose nodes lie in other slots once its tree is loaded from a snapshot: where children and ephemeral nodes
+/// lie now, children of `/secret` will lie, or nothing.
+fn shifted_rounds() -> Rounds {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    rounds.create("/first");
+    (0..2 * SHIFTED).for_each(|node| rounds.create(&format!("/first/{node}")));
+    rounds.plant(SHIFTED);
+    let session = rounds.house.clients["a"].session;
+    (0..SHIFTED).for_each(|node| rounds.house.core.create_ephemeral(session, &format!("/e{node}")));
+    rounds.create("/secret");
+    (0..SHIFTED).for_each(|node| rounds.create(&format!("/secret/hidden{node}")));
+    (0..2 * SHIFTED).for_each(|node| rounds.delete(&format!("/first/{node}")));
+    rounds
+}
+
+/// Every kind of request that takes several turns, with a part of the first one done in the first.
+fn long_requests() -> Vec<(OpCode, Vec<u8>)> {
+    let children = wire::body(|writer| {
+        MultiHeader { operation: OpCode::GetChildren.code(), done: false, err: -1 }.write(writer);
+        writer.raw(&wire::read("/p", false));
+        MultiHeader::END.write(writer);
+    });
+    let names: Vec<_> = (0..3 * SHIFTED).map(|name| format!("/p/{:06}", name % SHIFTED)).collect();
+    let watches = wire::body(|writer| {
+        writer.i64(i64::MAX).texts(names.iter().map(String::as_str).collect::<Vec<_>>().into_iter());
+        writer.texts(std::iter::empty()).texts(std::iter::empty());
+    });
+    vec![
+        (OpCode::GetChildren, wire::read("/p", false)),
+        (OpCode::GetChildren2, wire::read("/p", false)),
+        (OpCode::MultiRead, children),
+        (OpCode::MultiRead, multi_read(&["/p"; SHIFTED])),
+        (OpCode::GetAllChildrenNumber, path("/p")),
+        (OpCode::GetEphemerals, path("/e")),
+        (OpCode::SetWatches, watches),
+    ]
+}
+
+#[test]
+fn long_requests_answer_right_when_the_tree_is_replaced_in_their_middle() {
+    let mut rounds = shifted_rounds();
+    for (opcode, body) in long_requests() {
+        let request = wire::request(1, opcode.code(), &body);
+        rounds.send(&request);
+        let (expected, undisturbed) = rounds.finish(|_, _| {});
+        rounds.send(&request);
+        let (answered, made_in) = rounds.finish(|rounds, round| {
+            if round == 1 {
+                rounds.house.core.replace_tree();
+            }
+        });
+        assert!(
+            undisturbed >= 2 && made_in >= undisturbed,
+            "{opcode:?} in {undisturbed} and {made_in} rounds"
+        );
+        assert_eq!(answered.len(), 1, "{opcode:?}");
+        let names = |frame: &[u8]| match opcode {
+            // In no order.
+            OpCode::GetChildren | OpCode::GetChildren2 | OpCode::GetEphemerals => list(frame),
+            _ => {
+                let text = wire::describe(frame, |_| Some(opcode));
+                text.split([' ', '(', ')']).map(String::from).collect()
+            }
+        };
+        assert_eq!(names(&answered[0]), names(&expected[0]), "{opcode:?}");
+        // The next one finds the tree as it was before.
+        rounds = if opcode == OpCode::SetWatches { rounds } else { shifted_rounds() };
+    }
+    assert_eq!(rounds.house.fronts[0].stats().watch_count, SHIFTED);
+}
+
+#[test]
+fn long_requests_of_connections_that_are_cut_for_a_replaced_tree_leave_nothing() {
+    for (opcode, body) in long_requests() {
+        let mut rounds = Rounds::new(&FrontConfig::default());
+        rounds.plant(SHIFTED);
+        let session = rounds.house.clients["a"].session;
+        (0..SHIFTED).for_each(|node| rounds.house.core.create_ephemeral(session, &format!("/e{node}")));
+        rounds.send(&wire::request(1, opcode.code(), &body));
+        rounds.round();
+        assert!(rounds.house.fronts[0].has_long(), "{opcode:?} is in its middle");
+        rounds.house.core.replace_tree();
+        let zxid = rounds.house.core.tree.last_zxid();
+        rounds.house.deliver_to_all(FromCore::TreeReplaced { zxid });
+        let front = &mut rounds.house.fronts[0];
+        while front.sweep() {}
+        let stats = front.stats();
+        let left = (stats.unsent_bytes, stats.in_flight_bytes, stats.watch_count, front.has_long());
+        assert_eq!(left, (0, 0, 0, false), "{opcode:?}");
+    }
+}

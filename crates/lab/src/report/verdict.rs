@@ -1,0 +1,120 @@
+//! One sentence an experiment: whose it is, and what came out. Shared by the page and the documents.
+
+use super::Language;
+use super::Spoken;
+use super::chart::number;
+use super::summary::{PredictionError, Ratio, Summary};
+use super::words::{self, name};
+use crate::experiment::figure;
+
+/// Keeps a name or a number apart from the direction of the text around it.
+fn isolated(text: &str) -> String {
+    format!("\u{2068}{text}\u{2069}")
+}
+
+/// Who published the experiment.
+pub(super) fn source(id: &str) -> Spoken {
+    let (en, ar) = match id.chars().next() {
+        Some('Z') => (
+            "ZooKeeper's own evaluation, USENIX ATC 2010",
+            "تقييم ZooKeeper نفسه، \u{2068}USENIX ATC 2010\u{2069}",
+        ),
+        Some('C') => {
+            ("ConCoord's evaluation, OpenReplica 2012", "تقييم ConCoord، \u{2068}OpenReplica 2012\u{2069}")
+        }
+        _ => ("a load test of ZooKeeper with a Rust client", "اختبار حمل لـ ZooKeeper بعميل بلغة Rust"),
+    };
+    Spoken { en: en.to_owned(), ar: ar.to_owned() }
+}
+
+/// What came out, by the figure that the experiment is about first; nothing where no peer was measured.
+pub(super) fn sentence(summary: &Summary<'_>) -> Option<Spoken> {
+    let ratios = summary.ratios();
+    let first = summary.compared().find(|figure| ratios.iter().any(|ratio| ratio.figure == *figure))?;
+    let of_first: Vec<_> = ratios.iter().filter(|ratio| ratio.figure == first).collect();
+    let told = |language: Language| -> Vec<String> {
+        of_first.iter().map(|ratio| against(ratio, language)).collect()
+    };
+    let (english, arabic) = (Language::English, Language::Arabic);
+    Some(Spoken {
+        en: format!("Diwan's {} is {}.", name(first, english), told(english).join(" and ")),
+        ar: format!("{} لدى ديوان {}.", isolated(&name(first, arabic)), told(arabic).join(" و")),
+    })
+}
+
+fn against(ratio: &Ratio<'_>, language: Language) -> String {
+    let (times, peer) = (shortened(ratio.mean), name(ratio.peer, language));
+    let mut verdict = (if ratio.is_better() { words::BETTER } else { words::WORSE }).of(language).to_owned();
+    if ratio.least < 1.0 && ratio.most > 1.0 {
+        // The mean hides points that came out the other way round.
+        let range = format!("{} – {}", shortened(ratio.least), shortened(ratio.most));
+        verdict += &match language {
+            Language::English => format!(" in the mean; {range}"),
+            Language::Arabic => format!(" في المتوسط؛ {}", isolated(&range)),
+        };
+    }
+    match language {
+        Language::English => format!("{times} times {peer}'s ({verdict})"),
+        Language::Arabic => format!("{} مما لدى {} ({verdict})", isolated(&times), isolated(&peer)),
+    }
+}
+
+/// A ratio with two digits that count: more would promise what a measurement does not hold.
+pub(super) fn shortened(ratio: f64) -> String {
+    if ratio <= 0.0 {
+        return number(ratio);
+    }
+    let unit = 10f64.powf(ratio.log10().floor() - 1.0);
+    number((ratio / unit).round() * unit)
+}
+
+/// How far predictions are off, for the figures of throughput and latency.
+pub(super) fn predictions(summary: &Summary<'_>) -> Spoken {
+    let mut note = Spoken::from(words::PREDICTED_NOTE);
+    for about in [figure::RATE, figure::MEAN] {
+        if let Some(PredictionError { points, median, greatest }) = summary.prediction_error(about) {
+            let percent = |part: f64| format!("{:.0} %", part * 100.0);
+            let (median, greatest) = (percent(median), percent(greatest));
+            let (en, ar) = (name(about, Language::English), name(about, Language::Arabic));
+            note.en += &format!(
+                " At the {points} points that were also measured, on one machine that servers and load share, the predicted {en} differs by {median} (median) and {greatest} at most."
+            );
+            note.ar += &format!(
+                " عند النقاط التي قيست أيضًا (عددها {points}) على جهاز واحد تتقاسمه الخوادم والحمل، يختلف المتوقَّع من {} بمقدار \u{2068}{median}\u{2069} (الوسيط) و\u{2068}{greatest}\u{2069} على الأكثر.",
+                isolated(&ar)
+            );
+        }
+    }
+    note
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_does_not_hide_points_that_came_out_worse() {
+        let ratio = |least, most| Ratio { peer: "etcd", figure: figure::P50, mean: 0.5, least, most };
+        assert_eq!(against(&ratio(0.2, 0.9), Language::English), "0.5 times etcd's (better)");
+        assert_eq!(
+            against(&ratio(0.2, 3.5), Language::English),
+            "0.5 times etcd's (better in the mean; 0.2 – 3.5)"
+        );
+    }
+
+    #[test]
+    fn ratio_has_two_digits() {
+        let ratios = [(0.007_63, "0.0076"), (1.234, "1.2"), (12.9, "13"), (0.0, "0"), (0.1049, "0.1")];
+        for (ratio, text) in ratios {
+            assert_eq!(shortened(ratio), text);
+        }
+    }
+
+    #[test]
+    fn every_experiment_has_a_source_in_both_languages() {
+        for experiment in crate::experiment::ALL {
+            let source = source(experiment.id);
+            assert!(!source.en.is_empty() && source.en != source.ar);
+        }
+    }
+}

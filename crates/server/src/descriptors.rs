@@ -1,0 +1,85 @@
+//! How many of the process's descriptors connections may take.
+//!
+//! The system gives out the lowest number that is free, so the number of a new connection's descriptor says how many
+//! are in use at least, whatever they are used for: no count of ours is needed. A connection whose number lies in the
+//! reserve is closed again. The reserve is for the log, snapshots, keys that are read again, and other members; pages
+//! (probes, metrics, commands) may use the first half of it, so that clients never shut out a probe.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
+/// The reserve is an eighth of the limit, within these bounds.
+const RESERVE: (u64, u64) = (24, 128);
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Descriptors {
+    /// How many this process may hold.
+    pub(crate) limit: u64,
+    reserve: u64,
+}
+
+impl Descriptors {
+    /// As the process is limited now.
+    pub(crate) fn of_process() -> Self {
+        // No limit is told as none.
+        Self::new(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { limit, reserve: (limit / 8).clamp(RESERVE.0, RESERVE.1) }
+    }
+
+    /// Whether a client's connection with this descriptor may stay.
+    pub(crate) fn admit_client(self, descriptor: BorrowedFd<'_>) -> bool {
+        below(descriptor, self.limit.saturating_sub(self.reserve))
+    }
+
+    /// Whether a page's connection may stay.
+    pub(crate) fn admit_page(self, descriptor: BorrowedFd<'_>) -> bool {
+        below(descriptor, self.limit.saturating_sub(self.reserve / 2))
+    }
+}
+
+fn below(descriptor: BorrowedFd<'_>, bound: u64) -> bool {
+    u64::try_from(descriptor.as_raw_fd()).is_ok_and(|number| number < bound)
+}
+
+/// Whether the process (`EMFILE`) or the system (`ENFILE`) has no descriptor left.
+pub(crate) fn has_run_out(error: &io::Error) -> bool {
+    let errno = error.raw_os_error();
+    errno == Some(Errno::MFILE.raw_os_error()) || errno == Some(Errno::NFILE.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+
+    #[test]
+    fn clients_leave_the_reserve_alone_and_pages_half_of_it() {
+        let file = std::fs::File::open("/dev/null").expect("opened");
+        let number = u64::try_from(file.as_raw_fd()).expect("a number");
+        let at = |limit| {
+            let descriptors = Descriptors::new(limit);
+            (descriptors.admit_client(file.as_fd()), descriptors.admit_page(file.as_fd()))
+        };
+        assert_eq!(at(number + 12), (false, false));
+        assert_eq!(at(number + 13), (false, true));
+        assert_eq!(at(number + 24), (false, true));
+        assert_eq!(at(number + 25), (true, true));
+        assert_eq!(at(u64::MAX), (true, true));
+    }
+
+    #[test]
+    fn errors_of_both_limits_are_known() {
+        for errno in [Errno::MFILE, Errno::NFILE] {
+            assert!(has_run_out(&io::Error::from(errno)));
+        }
+        assert!(!has_run_out(&io::Error::from(Errno::NOSPC)));
+    }
+}

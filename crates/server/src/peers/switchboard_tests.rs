@@ -1,0 +1,132 @@
+//! Which of two pairs of connections with a member is kept.
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use super::super::dial::Means;
+use super::*;
+use crate::board::Board;
+use crate::config::{EnsembleConfig, MemberConfig, ServerConfig};
+
+const CLUSTER: [u8; 16] = [9; 16];
+
+/// A switchboard of member 1, and the far ends of the connections that it was given.
+struct World {
+    switchboard: Switchboard,
+    listener: TcpListener,
+    far: Vec<TcpStream>,
+}
+
+impl World {
+    fn new() -> Self {
+        let member = |number: u64| MemberConfig {
+            number,
+            host: Ipv4Addr::LOCALHOST.to_string(),
+            // Nobody answers there.
+            peer_port: 1,
+            election_port: 0,
+            votes: true,
+            client: None,
+        };
+        let ensemble = EnsembleConfig {
+            number: 1,
+            members: (1..=3).map(member).collect(),
+            listen_on_all_addresses: false,
+            bind_retries: 0,
+            tls: None,
+            secret: None,
+            election_tick_ms: 50,
+            lease_ms: 2_000,
+        };
+        let credentials = Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read");
+        let credentials = Arc::new(credentials);
+        let (poll, bell) = Switchboard::poll().expect("a poll");
+        let means = Means {
+            credentials: Arc::clone(&credentials),
+            source: None,
+            core: Arc::new(crate::mailbox::Mailbox::new(Arc::clone(&bell))),
+            board: Arc::new(Board::default()),
+        };
+        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        Self { switchboard, listener, far: Vec::new() }
+    }
+
+    fn take(&mut self, hello: Hello, proved: bool, now_ms: u64) {
+        let far = TcpStream::connect(self.listener.local_addr().expect("bound")).expect("connected");
+        self.far.push(far);
+        let (stream, _) = self.listener.accept().expect("accepted");
+        let attempt = hello.attempt;
+        let established =
+            Established { stream, encryption: None, hello, seated: false, proved, dialled: false, attempt };
+        self.switchboard.take(established, now_ms);
+    }
+
+    fn take_both(&mut self, hello: Hello, proved: bool, now_ms: u64) {
+        for lane in [LaneName::Control, LaneName::Bulk] {
+            self.take(Hello { lane, ..hello }, proved, now_ms);
+        }
+    }
+
+    /// The life of member 2 with which it is connected.
+    fn life(&self) -> Option<u64> {
+        self.switchboard.pairs.get(&2).filter(|pair| pair.told_up).map(|pair| pair.key.life)
+    }
+}
+
+fn hello(life: u64) -> Hello {
+    let seat = Some((2, CLUSTER));
+    Hello { lane: LaneName::Control, attempt: 4, number: 2, seat, life, wanted: 1, level: 1 }
+}
+
+#[test]
+fn claim_of_a_later_life_replaces_a_pair_only_once_that_is_quiet() {
+    let mut world = World::new();
+    world.take_both(hello(5), false, 0);
+    for now_ms in [1, YOUTH_MS, QUIET_MS] {
+        world.take_both(hello(u64::MAX), false, now_ms);
+        assert_eq!(world.life(), Some(5), "{now_ms}");
+    }
+    world.take_both(hello(6), false, QUIET_MS + 1);
+    assert_eq!(world.life(), Some(6));
+}
+
+#[test]
+fn proof_of_a_later_life_replaces_a_pair_at_once_and_an_earlier_one_never() {
+    let mut world = World::new();
+    world.take_both(hello(5), true, 0);
+    world.take_both(hello(6), true, 1);
+    assert_eq!(world.life(), Some(6));
+    world.take_both(hello(5), true, QUIET_MS + 1);
+    assert_eq!(world.life(), Some(6));
+}
+
+#[test]
+fn pairs_dialled_at_once_are_settled_without_proof_while_they_are_young() {
+    let mut world = World::new();
+    world.take_both(hello(5), false, 0);
+    world.take_both(Hello { attempt: 9, ..hello(5) }, false, YOUTH_MS - 1);
+    assert_eq!(world.switchboard.pairs[&2].key.attempt, 9);
+    world.take_both(Hello { attempt: 10, ..hello(5) }, false, YOUTH_MS * 2);
+    assert_eq!(world.switchboard.pairs[&2].key.attempt, 9);
+}
+
+#[test]
+fn connection_of_a_pair_comes_once_and_from_one_member() {
+    let mut world = World::new();
+    let other_disk = Hello { lane: LaneName::Bulk, seat: Some((2 + 256, CLUSTER)), ..hello(5) };
+    world.take(hello(5), true, 0);
+    world.take(other_disk, true, 0);
+    assert_eq!(world.life(), None, "the second is another's");
+    world.take(Hello { lane: LaneName::Bulk, ..hello(5) }, true, 0);
+    assert_eq!(world.life(), Some(5));
+    world.take(hello(5), true, 0);
+    let last = world.far.last_mut().expect("it connected");
+    assert_eq!(io::Read::read(last, &mut [0]).expect("closed in order"), 0);
+}
+
+#[test]
+fn connection_of_a_number_that_is_not_named_is_closed() {
+    let mut world = World::new();
+    world.take_both(Hello { number: 7, seat: Some((7, CLUSTER)), ..hello(5) }, true, 0);
+    assert!(world.switchboard.pairs.is_empty());
+}
