@@ -56,6 +56,8 @@ impl Case {
         let answers = testimony.history.calls.iter().filter_map(|call| call.answer.as_ref());
         let told = answers.map(|answer| answer.zxid).max().unwrap_or(0);
         let up: Vec<_> = ensemble.all().into_iter().filter(|number| ensemble.is_up(*number)).collect();
+        // A refusal carries no zxid: who refuses a session has applied its end, so all are to have what any has now.
+        let told = up.iter().map(|number| zxid_of(ensemble, *number)).fold(told, i64::max);
         let deadline = Instant::now() + CATCH_UP_MAX;
         while up.iter().any(|number| zxid_of(ensemble, *number) < told) && Instant::now() < deadline {
             std::thread::sleep(LOOK_EVERY);
