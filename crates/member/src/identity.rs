@@ -3,6 +3,7 @@
 use jute::SessionId;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
+use subtle::ConstantTimeEq as _;
 
 /// Hands out session ids as ZooKeeper shapes them, and passwords that cannot be guessed from them.
 ///
@@ -49,7 +50,7 @@ impl Identities {
 
 /// Whether two passwords are equal, in a time that does not tell where they differ.
 pub(crate) fn same_password(left: &[u8; 16], right: &[u8; 16]) -> bool {
-    left.iter().zip(right).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    left.ct_eq(right).into()
 }
 
 #[cfg(test)]

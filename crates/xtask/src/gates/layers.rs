@@ -63,7 +63,10 @@ const PURE: &[(&str, &[&str])] = &[
             "thiserror",
         ],
     ),
-    ("member", &["bytes", "crc32c", "foldhash", "hashbrown", "rand_chacha", "smallvec", "thiserror"]),
+    (
+        "member",
+        &["bytes", "crc32c", "foldhash", "hashbrown", "rand_chacha", "smallvec", "subtle", "thiserror"],
+    ),
 ];
 
 /// What the tests of a pure crate may take besides: generators and readers of test cases.
