@@ -11,7 +11,6 @@ use crate::config::{CheckOptions, Checked, Sources};
 use crate::connect::{ConnectArguments, Connection};
 use crate::council::{self, CouncilCommand};
 use crate::digest::{self, DigestArguments};
-use crate::lab::{self, LabCommand};
 use crate::member::Wish;
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
@@ -160,8 +159,12 @@ pub(crate) enum Command {
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
     /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
-    #[command(subcommand, after_help = lab::HELP)]
-    Lab(LabCommand),
+    #[command(disable_help_flag = true)]
+    Lab {
+        /// What `diwan-lab` is told; `diwan lab --help` lists its commands.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<OsString>,
+    },
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),

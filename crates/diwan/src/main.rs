@@ -72,7 +72,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
                 Err(problem) => refuse(&problem),
             });
         }
-        Command::Lab(command) => return lab::run(command, &mut io::stdout().lock()),
+        Command::Lab { arguments } => return Ok(lab::run(&arguments)),
         Command::Config(command) => command,
     };
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use lab::conduct::Options;
 use lab::experiment::{self, Capacity, Experiment, Scale};
+use lab::peer::diwan;
 use lab::stand::{Sources, System, default_cache, named_addresses};
 
-pub(crate) const HELP: &str = "\
+const HELP: &str = "\
 Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the \
 report says why.
 
@@ -24,6 +25,14 @@ report says why.
 
 /// Where a run is kept unless told otherwise.
 const FOLDER: &str = "diwan-lab";
+
+/// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
+#[derive(Debug, Parser)]
+#[command(name = "diwan-lab", bin_name = "diwan lab", version, after_help = HELP)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
@@ -144,7 +153,7 @@ impl RunArguments {
             Some(seconds) => scale.lasting(lasting(seconds)?),
             None => scale,
         };
-        let diwan = env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+        let diwan = diwan::find().map_err(|error| error.to_string())?;
         let mut systems = self.systems;
         if systems.is_empty() {
             systems.extend(System::NAMES.into_iter().filter(|name| *name != OTHER).map(String::from));
@@ -178,7 +187,7 @@ impl RunArguments {
             data: self.data.unwrap_or_else(env::temp_dir),
             predictions: !self.no_predictions,
             patience: lasting(self.patience)?,
-            command: format!("diwan {}", words.join(" ")),
+            command: format!("diwan lab {}", words.join(" ")),
             begun: jiff::Timestamp::now().to_string(),
         })
     }

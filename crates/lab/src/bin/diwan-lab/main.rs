@@ -1,13 +1,15 @@
 //! `diwan lab`: the published experiments, side by side with the real peers. Here are the command line, the progress bar
-//! and what is printed; all else is `lab`'s.
+//! and what is printed; all else is the library's. A program of its own, which `diwan lab` runs: a server carries no
+//! experiments, peers and faults.
 
 mod arguments;
 mod progress;
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use client::load::Patience;
 use lab::compare::{self, Side};
 use lab::conduct;
@@ -16,15 +18,25 @@ use lab::record::Run;
 use lab::report;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use arguments::{CompareArguments, RunArguments};
-pub(crate) use arguments::{HELP, LabCommand};
+use arguments::{CompareArguments, LabArguments, LabCommand, RunArguments};
 use progress::Bar;
 
 /// Something moved beyond noise, or was not to be had.
 const MOVED: u8 = 1;
 
-/// The command.
-pub(crate) fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
+fn main() -> ExitCode {
+    match run(LabArguments::parse().command, &mut io::stdout().lock()) {
+        Ok(code) => code,
+        // Who reads the output of a pipe has seen enough of it.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: cannot write: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
     match command {
         LabCommand::List => list(out),
         LabCommand::Run(arguments) => measure(arguments, out),
