@@ -1,5 +1,6 @@
 //! A client that speaks real bytes: it keeps what it has sent, and pairs replies with requests.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::{Deref, DerefMut};
 
 use front::ConnId;
@@ -142,6 +143,7 @@ impl Speech {
 #[derive(Clone, Debug)]
 pub struct Client {
     conn: ConnId,
+    address: IpAddr,
     speech: Speech,
 }
 
@@ -162,7 +164,12 @@ impl DerefMut for Client {
 impl Client {
     /// Connects and asks for a new session.
     pub fn connect<D: Disk>(node: &mut Node<D>, timeout_ms: i32) -> Self {
-        let mut client = Self { conn: node.connect(), speech: Speech::default() };
+        Self::connect_from(IpAddr::V4(Ipv4Addr::LOCALHOST), node, timeout_ms)
+    }
+
+    /// As [`Self::connect`], from that address, now and later.
+    pub fn connect_from<D: Disk>(address: IpAddr, node: &mut Node<D>, timeout_ms: i32) -> Self {
+        let mut client = Self { conn: node.connect_from(address), address, speech: Speech::default() };
         client.speech.timeout_ms = timeout_ms;
         let greeting = client.speech.greet(timeout_ms);
         node.send(client.conn, &greeting);
@@ -171,7 +178,7 @@ impl Client {
 
     /// Connects anew, to this node or another life of it, and asks for the session it had.
     pub fn reconnect<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
-        self.conn = node.connect();
+        self.conn = node.connect_from(self.address);
         let greeting = self.speech.greet(timeout_ms);
         node.send(self.conn, &greeting);
     }
@@ -227,6 +234,12 @@ impl Client {
     pub fn replies<D: Disk>(&mut self, node: &mut Node<D>) -> Vec<Reply> {
         let bytes = node.take(self.conn);
         self.speech.hear(&bytes)
+    }
+
+    /// Where it connects from.
+    #[must_use]
+    pub const fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// The connection it has now.

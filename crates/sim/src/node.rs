@@ -293,9 +293,13 @@ impl<D: Disk> Node<D> {
         self.now.wall_ms += by_ms;
     }
 
-    /// A client connects.
+    /// A client of this machine connects.
     pub fn connect(&mut self) -> ConnId {
-        let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        self.connect_from(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    /// A client connects from that address.
+    pub fn connect_from(&mut self, ip: IpAddr) -> ConnId {
         let peer = Peer { ip, port: 40_000, secure: false, certificate_subject: None };
         let conn = self.front.accept(peer, self.front_now());
         self.input.insert(conn, Vec::new());

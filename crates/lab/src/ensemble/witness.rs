@@ -163,13 +163,15 @@ impl Witness {
         if ready.and_then(|()| stream.set_write_timeout(Some(DIAL_MAX))).is_err() {
             return false;
         }
+        // What this socket is bound to is what the member sees: nothing between them translates addresses.
+        let Ok(own) = stream.local_addr() else { return false };
         let (asked, seen_zxid) = (self.speech.session.0, self.speech.last_zxid);
         let opened_ms = self.now_ms();
         let greeting = self.speech.greet(TIMEOUT_MS as i32);
         self.history.connections.push(Connection {
             asked,
             seen_zxid,
-            ..Connection::opened(self.name, member, opened_ms)
+            ..Connection::opened(self.name, own.ip(), member, opened_ms)
         });
         (self.pinged_ms, self.heard_ms) = (opened_ms, opened_ms);
         let sent = stream.write_all(&greeting);

@@ -122,6 +122,7 @@ fn places<T>(all: &[((usize, usize), T)]) -> BTreeMap<(usize, usize), usize> {
 #[cfg(test)]
 mod tests {
     use sim::history::{Ask, Call};
+    use std::net::Ipv4Addr;
 
     use super::*;
 
@@ -146,7 +147,7 @@ mod tests {
         let connection = |opened_ms, calls: &[usize]| sim::history::Connection {
             calls: calls.to_vec(),
             deliveries: calls.iter().map(|call| (opened_ms, Delivery::Reply(*call))).collect(),
-            ..sim::history::Connection::opened(0, 1, opened_ms)
+            ..sim::history::Connection::opened(0, Ipv4Addr::LOCALHOST.into(), 1, opened_ms)
         };
         let one = History { connections: vec![connection(9, &[0, 1])], ..one };
         let other = History { connections: vec![connection(8, &[0])], ..other };

@@ -6,6 +6,7 @@ mod ask;
 pub use ask::Ask;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use front::ConnId;
 use jute::EventType;
@@ -111,6 +112,8 @@ pub struct Connection {
     pub client: usize,
     /// To which member.
     pub member: u64,
+    /// The client's address, as the member sees it.
+    pub address: IpAddr,
     /// In which of all lives.
     pub life: u64,
     /// As the member calls it.
@@ -142,10 +145,11 @@ pub struct Connection {
 impl Connection {
     /// Just opened, for a session that there is none of yet; nobody has told what the member calls it, and nothing was sent.
     #[must_use]
-    pub const fn opened(client: usize, member: u64, opened_ms: u64) -> Self {
+    pub const fn opened(client: usize, address: IpAddr, member: u64, opened_ms: u64) -> Self {
         Self {
             client,
             member,
+            address,
             life: 0,
             conn: ConnId { slot: 0, generation: 0 },
             opened_ms,

@@ -2,6 +2,7 @@
 //! keep them. Decides nothing.
 
 use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
 
 use jute::{Reader, SessionId, WatcherEvent, xid};
 
@@ -120,12 +121,15 @@ impl Visitor {
         match &mut self.client {
             Some(client) => client.reconnect(node, self.timeout_ms),
             None => {
-                let mut client = Client::connect(node, self.timeout_ms);
+                let mut client = Client::connect_from(address_of(self.name), node, self.timeout_ms);
                 client.number_from(self.first_xid);
                 self.client = Some(client);
             }
         }
-        let Some(conn) = self.client.as_ref().map(Client::conn) else { return };
+        let Some((conn, address)) = self.client.as_ref().map(|client| (client.conn(), client.address()))
+        else {
+            return;
+        };
         self.at = Some((member, life));
         self.connection = history.connections.len();
         (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
@@ -137,7 +141,7 @@ impl Visitor {
             asked_timeout_ms: self.timeout_ms,
             rightful: !self.forged,
             seen_zxid,
-            ..Connection::opened(self.name, member, now_ms)
+            ..Connection::opened(self.name, address, member, now_ms)
         });
     }
 
@@ -378,4 +382,9 @@ impl Visitor {
         self.watches.note(&call.ask, err);
         Some(number)
     }
+}
+
+/// Each client has an address of its own, so that one is not taken for another.
+fn address_of(name: usize) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + name as u32))
 }

@@ -34,12 +34,6 @@ impl Identities {
         all_of(self, others) && all_of(others, self)
     }
 
-    /// The same without addresses.
-    #[must_use]
-    pub fn without_addresses(&self) -> Self {
-        Self(self.0.iter().filter(|(scheme, _)| scheme != "ip").cloned().collect())
-    }
-
     /// Their schemes, and who they are without what they know, each once and in order.
     #[must_use]
     pub fn users(&self) -> Vec<(String, String)> {

@@ -262,8 +262,10 @@ impl Lives {
 
     /// What is stored where somebody asks for that ACL.
     fn acl_of(&self, asked: &AclList<'_>, done: &Transaction) -> Vec<Acl> {
-        let sender = done.origin.and_then(|origin| self.senders.get(&origin)).cloned();
-        let stored = sender.unwrap_or_else(who::nobody).stored(asked);
+        // An address is never stored: a client that showed nothing is like any other.
+        let nobody = Identities::of(Vec::new());
+        let sender = done.origin.and_then(|origin| self.senders.get(&origin)).unwrap_or(&nobody);
+        let stored = sender.stored(asked);
         stored.map_or_else(|_| Vec::new(), |acl| acl.to_vec())
     }
 

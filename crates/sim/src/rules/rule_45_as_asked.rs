@@ -1,5 +1,5 @@
 //! Rule 45. As asked: what stands in the log of a client's write is what the client sent, byte for byte, under the
-//! identities that it had shown and the switches of its server; and nothing stands there that nobody asked for.
+//! address that it came from, the identities that it had shown and the switches of its server; and nothing stands there that nobody asked for.
 //!
 //! The oracle replays the log, so whatever is changed on the way into it is true for all other rules.
 //!
@@ -61,10 +61,5 @@ fn wrong(call: &Call, done: &Transaction, who: &Identities, policy: Option<u8>) 
     if done.opcode != Some(call.ask.opcode()) || done.body != body {
         return Some(format!("as {:?} {:x?}, not {body:x?}", done.opcode, done.body));
     }
-    // Where the switches are not known, the servers are real ones, and so is the address that they see.
-    let same = match policy {
-        Some(_) => done.who.are(who),
-        None => done.who.without_addresses().are(&who.without_addresses()),
-    };
-    (!same).then(|| format!("as of {:?}, not of {who:?}", done.who))
+    (!done.who.are(who)).then(|| format!("as of {:?}, not of {who:?}", done.who))
 }

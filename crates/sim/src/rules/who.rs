@@ -4,9 +4,9 @@ use crate::history::{Ask, Connection, History};
 use crate::load::SUPER;
 use crate::oracle::access::Identities;
 
-/// Whoever has shown nothing.
-pub(super) fn nobody() -> Identities {
-    Identities::of_address("127.0.0.1")
+/// The client of a connection on which nothing was shown yet: the member knows its address.
+pub(super) fn stranger(connection: &Connection) -> Identities {
+    Identities::of_address(&connection.address.to_string())
 }
 
 /// The calls of a connection, and who it was when it sent each.
@@ -14,7 +14,7 @@ pub(super) fn calls<'a>(
     history: &'a History,
     connection: &'a Connection,
 ) -> impl Iterator<Item = (usize, Identities)> {
-    let mut who = nobody();
+    let mut who = stranger(connection);
     connection.calls.iter().map(move |call| {
         let before = who.clone();
         if let Ask::Auth { credentials } = &history.calls[*call].ask {
@@ -34,7 +34,7 @@ pub(super) fn auths<'a>(
     history: &'a History,
     connection: &'a Connection,
 ) -> impl Iterator<Item = (usize, Identities)> {
-    let mut who = nobody();
+    let mut who = stranger(connection);
     connection.calls.iter().filter_map(move |call| {
         let Ask::Auth { credentials } = &history.calls[*call].ask else { return None };
         who.show(credentials, SUPER);

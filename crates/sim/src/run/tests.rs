@@ -243,6 +243,10 @@ const FORGERIES: &[Forgery] = &[
             *version += 1;
         }
     }),
+    (45, "a write stands in the log as of another address", |run| {
+        let connections = run.history.connections.iter_mut();
+        connections.for_each(|connection| connection.address = "192.0.2.1".parse().expect("an address"));
+    }),
     (45, "a write stands in the log that nobody asked", second_coming),
     (46, "a client is granted more than the log gives it", |run| {
         let mut grants =

@@ -128,6 +128,9 @@ const FORGERIES: &[Forgery] = &[
         let event = Delivery::Event { zxid: 1, kind: EventType::NodeCreated, path: "/never".into() };
         connection.deliveries.insert(1, (at_ms, event));
     }),
+    (45, "a client comes from another address", |case| {
+        longest(case).address = "192.0.2.1".parse().expect("an address");
+    }),
     (27, "a session that was never given is granted", |case| {
         let mut all = case.history.connections.iter_mut();
         let grant = all.find_map(|connection| connection.grant.as_mut()).expect("a session");
