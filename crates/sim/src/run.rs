@@ -37,6 +37,7 @@ pub const REACHED: &[&str] = &[
     "bulk held up",
     "call unknown",
     "clients cut off",
+    "clients' delay",
     "crash",
     "damage found",
     "damage that did no harm",

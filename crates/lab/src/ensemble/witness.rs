@@ -245,17 +245,7 @@ impl Witness {
         }
         let (call, connection) = (self.history.calls.len(), *number);
         let sent = stream.write_all(&frame);
-        self.history.calls.push(Call {
-            connection,
-            ask,
-            sent_ms,
-            xid,
-            sequence: 0,
-            began_zxid: i64::MAX,
-            answer: None,
-            overslept: false,
-            stood_still: false,
-        });
+        self.history.calls.push(Call { began_zxid: i64::MAX, ..Call::sent(connection, ask, sent_ms, xid) });
         self.history.connections[connection].calls.push(call);
         self.asked.push_back((xid, call));
         if sent.is_err() {
@@ -330,6 +320,7 @@ impl Witness {
         connection.deliveries.push((now_ms, Delivery::Reply(call)));
         let call = &mut self.history.calls[call];
         call.overslept = now_ms > call.sent_ms + LATE_MS;
+        call.fresh_ms = if call.overslept { call.sent_ms } else { now_ms };
         self.watches.note(&call.ask, err);
         if err == 0 {
             self.wishes.hear(&call.ask, &body);

@@ -127,17 +127,7 @@ mod tests {
     use super::*;
 
     fn call(sent_ms: u64, connection: usize) -> Call {
-        Call {
-            connection,
-            ask: Ask::Ping,
-            sent_ms,
-            xid: 0,
-            sequence: 0,
-            began_zxid: 0,
-            answer: None,
-            overslept: false,
-            stood_still: false,
-        }
+        Call::sent(connection, Ask::Ping, sent_ms, 0)
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Faults {
     pub hold_up: u64,
     /// A member crashes, and its disk with it.
     pub crash: u64,
+    /// What goes between a member and its clients becomes slow for a while.
+    pub client_delay: u64,
     /// A crashed member comes back.
     pub restart: u64,
     /// The network falls apart.
@@ -84,6 +86,7 @@ impl Faults {
         delay_max_ms: 0,
         hold_up: 0,
         crash: 0,
+        client_delay: 0,
         restart: 0,
         part: 0,
         mend: 0,
@@ -128,6 +131,7 @@ impl Faults {
             rot: seldom(),
             misdirect: seldom(),
             lose_name: seldom(),
+            client_delay: seldom(),
             jump: often(3),
             kill: often(3),
         }
@@ -149,6 +153,7 @@ impl Ensemble {
         self.disks_fail(faults);
         self.networks_fail(faults);
         self.bulk_is_held_up(faults);
+        self.clients_are_slow(faults);
         self.strikes.present = None;
     }
 
@@ -184,7 +189,8 @@ impl Ensemble {
         }
         if let Some((number, mut chance)) = self.strike_one(faults.pause) {
             let long = 50 + chance.below(6_000);
-            self.machine(number).paused_until_ms = self.now_ms + long;
+            let now_ms = self.now_ms;
+            self.machine(number).pause(now_ms, long);
             self.tell("pause", format_args!("member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.jump) {
@@ -230,6 +236,23 @@ impl Ensemble {
         self.tell(
             "bulk held up",
             format_args!("what is bulky takes {extra} ms longer {way} member {one}, for {long} ms"),
+        );
+    }
+
+    /// Between a member and all its clients everything takes longer, in both directions, and in order.
+    fn clients_are_slow(&mut self, faults: &Faults) {
+        // Runs without this fault draw nothing for it.
+        if faults.client_delay == 0 {
+            return;
+        }
+        let Some((number, mut chance)) = self.strike_one(faults.client_delay) else { return };
+        let (extra, long) = (50 + chance.below(3_000), 500 + chance.below(10_000));
+        self.client_delays.insert(number, (extra, self.now_ms + long));
+        self.tell(
+            "clients' delay",
+            format_args!(
+                "between member {number} and its clients everything takes {extra} ms longer, for {long} ms"
+            ),
         );
     }
 

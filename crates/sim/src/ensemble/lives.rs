@@ -123,7 +123,8 @@ impl Ensemble {
     /// A member that stopped is heard of no more.
     pub(super) fn gone(&mut self, number: u64) {
         let machine = self.machine(number);
-        (machine.paused_until_ms, machine.stalled_until_ms, machine.slow_until_ms) = (0, 0, 0);
+        (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
+        (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
         (machine.flushed_ms, machine.failing) = (None, false);
         self.network.forget(number);
         self.tell_links(number, false);

@@ -37,7 +37,8 @@ pub(super) struct Machine {
     pub(super) founds: bool,
     /// Turned off: its member was removed.
     pub(super) off: bool,
-    /// Until when it stands still.
+    /// When it last began to stand still, and until when it does.
+    pub(super) paused_from_ms: u64,
     pub(super) paused_until_ms: u64,
     /// Until when its disk does.
     pub(super) stalled_until_ms: u64,
@@ -66,6 +67,7 @@ impl Machine {
             born: 0,
             founds,
             off: false,
+            paused_from_ms: 0,
             paused_until_ms: 0,
             stalled_until_ms: 0,
             flush_ms: 0,
@@ -109,6 +111,14 @@ impl Machine {
             self.flushed_ms = None;
         }
         now_ms < done_ms
+    }
+
+    /// It stands still for so long.
+    pub(super) const fn pause(&mut self, now_ms: u64, long_ms: u64) {
+        if !self.is_paused(now_ms) {
+            self.paused_from_ms = now_ms;
+        }
+        self.paused_until_ms = now_ms + long_ms;
     }
 
     /// Everything about it is well again.

@@ -44,6 +44,8 @@ pub struct Ensemble {
     network: Network,
     /// Members that no client reaches.
     unreached: BTreeSet<u64>,
+    /// Members whose clients are far away: how much longer everything takes, and until when.
+    client_delays: BTreeMap<u64, (u64, u64)>,
     /// Whether clocks run at paces of their own.
     drifts: bool,
     /// A disk was lost and is not made good yet.
@@ -86,6 +88,7 @@ impl Ensemble {
             machines,
             network: Network::new(base_max_ms),
             unreached: BTreeSet::new(),
+            client_delays: BTreeMap::new(),
             drifts,
             wiped: false,
             changing: false,
@@ -190,10 +193,17 @@ impl Ensemble {
         !self.unreached.contains(&number)
     }
 
-    /// Until when a member stands still, or stood still the last time in this life.
+    /// How much longer what goes between a member and its clients takes now, milliseconds.
     #[must_use]
-    pub fn stands_still_until_ms(&self, number: u64) -> u64 {
-        self.machines.get(&number).map_or(0, |machine| machine.paused_until_ms)
+    pub fn client_delay_ms(&self, number: u64) -> u64 {
+        let delay = self.client_delays.get(&number).filter(|(_, until_ms)| self.now_ms < *until_ms);
+        delay.map_or(0, |(extra_ms, _)| *extra_ms)
+    }
+
+    /// When a member last began to stand still in this life; 0 if it never did.
+    #[must_use]
+    pub fn stood_still_from_ms(&self, number: u64) -> u64 {
+        self.machines.get(&number).map_or(0, |machine| machine.paused_from_ms)
     }
 
     fn is_member(&mut self, number: u64) -> bool {
@@ -369,6 +379,7 @@ impl Ensemble {
         self.machines.values_mut().for_each(Machine::heal);
         self.down().into_iter().for_each(|number| self.start(number));
         self.network.speed_up(self.now_ms);
+        self.client_delays.clear();
         self.mend();
     }
 }

@@ -44,6 +44,11 @@ pub struct Call {
     pub ask: Ask,
     /// When it was sent.
     pub sent_ms: u64,
+    /// When it reached its member, if that is known to have been later; 0 otherwise.
+    pub reached_ms: u64,
+    /// The moment as of which its answer has to be fresh: when the answer left its member. If the member may have found it
+    /// out earlier and kept it back (it stood still, or its client did not read), then when the request reached it.
+    pub fresh_ms: u64,
     /// Its number on the wire.
     pub xid: i32,
     /// Which of the connection's commands it became; 0 if none.
@@ -55,11 +60,32 @@ pub struct Call {
     pub answer: Option<Answer>,
     /// Whether its client had not looked for a while when it read that: it may be older than it seems.
     pub overslept: bool,
-    /// Whether its member stood still while it was under way: what was found out before that is told behind it.
-    pub stood_still: bool,
 }
 
 impl Call {
+    /// Just sent, and not answered.
+    #[must_use]
+    pub const fn sent(connection: usize, ask: Ask, sent_ms: u64, xid: i32) -> Self {
+        Self {
+            connection,
+            ask,
+            sent_ms,
+            reached_ms: 0,
+            fresh_ms: 0,
+            xid,
+            sequence: 0,
+            began_zxid: 0,
+            answer: None,
+            overslept: false,
+        }
+    }
+
+    /// When its member heard of it, at the earliest.
+    #[must_use]
+    pub fn heard_ms(&self) -> u64 {
+        self.sent_ms.max(self.reached_ms)
+    }
+
     /// What became of it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

@@ -4,12 +4,49 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
+use front::ConnId;
+use journal::Disk;
 use jute::{Reader, SessionId, WatcherEvent, xid};
 
 use crate::client::{Client, Reply};
 use crate::ensemble::Ensemble;
 use crate::history::{Answer, Ask, Call, Connection, Delivery, Grant, History};
 use crate::load::Watches;
+use crate::node::Node;
+
+/// A request on its way: when it arrives.
+#[derive(Debug)]
+struct Sending {
+    due_ms: u64,
+    call: usize,
+    frame: Vec<u8>,
+}
+
+/// What a member has sent, on its way: when it arrives.
+#[derive(Debug)]
+struct Coming {
+    due_ms: u64,
+    bytes: Vec<u8>,
+    left: Left,
+}
+
+/// When something left a member, what that one's life had begun with then, and when it had last begun to stand still.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    at_ms: u64,
+    began_zxid: i64,
+    stood_still_from_ms: u64,
+}
+
+/// A connection that its client has left, of which the last has not arrived.
+#[derive(Debug)]
+struct Trailing {
+    at: (u64, u64),
+    conn: ConnId,
+    sending: VecDeque<Sending>,
+    /// Whether the server is told that the client has gone.
+    says_so: bool,
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -20,8 +57,11 @@ pub(super) struct Visitor {
     at: Option<(u64, u64)>,
     connection: usize,
     asked: VecDeque<(i32, usize)>,
-    /// What it has sent and its server has not been reached with.
-    held: Vec<Vec<u8>>,
+    /// What it has sent, and what its server has sent, that is still on its way.
+    sending: VecDeque<Sending>,
+    coming: VecDeque<Coming>,
+    /// What it sent over connections that it has left, and is still on its way.
+    trailing: Vec<Trailing>,
     /// Whether nothing came through when it last looked.
     is_cut_off: bool,
     watches: Watches,
@@ -50,7 +90,9 @@ impl Visitor {
             at: None,
             connection: 0,
             asked: VecDeque::new(),
-            held: Vec::new(),
+            sending: VecDeque::new(),
+            coming: VecDeque::new(),
+            trailing: Vec::new(),
             is_cut_off: false,
             watches: Watches::default(),
             timeout_ms,
@@ -208,31 +250,21 @@ impl Visitor {
         let now_ms = ensemble.now_ms();
         // Another life of that member knows other connections by the same names.
         let (member, _) = self.at.filter(|(member, life)| ensemble.life(*member) == Some(*life))?;
-        let reached = ensemble.is_reached(member);
+        let (reached, delay_ms) = (ensemble.is_reached(member), ensemble.client_delay_ms(member));
         let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
         let (xid, frame) = client.request(ask.opcode(), |writer| ask.write(writer));
-        if reached && !self.is_cut_off {
-            node.send(client.conn(), &frame);
-        } else {
-            self.is_cut_off = true;
-            self.held.push(frame);
+        self.is_cut_off |= !reached;
+        let number = history.calls.len();
+        let due_ms = self.sending.back().map_or(0, |last| last.due_ms).max(now_ms + delay_ms);
+        self.sending.push_back(Sending { due_ms, call: number, frame });
+        history.calls.push(Call::sent(self.connection, ask, now_ms, xid));
+        if !self.is_cut_off {
+            arrive(&mut self.sending, node, client.conn(), history, (now_ms, delay_ms > 0));
         }
         ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
         if self.asked.is_empty() {
             self.heard_ms = now_ms;
         }
-        let number = history.calls.len();
-        history.calls.push(Call {
-            connection: self.connection,
-            ask,
-            sent_ms: now_ms,
-            xid,
-            sequence: 0,
-            began_zxid: 0,
-            answer: None,
-            overslept: false,
-            stood_still: false,
-        });
         history.connections[self.connection].calls.push(number);
         self.asked.push_back((xid, number));
         Some(number)
@@ -251,12 +283,16 @@ impl Visitor {
     pub(super) fn part(&mut self, ensemble: &mut Ensemble, history: &mut History, says_so: bool) {
         let Some((member, life)) = self.at.take() else { return };
         let lives = ensemble.life(member) == Some(life) && ensemble.is_reached(member);
-        self.held.clear();
+        let mut sending = std::mem::take(&mut self.sending);
+        if self.is_cut_off {
+            sending.clear();
+        }
+        self.coming.clear();
         self.is_cut_off = false;
-        if let Some(client) = self.client.as_ref().filter(|_| lives && says_so)
-            && let Some(node) = ensemble.node(member)
-        {
-            node.disconnect(client.conn());
+        if let Some(client) = self.client.as_ref().filter(|_| lives) {
+            let trailing = Trailing { at: (member, life), conn: client.conn(), sending, says_so };
+            self.trailing.push(trailing);
+            self.trail(ensemble, history);
         }
         history.connections[self.connection].ended_ms = Some(ensemble.now_ms());
         self.asked.clear();
@@ -278,9 +314,29 @@ impl Visitor {
         self.forged = false;
     }
 
+    /// What it sent over connections that it has left arrives there.
+    fn trail(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        let now_ms = ensemble.now_ms();
+        self.trailing.retain_mut(|trailing| {
+            let (member, life) = trailing.at;
+            if ensemble.life(member) != Some(life) || !ensemble.is_reached(member) {
+                return false;
+            }
+            let is_slow = ensemble.client_delay_ms(member) > 0;
+            let Some(node) = ensemble.node(member) else { return false };
+            arrive(&mut trailing.sending, node, trailing.conn, history, (now_ms, is_slow));
+            let is_over = trailing.sending.is_empty();
+            if is_over && trailing.says_so {
+                node.disconnect(trailing.conn);
+            }
+            !is_over
+        });
+    }
+
     /// Takes what came. Gives the calls that were answered.
     pub(super) fn hear(&mut self, ensemble: &mut Ensemble, history: &mut History) -> Vec<usize> {
         let now_ms = ensemble.now_ms();
+        self.trail(ensemble, history);
         if self.sleeps(now_ms) {
             return Vec::new();
         }
@@ -294,7 +350,8 @@ impl Visitor {
             self.part(ensemble, history, false);
             return Vec::new();
         }
-        let stood_still_ms = ensemble.stands_still_until_ms(member);
+        let stood_still_from_ms = ensemble.stood_still_from_ms(member);
+        let delay_ms = ensemble.client_delay_ms(member);
         self.is_cut_off |= !ensemble.is_reached(member);
         if !ensemble.is_reached(member) {
             return Vec::new();
@@ -302,12 +359,22 @@ impl Visitor {
         let (Some(client), Some(node)) = (&mut self.client, ensemble.node(member)) else { return Vec::new() };
         if std::mem::take(&mut self.is_cut_off) {
             // It is as if it had slept: what it sent comes only now, and what it reads may be old.
-            self.held.drain(..).for_each(|frame| node.send(client.conn(), &frame));
             self.woke_ms = now_ms;
         }
+        arrive(&mut self.sending, node, client.conn(), history, (now_ms, delay_ms > 0));
         let was_connected = client.is_connected();
-        let replies = client.replies(node);
-        let of_member = (node.began_zxid(), stood_still_ms);
+        let bytes = node.take(client.conn());
+        if !bytes.is_empty() {
+            let due_ms = self.coming.back().map_or(0, |last| last.due_ms).max(now_ms + delay_ms);
+            let left = Left { at_ms: now_ms, began_zxid: node.began_zxid(), stood_still_from_ms };
+            self.coming.push_back(Coming { due_ms, bytes, left });
+        }
+        let mut replies = Vec::new();
+        let is_here = |coming: &mut Coming| delay_ms == 0 || coming.due_ms <= now_ms;
+        while let Some(coming) = self.coming.pop_front_if(is_here) {
+            let heard = client.hear(&coming.bytes).into_iter();
+            replies.extend(heard.map(|reply| (reply, coming.left)));
+        }
         let (closed, generation) = (node.is_closed(client.conn()), node.generation(client.conn()));
         let mut answered = Vec::new();
         if !was_connected && client.is_connected() {
@@ -333,13 +400,13 @@ impl Visitor {
                 return answered;
             }
         }
-        for reply in replies {
+        for (reply, left) in replies {
             self.heard_ms = now_ms;
             ensemble.trace.step("reply", &[self.name as u64, reply.xid as u64, reply.zxid as u64]);
             ensemble.trace.bytes(&reply.body);
-            answered.extend(self.note(reply, history, now_ms, of_member));
+            answered.extend(self.note(reply, history, now_ms, left));
         }
-        if closed {
+        if closed && self.coming.is_empty() {
             self.part(ensemble, history, true);
         }
         answered
@@ -353,13 +420,7 @@ impl Visitor {
         }
     }
 
-    fn note(
-        &mut self,
-        reply: Reply,
-        history: &mut History,
-        now_ms: u64,
-        (began_zxid, stood_still_ms): (i64, u64),
-    ) -> Option<usize> {
+    fn note(&mut self, reply: Reply, history: &mut History, now_ms: u64, left: Left) -> Option<usize> {
         let Reply { xid, zxid, err, body } = reply;
         let connection = &mut history.connections[self.connection];
         if xid == xid::NOTIFICATION {
@@ -376,8 +437,9 @@ impl Visitor {
         let (_, number) = self.asked.remove(at)?;
         connection.deliveries.push((now_ms, Delivery::Reply(number)));
         let call = &mut history.calls[number];
-        (call.began_zxid, call.overslept) = (began_zxid, call.sent_ms < self.woke_ms);
-        call.stood_still = call.sent_ms < stood_still_ms;
+        (call.began_zxid, call.overslept) = (left.began_zxid, call.sent_ms < self.woke_ms);
+        let was_kept_back = call.overslept || call.heard_ms() < left.stood_still_from_ms;
+        call.fresh_ms = if was_kept_back { call.heard_ms() } else { left.at_ms };
         call.answer = Some(Answer { at_ms: now_ms, zxid, err, body });
         self.watches.note(&call.ask, err);
         Some(number)
@@ -387,4 +449,18 @@ impl Visitor {
 /// Each client has an address of its own, so that one is not taken for another.
 fn address_of(name: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + name as u32))
+}
+
+/// What has arrived is handed to the member. Where nothing is slow any more, that is everything.
+fn arrive<D: Disk>(
+    sending: &mut VecDeque<Sending>,
+    node: &mut Node<D>,
+    conn: ConnId,
+    history: &mut History,
+    (now_ms, is_slow): (u64, bool),
+) {
+    while let Some(sent) = sending.pop_front_if(|sent| !is_slow || sent.due_ms <= now_ms) {
+        node.send(conn, &sent.frame);
+        history.calls[sent.call].reached_ms = now_ms;
+    }
 }

@@ -23,6 +23,7 @@ const FLOORS: &[Floor] = &[
     (9, "answers", 16_000),
     (10, "reads", 6_000),
     (11, "reads", 6_000),
+    (11, "reads told more than a lease late", 1),
     (11, "reads older than half a lease", 1),
     (12, "commands", 6_500),
     (13, "wrong passwords", 260),

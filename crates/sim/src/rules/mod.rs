@@ -310,12 +310,12 @@ impl<'a> Evidence<'a> {
         move |session| !strangers || known.contains(&session)
     }
 
-    /// When each session was last seen to live: when its client last sent or read anything.
+    /// When each session was last seen to live: when its client last sent anything that could arrive, or read anything.
     fn last_seen(&self) -> BTreeMap<i64, u64> {
         let mut latest: BTreeMap<i64, u64> = BTreeMap::new();
         for connection in &self.history.connections {
             let Some(grant) = &connection.grant else { continue };
-            let times = connection.calls.iter().map(|call| self.history.calls[*call].sent_ms);
+            let times = connection.calls.iter().map(|call| self.history.calls[*call].heard_ms());
             let time = latest.entry(grant.session).or_default();
             *time = times.fold(grant.at_ms.max(*time), u64::max);
         }

@@ -3,8 +3,8 @@
 //!
 //! What counts is the moment of the verdict, not that of its commit: a disk that stands still may lie between them for
 //! long, and what a leader has put into the log is not taken back for a client that comes meanwhile (ZooKeeper's is
-//! closing from then on, too). The verdict stands in the first entry that its leader made behind it, so those count that were
-//! given since the entry before was made.
+//! closing from then on, too). The verdict stands in what its leader proposed next, which may be several entries made at
+//! once, so those count that were given since the proposal before was made.
 //!
 //! Source: ZooKeeper's session tracker; docs/stronger.md on pauses.
 //!
@@ -38,7 +38,7 @@ fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStor
     // Whoever falls asleep may not be read from before it wakes up, and then come when others have answered already.
     let room_ms = if calls.iter().any(|call| call.overslept) { settings.staleness_max_ms() } else { 0 };
     let heard = calls.iter().filter(|call| call.answer.is_some() && !call.overslept);
-    let mut heard: Vec<_> = heard.map(|call| call.sent_ms).collect();
+    let mut heard: Vec<_> = heard.map(|call| call.heard_ms()).collect();
     heard.sort_unstable();
     let began_ms = story.generations.last().map_or(0, |(.., at_ms)| *at_ms);
     let silence_ms = |verdict_ms: u64| {
@@ -57,7 +57,8 @@ fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStor
         record.made_ms.get(&(entry.index, entry.term)).copied()
     };
     let until_ms = made_ms(end.index).unwrap_or(end.at_ms);
-    let from_ms = made_ms(end.index - 1).unwrap_or(0);
+    let before = (1..end.index).rev().find_map(|index| made_ms(index).filter(|at_ms| *at_ms < until_ms));
+    let from_ms = before.unwrap_or(0);
     let verdicts = record.verdicts_ms.iter().filter(|at_ms| (from_ms..=until_ms).contains(*at_ms));
     verdicts.map(|at_ms| silence_ms(*at_ms)).max().unwrap_or_else(|| silence_ms(until_ms))
 }

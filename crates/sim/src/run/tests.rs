@@ -85,7 +85,7 @@ const FORGERIES: &[Forgery] = &[
         call.answer.as_mut().expect("answered").body.iter_mut().for_each(|byte| *byte ^= 1);
     }),
     (11, "a read is old", |run| {
-        run.answered(|call| call.ask.is_read()).answer.as_mut().expect("answered").at_ms += 20_000;
+        run.answered(|call| call.ask.is_read()).fresh_ms += 20_000;
     }),
     (12, "two connections are the same", |run| {
         let granted = run.history.connections.iter().find_map(|connection| connection.grant);
