@@ -19,7 +19,7 @@ use crate::read::Asker;
 use crate::replies::{Answered, QueuePool, Reply, Slot, put};
 use crate::stats::{FrontStats, operation_index, short_name};
 use crate::time::Now;
-use crate::watch::WatchTable;
+use crate::watch::{Settled, WatchTable};
 
 /// However many connections there are, each may have so many unsent bytes.
 const OUTPUT_SHARE_MIN: usize = 64 << 10;
@@ -39,6 +39,8 @@ pub(crate) struct Common {
     pub(crate) writable: bool,
     pub(crate) watches: WatchTable,
     pub(crate) history: History,
+    /// Watches that are set and not yet all in their table: at most one connection makes so many at a time.
+    pub(crate) settled: Option<Settled>,
     /// The living connection of each session of this shard.
     pub(crate) sessions: BTreeMap<SessionId, ConnId>,
     pub(crate) to_core: Vec<ToCore>,
@@ -70,6 +72,7 @@ impl Common {
         Self {
             watches: WatchTable::new(u64::from_le_bytes(seed)),
             history: History::new(config.history_bytes_max),
+            settled: None,
             config,
             shard,
             now: Now::default(),
@@ -244,7 +247,8 @@ impl Common {
             return true;
         }
         !connection.slots.is_empty()
-            && (connection.slots.back().is_some_and(Slot::is_long)
+            && (connection.slots.front().is_some_and(Slot::is_long)
+                || connection.slots.back().is_some_and(Slot::is_long)
                 || connection.slots.len() > self.config.outstanding_max
                 || connection.waiting_reads >= self.config.waiting_reads_max
                 || self.stats.outstanding > self.config.outstanding_max
@@ -343,6 +347,7 @@ impl Common {
         }
         connection.stage = Stage::Closing;
         self.watches.remove_connection(connection.id.slot);
+        self.settled = self.settled.take().filter(|settled| settled.slot != connection.id.slot);
         while let Some(slot) = connection.slots.pop_front() {
             self.forget(connection, &slot);
         }

@@ -124,6 +124,7 @@ impl Front {
         for connection in self.connections.iter() {
             self.common.watches.remove_connection(connection.id.slot);
         }
+        self.common.settled = None;
     }
 
     /// Cuts the connection of an older generation.

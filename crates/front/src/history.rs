@@ -71,14 +71,14 @@ impl History {
         self.lists.range(from..).flat_map(|list| list.iter()).filter(move |change| change.zxid > zxid)
     }
 
-    /// Looks at the changes behind `zxid`, a few for each unit of work and whole transactions only. Gives how far it came
-    /// and whether that is the end.
+    /// Looks at the changes behind `zxid`, a few for each unit of work and whole transactions only; what `at` gives is
+    /// taken off besides. Gives how far it came and whether that is the end.
     pub(crate) fn look(
         &self,
         zxid: Zxid,
         work: &mut usize,
         per_work: usize,
-        mut at: impl FnMut(&Change),
+        mut at: impl FnMut(&Change) -> usize,
     ) -> (Zxid, bool) {
         let (mut looked, mut number) = (zxid, 0);
         for change in self.behind(zxid) {
@@ -90,7 +90,7 @@ impl History {
                 *work = work.saturating_sub(1);
             }
             looked = change.zxid;
-            at(change);
+            *work = work.saturating_sub(at(change));
         }
         (looked, true)
     }

@@ -15,7 +15,7 @@ use crate::message::ToCore;
 use crate::namespaces::Namespaces;
 use crate::read::{self, Trail, WatchKind};
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::watch::{SetAgain, WatchTable, with_null_path};
+use crate::watch::{WatchTable, with_null_path};
 use crate::weight::is_light;
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
@@ -255,6 +255,10 @@ impl Common {
         if connection.slots.is_empty() {
             return self.local(connection, opcode, xid, body, tree, received_us);
         }
+        // It is done when the whole stream of the core is: the tree is never ahead of the history then.
+        if matches!(opcode, OpCode::SetWatches | OpCode::SetWatches2) {
+            return self.take_long(connection, Long::new(xid, opcode, body.into(), received_us));
+        }
         self.enqueue(connection, Slot::Local { xid, operation: opcode, body: body.into(), received_us });
     }
 
@@ -299,7 +303,7 @@ impl Common {
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
     }
 
-    /// A setWatches whose turn has come; whether it is done. What is not goes on in later turns.
+    /// A setWatches whose turn has come; whether it is done. What takes longer is begun anew in turns of its own.
     fn begin_set(
         &mut self,
         connection: &mut Connection,
@@ -313,18 +317,14 @@ impl Common {
             return Err(ErrorCode::MarshallingError);
         };
         self.may_set_watches(connection, &set)?;
-        let mut progress = SetAgain::default();
         let most = TURN_WORK.saturating_sub(self.turn_work);
         let mut work = most;
-        let done = self.set_watches(connection, &set, &mut progress, tree, &mut work)?;
+        let done = self.set_watches_at_once(connection, &set, tree, &mut work);
         self.charge(most - work);
-        if !done && connection.stage != Stage::Closing {
-            let long = Long::of_set(xid, opcode, body.into(), received_us, Box::new(progress));
-            self.stats.in_flight_bytes += body.len();
-            connection.slots.push_front(Slot::Long(Box::new(long)));
-            self.begin_long(connection);
+        if done == Ok(false) {
+            self.take_long(connection, Long::new(xid, opcode, body.into(), received_us));
         }
-        Ok(done)
+        done
     }
 }
 

@@ -9,7 +9,6 @@ use super::{Long, Progress, Step};
 use crate::common::Common;
 use crate::connection::{ConnId, Connection, Stage};
 use crate::cost::TURN_WORK;
-use crate::read::fail;
 use crate::replies::{Answered, Slot};
 
 /// A frame holds no more: its length is a signed number of 32 bits.
@@ -22,7 +21,7 @@ const REST_US_PER_WORK: u64 = 1;
 pub(crate) struct Lines {
     /// Those that get turns, in order.
     pub(crate) ready: VecDeque<ConnId>,
-    /// The one whose long reply is being made.
+    /// The one whose long reply is being made, or whose watches are being set.
     writer: Option<ConnId>,
     /// Those that wait for it to end.
     behind_writer: VecDeque<ConnId>,
@@ -148,12 +147,12 @@ impl Common {
     ) {
         self.drop_long(&long);
         self.lines.leave(connection.id);
-        let zxid = tree.last_zxid().0;
+        let zxid = long.settled().unwrap_or(tree.last_zxid()).0;
         match result {
             Ok(error) => long.end(zxid, error),
             Err(error) => {
-                long.frame.clear();
-                fail(tree, long.xid, error, &mut long.frame);
+                long.begin();
+                long.end(zxid, error);
                 self.stats.malformed += u64::from(error == ErrorCode::MarshallingError);
             }
         }

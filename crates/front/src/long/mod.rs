@@ -8,14 +8,14 @@
 //! the tree in between, which a shard may see before it is told, a read that stands in its middle begins anew.
 //!
 //! Replies are bounded by [`crate::FrontConfig::reply_bytes_max`]. One of a shard's connections at a time makes a long
-//! reply, and begins it only while there is room for what is not sent yet: so all of them together take no more than
-//! that room, and one reply.
+//! reply or sets many watches, and begins a reply only while there is room for what is not sent yet: so all of them
+//! together take no more than that room, and one reply.
 
 mod ephemerals;
 mod line;
 mod list;
 
-use jute::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, Request, Writer, end_frame, start_frame};
+use jute::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, Request, Writer, Zxid, end_frame, start_frame};
 use tree::{Counted, Descent, Tree};
 
 use self::ephemerals::Ephemerals;
@@ -27,7 +27,7 @@ use crate::cost::{BYTES_PER_WORK, Meter, Over};
 use crate::judge::Judge;
 use crate::read::{self, Asker, Trail, set_error};
 use crate::request::Left;
-use crate::watch::SetAgain;
+use crate::watch::{Renewed, SetAgain};
 
 /// How often what changed meanwhile is read again in pieces; then it is read as a whole.
 const RESTARTS_MAX: u8 = 3;
@@ -104,15 +104,12 @@ impl Long {
         }
     }
 
-    /// A setWatches that has come so far.
-    pub(crate) fn of_set(
-        xid: i32,
-        operation: OpCode,
-        body: Box<[u8]>,
-        received_us: u64,
-        set: Box<SetAgain>,
-    ) -> Self {
-        Self { progress: Progress::Set(set), ..Self::new(xid, operation, body, received_us) }
+    /// The transaction at which a setWatches happens, when that is known and not all of it is done.
+    pub(crate) fn settled(&self) -> Option<Zxid> {
+        match &self.progress {
+            Progress::Set(set) => set.settled(),
+            _ => None,
+        }
     }
 
     /// Bytes of the reply so far, as they are counted.
@@ -120,9 +117,9 @@ impl Long {
         self.counted
     }
 
-    /// Whether its reply may be large.
+    /// Whether it holds memory between its pieces: its reply may be large, or its paths and events many.
     const fn bears_bytes(&self) -> bool {
-        !matches!(self.operation, OpCode::GetAllChildrenNumber | OpCode::SetWatches | OpCode::SetWatches2)
+        !matches!(self.operation, OpCode::GetAllChildrenNumber)
     }
 
     /// Forgets what was done.
@@ -182,8 +179,9 @@ impl Common {
             return Step::Failed(ErrorCode::SystemError);
         };
         match self.set_watches(connection, set, progress, tree, work) {
-            Ok(false) => Step::More,
-            Ok(true) => {
+            Ok(Renewed::More) => Step::More,
+            Ok(Renewed::Whole) => Step::Whole,
+            Ok(Renewed::All) => {
                 long.begin();
                 Step::Done(ErrorCode::Ok)
             }

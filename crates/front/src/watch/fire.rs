@@ -17,7 +17,7 @@ use crate::replies::Slot;
 impl Common {
     pub(crate) fn fire(&mut self, connections: &mut Connections, change: &Change) {
         self.advance(change.zxid);
-        if self.watches.is_empty() {
+        if self.watches.is_empty() && self.settled.is_none() {
             return;
         }
         let (event, kinds) = match change.kind {
@@ -29,15 +29,25 @@ impl Common {
         self.told.clear();
         self.watches.fire(&change.path, kinds, &mut self.told);
         self.watches.fire_ancestors(&change.path, &mut self.told);
+        self.fire_settled(&change.path, kinds);
         self.count_watchers(event);
         self.tell(connections, event, &change.path, change.zxid, &change.acl);
         if change.kind != ChangeKind::DataChanged {
             self.told.clear();
             let parent = change.parent_path();
             self.watches.fire(parent, Modes::CHILD_TABLE, &mut self.told);
+            self.fire_settled(parent, Modes::CHILD_TABLE);
             let event = EventType::NodeChildrenChanged;
             self.count_watchers(event);
             self.tell(connections, event, parent, change.zxid, &change.parent_acl);
+        }
+    }
+
+    /// Adds to `told` the connection whose watches are not all in the table yet, if one of these fires.
+    fn fire_settled(&mut self, path: &str, kinds: Modes) {
+        let Some(settled) = &mut self.settled else { return };
+        if settled.named.fire(path, kinds) && !self.told.contains(&settled.slot) {
+            self.told.push(settled.slot);
         }
     }
 
@@ -65,10 +75,13 @@ impl Common {
     }
 
     /// Puts an event where it belongs: before every reply that may show its cause, behind the reply that left the
-    /// watch, should that be still in the queue.
+    /// watch, should that be still in the queue, and behind a setWatches that happened before.
     fn notify(&mut self, connection: &mut Connection, frame: &[u8]) {
-        let unreleased =
-            connection.slots.iter().rposition(|slot| matches!(slot, Slot::Done { .. } | Slot::Event { .. }));
+        let unreleased = connection.slots.iter().rposition(|slot| match slot {
+            Slot::Done { .. } | Slot::Event { .. } => true,
+            Slot::Long(long) => long.settled().is_some(),
+            _ => false,
+        });
         match unreleased {
             Some(at) => connection.slots.insert(at + 1, Slot::Event { frame: frame.into() }),
             None => self.notify_now(connection, frame),

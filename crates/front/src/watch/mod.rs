@@ -2,7 +2,9 @@
 
 mod fire;
 mod index;
+mod missed;
 mod modes;
+mod named;
 mod reconnect;
 mod request;
 mod table;
@@ -12,6 +14,6 @@ mod table;
 pub(crate) const NULL_PATH: &str = "null";
 
 pub(crate) use modes::Modes;
-pub(crate) use reconnect::SetAgain;
+pub(crate) use reconnect::{Renewed, SetAgain, Settled};
 pub(crate) use request::with_null_path;
 pub(crate) use table::WatchTable;

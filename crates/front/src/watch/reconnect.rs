@@ -5,76 +5,140 @@
 //!
 //! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an
 //! exists watch on a node that came and went meanwhile hears that it is gone. Both are told once a path, judged
-//! against the tree as it is now, and only to those who may read the node. A client may hear twice of one change.
+//! against the tree as it is now, and only to those who may read the node when they are told.
 //!
-//! All of it is done in pieces: what a client watches may be many thousand paths, and what it missed as much as the
-//! history holds. Each path is judged and watched in one piece, so nothing is missed between two of them.
+//! All of it happens at one moment, the zxid of the reply, however many pieces it takes: what changed up to there is
+//! told before the reply, what changes later is told behind it, by the watches that were set. In three stages:
+//!
+//! 1. The paths are collected, and what the tree shows of each.
+//! 2. The history is looked through. What changed since a path was collected is judged anew. The end of the history
+//!    is the moment.
+//! 3. Events are told and watches are put into the shard's table. Those that are not there yet fire from
+//!    [`Settled`] meanwhile, and what they tell waits behind the reply.
 
-use std::collections::BTreeMap;
-
-use hashbrown::HashTable;
 use jute::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
-use tree::{AclRef, ChangeKind, Tree, permits};
+use tree::{Change, ChangeKind, Tree, permits};
 
+use super::NULL_PATH;
 use super::fire::encode;
-use super::{Modes, NULL_PATH};
+use super::missed::{Missed, MissedEvents};
+use super::named::{Marks, Named};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::FrontEvent;
-use crate::hash::PathHasher;
 
-/// Changes of the history that are looked at for one unit of work.
-const CHANGES_PER_WORK: usize = 8;
-/// Events that are told of missed changes for one unit of work.
-const EVENTS_PER_WORK: usize = 4;
-/// Paths that are put into a table for one unit of work.
-const PATHS_PER_WORK: usize = 16;
+// What things cost was measured on a machine of 2026 whose core does a turn's work in about a millisecond, so a unit is
+// about 250 ns. They are rounded up.
 
-/// Work that is left for the history when the tables are made.
-const WORK_LEFT_MIN: usize = 512;
+/// Changes of the history that are looked at for one unit of work where no watch is concerned: 70 ns each, or 165 ns
+/// where ancestors have to be looked up for recursive watches.
+const CHANGES_PER_WORK: usize = 4;
+const CHANGES_PER_WORK_RECURSIVE: usize = 2;
+/// A path that is named or has changed is hashed and looked up in the tree: 400 ns.
+const WORK_PER_PATH: usize = 2;
+/// An event that a persistent watch missed: its path is copied and put in order, 450 ns.
+const WORK_PER_MISSED: usize = 2;
+/// A path is looked up, and perhaps an event of it is told: 220 ns.
+const WORK_PER_TOLD: usize = 1;
+/// A watch is put into the table: 500 ns.
+const WORK_PER_WATCH: usize = 2;
+/// Paths of a request that are read over for one unit of work, as each piece does: 10 ns each.
+const PATHS_READ_PER_WORK: usize = 24;
+
+/// How often all is done again because the history has lost what changed meanwhile; then it is done as a whole.
+const RESTARTS_MAX: u8 = 3;
+
+/// The lists of a setWatches, in order.
+const LISTS: [Marks; 5] = [Marks::DATA, Marks::EXIST, Marks::CHILD, Marks::PERSISTENT, Marks::RECURSIVE];
 
 /// How far a setWatches has come.
 #[derive(Debug, Default)]
 pub(crate) struct SetAgain {
     stage: Stage,
-    /// Paths of the list under way that are done.
+    /// The list under way, and how many of its paths are done.
+    list: usize,
     done: usize,
+    /// `None` at the beginning, and while they are in [`Settled`].
+    named: Option<Named>,
+    /// Whether a list ends in what ZooKeeper stops at.
+    broken: bool,
+    /// The last transaction when the first path was collected.
+    began: Zxid,
     /// How far the history has been looked through.
     looked: Option<Zxid>,
-    /// Hashes of the nodes that the client waits for, and of those of them that were there for a while.
-    awaited: HashTable<u64>,
-    gone: HashTable<u64>,
-    /// What persistent watches missed: by path, and whether it is about its children, the order of the latest change.
-    latest: BTreeMap<(Box<str>, bool), (usize, AclRef)>,
-    changes: usize,
-    missed: Vec<Missed>,
+    /// Whether the history reaches back to what the client had seen; if not though it should, where it starts.
+    catches_up: bool,
+    too_short: Option<Zxid>,
+    missed: MissedEvents,
+    /// The moment at which all of it happens, when it is known.
+    settled: Option<Zxid>,
+    restarts: u8,
 }
 
 /// What is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
-    Data,
-    Exist,
-    Child,
-    Persistent,
-    Recursive,
+    Collect,
     LookBack,
-    Tell,
+    TellListed,
+    TellMissed,
 }
 
-/// One event that a persistent watch missed.
+/// How a piece of a setWatches ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewed {
+    All,
+    More,
+    /// It must be done as a whole: the history is too short for what changes meanwhile.
+    Whole,
+}
+
+/// Watches of a setWatches that are set, and not yet all in the shard's table.
 #[derive(Debug)]
-struct Missed {
-    order: usize,
-    child: bool,
-    path: Box<str>,
-    acl: AclRef,
+pub(crate) struct Settled {
+    pub(crate) slot: u32,
+    pub(crate) named: Named,
+}
+
+impl SetAgain {
+    /// The moment at which all of it happens, when it is known.
+    pub(crate) const fn settled(&self) -> Option<Zxid> {
+        self.settled
+    }
+
+    /// Whether so much work is enough for the rest.
+    fn fits(&self, set: &SetWatches<'_>, work: usize) -> bool {
+        let paths: usize = lists(set).iter().map(PathList::len).sum();
+        let watched = paths.saturating_mul(WORK_PER_TOLD + WORK_PER_WATCH);
+        watched.saturating_add(self.missed.left().saturating_mul(WORK_PER_TOLD)) <= work
+    }
+
+    fn to(&mut self, stage: Stage) {
+        (self.stage, self.list, self.done) = (stage, 0, 0);
+    }
 }
 
 impl Common {
-    /// Goes on for so much work; whether all is done. At a null path, or a null list, ZooKeeper stops where it is, with
-    /// what it has done so far; only persistent watches may be on null.
+    /// Does a setWatches if that takes no more than so much work; whether it is done. Otherwise nothing has happened.
+    pub(crate) fn set_watches_at_once(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Result<bool, ErrorCode> {
+        let mut progress = SetAgain::default();
+        if self.settle_watches(connection, set, &mut progress, tree, work) != Renewed::All
+            || !progress.fits(set, *work)
+        {
+            return Ok(false);
+        }
+        self.tell_settled(connection, set, &mut progress, tree, work)
+    }
+
+    /// Goes on for so much work. At a null path, or a null list, ZooKeeper stops where it is, with what it has done so
+    /// far; only persistent watches may be on null.
     pub(crate) fn set_watches(
         &mut self,
         connection: &mut Connection,
@@ -82,80 +146,239 @@ impl Common {
         progress: &mut SetAgain,
         tree: &Tree,
         work: &mut usize,
-    ) -> Result<bool, ErrorCode> {
-        loop {
-            let (list, next) = match progress.stage {
-                Stage::Data => (set.data, Stage::Exist),
-                Stage::Exist => (set.exist, Stage::Child),
-                Stage::Child => (set.child, Stage::Persistent),
-                Stage::Persistent => (set.persistent, Stage::Recursive),
-                Stage::Recursive => (set.persistent_recursive, Stage::LookBack),
-                Stage::LookBack => {
-                    if !self.look_back(connection, set, progress, work) {
-                        return Ok(false);
-                    }
-                    progress.stage = Stage::Tell;
-                    continue;
-                }
-                Stage::Tell => return Ok(self.tell_missed(connection, set, progress, tree, work)),
-            };
-            if list.is_null() {
-                return Err(ErrorCode::MarshallingError);
+    ) -> Result<Renewed, ErrorCode> {
+        let paths: usize = lists(set).iter().map(PathList::len).sum();
+        *work -= (paths / PATHS_READ_PER_WORK).min(*work / 2);
+        if progress.settled.is_none() {
+            let settled = self.settle_watches(connection, set, progress, tree, work);
+            if settled != Renewed::All {
+                return Ok(settled);
             }
-            if !self.set_list(connection, set, list, progress, tree, work)? {
-                return Ok(false);
-            }
-            (progress.stage, progress.done) = (next, 0);
+        } else {
+            progress.named = self.settled.take().map(|settled| settled.named);
         }
+        if self.tell_settled(connection, set, progress, tree, work)? {
+            return Ok(Renewed::All);
+        }
+        let slot = connection.id.slot;
+        self.settled = progress.named.take().map(|named| Settled { slot, named });
+        Ok(Renewed::More)
     }
 
-    /// Sets the watches of one list; whether it is done.
-    fn set_list(
+    /// Finds out what is to be told and watched, up to the end of the history.
+    fn settle_watches(
+        &mut self,
+        connection: &Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Renewed {
+        if progress.stage == Stage::Collect {
+            if !self.collect(set, progress, tree, work) {
+                return Renewed::More;
+            }
+            progress.to(Stage::LookBack);
+        }
+        let ended = self.look_back(connection, set, progress, tree, work);
+        match ended {
+            Renewed::All => {
+                progress.settled = Some(tree.last_zxid());
+                progress.to(Stage::TellListed);
+            }
+            Renewed::More => {}
+            Renewed::Whole if progress.restarts < RESTARTS_MAX => {
+                *progress = SetAgain { restarts: progress.restarts + 1, ..SetAgain::default() };
+                return Renewed::More;
+            }
+            Renewed::Whole => *progress = SetAgain::default(),
+        }
+        ended
+    }
+
+    /// Collects what the lists name; whether all of it is.
+    fn collect(&self, set: &SetWatches<'_>, progress: &mut SetAgain, tree: &Tree, work: &mut usize) -> bool {
+        let SetAgain { list, done, named, broken, began, .. } = progress;
+        let named = named.get_or_insert_with(|| {
+            *began = tree.last_zxid();
+            Named::new(self.watches.hasher(), lists(set).iter().map(PathList::len).sum())
+        });
+        for (mark, paths) in LISTS.into_iter().zip(lists(set)).skip(*list) {
+            if paths.is_null() {
+                *broken = true;
+                return true;
+            }
+            for path in paths.iter().skip(*done) {
+                if *work == 0 {
+                    return false;
+                }
+                *work = work.saturating_sub(WORK_PER_PATH);
+                *done += 1;
+                let Some(path) = named_path(path, mark) else {
+                    *broken = true;
+                    return true;
+                };
+                named.name(path, mark, tree, set.relative_zxid);
+            }
+            (*list, *done) = (*list + 1, 0);
+        }
+        true
+    }
+
+    /// Looks through the history: what came and went, what persistent watches have missed, and what has changed since
+    /// it was collected.
+    fn look_back(
+        &mut self,
+        connection: &Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Renewed {
+        let from = match progress.looked {
+            Some(looked) => looked,
+            None => self.start_of_look(set, progress),
+        };
+        if !self.history.reaches(from) {
+            return Renewed::Whole;
+        }
+        let hasher = self.watches.hasher();
+        let asker = self.asker(connection);
+        let may_read = |acl: &[jute::Acl]| permits(acl, permission::READ, asker.identities, asker.policy);
+        let SetAgain { named: Some(named), missed, began, catches_up, broken, .. } = progress else {
+            return Renewed::Whole;
+        };
+        let persists = persists(set) && *catches_up && !*broken;
+        let waits = !set.exist.is_empty() && *catches_up;
+        let seen = set.relative_zxid;
+        let recursive = persists && !set.persistent_recursive.is_empty();
+        let per_work = if recursive { CHANGES_PER_WORK_RECURSIVE } else { CHANGES_PER_WORK };
+        let (looked, is_all) = self.history.look(from, work, per_work, |change| {
+            let mut cost = 0;
+            if change.zxid > *began {
+                cost += WORK_PER_PATH * usize::from(named.refresh(&change.path, tree, seen));
+                if change.kind != ChangeKind::DataChanged {
+                    cost += WORK_PER_PATH * usize::from(named.refresh(change.parent_path(), tree, seen));
+                }
+            }
+            if change.zxid.0 <= seen {
+                return cost;
+            }
+            if waits && change.kind == ChangeKind::Deleted && named.marks(&change.path).has(Marks::EXIST) {
+                cost += WORK_PER_PATH;
+                if may_read(&change.acl) {
+                    named.went(&change.path);
+                }
+            }
+            if persists {
+                for event in missed_events(named, change, tree, seen) {
+                    cost += WORK_PER_MISSED;
+                    missed.put(event, hasher);
+                }
+            }
+            cost
+        });
+        progress.looked = Some(looked);
+        if is_all { Renewed::All } else { Renewed::More }
+    }
+
+    /// Behind which transaction to look through the history.
+    fn start_of_look(&self, set: &SetWatches<'_>, progress: &mut SetAgain) -> Zxid {
+        let (seen, began) = (Zxid(set.relative_zxid), progress.began);
+        if !self.config.catch_up || (!persists(set) && set.exist.is_empty()) {
+            return began;
+        }
+        progress.catches_up = self.history.reaches(seen);
+        if progress.catches_up {
+            return seen.min(began);
+        }
+        progress.too_short = persists(set).then(|| self.history.start_zxid());
+        began
+    }
+
+    /// Tells what was found out and sets the watches; whether all is done.
+    fn tell_settled(
         &mut self,
         connection: &mut Connection,
         set: &SetWatches<'_>,
-        list: PathList<'_>,
         progress: &mut SetAgain,
         tree: &Tree,
         work: &mut usize,
     ) -> Result<bool, ErrorCode> {
-        let (slot, seen) = (connection.id.slot, set.relative_zxid);
-        if progress.stage == Stage::Exist && !self.look_for_gone(connection, set, progress, work) {
-            return Ok(false);
-        }
-        for path in list.iter().skip(progress.done) {
-            if *work == 0 {
+        if progress.stage == Stage::TellListed {
+            if !self.tell_listed(connection, set, progress, work)? {
                 return Ok(false);
             }
-            *work -= 1;
-            progress.done += 1;
-            let path = match (progress.stage, path) {
-                (Stage::Persistent, path) => {
-                    self.watches.add(slot, path.unwrap_or(NULL_PATH), Modes::PERSISTENT);
-                    continue;
-                }
-                (Stage::Recursive, path) => {
-                    self.watches.add(slot, path.unwrap_or(NULL_PATH), Modes::RECURSIVE);
-                    continue;
-                }
-                (_, path) => path.ok_or(ErrorCode::MarshallingError)?,
-            };
-            let stat = tree.node(path).map(|node| node.stat());
-            match (progress.stage, stat) {
-                (Stage::Exist, Some(_)) => self.tell_back(connection, EventType::NodeCreated, path),
-                (Stage::Exist, None) => self.await_again(connection, progress, path),
-                (_, None) => self.tell_back(connection, EventType::NodeDeleted, path),
-                (Stage::Data, Some(stat)) if stat.mzxid > seen => {
-                    self.tell_back(connection, EventType::NodeDataChanged, path);
-                }
-                (Stage::Data, Some(_)) => self.watches.add(slot, path, Modes::DATA),
-                (_, Some(stat)) if stat.pzxid > seen => {
-                    self.tell_back(connection, EventType::NodeChildrenChanged, path);
-                }
-                (_, Some(_)) => self.watches.add(slot, path, Modes::CHILD),
+            progress.to(Stage::TellMissed);
+            if let Some(since) = progress.too_short {
+                self.stats.history_too_short += 1;
+                let (session, seen) = (connection.session, Zxid(set.relative_zxid));
+                self.events.push(FrontEvent::HistoryTooShort { session, seen, since });
             }
         }
+        Ok(self.tell_missed(connection, progress, tree, work))
+    }
+
+    /// Tells what became of what the lists name, and puts their watches into the table; whether all of it is done.
+    fn tell_listed(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        work: &mut usize,
+    ) -> Result<bool, ErrorCode> {
+        for (mark, paths) in LISTS.into_iter().zip(lists(set)).skip(progress.list) {
+            if paths.is_null() {
+                return Err(ErrorCode::MarshallingError);
+            }
+            for path in paths.iter().skip(progress.done) {
+                if *work == 0 {
+                    return Ok(false);
+                }
+                *work = work.saturating_sub(WORK_PER_TOLD);
+                progress.done += 1;
+                let path = named_path(path, mark).ok_or(ErrorCode::MarshallingError)?;
+                let Some(named) = &mut progress.named else { continue };
+                let (modes, marks) = named.leave(path, mark);
+                if !modes.is_empty() {
+                    *work = work.saturating_sub(WORK_PER_WATCH);
+                    self.watches.add(connection.id.slot, path, modes);
+                }
+                if let Some(event) = marks.event(mark) {
+                    self.stats.events_caught_up += u64::from(mark == Marks::EXIST && !marks.is_there());
+                    self.tell_back(connection, event, path);
+                }
+            }
+            (progress.list, progress.done) = (progress.list + 1, 0);
+        }
         Ok(true)
+    }
+
+    /// Tells what persistent watches have missed; whether all is told.
+    fn tell_missed(
+        &mut self,
+        connection: &mut Connection,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> bool {
+        while *work > 0 {
+            let Some(place) = progress.missed.next_place() else { return true };
+            *work = work.saturating_sub(WORK_PER_TOLD);
+            let Some(Missed { path, event, acl }) = place else { continue };
+            let is_there = |named: &Named| named.marks(&path).is_there();
+            if event == EventType::NodeChildrenChanged && !progress.named.as_ref().is_some_and(is_there) {
+                continue;
+            }
+            let node = tree.node(&path);
+            let acl = node.as_ref().map_or(&*acl, |node| node.acl());
+            let asker = self.asker(connection);
+            if permits(acl, permission::READ, asker.identities, asker.policy) {
+                self.stats.events_caught_up += 1;
+                self.tell_back(connection, event, &path);
+            }
+        }
+        progress.missed.left() == 0
     }
 
     fn tell_back(&mut self, connection: &mut Connection, event: EventType, path: &str) {
@@ -165,178 +388,40 @@ impl Common {
         self.notify_now(connection, &frame);
         self.event_frame = frame;
     }
-
-    /// A node that is not there is watched for. Also by a client that is told that it was there: it takes the event for
-    /// its watch and asks anew or not; ZooKeeper watches on.
-    fn await_again(&mut self, connection: &mut Connection, progress: &mut SetAgain, path: &str) {
-        let hash = self.watches.hasher().hash(path);
-        // A path that is named twice is told once.
-        if let Ok(gone) = progress.gone.find_entry(hash, |other| *other == hash) {
-            gone.remove();
-            self.stats.events_caught_up += 1;
-            self.tell_back(connection, EventType::NodeDeleted, path);
-        }
-        self.watches.add(connection.id.slot, path, Modes::DATA);
-    }
-
-    /// Finds which nodes that the client waits for were there for a while behind what it has seen; whether that is known
-    /// up to now. What goes later, between two pieces, is found before the next.
-    fn look_for_gone(
-        &mut self,
-        connection: &Connection,
-        set: &SetWatches<'_>,
-        progress: &mut SetAgain,
-        work: &mut usize,
-    ) -> bool {
-        let from = progress.looked.unwrap_or(Zxid(set.relative_zxid));
-        if set.exist.is_empty() || !self.config.catch_up || !self.history.reaches(from) {
-            return true;
-        }
-        let hasher = self.watches.hasher();
-        if progress.looked.is_none() {
-            charge_table(set.exist.len(), work);
-            put_hashes(&mut progress.awaited, set.exist, hasher);
-        }
-        let (awaited, gone) = (&progress.awaited, &mut progress.gone);
-        let asker = self.asker(connection);
-        let looked = self.history.look(from, work, CHANGES_PER_WORK, |change| {
-            if change.kind == ChangeKind::Deleted {
-                let hash = hasher.hash(&change.path);
-                if awaited.find(hash, |other| *other == hash).is_some()
-                    && permits(&change.acl, permission::READ, asker.identities, asker.policy)
-                {
-                    put(gone, hash);
-                }
-            }
-        });
-        progress.looked = Some(looked.0);
-        looked.1
-    }
-
-    /// Finds what persistent watches have missed; whether all of it is found.
-    fn look_back(
-        &mut self,
-        connection: &Connection,
-        set: &SetWatches<'_>,
-        progress: &mut SetAgain,
-        work: &mut usize,
-    ) -> bool {
-        if !self.config.catch_up || (set.persistent.is_empty() && set.persistent_recursive.is_empty()) {
-            return true;
-        }
-        let seen = Zxid(set.relative_zxid);
-        // The lists before have left how far they looked.
-        let from = if progress.done == 0 { seen } else { progress.looked.unwrap_or(seen) };
-        progress.done = 1;
-        if !self.history.reaches(from) {
-            self.stats.history_too_short += 1;
-            let (session, since) = (connection.session, self.history.start_zxid());
-            self.events.push(FrontEvent::HistoryTooShort { session, seen, since });
-            progress.latest.clear();
-            return true;
-        }
-        charge_table(set.persistent.len() + set.persistent_recursive.len(), work);
-        let watched = Watched::new(set, self.watches.hasher());
-        let looked = self.history.look(from, work, CHANGES_PER_WORK, |change| {
-            progress.changes += 1;
-            if watched.covers(&change.path) {
-                progress.latest.insert((change.path.clone(), false), (progress.changes, change.acl.clone()));
-            }
-            if change.kind != ChangeKind::DataChanged && watched.is_persistent(change.parent_path()) {
-                let key = (change.parent_path().into(), true);
-                progress.latest.insert(key, (progress.changes, change.parent_acl.clone()));
-            }
-        });
-        progress.looked = Some(looked.0);
-        if looked.1 {
-            let latest = core::mem::take(&mut progress.latest).into_iter();
-            let missed = latest.map(|((path, child), (order, acl))| Missed { order, child, path, acl });
-            progress.missed = missed.collect();
-            // Taken from the end.
-            progress.missed.sort_unstable_by_key(|missed| core::cmp::Reverse((missed.order, missed.child)));
-        }
-        looked.1
-    }
-
-    /// Tells what became of everything watched that changed, in the order of the latest change of each; whether all is
-    /// told.
-    fn tell_missed(
-        &mut self,
-        connection: &mut Connection,
-        set: &SetWatches<'_>,
-        progress: &mut SetAgain,
-        tree: &Tree,
-        work: &mut usize,
-    ) -> bool {
-        let mut left = work.saturating_mul(EVENTS_PER_WORK);
-        while left > 0 {
-            let Some(Missed { child, path, acl, .. }) = progress.missed.pop() else { break };
-            left -= 1;
-            let node = tree.node(&path);
-            let event = match &node {
-                None if child => continue,
-                None => EventType::NodeDeleted,
-                Some(_) if child => EventType::NodeChildrenChanged,
-                Some(node) if node.stat().czxid > set.relative_zxid => EventType::NodeCreated,
-                Some(_) => EventType::NodeDataChanged,
-            };
-            let asker = self.asker(connection);
-            let acl = node.as_ref().map_or(&*acl, |node| node.acl());
-            if permits(acl, permission::READ, asker.identities, asker.policy) {
-                self.stats.events_caught_up += 1;
-                self.tell_back(connection, event, &path);
-            }
-        }
-        *work = left / EVENTS_PER_WORK;
-        progress.missed.is_empty()
-    }
 }
 
-/// Takes off what a table of so many paths costs, but so that something is left to use it for.
-fn charge_table(paths: usize, work: &mut usize) {
-    *work = work.saturating_sub(paths / PATHS_PER_WORK).max(WORK_LEFT_MIN.min(*work));
+const fn lists<'a>(set: &SetWatches<'a>) -> [PathList<'a>; 5] {
+    [set.data, set.exist, set.child, set.persistent, set.persistent_recursive]
 }
 
-fn put(table: &mut HashTable<u64>, hash: u64) {
-    if table.find(hash, |other| *other == hash).is_none() {
-        table.insert_unique(hash, hash, |hash| *hash);
-    }
+/// Whether persistent watches are among them.
+const fn persists(set: &SetWatches<'_>) -> bool {
+    !set.persistent.is_empty() || !set.persistent_recursive.is_empty()
 }
 
-fn put_hashes(table: &mut HashTable<u64>, list: PathList<'_>, hasher: PathHasher) {
-    list.iter().flatten().for_each(|path| put(table, hasher.hash(path)));
+/// A path of a list; `None` where ZooKeeper stops.
+fn named_path(path: Option<&str>, list: Marks) -> Option<&str> {
+    let may_be_null = list == Marks::PERSISTENT || list == Marks::RECURSIVE;
+    path.or_else(|| may_be_null.then_some(NULL_PATH))
 }
 
-/// The paths of persistent watches, for looking them up: as hashes under a seed that no client knows. Should two be
-/// equal once in an age, a client hears of a node that it does not watch.
-struct Watched {
-    hasher: PathHasher,
-    persistent: HashTable<u64>,
-    recursive: HashTable<u64>,
-}
-
-impl Watched {
-    fn new(set: &SetWatches<'_>, hasher: PathHasher) -> Self {
-        let mut watched = Self { hasher, persistent: HashTable::new(), recursive: HashTable::new() };
-        put_hashes(&mut watched.persistent, set.persistent, hasher);
-        put_hashes(&mut watched.recursive, set.persistent_recursive, hasher);
-        watched
-    }
-
-    fn is_persistent(&self, path: &str) -> bool {
-        has(&self.persistent, self.hasher.hash(path))
-    }
-
-    /// Whether what happens to the node itself is watched.
-    fn covers(&self, path: &str) -> bool {
-        let hash = self.hasher.hash(path);
-        has(&self.persistent, hash)
-            || (!self.recursive.is_empty()
-                && (has(&self.recursive, hash)
-                    || self.hasher.ancestors(path).any(|(_, above)| has(&self.recursive, above))))
-    }
-}
-
-fn has(table: &HashTable<u64>, hash: u64) -> bool {
-    table.find(hash, |other| *other == hash).is_some()
+/// What a change is to persistent watches: first of the node, then of its parent's children.
+fn missed_events(named: &Named, change: &Change, tree: &Tree, seen: i64) -> impl Iterator<Item = Missed> {
+    let of_node = named.covers(&change.path).then(|| Missed {
+        path: change.path.clone(),
+        event: match tree.node(&change.path).map(|node| node.stat()) {
+            None => EventType::NodeDeleted,
+            Some(stat) if stat.czxid > seen => EventType::NodeCreated,
+            Some(_) => EventType::NodeDataChanged,
+        },
+        acl: change.acl.clone(),
+    });
+    let parent = change.parent_path();
+    let is_of_children = change.kind != ChangeKind::DataChanged && named.marks(parent).has(Marks::PERSISTENT);
+    let of_children = is_of_children.then(|| Missed {
+        path: parent.into(),
+        event: EventType::NodeChildrenChanged,
+        acl: change.parent_acl.clone(),
+    });
+    of_node.into_iter().chain(of_children)
 }

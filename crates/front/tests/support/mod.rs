@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test uses its part of the support")]
 
 pub mod core;
+pub mod rounds;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
