@@ -78,6 +78,7 @@ impl Core {
         while let Some(content) = self.pending.next() {
             self.relay(self.config.member, &content);
         }
+        self.hand_on_refused();
         let commands = self.waiting.commands() + self.relayed.commands();
         if commands < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
@@ -125,6 +126,7 @@ impl Core {
     }
 
     fn forward_waiting(&mut self) {
+        self.hand_on_refused();
         for content in self.waiting.take(0) {
             self.pending.keep(content);
         }
@@ -155,7 +157,7 @@ impl Core {
                 }
                 continue;
             }
-            if !decoded.origin.is_none_or(|origin| self.relays.admit(origin)) {
+            if !self.relays.admit_command(&decoded) {
                 continue;
             }
             if matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. }) {
@@ -246,9 +248,10 @@ impl Core {
 /// Whether a member's client is behind the command, and not a leader of its own accord.
 const fn is_of_a_client(command: &Command<'_>) -> bool {
     match command.operation {
-        Operation::Client { .. } | Operation::CloseSession { .. } | Operation::Refuse(_) => {
-            command.origin.is_some()
-        }
+        Operation::Client { .. }
+        | Operation::CloseSession { .. }
+        | Operation::Refuse(_)
+        | Operation::RefuseMany { .. } => command.origin.is_some(),
         Operation::CreateSession { .. } | Operation::Attach { .. } => true,
         _ => false,
     }

@@ -125,13 +125,16 @@ impl Core {
             _ => {}
         }
         match command.origin {
-            Some(origin) => self.answer(tree, origin, outcome),
+            Some(origin) => {
+                let last = command.last_sequence().unwrap_or(origin.sequence);
+                self.answer(tree, origin, last, outcome);
+            }
             None => self.conclude(tree, &command.operation, &outcome, now),
         }
     }
 
-    /// The outcome of a client's command, then the reads that waited for it.
-    fn answer(&mut self, tree: &Tree, origin: Origin, outcome: Outcome) {
+    /// The outcome of a client's command, or of all up to `last`, then the reads that waited for it.
+    fn answer(&mut self, tree: &Tree, origin: Origin, last: u64, outcome: Outcome) {
         let Origin { session, generation, sequence } = origin;
         let closed = outcome == Outcome::SessionClosed;
         if let Outcome::Dropped(reason) = outcome {
@@ -149,14 +152,19 @@ impl Core {
                 DropReason::UnknownSession | DropReason::OldGeneration => {}
             }
         } else {
-            self.relays.applied(origin);
+            self.relays.applied(Origin { sequence: last, ..origin });
         }
         if let Some(held) = self.attachments.held(session)
             && held.generation == generation
         {
-            held.applied = sequence;
+            let (conn, zxid) = (held.conn, tree.last_zxid());
             let stream = &mut self.streams[usize::from(held.shard)];
-            stream.push(FromCore::Outcome { conn: held.conn, sequence, zxid: tree.last_zxid(), outcome });
+            // Of those that are refused as one, some may have been answered.
+            for sequence in sequence.max(held.applied.saturating_add(1))..last {
+                stream.push(FromCore::Outcome { conn, sequence, zxid, outcome: outcome.clone() });
+            }
+            held.applied = last;
+            stream.push(FromCore::Outcome { conn, sequence: last, zxid, outcome });
             self.answer_reads(session, tree);
         }
         if closed {

@@ -200,10 +200,9 @@ impl Attachments {
     /// Whether nobody here waits any more for what becomes of this command.
     pub(crate) fn is_settled(&self, command: &Command<'_>) -> bool {
         match (command.origin, &command.operation) {
-            (Some(origin), _) => self
-                .held
-                .get(&origin.session)
-                .is_none_or(|held| held.generation != origin.generation || held.applied >= origin.sequence),
+            (Some(origin), _) => self.held.get(&origin.session).is_none_or(|held| {
+                held.generation != origin.generation || Some(held.applied) >= command.last_sequence()
+            }),
             (None, Operation::CreateSession { session, .. }) => !self.awaits(*session, FIRST_GENERATION),
             (None, Operation::Attach { session, generation, .. }) => !self.awaits(*session, *generation),
             _ => true,

@@ -22,10 +22,12 @@ use crate::gait::Gait;
 use crate::identity::{Identities, same_password};
 use crate::lease::Lease;
 use crate::leaving::Leaving;
+use crate::level::REFUSE_MANY_LEVEL;
 use crate::peer::PeerMessage;
 use crate::peer_gate::{Evicted, Refusals};
 use crate::pending::Pending;
 use crate::reaper::Reaper;
+use crate::refused_writes::{RefusedWrites, Run};
 use crate::relays::Relays;
 use crate::room::Room;
 use crate::round::Round;
@@ -40,6 +42,20 @@ fn is_request(command: &[u8]) -> bool {
     decoded.is_ok_and(|command| {
         matches!(command.operation, Operation::Client { .. }) && command.origin.is_some()
     })
+}
+
+/// The session whose connections a command is about.
+const fn session_of(command: &Command<'_>) -> Option<SessionId> {
+    match (command.origin, command.operation) {
+        (Some(origin), _) => Some(origin.session),
+        (
+            None,
+            Operation::Attach { session, .. }
+            | Operation::CloseSession { session }
+            | Operation::Expire { session, .. },
+        ) => Some(session),
+        _ => None,
+    }
 }
 
 /// This host, or our own code, is broken: the member must stop.
@@ -64,6 +80,10 @@ pub struct Core {
     pub(crate) membership: council::Membership,
     /// Commands of this member that nobody has been given yet.
     pub(crate) waiting: BatchWriter,
+    /// Commands that were refused for want of room and are still to come into that.
+    pub(crate) refused_writes: RefusedWrites,
+    /// The feature level of the log, as far as it is applied.
+    pub(crate) level: u32,
     /// Commands of other members, to be proposed while this one leads.
     pub(crate) relayed: BatchWriter,
     /// Which of those are in the log already.
@@ -180,6 +200,8 @@ impl Core {
         Self {
             council,
             waiting: BatchWriter::new(config.entry_bytes_max),
+            refused_writes: RefusedWrites::default(),
+            level: tree.feature_level(),
             relayed: BatchWriter::new(config.entry_bytes_max),
             relays: Relays::default(),
             pending: Pending::default(),
@@ -283,22 +305,49 @@ impl Core {
         if !self.writable && self.refuse_for_space(command) {
             return;
         }
+        self.wait(command);
+    }
+
+    /// A command is to be handed on, behind what was refused of the same session before.
+    fn wait(&mut self, command: &[u8]) {
+        if !self.refused_writes.is_empty()
+            && let Ok(decoded) = Command::decode(command)
+            && let Some(session) = session_of(&decoded)
+            && let Some(run) = self.refused_writes.take(session)
+        {
+            self.hand_on(&run);
+        }
         self.waiting.push(command);
     }
 
-    /// With no room on the disk a write keeps its place in its session's sequence, but as a refusal of a few bytes.
+    /// With no room on the disk a write keeps its place in its session's sequence, but as a refusal of a few bytes, or
+    /// none for each of many.
     fn refuse_for_space(&mut self, command: &[u8]) -> bool {
         let Ok(command) = Command::decode(command) else { return false };
         if matches!(command.operation, Operation::CloseSession { .. }) {
             return false;
         }
-        let refusal = Command {
-            operation: Operation::Refuse(jute::ErrorCode::SystemError),
-            identities: tree::Identities::NONE,
-            ..command
-        };
-        self.push(&refusal);
+        let Some(origin) = command.origin else { return false };
+        if let Some(ended) = self.refused_writes.add(origin, command.policy) {
+            self.hand_on(&ended);
+        }
+        if self.level < REFUSE_MANY_LEVEL {
+            self.hand_on_refused();
+        }
         true
+    }
+
+    /// What was refused is handed on with what else waits.
+    pub(crate) fn hand_on_refused(&mut self) {
+        while let Some(run) = self.refused_writes.pop() {
+            self.hand_on(&run);
+        }
+    }
+
+    fn hand_on(&mut self, run: &Run) {
+        self.encoded.clear();
+        run.command().encode(&mut self.encoded);
+        self.waiting.push(&self.encoded);
     }
 
     /// What waits to be proposed finds no room any more.
@@ -309,7 +358,7 @@ impl Core {
                 if is_request(command) {
                     self.command(command);
                 } else {
-                    self.waiting.push(command);
+                    self.wait(command);
                 }
             }
         }
@@ -556,9 +605,11 @@ impl Core {
     }
 
     fn push(&mut self, command: &Command<'_>) {
-        self.encoded.clear();
-        command.encode(&mut self.encoded);
-        self.waiting.push(&self.encoded);
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        command.encode(&mut encoded);
+        self.wait(&encoded);
+        self.encoded = encoded;
     }
 
     pub(crate) fn tell(&mut self, shard: u16, item: FromCore) {

@@ -8,8 +8,11 @@ use tree::{Operation, Tree};
 use crate::core::{Core, Fault};
 
 /// The highest level that this build understands. At 1 a session is opened once: a command that comes twice does not
-/// bring back one that has ended.
-pub const FEATURE_LEVEL: u32 = 1;
+/// bring back one that has ended. At 2 what is refused for want of room is one command for a run of a session's.
+pub const FEATURE_LEVEL: u32 = 2;
+
+/// The level from which on the log says `RefuseMany`.
+pub(crate) const REFUSE_MANY_LEVEL: u32 = 2;
 
 impl Core {
     /// Another member's build understands this level.
@@ -32,8 +35,9 @@ impl Core {
     ///
     /// # Errors
     /// It does not.
-    pub(crate) fn check_level(&self, tree: &Tree) -> Result<(), Fault> {
+    pub(crate) fn check_level(&mut self, tree: &Tree) -> Result<(), Fault> {
         let (level, own) = (tree.feature_level(), self.config.feature_level);
+        self.level = level;
         if level > own {
             return Err(Fault(format!(
                 "the data is of feature level {level}, and this build understands levels up to {own}; hint: start a \

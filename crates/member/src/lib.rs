@@ -49,6 +49,7 @@ mod pending;
 mod pieces;
 mod reaper;
 mod reconfig;
+mod refused_writes;
 mod relays;
 mod replay;
 mod room;

@@ -6,7 +6,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use jute::SessionId;
-use tree::Origin;
+use tree::{Command, Origin};
 
 /// What is known of a session's present connection.
 #[derive(Debug, Default)]
@@ -27,8 +27,17 @@ pub(crate) struct Relays {
 }
 
 impl Relays {
-    /// Whether a command belongs into the log.
-    pub(crate) fn admit(&mut self, origin: Origin) -> bool {
+    /// Whether a command belongs into the log: one of those that it stands for does, or it has no place in a connection.
+    pub(crate) fn admit_command(&mut self, command: &Command<'_>) -> bool {
+        let (Some(first), Some(last)) = (command.origin, command.last_sequence()) else { return true };
+        // Each is taken note of, also behind one that is admitted.
+        let admitted =
+            (first.sequence..=last).filter(|sequence| self.admit(Origin { sequence: *sequence, ..first }));
+        admitted.count() > 0
+    }
+
+    /// Whether a command of this number belongs into the log.
+    fn admit(&mut self, origin: Origin) -> bool {
         let Origin { session, generation, sequence } = origin;
         let relay = self.sessions.entry(session).or_default();
         if relay.generation != generation {
@@ -109,6 +118,22 @@ mod tests {
         assert_eq!(admitted(&mut relays, 1, 6..=9), [6]);
         assert_eq!(admitted(&mut relays, 1, 2..=9), [4, 5, 6, 7, 8, 9]);
         assert_eq!(admitted(&mut relays, 1, 12..=13), [12]);
+    }
+
+    #[test]
+    fn refusal_of_many_is_let_in_once_and_counts_for_each() {
+        let refusal = jute::ErrorCode::SystemError;
+        let many = |sequence, count| Command {
+            origin: Some(of(1, sequence)),
+            ..Command::internal(tree::Operation::RefuseMany { refusal, count })
+        };
+        let mut relays = Relays::default();
+        assert_eq!(admitted(&mut relays, 1, 1..=1), [1]);
+        relays.applied(of(1, 1));
+        assert_eq!([many(2, 5), many(2, 5)].map(|command| relays.admit_command(&command)), [true, false]);
+        assert_eq!(admitted(&mut relays, 1, 5..=8), [7, 8]);
+        assert!(relays.admit_command(&many(8, 3)), "9 and 10 are new");
+        assert_eq!(admitted(&mut relays, 1, 10..=11), [11]);
     }
 
     #[test]

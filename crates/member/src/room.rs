@@ -4,7 +4,8 @@
 //! journal says how much it can take without a further segment, and no more than that is proposed at a time. What waits
 //! longer is refused when the disk turns out to be full.
 //!
-//! A refusal takes a few bytes of the log, too: so many may be under way that even they find no room, and wait.
+//! A refusal takes a few bytes of the log, too: one for all that a session has under way (`refused_writes`), or, below feature
+//! level 2, one for each command, which may be so many that even they find no room, and wait.
 //!
 //! It binds the leader while its own disk has room. A follower takes what its leader sends, and a leader whose disk is
 //! full hands the lead over (`disk_watch`).

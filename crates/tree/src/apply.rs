@@ -21,7 +21,7 @@ impl Tree {
     /// Appends what changed to `changes`: nothing when the command is refused.
     pub fn apply(&mut self, stamp: Stamp, command: &Command<'_>, changes: &mut Changes) -> Outcome {
         if let Some(origin) = command.origin
-            && let Err(reason) = self.admit(origin)
+            && let Err(reason) = self.admit(origin, command.last_sequence().unwrap_or(origin.sequence))
         {
             return Outcome::Dropped(reason);
         }
@@ -75,12 +75,12 @@ impl Tree {
                 self.feature_level = self.feature_level.max(level);
                 Outcome::FeatureLevelSet
             }
-            Operation::Refuse(code) => Outcome::Rejected(code),
+            Operation::Refuse(refusal) | Operation::RefuseMany { refusal, .. } => Outcome::Rejected(refusal),
         }
     }
 
-    /// Lets a connection's commands in once each and in order.
-    fn admit(&mut self, origin: Origin) -> Result<(), DropReason> {
+    /// Lets a connection's commands in once each and in order; `last` is the number of the last that this one stands for.
+    fn admit(&mut self, origin: Origin, last: u64) -> Result<(), DropReason> {
         let session = self.sessions.get(&origin.session).ok_or(DropReason::UnknownSession)?;
         if origin.generation < session.generation {
             return Err(DropReason::OldGeneration);
@@ -89,10 +89,10 @@ impl Tree {
         if origin.generation > session.generation || origin.sequence > session.sequence.saturating_add(1) {
             return Err(DropReason::Gap);
         }
-        if origin.sequence <= session.sequence {
+        if last <= session.sequence {
             return Err(DropReason::Duplicate);
         }
-        self.update_session(origin.session, |session| session.sequence = origin.sequence);
+        self.update_session(origin.session, |session| session.sequence = last);
         Ok(())
     }
 

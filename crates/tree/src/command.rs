@@ -91,7 +91,18 @@ pub enum Operation<'a> {
     /// Holds the place of a client's command that the member had to refuse, for want of disk space say: it counts
     /// in its connection's sequence, takes no zxid and is rejected with this code.
     Refuse(ErrorCode),
+    /// The same for so many commands of one connection, one behind the other, of which the origin names the first: from
+    /// 1 to [`REFUSED_MAX`]. From feature level 2 on.
+    RefuseMany {
+        /// With which code they are rejected.
+        refusal: ErrorCode,
+        /// How many they are.
+        count: u32,
+    },
 }
+
+/// How many commands one [`Operation::RefuseMany`] refuses at the most: all of them are answered at once.
+pub const REFUSED_MAX: u32 = 4096;
 
 /// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +128,16 @@ impl<'a> Command<'a> {
     #[must_use]
     pub const fn internal(operation: Operation<'a>) -> Self {
         Self { origin: None, policy: Policy::standard(), identities: Identities::NONE, operation }
+    }
+
+    /// The number of the last command of its connection that it stands for: its own, unless it refuses several.
+    #[must_use]
+    pub fn last_sequence(&self) -> Option<u64> {
+        let first = self.origin?.sequence;
+        Some(match self.operation {
+            Operation::RefuseMany { count, .. } => first.saturating_add(u64::from(count).saturating_sub(1)),
+            _ => first,
+        })
     }
 
     /// Appends the encoded form.
@@ -171,6 +192,7 @@ impl<'a> Operation<'a> {
             Self::SetConfig { .. } => 7,
             Self::FeatureLevel(_) => 8,
             Self::Refuse(_) => 9,
+            Self::RefuseMany { .. } => 10,
         }
     }
 
@@ -206,6 +228,10 @@ impl<'a> Operation<'a> {
             }
             Self::FeatureLevel(level) => put_varint(out, u64::from(level)),
             Self::Refuse(code) => put_signed(out, i64::from(code.code())),
+            Self::RefuseMany { refusal, count } => {
+                put_signed(out, i64::from(refusal.code()));
+                put_varint(out, u64::from(count));
+            }
         }
     }
 
@@ -233,11 +259,19 @@ impl<'a> Operation<'a> {
             6 => Self::RaiseEpoch,
             7 => Self::SetConfig { version: cursor.signed()?, text: cursor.bytes()? },
             8 => Self::FeatureLevel(cursor.varint32()?),
-            9 => Self::Refuse(
-                ErrorCode::from_code(cursor.signed32()?)
-                    .ok_or(Malformed("command: an unknown error code"))?,
-            ),
+            9 => Self::Refuse(decode_refusal(cursor)?),
+            10 => {
+                let (refusal, count) = (decode_refusal(cursor)?, cursor.varint32()?);
+                if count == 0 || count > REFUSED_MAX {
+                    return Err(Malformed("command: a refusal of too few or too many"));
+                }
+                Self::RefuseMany { refusal, count }
+            }
             _ => return Err(Malformed("command: an unknown kind")),
         })
     }
+}
+
+fn decode_refusal(cursor: &mut Cursor<'_>) -> Result<ErrorCode, Malformed> {
+    ErrorCode::from_code(cursor.signed32()?).ok_or(Malformed("command: an unknown error code"))
 }

@@ -65,7 +65,7 @@ mod write;
 
 pub use acl::{AclRef, mask_digests};
 pub use change::{Change, ChangeKind, Changes};
-pub use command::{Command, Operation, Origin, Stamp};
+pub use command::{Command, Operation, Origin, REFUSED_MAX, Stamp};
 pub use cost::{Cost, CostLimits, Excess};
 pub use digest::DIGEST_VERSION;
 pub use identity::{Identities, Identity, IdentityList};

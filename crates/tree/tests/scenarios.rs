@@ -78,6 +78,14 @@ impl Runner {
             }
             "close" => self.send(id, Operation::CloseSession { session: SessionId(id) }),
             "refuse" => self.send(id, Operation::Refuse(code(&args.next()?)?)),
+            "refuse_many" => {
+                let (refusal, count) = (code(&args.next()?)?, args.number("count")?);
+                let claims = self.claimed.is_some();
+                let answer = self.send(id, Operation::RefuseMany { refusal, count });
+                let more = if claims { 0 } else { u64::from(count) - 1 };
+                self.world.clients.entry(id).or_default().sequence += more;
+                answer
+            }
             "attach" => {
                 let (generation, timeout_ms) =
                     (args.number("generation")?, args.number_or("timeout", 30_000)?);

@@ -123,6 +123,7 @@ fn internal() -> Vec<u8> {
         Operation::FeatureLevel(3),
         Operation::Reap { path: "/zookeeper", never_used_ms: 1 },
         Operation::Refuse(jute::ErrorCode::SystemError),
+        Operation::RefuseMany { refusal: jute::ErrorCode::SystemError, count: 3 },
         Operation::Expire { session, generation: 2 },
     ] {
         put_piece(&mut out, &encoded(&Command::internal(operation)));

@@ -10,6 +10,8 @@ use super::access::Identities;
 const VERSION: u8 = 1;
 /// Set beside a command's kind where its origin follows.
 const HAS_ORIGIN: u8 = 0x80;
+/// The kind of a command that refuses many; the origin is that of the first.
+const REFUSE_MANY: u8 = 10;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,12 +63,13 @@ pub fn read_entry(entry: &[u8]) -> Result<(i64, Vec<Command>), &'static str> {
     let (time_ms, mut commands) = (bytes.number::<8>()? as i64, Vec::new());
     while !bytes.0.is_empty() {
         let length = bytes.number::<4>()?;
-        commands.push(read_command(bytes.take(length)?)?);
+        commands.extend(read_commands(bytes.take(length)?)?);
     }
     Ok((time_ms, commands))
 }
 
-fn read_command(command: &[u8]) -> Result<Command, &'static str> {
+/// A command, or each of those that one refuses.
+fn read_commands(command: &[u8]) -> Result<Vec<Command>, &'static str> {
     let mut bytes = Bytes(command);
     if bytes.number::<1>()? != u64::from(VERSION) {
         return Err("a command of an unknown version");
@@ -81,8 +84,14 @@ fn read_command(command: &[u8]) -> Result<Command, &'static str> {
     while !shown.0.is_empty() {
         who.push((shown.text()?, shown.text()?));
     }
-    let deed = read_deed(kind & !HAS_ORIGIN, &mut bytes)?;
-    Ok(Command { origin, policy, who: Identities::of(who), deed })
+    let who = Identities::of(who);
+    let (deed, count) = match kind & !HAS_ORIGIN {
+        REFUSE_MANY => (Deed::Refuse(bytes.signed()? as i32), bytes.unsigned()?),
+        kind => (read_deed(kind, &mut bytes)?, 1),
+    };
+    let numbered = |behind| origin.map(|(session, generation, first)| (session, generation, first + behind));
+    let command = |behind| Command { origin: numbered(behind), policy, who: who.clone(), deed: deed.clone() };
+    Ok((0..count).map(command).collect())
 }
 
 fn read_deed(kind: u8, bytes: &mut Bytes<'_>) -> Result<Deed, &'static str> {
@@ -189,6 +198,17 @@ mod tests {
         let deed = Deed::Client(OpCode::SetData, body.to_vec());
         let read = Command { origin: Some((-3, 300, 1 << 40)), policy: policy.bits(), who, deed };
         assert_eq!((time_ms, commands), (-7, vec![read]));
+    }
+
+    #[test]
+    fn refusal_of_many_is_read_as_one_of_each() {
+        let origin = tree::Origin { session: SessionId(5), generation: 2, sequence: 7 };
+        let operation = Operation::RefuseMany { refusal: jute::ErrorCode::SystemError, count: 3 };
+        let written = Product { origin: Some(origin), ..Product::internal(operation) };
+        let (_, commands) = read_entry(&entry_of(&written)).expect("an entry");
+        let read = commands.into_iter().map(|command| (command.origin, command.deed));
+        let refused = Deed::Refuse(jute::ErrorCode::SystemError.code());
+        assert!(read.eq([7, 8, 9].map(|sequence| (Some((5, 2, sequence)), refused.clone()))));
     }
 
     #[test]

@@ -42,10 +42,11 @@ fn writes_are_refused_reads_go_on_sessions_close_and_writes_come_back() {
     assert_eq!(replies.last().map(|reply| reply.err), Some(0));
 }
 
-/// Much more is in flight than the segment can still take; what is refused of it takes a few bytes of the reserve each.
+/// Much more is in flight than the segment can still take; what is refused of it takes a few bytes of the reserve, however
+/// many they are.
 #[test]
 fn everything_in_flight_is_answered_when_the_disk_is_full() {
-    for in_flight in [20, 50] {
+    for in_flight in [20, 400, 2_000] {
         let disk = SimDisk::new(1);
         let mut node = start(&disk);
         let mut writer = client(&mut node);
