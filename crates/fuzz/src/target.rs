@@ -1,6 +1,8 @@
 //! What can be fuzzed, by name. Knows no driver.
 
-use crate::targets::{canary, command, connection, entries, peer, recovery, reply, request, snapshot};
+use crate::targets::{
+    canary, command, connection, entries, peer, peer_canary, peer_wire, recovery, reply, request, snapshot,
+};
 
 /// Something that takes any bytes.
 pub struct Target {
@@ -16,7 +18,7 @@ pub struct Target {
     pub planted: bool,
 }
 
-/// All of them; the planted bug comes last.
+/// All of them; the planted bugs come last.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "request",
@@ -73,6 +75,20 @@ pub const TARGETS: &[Target] = &[
         run: peer::run,
         seeds: peer::seeds,
         planted: false,
+    },
+    Target {
+        name: "peer-wire",
+        about: "bytes at the port between members: nobody is let in without proof, frames are cut and decoded alike",
+        run: peer_wire::run,
+        seeds: peer_wire::seeds,
+        planted: false,
+    },
+    Target {
+        name: "peer-canary",
+        about: "a planted bug in who is let in as a member, which must be found",
+        run: peer_canary::run,
+        seeds: peer_wire::seeds,
+        planted: true,
     },
     Target {
         name: "canary",

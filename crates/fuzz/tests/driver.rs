@@ -1,5 +1,7 @@
 //! The driver notices what it is there for: panics, inputs that never end, inputs that take too much.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -29,6 +31,28 @@ fn the_planted_bug_is_found_soon_from_any_seed() {
         let report = runner::run(canary, &Plan { seed, inputs: 5_000, ..Plan::default() });
         let finding = report.finding.unwrap_or_else(|| panic!("seed {seed} found nothing"));
         assert!(finding.what.contains("canary.rs"), "{}", finding.what);
+    }
+}
+
+#[test]
+fn the_stranger_that_a_careless_judge_lets_in_is_found() {
+    let canary = target::find("peer-canary").expect("there is one");
+    for seed in 1..6 {
+        let report = runner::run(canary, &Plan { seed, inputs: 20_000, ..Plan::default() });
+        let finding = report.finding.unwrap_or_else(|| panic!("seed {seed} found nothing"));
+        assert!(finding.what.contains("another member's id"), "{}", finding.what);
+    }
+}
+
+#[test]
+fn every_target_can_be_reached_by_libfuzzer() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("the checkout holds it");
+    for Target { name, .. } in TARGETS {
+        let file = folder.join("targets").join(format!("{}.rs", name.replace('-', "_")));
+        let text = fs::read_to_string(file).unwrap_or_default();
+        assert!(text.contains(&format!("fuzz::feed(\"{name}\", bytes)")), "{name} has no file");
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name} is no program");
     }
 }
 

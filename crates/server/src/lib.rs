@@ -66,4 +66,5 @@ pub use error::{ServerFault, StartError};
 pub use net::tls::client as client_tls;
 pub use net::tls::context::TlsError;
 pub use net::tls::store::StoreError;
+pub use peers::wire as peer_wire;
 pub use server::Server;

@@ -5,6 +5,8 @@ pub(crate) mod command;
 pub(crate) mod connection;
 pub(crate) mod entries;
 pub(crate) mod peer;
+pub(crate) mod peer_canary;
+pub(crate) mod peer_wire;
 pub(crate) mod recovery;
 pub(crate) mod reply;
 pub(crate) mod request;

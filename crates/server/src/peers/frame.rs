@@ -6,6 +6,8 @@
 //! grows with the bytes that have arrived, never with the length that was announced.
 
 use bytes::{Buf, Bytes, BytesMut};
+use council::Malformed;
+use member::PeerMessage;
 
 /// The first byte of a message that is of the connections' own: the sender's roster, as text. Messages between cores
 /// begin with lower numbers.
@@ -66,6 +68,32 @@ impl Limits {
     }
 }
 
+/// What a frame says.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// That its sender lives.
+    Alive,
+    /// The sender's roster, as text.
+    Roster(Bytes),
+    /// Something for the core.
+    Message(PeerMessage),
+}
+
+/// What a whole frame's message says.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn understand(mut bytes: Bytes) -> Result<Said, Malformed> {
+    match bytes.first() {
+        None => Ok(Said::Alive),
+        Some(&ROSTER) => {
+            bytes.advance(1);
+            Ok(Said::Roster(bytes))
+        }
+        Some(_) => PeerMessage::decode(bytes).map(Said::Message),
+    }
+}
+
 /// Appends what `encode` appends, as one frame.
 pub(crate) fn append(out: &mut Vec<u8>, encode: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -101,7 +129,6 @@ pub(crate) fn next(inbox: &mut BytesMut, limits: Limits) -> Result<Option<Bytes>
 
 #[cfg(test)]
 mod tests {
-    use member::PeerMessage;
     use member::founding::FoundingMessage;
 
     use super::*;

@@ -43,7 +43,7 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    fn greeting(&self) -> [u8; GREETING_BYTES] {
+    pub(crate) fn greeting(&self) -> [u8; GREETING_BYTES] {
         let mut out = Vec::with_capacity(GREETING_BYTES);
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());

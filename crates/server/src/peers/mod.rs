@@ -27,6 +27,7 @@ pub(crate) mod switchboard;
 pub(crate) mod tls;
 pub(crate) mod trouble;
 mod visitor;
+pub mod wire;
 
 use std::net::TcpStream;
 

@@ -18,6 +18,7 @@ use tree::Roster;
 
 use super::credentials::Credentials;
 use super::dial::Diallers;
+use super::frame::Said;
 use super::hello::{Hello, Lane as LaneName};
 use super::lane::Lane;
 use super::{Established, frame};
@@ -268,14 +269,14 @@ impl Switchboard {
             if !self.frames.is_empty() {
                 pair.heard_ms = self.now_ms;
             }
-            for bytes in self.frames.drain(..).filter(|bytes| !bytes.is_empty()) {
-                if let [frame::ROSTER, text @ ..] = &bytes[..] {
+            for bytes in self.frames.drain(..) {
+                match frame::understand(bytes) {
+                    Ok(Said::Alive) => {}
                     // What one without a seat says is what its file says.
-                    self.rosters_told |= pair.id.is_some() && self.credentials.names.hear(text);
-                    continue;
-                }
-                match PeerMessage::decode(bytes) {
-                    Ok(message) => self.news.push(News::Message(name, message)),
+                    Ok(Said::Roster(text)) => {
+                        self.rosters_told |= pair.id.is_some() && self.credentials.names.hear(&text);
+                    }
+                    Ok(Said::Message(message)) => self.news.push(News::Message(name, message)),
                     Err(error) => {
                         tracing::error!(
                             member = number,

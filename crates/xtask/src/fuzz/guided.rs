@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, program};
 const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
 /// Where libFuzzer's targets lie, a workspace of its own.
 const FOLDER: &str = "fuzz";
-/// The target whose planted bug must be found.
+/// How the names of the targets end whose planted bugs must be found.
 const CANARY: &str = "canary";
 /// What one input may take: seconds, and MiB in one piece.
 const HANG_SECONDS: u64 = 60;
@@ -82,7 +82,7 @@ fn judge(target: &str, success: bool, log: &str) -> Result<String, String> {
     let artifact =
         log.lines().find_map(|line| line.split_once("Test unit written to ").map(|(_, file)| file));
     let runs = log.lines().rev().find(|line| line.starts_with("Done ")).map(str::to_owned);
-    match (target == CANARY, artifact, runs) {
+    match (target.ends_with(CANARY), artifact, runs) {
         (true, Some(_), _) if !success => Ok("the planted bug was found".into()),
         (true, _, Some(runs)) => Err(format!("the planted bug was not found. {runs}")),
         (false, None, Some(runs)) if success => Ok(runs),
@@ -107,7 +107,7 @@ mod tests {
             judge("reply", false, FOUND)
                 .is_err_and(|why| why.contains("reply --replay fuzz/artifacts/x/crash-1"))
         );
-        assert!(judge("canary", false, FOUND).is_ok());
+        assert!(judge("canary", false, FOUND).is_ok() && judge("peer-canary", false, FOUND).is_ok());
         assert!(judge("canary", true, DONE).is_err_and(|why| why.contains("not found")));
         assert!(judge("canary", false, "error: could not compile").is_err());
         assert!(judge("reply", false, "error: could not compile").is_err());
