@@ -11,11 +11,22 @@
 //! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs, and of several such
 //! ensembles all take the first by name. Or the others go on with another: whoever has voted in nothing and hears of one in
 //! which somebody has gives its seat up. Votes are never given up, so only one ensemble ever has those of a majority.
+//!
+//! A blank member believes what no single other can make it believe against the rest, as long as it hears the rest:
+//!
+//! - who has a seat does not say that its disk is blank, nor proposes; who has none does not say that it has, nor admits;
+//! - a proposal counts while a majority of the voters is heard to be blank, and a founding that broke off is completed, only
+//!   with the voters that this member's own configuration names;
+//! - an admission gives the id that this very disk was to get, and counts unless as many members as are in that ensemble
+//!   admit this one to another, or more members than are in it have a seat in another;
+//! - neither counts before all voters are heard, or [`GRACE_MS`] have passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a majority waits for the others, milliseconds: who comes later is admitted.
 const GRACE_MS: u64 = 1_500;
+/// For how long a proposal counts that the receiver cannot agree to yet, milliseconds. The proposer waits longer.
+const PROPOSAL_MS: u64 = 3_000;
 /// How often a blank member says so, milliseconds.
 const REPEAT_MS: u64 = 200;
 /// After how long without enough answers a proposal is given up, milliseconds.
@@ -110,13 +121,39 @@ enum Heard {
     /// It had a seat once.
     Bereft,
     Seated(Cluster, Option<Vec<u64>>),
+    /// It has a seat, and says that this member has one there, too.
+    Admits(Cluster),
+}
+
+impl Heard {
+    /// The ensemble that its sender voted in.
+    const fn voted_in(&self) -> Option<Cluster> {
+        match self {
+            Self::Seated(cluster, None) | Self::Admits(cluster) => Some(*cluster),
+            _ => None,
+        }
+    }
+
+    /// The ensemble that its sender says this member is let into.
+    const fn admits(&self) -> Option<Cluster> {
+        if let Self::Admits(cluster) = self { Some(*cluster) } else { None }
+    }
+}
+
+/// What another member proposed.
+#[derive(Clone, Copy)]
+struct Proposal {
+    proposer: u64,
+    cluster: Cluster,
+    /// When it was first looked at.
+    since_ms: Option<u64>,
 }
 
 struct Round {
     cluster: Cluster,
     /// This member, and whom it asked.
     asked: Vec<u64>,
-    accepted: Vec<u64>,
+    accepted: BTreeSet<u64>,
     began_ms: u64,
 }
 
@@ -136,6 +173,11 @@ pub struct Founding {
     heard: BTreeMap<u64, Heard>,
     /// Who is connected.
     met: BTreeSet<u64>,
+    /// When it began to hear of others.
+    began_ms: Option<u64>,
+    proposal: Option<Proposal>,
+    /// Since when somebody admits it.
+    admitted_since_ms: Option<u64>,
     majority_since_ms: Option<u64>,
     said_ms: Option<u64>,
     round: Option<Round>,
@@ -164,6 +206,9 @@ impl Founding {
             cluster,
             heard: BTreeMap::new(),
             met: BTreeSet::new(),
+            began_ms: None,
+            proposal: None,
+            admitted_since_ms: None,
             majority_since_ms: None,
             said_ms: None,
             round: None,
@@ -190,43 +235,50 @@ impl Founding {
         self.met.remove(&number);
     }
 
-    /// A message of the member of that number.
-    pub fn hear(&mut self, number: u64, message: FoundingMessage) {
+    /// A message of the member of that id; of one without a seat [`BLANK`] and its number. What only a member with a
+    /// seat may say counts for nothing from one without, and the other way round.
+    pub fn hear(&mut self, from: u64, message: FoundingMessage) {
+        let (number, is_seated) = (from % NUMBERS, from & BLANK == 0);
         if self.outcome.is_some() || number == self.number {
             return;
         }
         match message {
-            FoundingMessage::Blank { founds, .. } => {
+            FoundingMessage::Blank { founds, .. } if !is_seated => {
                 self.heard.insert(number, if founds { Heard::Blank } else { Heard::Bereft });
             }
-            FoundingMessage::Seated { cluster, untouched } => {
-                if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster) {
-                    round.accepted.push(number);
-                }
-                if self.holds == Some(cluster) {
-                    self.outcome = Some(Outcome::Kept);
-                } else if untouched.is_none() {
-                    self.holds = None;
+            FoundingMessage::Seated { cluster, untouched } if is_seated => {
+                if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster)
+                    && round.asked.contains(&number)
+                {
+                    round.accepted.insert(number);
                 }
                 self.heard.insert(number, Heard::Seated(cluster, untouched));
-            }
-            FoundingMessage::Replaced { .. } => {}
-            FoundingMessage::Propose { cluster, voters } => self.proposed(number, cluster, voters),
-            FoundingMessage::Admitted { cluster, id, incarnation } => {
-                if incarnation == self.incarnation {
-                    self.outcome = Some(Outcome::Admitted { cluster, id });
+                if self.holds == Some(cluster) && !self.hears_of_another_that_was_voted_in(cluster) {
+                    self.outcome = Some(Outcome::Kept);
                 }
             }
+            FoundingMessage::Propose { cluster, voters } if !is_seated => {
+                if self.is_rightful(number, &voters) {
+                    self.proposal = Some(Proposal { proposer: number, cluster, since_ms: None });
+                }
+            }
+            FoundingMessage::Admitted { cluster, id, incarnation } if is_seated => {
+                if incarnation == self.incarnation && id == self.id_if_admitted() {
+                    self.heard.insert(number, Heard::Admits(cluster));
+                }
+            }
+            _ => {}
         }
     }
 
-    fn proposed(&mut self, proposer: u64, cluster: Cluster, voters: Vec<u64>) {
+    const fn id_if_admitted(&self) -> u64 {
+        id_of(self.number, self.incarnation)
+    }
+
+    /// Whether that member may propose that these found an ensemble.
+    fn is_rightful(&self, proposer: u64, voters: &[u64]) -> bool {
         let same = voters == self.participants && voters.contains(&self.number);
-        let rightful = proposer < self.number && voters.contains(&proposer);
-        // A proposal of one's own may have been written down already.
-        if self.founds && same && rightful && self.round.is_none() && !self.hears_of_an_ensemble() {
-            self.outcome = Some(Outcome::Founded { cluster, voters });
-        }
+        same && proposer < self.number && voters.contains(&proposer)
     }
 
     /// Time has passed.
@@ -234,7 +286,11 @@ impl Founding {
         if self.outcome.is_some() {
             return;
         }
-        if self.holds.is_some() && now_ms >= *self.holds_since_ms.get_or_insert(now_ms) + ROUND_MS {
+        self.began_ms.get_or_insert(now_ms);
+        if let Some(held) = self.holds
+            && now_ms >= *self.holds_since_ms.get_or_insert(now_ms) + ROUND_MS
+            && !self.hears_of_another_that_was_voted_in(held)
+        {
             self.outcome = Some(Outcome::Kept);
             return;
         }
@@ -250,6 +306,64 @@ impl Founding {
             None => self.begin(now_ms),
         }
         self.complete();
+        self.agree(now_ms);
+        self.enter(now_ms);
+    }
+
+    /// Writes another's proposal down, as soon as what is heard agrees with it.
+    fn agree(&mut self, now_ms: u64) {
+        let Some(proposal) = &mut self.proposal else { return };
+        let Proposal { proposer, cluster, .. } = *proposal;
+        if now_ms > *proposal.since_ms.get_or_insert(now_ms) + PROPOSAL_MS {
+            self.proposal = None;
+            return;
+        }
+        let blank = self.blank_participants();
+        let agrees = self.founds
+            // A proposal of one's own may have been written down already.
+            && self.round.is_none()
+            && self.outcome.is_none()
+            && blank.contains(&proposer)
+            && blank.len() >= self.majority()
+            && !self.hears_of_an_ensemble();
+        if agrees && self.has_listened(self.began_ms, now_ms) {
+            self.outcome = Some(Outcome::Founded { cluster, voters: self.participants.clone() });
+        }
+    }
+
+    /// Takes the seat that another gives it, unless others contradict.
+    fn enter(&mut self, now_ms: u64) {
+        let admitted: BTreeSet<_> = self.heard.values().filter_map(Heard::admits).collect();
+        if admitted.is_empty() {
+            self.admitted_since_ms = None;
+            return;
+        }
+        let since_ms = *self.admitted_since_ms.get_or_insert(now_ms);
+        if self.outcome.is_some() || !self.has_listened(Some(since_ms), now_ms) {
+            return;
+        }
+        let mut members: BTreeMap<Cluster, usize> = BTreeMap::new();
+        self.heard
+            .values()
+            .filter_map(Heard::voted_in)
+            .for_each(|cluster| *members.entry(cluster).or_default() += 1);
+        let is_uncontradicted = |cluster: &&Cluster| {
+            let own = members.get(*cluster).copied().unwrap_or_default();
+            members
+                .iter()
+                .filter(|(other, _)| other != cluster)
+                .all(|(other, those)| if admitted.contains(other) { *those < own } else { *those <= own })
+        };
+        if let Some(cluster) = admitted.iter().find(is_uncontradicted) {
+            self.outcome = Some(Outcome::Admitted { cluster: *cluster, id: self.id_if_admitted() });
+        }
+    }
+
+    /// Whether everybody who might contradict has had the time to.
+    fn has_listened(&self, since_ms: Option<u64>, now_ms: u64) -> bool {
+        let is_heard = |number: &u64| *number == self.number || self.heard.contains_key(number);
+        self.participants.iter().all(is_heard)
+            || since_ms.is_some_and(|since_ms| now_ms >= since_ms + GRACE_MS)
     }
 
     fn begin(&mut self, now_ms: u64) {
@@ -270,15 +384,13 @@ impl Founding {
         let others = blank.iter().copied().filter(|other| *other != self.number);
         let propose = FoundingMessage::Propose { cluster, voters: self.participants.clone() };
         self.outgoing.extend(others.map(|other| (other, propose.clone())));
-        self.round = Some(Round { cluster, asked: blank, accepted: Vec::new(), began_ms: now_ms });
+        self.round = Some(Round { cluster, asked: blank, accepted: BTreeSet::new(), began_ms: now_ms });
         self.conclude(now_ms);
     }
 
     fn conclude(&mut self, now_ms: u64) {
         let majority = self.majority();
-        let Some(round) = &mut self.round else { return };
-        round.accepted.sort_unstable();
-        round.accepted.dedup();
+        let Some(round) = &self.round else { return };
         let all = round.accepted.len() + 1 >= round.asked.len();
         let late = now_ms >= round.began_ms + ROUND_MS;
         if all || (late && round.accepted.len() + 1 >= majority) {
@@ -313,7 +425,7 @@ impl Founding {
         let Some((cluster, voters)) = found.first_key_value() else { return };
         if self.holds.is_some_and(|held| held < *cluster) {
             self.outcome = Some(Outcome::Kept);
-        } else if voters.contains(&self.number) {
+        } else if **voters == self.participants {
             self.outcome = Some(Outcome::Founded { cluster: *cluster, voters: (*voters).clone() });
         }
     }
@@ -332,7 +444,23 @@ impl Founding {
     }
 
     fn hears_of_an_ensemble(&self) -> bool {
-        self.heard.values().any(|heard| matches!(heard, Heard::Seated(..) | Heard::Bereft))
+        self.heard.values().any(|heard| !matches!(heard, Heard::Blank))
+    }
+
+    fn hears_of_another_that_was_voted_in(&self, held: Cluster) -> bool {
+        self.heard.values().filter_map(Heard::voted_in).any(|cluster| cluster != held)
+    }
+
+    /// Members that have a seat, by ensemble, if there are several: then somebody is wrong, and an operator must know.
+    #[must_use]
+    pub fn ensembles(&self) -> BTreeMap<Cluster, Vec<u64>> {
+        let mut ensembles: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (number, heard) in &self.heard {
+            if let Some(cluster) = heard.voted_in() {
+                ensembles.entry(cluster).or_default().push(*number);
+            }
+        }
+        ensembles
     }
 
     /// What is to be sent, by number.
@@ -348,7 +476,9 @@ impl Founding {
 
     /// Who was heard, and whether they have a seat: for people who wonder what is waited for.
     pub fn heard(&self) -> impl Iterator<Item = (u64, bool)> {
-        self.heard.iter().map(|(number, heard)| (*number, matches!(heard, Heard::Seated(..))))
+        self.heard
+            .iter()
+            .map(|(number, heard)| (*number, matches!(heard, Heard::Seated(..) | Heard::Admits(_))))
     }
 }
 
@@ -394,7 +524,7 @@ mod tests {
                     continue;
                 }
                 if let Some(member) = self.blank.get_mut(&to) {
-                    member.hear(from, message);
+                    member.hear(BLANK | from, message);
                 } else if let Some(Outcome::Founded { cluster, voters }) = self.seated.get(&to) {
                     let untouched = untouched.then(|| voters.clone());
                     let seated = FoundingMessage::Seated { cluster: *cluster, untouched };
@@ -440,12 +570,16 @@ mod tests {
 
     #[test]
     fn whoever_is_configured_otherwise_founds_nothing_with_us() {
-        let mut member = Founding::new(2, vec![1, 2, 3], true, [2; 16], [2; 16]);
+        let mut member = member(2);
+        member.hear(BLANK | 1, blank());
+        member.hear(BLANK | 3, blank());
         for voters in [vec![1, 2], vec![1, 2, 3, 4], vec![1, 3, 2]] {
-            member.hear(1, FoundingMessage::Propose { cluster: [1; 16], voters });
+            member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [1; 16], voters });
+            member.tick(GRACE_MS);
             assert_eq!(member.outcome(), None);
         }
-        member.hear(1, FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] });
+        member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] });
+        member.tick(GRACE_MS);
         assert!(member.outcome().is_some());
     }
 
@@ -477,7 +611,7 @@ mod tests {
     #[test]
     fn a_founding_that_broke_off_is_completed_only_when_everybody_is_there() {
         let mut world = World::new(3, &[]);
-        world.rounds(2, true);
+        world.rounds(3, true);
         // The proposer and one other forget everything after the third has written it down.
         let ensemble = Outcome::Founded { cluster: [9; 16], voters: vec![1, 2, 3] };
         world.seated = BTreeMap::from([(3, ensemble.clone())]);
@@ -509,8 +643,17 @@ mod tests {
         member.hear(1, seated(8, None));
         member.tick(10 * ROUND_MS);
         assert_eq!(member.outcome(), None, "it waits to be let in");
-        member.hear(1, FoundingMessage::Admitted { cluster: [8; 16], id: 259, incarnation: [3; 16] });
-        assert_eq!(member.outcome(), Some(&Outcome::Admitted { cluster: [8; 16], id: 259 }));
+        member.hear(1, admitted(3, 8));
+        member.tick(10 * ROUND_MS);
+        member.tick(10 * ROUND_MS + GRACE_MS);
+        assert_eq!(member.outcome(), Some(&entered(3, 8)));
+        let mut member = doubts();
+        member.tick(0);
+        member.hear(1, seated(8, None));
+        member.tick(10 * ROUND_MS);
+        member.lost(1);
+        member.tick(10 * ROUND_MS);
+        assert_eq!(member.outcome(), Some(&Outcome::Kept), "one that is gone takes no seat away");
     }
 
     #[test]
@@ -519,7 +662,10 @@ mod tests {
             |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(vec![1, 2, 3]) };
         let blank = FoundingMessage::Blank { incarnation: [1; 16], founds: true };
         let take = |mut member: Founding, said: [(u64, FoundingMessage); 2]| {
-            said.into_iter().for_each(|(number, message)| member.hear(number, message));
+            for (number, message) in said {
+                let is_blank = matches!(message, FoundingMessage::Blank { .. });
+                member.hear(if is_blank { BLANK | number } else { number }, message);
+            }
             member.tick(0);
             member.outcome().cloned()
         };
@@ -551,12 +697,136 @@ mod tests {
     }
 
     #[test]
-    fn an_admission_counts_for_the_disk_that_asked() {
-        let mut member = Founding::new(4, vec![1, 2, 3, 4], true, [4; 16], [4; 16]);
-        let admitted = |incarnation| FoundingMessage::Admitted { cluster: [1; 16], id: 1028, incarnation };
-        member.hear(1, admitted([5; 16]));
+    fn admission_counts_for_the_disk_that_asked_and_under_its_own_id() {
+        let mut member = member(3);
+        for (id, incarnation) in [(id_of(3, [5; 16]), [5; 16]), (2, [3; 16]), (id_of(2, [3; 16]), [3; 16])] {
+            member.hear(1, FoundingMessage::Admitted { cluster: [1; 16], id, incarnation });
+            member.tick(0);
+            member.tick(10 * GRACE_MS);
+            assert_eq!(member.outcome(), None, "{id}");
+        }
+        member.hear(1, admitted(3, 1));
+        member.hear(2, seated(1, None));
+        member.tick(10 * GRACE_MS);
+        assert_eq!(member.outcome(), Some(&entered(3, 1)), "all are heard: nothing to wait for");
+    }
+
+    #[test]
+    fn admission_waits_for_those_who_might_contradict_it() {
+        let mut member = member(3);
+        member.hear(1, admitted(3, 1));
+        member.tick(1_000);
+        member.tick(1_000 + GRACE_MS - 1);
         assert_eq!(member.outcome(), None);
-        member.hear(1, admitted([4; 16]));
-        assert_eq!(member.outcome(), Some(&Outcome::Admitted { cluster: [1; 16], id: 1028 }));
+        member.tick(1_000 + GRACE_MS);
+        assert_eq!(member.outcome(), Some(&entered(3, 1)));
+    }
+
+    #[test]
+    fn one_member_that_admits_to_an_ensemble_of_its_own_is_contradicted_by_the_others() {
+        let five = |said: &[(u64, FoundingMessage)]| {
+            let mut member = Founding::new(5, vec![1, 2, 3, 4, 5], true, [5; 16], [5; 16]);
+            said.iter().for_each(|(from, message)| member.hear(*from, message.clone()));
+            member.tick(0);
+            member.tick(10 * GRACE_MS);
+            member.outcome().cloned()
+        };
+        let (evil, honest) = ((4, admitted(5, 66)), |number| (number, seated(1, None)));
+        assert_eq!(five(&[evil.clone(), honest(1), honest(2)]), None, "two say otherwise");
+        assert_eq!(five(&[evil.clone(), (1, admitted(5, 1))]), None, "one against one");
+        let led = [evil.clone(), (1, admitted(5, 1)), honest(2)];
+        assert_eq!(five(&led), Some(entered(5, 1)), "the ensemble of two");
+        let past = [(1, admitted(5, 1)), (2, seated(9, None))];
+        assert_eq!(five(&past), Some(entered(5, 1)), "one that comes from an ensemble that is no more");
+    }
+
+    #[test]
+    fn blank_member_believes_of_each_only_what_its_part_allows() {
+        let said_by = |from: u64, message: FoundingMessage| {
+            let mut member = member(3);
+            member.hear(BLANK | 1, blank());
+            member.hear(BLANK | 2, blank());
+            member.hear(from, message);
+            member.tick(0);
+            member.tick(10 * GRACE_MS);
+            (member.outcome().cloned(), member.heard().filter(|(_, seated)| *seated).count())
+        };
+        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: vec![1, 2, 3] };
+        let founded = Outcome::Founded { cluster: [66; 16], voters: vec![1, 2, 3] };
+        assert_eq!(said_by(BLANK | 1, propose()).0, Some(founded));
+        assert_eq!(said_by(1, propose()).0, None, "it has a seat");
+        assert_eq!(said_by(BLANK | 1, admitted(3, 66)), (None, 0), "it has none to give");
+        assert_eq!(said_by(BLANK | 1, seated(66, None)), (None, 0));
+        let alone = FoundingMessage::Seated { cluster: [66; 16], untouched: Some(vec![3]) };
+        assert_eq!(said_by(1, alone), (None, 1), "voters whom nobody configured");
+        assert_eq!(
+            said_by(1, blank()),
+            (None, 0),
+            "it says one thing to this member and another to the port"
+        );
+    }
+
+    #[test]
+    fn proposal_counts_only_while_a_majority_is_heard_to_be_blank_and_nobody_has_a_seat() {
+        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: (1..=5).collect() };
+        let after = |said: &[(u64, FoundingMessage)]| {
+            let mut member = Founding::new(5, (1..=5).collect(), true, [5; 16], [5; 16]);
+            member.tick(0);
+            member.hear(BLANK | 1, propose());
+            said.iter().for_each(|(from, message)| member.hear(*from, message.clone()));
+            member.tick(GRACE_MS - 1);
+            assert_eq!(member.outcome(), None, "it has not listened for long enough");
+            member.tick(GRACE_MS);
+            member.outcome().is_some()
+        };
+        assert!(!after(&[]), "the proposer itself may have a seat");
+        assert!(!after(&[(BLANK | 1, blank())]), "two of five");
+        assert!(after(&[(BLANK | 1, blank()), (BLANK | 2, blank())]));
+        assert!(!after(&[(BLANK | 1, blank()), (BLANK | 2, blank()), (3, seated(1, None))]));
+        let mut member = member(3);
+        member.tick(0);
+        member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [66; 16], voters: vec![1, 2, 3] });
+        member.tick(0);
+        member.tick(PROPOSAL_MS + 1);
+        member.hear(BLANK | 1, blank());
+        member.tick(PROPOSAL_MS + 1);
+        assert_eq!(member.outcome(), None, "the proposer has given it up long since");
+    }
+
+    #[test]
+    fn only_those_that_were_asked_accept_a_proposal() {
+        let mut member = Founding::new(1, (1..=5).collect(), true, [1; 16], [1; 16]);
+        member.tick(0);
+        (2..=3).for_each(|number| member.hear(BLANK | number, blank()));
+        member.tick(0);
+        member.tick(GRACE_MS);
+        for number in [7, 8, 9] {
+            member.hear(number, FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![]) });
+        }
+        member.tick(10 * ROUND_MS);
+        assert_eq!(member.outcome(), None);
+    }
+
+    /// Of three.
+    fn member(number: u64) -> Founding {
+        let name = [number as u8; 16];
+        Founding::new(number, vec![1, 2, 3], true, name, name)
+    }
+
+    fn blank() -> FoundingMessage {
+        FoundingMessage::Blank { incarnation: [9; 16], founds: true }
+    }
+
+    fn seated(cluster: u8, untouched: Option<Vec<u64>>) -> FoundingMessage {
+        FoundingMessage::Seated { cluster: [cluster; 16], untouched }
+    }
+
+    fn admitted(number: u64, cluster: u8) -> FoundingMessage {
+        let incarnation = [number as u8; 16];
+        FoundingMessage::Admitted { cluster: [cluster; 16], id: id_of(number, incarnation), incarnation }
+    }
+
+    fn entered(number: u64, cluster: u8) -> Outcome {
+        Outcome::Admitted { cluster: [cluster; 16], id: id_of(number, [number as u8; 16]) }
     }
 }

@@ -117,7 +117,7 @@ impl Door {
             );
         }
         let until = Instant::now() + HANDSHAKE_TIMEOUT;
-        let Ok(mut visitor) = Visitor::new(stream, until, &self.credentials) else { return };
+        let Ok(mut visitor) = Visitor::new(stream, address, until, &self.credentials) else { return };
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         let both = Interest::READABLE | Interest::WRITABLE;

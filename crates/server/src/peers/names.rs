@@ -130,6 +130,16 @@ impl Names {
         found
     }
 
+    /// Whether the member of that number is said to be at that address. Unless it is, names are resolved anew, soon.
+    pub(crate) fn is_at(self: &Arc<Self>, number: u64, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let found = self.hosts(number).any(|host| self.addresses(&host).contains(&address));
+        if !found {
+            self.resolve(Instant::now());
+        }
+        found
+    }
+
     fn all_hosts(&self) -> BTreeSet<String> {
         let known = self.known.read();
         std::iter::once(&self.configured)
@@ -227,6 +237,9 @@ mod tests {
         names.know(&roster("server.2=10.0.0.9:1\nversion=1"));
         assert!(at("10.0.0.9") && at("10.0.0.2"));
         assert_eq!(names.hosts(2).collect::<Vec<_>>(), ["10.0.0.2", "10.0.0.9"]);
+        let is_at = |number, text: &str| names.is_at(number, text.parse().expect("an address"));
+        assert!(is_at(2, "10.0.0.9") && is_at(2, "::ffff:10.0.0.2") && is_at(3, "10.0.0.3"));
+        assert!(!is_at(3, "10.0.0.2"), "that is another member's");
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(crate) fn wait(
         let poll = |source| StartError::System { action: "poll the members' connections", source };
         for news in switchboard.turn(now_ms).map_err(poll)? {
             match news {
-                News::Message(from, PeerMessage::Founding(message)) => founding.hear(from % NUMBERS, message),
+                News::Message(from, PeerMessage::Founding(message)) => founding.hear(from, message),
                 News::Down(from) => founding.lost(from % NUMBERS),
                 News::Up(from, ..) => founding.meet(from % NUMBERS),
                 News::Lost(_) | News::Message(..) => {}
@@ -100,7 +100,15 @@ fn remind(founding: &Founding) {
     let listed =
         |(number, seated): &(u64, bool)| format!("{number} ({})", if *seated { "has data" } else { "empty" });
     let members = heard.iter().map(listed).collect::<Vec<_>>().join(", ");
-    if heard.iter().any(|(_, seated)| *seated) {
+    let ensembles = founding.ensembles();
+    if ensembles.len() > 1 {
+        let groups: Vec<_> = ensembles.values().map(|numbers| format!("{numbers:?}")).collect();
+        tracing::error!(
+            ensembles = groups.join(" "),
+            "the other members have data of different ensembles, and this member joins none while they contradict each \
+             other; hint: stop the members that do not belong to it, or empty their data directories"
+        );
+    } else if heard.iter().any(|(_, seated)| *seated) {
         tracing::warn!(
             heard = members,
             "this member waits to join the ensemble: no leader has let it in yet; hint: `diwan member list` shows \

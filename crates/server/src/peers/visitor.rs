@@ -1,7 +1,7 @@
 //! One connection at the door until both sides have proved who they are: bytes in, bytes out, never waiting.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::time::Instant;
 
 use mio::net::TcpStream;
@@ -21,6 +21,8 @@ const DISCARDED_BYTES_MAX: usize = 16 << 10;
 /// See the module.
 pub(crate) struct Visitor {
     pub(crate) stream: TcpStream,
+    /// Where it comes from.
+    address: IpAddr,
     /// When it has to be done.
     pub(crate) until: Instant,
     encryption: Option<Connection>,
@@ -48,12 +50,18 @@ impl Visitor {
     ///
     /// # Errors
     /// The TLS library or the system refuses.
-    pub(crate) fn new(stream: TcpStream, until: Instant, credentials: &Credentials) -> io::Result<Self> {
+    pub(crate) fn new(
+        stream: TcpStream,
+        address: IpAddr,
+        until: Instant,
+        credentials: &Credentials,
+    ) -> io::Result<Self> {
         super::dial::prepare(&stream)?;
         let encryption = credentials.tls().map(|tls| tls.answer().map_err(io::Error::other)).transpose()?;
         let nonce = crate::random::bytes().map_err(io::Error::other)?;
         Ok(Self {
             stream,
+            address,
             until,
             encryption,
             answering: Answering::new(),
@@ -112,7 +120,7 @@ impl Visitor {
         };
         let terms = Terms { own, nonce: self.nonce, prover: credentials.prover.as_ref(), channel };
         let encryption = self.encryption.as_ref();
-        let judge = |hello: &Hello| judge(hello, own, credentials, encryption);
+        let judge = |hello: &Hello| judge(hello, own, credentials, encryption, self.address);
         if let Some(hello) = self.answering.take(bytes, &terms, judge, &mut self.outbox)? {
             self.accepted = Some((hello, own.seat.is_some()));
         }
@@ -190,17 +198,30 @@ impl Visitor {
     }
 }
 
-/// What goes beyond what a hello says of itself: whether the number is named, and whether the certificate is its.
+/// What goes beyond what a hello says of itself: whether the number is named, and whether the certificate is its, or,
+/// where nothing is proved, the address.
 fn judge(
     hello: &Hello,
     own: Hello,
     credentials: &Credentials,
     encryption: Option<&Connection>,
+    address: IpAddr,
 ) -> Result<(), String> {
     let names = &credentials.names;
     own.judge_dialler(hello, |number| names.is_named(number))?;
+    if !credentials.asks_for_proof() && !names.is_at(hello.number, address) {
+        return Err(format!(
+            "it says that it is member {0}, which is not said to be at {address}; hint: see `server.{0}`, or have members \
+             prove who they are: `diwan.ensembleSecretFile` (`ensemble.secret-file`) or `sslQuorum=true` (`ensemble.tls`)",
+            hello.number
+        ));
+    }
     match (credentials.tls(), encryption) {
         (Some(tls), Some(connection)) => tls.check(connection, hello.number, names, None),
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+#[path = "visitor_tests.rs"]
+mod tests;

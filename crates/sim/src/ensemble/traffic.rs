@@ -92,7 +92,7 @@ impl Ensemble {
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let seat = machine.seat.as_ref().map(|seat| seat.id);
         match (&mut machine.life, message) {
-            (Life::Blank(member), PeerMessage::Founding(said)) => member.hear(from % NUMBERS, said),
+            (Life::Blank(member), PeerMessage::Founding(said)) => member.hear(from, said),
             // A message for an earlier life of this member's disk finds nobody.
             (Life::Seated(node), message) if seat == Some(to) || is_founding => {
                 let taken = node.peer(from, message);

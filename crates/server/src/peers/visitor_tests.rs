@@ -1,0 +1,85 @@
+//! Who is let in where nothing is proved but the address.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+use super::*;
+use crate::config::{EnsembleConfig, MemberConfig, ServerConfig};
+use crate::peers::dial;
+use crate::peers::handshake;
+use crate::peers::hello::Lane;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Member N is at 127.0.7.N.
+fn host(number: u64) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 7, number as u8)
+}
+
+fn credentials() -> Credentials {
+    let member = |number: u64| MemberConfig {
+        number,
+        host: host(number).to_string(),
+        peer_port: 1,
+        election_port: 0,
+        votes: true,
+        client: None,
+    };
+    let ensemble = EnsembleConfig {
+        number: 1,
+        members: (1..=3).map(member).collect(),
+        listen_on_all_addresses: false,
+        bind_retries: 0,
+        tls: None,
+        secret: None,
+        election_tick_ms: 50,
+        lease_ms: 2_000,
+    };
+    Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read")
+}
+
+/// What becomes of one that comes from the address of `from` and says that it is `number`.
+fn visit(from: u64, number: u64) -> Result<u64, String> {
+    let credentials = credentials();
+    let listener = TcpListener::bind((host(1), 0)).expect("a port");
+    let to = listener.local_addr().expect("bound");
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((host(from), 0)).into()).expect("an address of this machine");
+    socket.connect(&to.into()).expect("connected");
+    let mut dialler = std::net::TcpStream::from(socket);
+    dialler.set_read_timeout(Some(PATIENCE)).expect("set");
+    let (stream, peer) = listener.accept().expect("accepted");
+    stream.set_nonblocking(true).expect("set");
+    let until = Instant::now() + dial::HANDSHAKE_TIMEOUT;
+    let stream = TcpStream::from_std(stream);
+    let mut visitor = Visitor::new(stream, peer.ip(), until, &credentials).expect("a visitor");
+    let hello = Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 1, wanted: 1, level: 1 };
+    let told = std::thread::spawn(move || {
+        let terms = Terms { own: hello, nonce: [7; 32], prover: None, channel: [0; 32] };
+        let said = handshake::open(&mut dialler, &terms);
+        let _ = dialler.flush();
+        let _ = dialler.read(&mut [0]);
+        said
+    });
+    let verdict = loop {
+        match visitor.drive(&credentials) {
+            Ok(Progress::Proved(hello, _)) => break Ok(hello.number),
+            Ok(Progress::Waits { .. }) => std::thread::yield_now(),
+            Err(why) => break Err(why),
+        }
+        assert!(Instant::now() < until + PATIENCE, "it comes to no end");
+    };
+    drop(visitor);
+    let heard = told.join().expect("it ended").expect("it was answered");
+    assert_eq!(heard.is_ok(), verdict.is_ok());
+    verdict
+}
+
+#[test]
+fn member_that_proves_nothing_is_believed_at_its_own_address_alone() {
+    assert_eq!(visit(2, 2), Ok(2));
+    assert_eq!(visit(3, 3), Ok(3));
+    let why = visit(2, 3).expect_err("the address is that of member 2");
+    assert!(why.contains("member 3, which is not said to be at 127.0.7.2"), "{why}");
+}
