@@ -62,22 +62,20 @@ mod tests {
 
     #[test]
     fn a_drip_does_not_put_the_deadline_off() {
+        const BYTES: u32 = 1_000;
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
         let (stream, _) = listener.accept().expect("accepted");
-        let paced = Paced::new(&stream, Duration::from_millis(50));
-        let began = Instant::now();
-        let mut read = 0;
-        let error = loop {
-            // A drip: far slower than the pace for which the deadline is put off.
-            std::thread::sleep(Duration::from_millis(1));
-            client.write_all(b"x").expect("sent");
-            match (&paced).read(&mut [0]) {
-                Ok(length) => read += length,
-                Err(error) => break error,
-            }
-            assert!(began.elapsed() < Duration::from_secs(10), "it goes on for ever, {read} bytes so far");
-        };
+        client.write_all(&[b'x'; BYTES as usize + 1]).expect("sent");
+        let paced = Paced::new(&stream, Duration::from_secs(60));
+        let before = paced.deadline.get();
+        for _ in 0..BYTES {
+            assert_eq!((&paced).read(&mut [0]).expect("read"), 1);
+        }
+        let each = (paced.deadline.get() - before) / BYTES;
+        assert!(each < Duration::from_micros(16), "{each:?} for a byte that may take a millisecond to come");
+        let late = Paced::new(&stream, Duration::ZERO);
+        let error = (&late).read(&mut [0]).expect_err("a byte that is there comes too late");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 

@@ -10,21 +10,20 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, Error,
-    RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+    ClientConfig, ClientConnection, Connection, Error, RootCertStore, ServerConfig, ServerConnection,
 };
 
 use super::certificate;
 use super::names::Names;
 use super::proof::Channel;
 use crate::config::PeerTlsConfig;
+use crate::net::tls::any_name::AnyName;
 use crate::net::tls::context::{self, TlsError};
 use crate::net::tls::store;
 
@@ -75,6 +74,7 @@ impl PeerTls {
             .with_protocol_versions(&versions)
             .map_err(settings)?
             .dangerous()
+            // Names are left to `certificate::check`, which knows what members are called.
             .with_custom_certificate_verifier(Arc::new(AnyName(dials)))
             .with_client_auth_cert(identity.chain, identity.key)
             .map_err(settings)?;
@@ -228,52 +228,6 @@ impl<S: Read + Write> Write for Talk<'_, S> {
             }
         }
         self.0.flush()
-    }
-}
-
-/// Leaves the name in a trusted certificate to [`certificate::check`], which knows what members are called.
-#[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        // The library looks at the name last: a certificate that fails there has passed everything else.
-        let verified = self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match verified {
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
-            other => other,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
     }
 }
 

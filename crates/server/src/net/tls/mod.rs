@@ -4,6 +4,7 @@
 //! [`subject`] names a certificate's holder as Java does, [`session`] is one encrypted connection, in which [`frames`]
 //! tells a record of TLS where to end.
 
+pub(crate) mod any_name;
 pub mod client;
 pub(crate) mod context;
 pub(crate) mod ends;
