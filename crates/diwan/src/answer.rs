@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     /// The last snapshot's zxid, and its time in seconds since 1970.
     pub(crate) snapshot: Option<(String, i64)>,
     pub(crate) client_port: Option<u64>,
+    /// Numbers of members that it hears, and whose data belongs to another ensemble.
+    pub(crate) other_ensembles: Vec<u64>,
     /// All members; none of a server alone.
     pub(crate) members: Vec<Sight>,
 }
@@ -71,6 +73,11 @@ fn parse(value: &Value) -> Option<Answer> {
         uptime_ms: number("uptime_ms")?,
         snapshot: snapshot["zxid"].as_str().map(String::from).zip(snapshot["timestamp"].as_i64()),
         client_port: number("client_port"),
+        // Older builds do not say.
+        other_ensembles: value["members_of_other_ensembles"]
+            .as_array()
+            .map(|numbers| numbers.iter().filter_map(Value::as_u64).collect())
+            .unwrap_or_default(),
         members: value["members"].as_array()?.iter().map(sight).collect::<Option<_>>()?,
     })
 }
@@ -109,6 +116,9 @@ mod tests {
         let answer = parse(&value).unwrap();
         assert_eq!(answer.members[0].lag, Some((3, 40)));
         assert_eq!(answer.snapshot, Some((String::from("0x1"), 7)));
+        assert!(answer.other_ensembles.is_empty());
+        value["members_of_other_ensembles"] = json!([2, 3]);
+        assert_eq!(parse(&value).unwrap().other_ensembles, [2, 3]);
         assert_eq!(answer.ensemble(), [(2, "h", 2888)]);
         value["last_snapshot"] = Value::Null;
         assert_eq!(parse(&value).unwrap().snapshot, None);

@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
+use std::time::Instant;
 
 use member::CoreStatus;
 use member::founding::NUMBERS;
@@ -11,6 +12,7 @@ use tree::Roster;
 use crate::clock::Moment;
 use crate::config::MemberConfig;
 use crate::metrics::reign::{Link, ReignMetrics, Stand};
+use crate::peers::other_ensembles::OtherEnsembles;
 
 /// By how much a member may be behind and count as in step, milliseconds.
 const SYNCED_MS_MAX: u64 = 1_000;
@@ -23,6 +25,7 @@ pub(crate) struct Around<'a> {
     pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
     pub(crate) reign: &'a ReignMetrics,
+    pub(crate) other_ensembles: &'a OtherEnsembles,
     /// The snapshot that this member started from.
     pub(crate) first_snapshot: Option<(i64, i64)>,
     pub(crate) now: Moment,
@@ -44,6 +47,8 @@ pub(crate) struct EnsembleView {
     pub(crate) handed_over: u64,
     /// Messages of other members that were refused.
     pub(crate) refused_messages: u64,
+    /// Numbers of members that have data of another ensemble.
+    pub(crate) other_ensembles: Vec<u64>,
     /// Since when this member leads, milliseconds ago.
     pub(crate) leading_ms: Option<u64>,
     /// In order of their numbers.
@@ -80,7 +85,7 @@ pub(crate) struct Lag {
 impl EnsembleView {
     /// What is known now.
     pub(crate) fn new(around: &Around<'_>, core: &CoreStatus) -> Self {
-        let Around { number, roster, settings, reign, first_snapshot, now } = *around;
+        let Around { number, roster, settings, reign, other_ensembles, first_snapshot, now } = *around;
         let setting = |name: &str| {
             let given = settings.iter().rev().find(|(known, _)| known.rsplit('.').next() == Some(name));
             given.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
@@ -93,6 +98,7 @@ impl EnsembleView {
             last_snapshot: last_snapshot(core).or(first_snapshot),
             handed_over: core.handed_over,
             refused_messages: core.refused_messages,
+            other_ensembles: other_ensembles.numbers(Instant::now()),
             leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),

@@ -127,6 +127,7 @@ impl Server {
         let limits = &config.limits;
         let descriptors = Descriptors::of_process();
         let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
+        let other_ensembles = credentials.as_ref().map(|known| Arc::clone(&known.other_ensembles));
         let overview = Arc::new(Overview {
             shards: post.shards.clone(),
             core: Arc::clone(&post.core),
@@ -135,6 +136,7 @@ impl Server {
             journal_metrics: Arc::new(JournalMetrics::default()),
             core_metrics: Arc::new(CoreMetrics::default()),
             reign: Arc::default(),
+            other_ensembles: other_ensembles.unwrap_or_default(),
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
             restore: RestoreDesk::default(),

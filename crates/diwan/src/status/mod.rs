@@ -82,6 +82,9 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
         false => show::table(&picture, out)?,
     }
     out.flush()?;
+    for warning in show::apart(&picture) {
+        eprintln!("warning: {warning}");
+    }
     if picture.leader.is_some() {
         return Ok(ExitCode::SUCCESS);
     }

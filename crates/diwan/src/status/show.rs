@@ -111,6 +111,24 @@ pub(super) fn hint(picture: &Picture) -> String {
     }
 }
 
+/// What to know of members that have data of another ensemble: a line for each that tells of some.
+pub(super) fn apart(picture: &Picture) -> Vec<String> {
+    let hears = |row: &Row| {
+        let others = &row.answer.as_ref()?.1.other_ensembles;
+        let numbers: Vec<_> = others.iter().map(u64::to_string).collect();
+        let line = || {
+            format!(
+                "the data of member {} belongs to another ensemble than that of member {}\nhint: after \
+                 `force-new-ensemble` stop the members of the old ensemble and empty their data directories",
+                numbers.join(", "),
+                row.member
+            )
+        };
+        (!numbers.is_empty()).then(line)
+    };
+    picture.rows.iter().filter_map(hears).collect()
+}
+
 /// For programs.
 pub(super) fn json(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
     let members: Vec<_> = picture.rows.iter().map(|row| member(picture, row)).collect();
@@ -140,6 +158,7 @@ fn member(picture: &Picture, row: &Row) -> Value {
         "zxid": answer.map(|answer| answer.zxid.as_str()),
         "sessions": answer.map(|answer| answer.sessions),
         "connections": answer.map(|answer| answer.connections),
+        "members_of_other_ensembles": answer.map(|answer| answer.other_ensembles.as_slice()),
         "last_snapshot": snapshot.map(|(zxid, at)| json!({"zxid": zxid, "timestamp": at})),
         "uptime_ms": answer.map(|answer| answer.uptime_ms),
         "pid": answer.map(|answer| answer.pid),

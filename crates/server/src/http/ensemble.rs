@@ -134,6 +134,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "uptime_ms": server.uptime_ms(),
         "last_snapshot": snapshot,
         "client_port": server.client_port(),
+        "members_of_other_ensembles": ensemble.as_ref().map(|ensemble| ensemble.other_ensembles.clone()),
         "members": ensemble.iter().flat_map(|ensemble| &ensemble.members).map(member).collect::<Vec<_>>(),
     })
 }

@@ -123,6 +123,11 @@ fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
             ensemble.refused_messages,
         ),
         Sample::gauge(
+            "diwan_members_of_other_ensembles",
+            "Members heard of in the last 10 s that have data of another ensemble than this one",
+            ensemble.other_ensembles.len() as i64,
+        ),
+        Sample::gauge(
             "diwan_lease_ms",
             "For how long this member may serve without another word of its leader, ms",
             big(ensemble.lease_ms),

@@ -28,6 +28,7 @@ use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
 use crate::net::tls::ends::CertificateEnds;
+use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::snapshots::SnapshotDesk;
 use crate::standing::Standing;
@@ -47,6 +48,7 @@ pub(crate) struct Overview {
     pub(crate) journal_metrics: Arc<JournalMetrics>,
     pub(crate) core_metrics: Arc<CoreMetrics>,
     pub(crate) reign: Arc<ReignMetrics>,
+    pub(crate) other_ensembles: Arc<OtherEnsembles>,
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
     pub(crate) restore: RestoreDesk,
@@ -121,6 +123,7 @@ impl Overview {
             roster: &self.roster(ensemble),
             settings: &self.config.settings,
             reign: &self.reign,
+            other_ensembles: &self.other_ensembles,
             first_snapshot: *self.first_snapshot.lock(),
             now: self.clock.now(),
         };

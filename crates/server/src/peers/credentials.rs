@@ -10,6 +10,7 @@ use super::frame::Limits;
 use super::handshake::Terms;
 use super::hello::{Hello, Lane};
 use super::names::Names;
+use super::other_ensembles::OtherEnsembles;
 use super::proof::{Channel, Prover};
 use super::tls::PeerTls;
 use super::trouble::Complaints;
@@ -29,6 +30,7 @@ pub(crate) struct Credentials {
     /// What members may send each other.
     pub(crate) limits: Limits,
     pub(crate) complaints: Complaints,
+    pub(crate) other_ensembles: Arc<OtherEnsembles>,
 }
 
 impl Credentials {
@@ -52,6 +54,7 @@ impl Credentials {
             prover: ensemble.secret.as_ref().map(Prover::new),
             limits: Limits::new(config.limits.request_bytes_max),
             complaints: Complaints::default(),
+            other_ensembles: Arc::default(),
         })
     }
 

@@ -105,6 +105,11 @@ impl Hello {
         self.judge_seat(other)
     }
 
+    /// Whether both have data, and of two ensembles.
+    pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
+        matches!((self.seat, other.seat), (Some((_, own)), Some((_, theirs))) if own != theirs)
+    }
+
     fn judge_number(&self, number: u64) -> Result<(), String> {
         if !(1..NUMBERS).contains(&number) {
             return Err(format!("it says that it is number {number}, and members have 1 to 255"));

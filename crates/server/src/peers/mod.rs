@@ -20,6 +20,7 @@ pub(crate) mod handshake;
 pub(crate) mod hello;
 pub(crate) mod lane;
 pub(crate) mod names;
+pub(crate) mod other_ensembles;
 pub(crate) mod places;
 pub(crate) mod proof;
 pub(crate) mod seat;

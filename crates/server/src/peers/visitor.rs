@@ -198,8 +198,8 @@ impl Visitor {
     }
 }
 
-/// What goes beyond what a hello says of itself: whether the number is named, and whether the certificate is its, or,
-/// where nothing is proved, the address.
+/// Whether it is let in: by what its hello says of itself, by the number, which must be named, and by what proves that the
+/// number is its.
 fn judge(
     hello: &Hello,
     own: Hello,
@@ -208,7 +208,22 @@ fn judge(
     address: IpAddr,
 ) -> Result<(), String> {
     let names = &credentials.names;
-    own.judge_dialler(hello, |number| names.is_named(number))?;
+    let identified = || identify(hello, credentials, encryption, address);
+    let judged = own.judge_dialler(hello, |number| names.is_named(number));
+    if own.is_apart_from(hello) && names.is_named(hello.number) && identified().is_ok() {
+        credentials.other_ensembles.note(hello.number, Instant::now());
+    }
+    judged.and_then(|()| identified())
+}
+
+/// Whether the certificate, or where nothing is proved the address, is that of the member that it says it is.
+fn identify(
+    hello: &Hello,
+    credentials: &Credentials,
+    encryption: Option<&Connection>,
+    address: IpAddr,
+) -> Result<(), String> {
+    let names = &credentials.names;
     if !credentials.asks_for_proof() && !names.is_at(hello.number, address) {
         return Err(format!(
             "it says that it is member {0}, which is not said to be at {address}; hint: see `server.{0}`, or have members \

@@ -4,7 +4,7 @@ use std::fs;
 
 use server::revival;
 
-use crate::fixture::{Client, Directory, until};
+use crate::fixture::{Client, Directory, get, until};
 use crate::trio::Ensemble;
 
 const WRITES: i32 = 30;
@@ -79,6 +79,34 @@ fn one_survivor_begins_anew_and_lets_the_others_in() {
     }
     ensemble.until_all_serve();
     assert!((1..=3).all(|number| holds_all(&ensemble, number)));
+}
+
+#[test]
+fn members_of_a_given_up_ensemble_and_of_the_new_one_tell_of_each_other() {
+    let mut ensemble = Ensemble::start(false);
+    fill(&ensemble);
+    until("the survivor has everything", || holds_all(&ensemble, 2));
+    ensemble.members.clear();
+    revival::revive(&ensemble.config(2)).unwrap();
+    (1..=3).for_each(|number| ensemble.start_member(number));
+    let tells = |number: u64, of: &str| {
+        let admin = ensemble.members[&number].admin_addr().unwrap();
+        let body = get(admin, "/commands/ensemble").1;
+        let body = body.replace(char::is_whitespace, "");
+        body.contains(&format!("\"members_of_other_ensembles\":[{of}]"))
+    };
+    until("both sides tell", || tells(2, "1,3") && tells(1, "2") && tells(3, "2"));
+    let metrics = get(ensemble.members[&1].http_addr().unwrap(), "/metrics").1;
+    assert!(metrics.contains("diwan_members_of_other_ensembles 1"), "{metrics}");
+    // What is given up is emptied, and the new one lets it in.
+    for number in [1, 3] {
+        ensemble.members.remove(&number);
+        ensemble.directories.insert(number, Directory::new());
+        ensemble.start_member(number);
+    }
+    ensemble.until_all_serve();
+    let told = || get(ensemble.members[&2].admin_addr().unwrap(), "/commands/ensemble").1;
+    until("nobody is apart any more", || told().replace(char::is_whitespace, "").contains("ensembles\":[]"));
 }
 
 #[test]
