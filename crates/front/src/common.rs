@@ -11,6 +11,7 @@ use crate::config::FrontConfig;
 use crate::connection::{ConnId, Connection, Stage};
 use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES, ROUND_WORK, TURN_WORK};
 use crate::event::{CloseReason, FrontEvent};
+use crate::guesses::Guesses;
 use crate::history::History;
 use crate::long::Lines;
 use crate::message::ToCore;
@@ -64,6 +65,8 @@ pub(crate) struct Common {
     pub(crate) told: Vec<u32>,
     pub(crate) event_frame: Vec<u8>,
     nonces: u64,
+    /// Of the super user's password.
+    pub(crate) super_guesses: Guesses,
 }
 
 impl Common {
@@ -73,6 +76,7 @@ impl Common {
             watches: WatchTable::new(u64::from_le_bytes(seed)),
             history: History::new(config.history_bytes_max),
             settled: None,
+            super_guesses: Guesses::new(config.auth.super_guesses),
             config,
             shard,
             now: Now::default(),

@@ -4,6 +4,7 @@
 use tree::{CostLimits, Policy};
 
 use crate::auth::{DigestAlgorithm, SaslConfig};
+use crate::guesses::GuessLimits;
 
 /// Everything that the connections of one shard obey.
 #[derive(Clone, Debug)]
@@ -75,6 +76,8 @@ pub struct AuthConfig {
     pub digest_algorithm: DigestAlgorithm,
     /// The digest id that is super user (`DigestAuthenticationProvider.superDigest`).
     pub super_digest: Option<String>,
+    /// How often an address may show this shard a wrong password of that user.
+    pub super_guesses: GuessLimits,
     /// The certificate's subject that is super user (`X509AuthenticationProvider.superUser`).
     pub x509_super_user: Option<String>,
     /// SASL DIGEST-MD5; `None` answers SASL as a server does on which it is not configured.

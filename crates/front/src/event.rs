@@ -42,6 +42,21 @@ pub enum FrontEvent {
         /// Which limit it would have broken.
         excess: Excess,
     },
+    /// A client is about to be disconnected, because it could not be authenticated.
+    AuthFailed {
+        /// Which.
+        conn: ConnId,
+        /// The scheme that it named, cut short; none if it showed nothing where something is demanded.
+        scheme: Option<Box<str>>,
+    },
+    /// A client showed a wrong password of the super user, or one that was not looked at: it is connected, without the
+    /// rights. Worth a line in the log, though not each time.
+    SuperRefused {
+        /// The address of the client.
+        ip: IpAddr,
+        /// Too many wrong ones came from there: how long until the next is looked at, milliseconds.
+        wait_ms: Option<u64>,
+    },
     /// A client came back with persistent watches after so long that the history of changes does not reach back:
     /// it may have missed some. Worth a line in the log.
     HistoryTooShort {

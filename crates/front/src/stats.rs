@@ -130,6 +130,10 @@ pub struct FrontStats {
     pub refused_costly: u64,
     /// Authentications that failed.
     pub auth_failed: u64,
+    /// Wrong passwords of the super user.
+    pub super_passwords_wrong: u64,
+    /// Passwords of the super user that were not looked at, because too many wrong ones came from the same address.
+    pub super_passwords_unheard: u64,
     /// Requests refused because enforced authentication was missing.
     pub auth_missing: u64,
     /// Clients that named this ensemble.
@@ -270,6 +274,8 @@ impl Default for FrontStats {
             refused_unwritable: 0,
             refused_costly: 0,
             auth_failed: 0,
+            super_passwords_wrong: 0,
+            super_passwords_unheard: 0,
             auth_missing: 0,
             ensemble_named: 0,
             ensemble_misnamed: 0,

@@ -2,11 +2,15 @@
 //!
 //! A line costs more than what it tells of, so sessions are told up to a rate and then counted.
 
+use std::fmt;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use member::founding::NUMBERS;
 use member::{Core, SessionEnd};
 use tree::Roster;
+
+use crate::session_clients::SessionClients;
 
 /// Expired sessions that are told one by one in each interval.
 const EXPIRED_MAX: u64 = 100;
@@ -25,7 +29,7 @@ pub(crate) struct Chronicle {
 
 impl Chronicle {
     /// Tells of sessions that have ended.
-    pub(crate) fn sessions(&mut self, core: &mut Core) {
+    pub(crate) fn sessions(&mut self, core: &mut Core, clients: &SessionClients) {
         if !core.has_endings() && self.untold == 0 {
             return;
         }
@@ -39,14 +43,16 @@ impl Chronicle {
         let (endings, more) = core.take_endings();
         self.untold += more;
         for SessionEnd { session, timeout_ms, expired } in endings {
+            let client = Client(clients.take(session));
             let session = format_args!("{:#x}", session.0);
             if !expired {
-                tracing::debug!(%session, "a session was closed by its client");
+                tracing::debug!(%session, %client, "a session was closed by its client");
             } else if self.told < EXPIRED_MAX {
                 self.told += 1;
                 tracing::info!(
                     %session,
                     timeout_ms,
+                    %client,
                     "a session has expired: nothing was heard of its client for its timeout"
                 );
             } else {
@@ -95,6 +101,18 @@ impl Chronicle {
         }
         for member in numbers(&before, voters) {
             tracing::info!(member, "member {member} votes no more");
+        }
+    }
+}
+
+/// Where a session's client was last seen, as the log says it.
+struct Client(Option<SocketAddr>);
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(address) => address.fmt(f),
+            None => f.write_str("not of this server"),
         }
     }
 }

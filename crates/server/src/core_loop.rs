@@ -22,6 +22,7 @@ use crate::peer_report::PeerReport;
 use crate::peers::Established;
 use crate::peers::switchboard::{News, Switchboard};
 use crate::restore::Restoration;
+use crate::session_clients::SessionClients;
 use crate::standing::Standing;
 
 /// How often the tree is written to before mail is looked at again.
@@ -58,6 +59,7 @@ pub(crate) struct CoreLinks {
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
+    pub(crate) session_clients: Arc<SessionClients>,
 }
 
 /// How a core's loop ended.
@@ -165,7 +167,7 @@ impl CoreLoop {
             self.apply(now)?;
             self.publish();
             self.tell_part();
-            self.chronicle.sessions(&mut self.core);
+            self.chronicle.sessions(&mut self.core, &self.links.session_clients);
             self.note(now);
             if self.core.is_serving()
                 && let Some(serves) = self.serves.take()

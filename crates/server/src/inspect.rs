@@ -63,6 +63,8 @@ pub(crate) trait Inspect: Send + Sync {
     fn authorize(&self, authorization: Option<&str>, peer: IpAddr) -> Access;
     /// Writes down what came of a command, in the log and in the audit log.
     fn record(&self, act: &AdminAct<'_>, outcome: Result<(), &str>);
+    /// The same of a command that anybody may run: so often only, and then counted.
+    fn record_act(&self, act: &AdminAct<'_>, outcome: Result<(), &str>);
     /// Writes down that a command was refused. Refusals that cost a caller nothing are written down so often only, and
     /// then counted.
     fn record_denial(&self, peer: IpAddr, command: &'static str, denial: &Denial);

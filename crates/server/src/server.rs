@@ -19,7 +19,6 @@ use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
 use crate::descriptors::Descriptors;
 use crate::error::{ServerFault, StartError};
-use crate::guesses::Guesses;
 use crate::http::host::{self, Hosts};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
@@ -140,8 +139,10 @@ impl Server {
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
             restore: RestoreDesk::default(),
-            guesses: Guesses::default(),
+            session_clients: Arc::default(),
+            guesses: Mutex::default(),
             refusal_lines: Default::default(),
+            act_lines: Default::default(),
             lists: Default::default(),
             clock,
             start: OnceLock::new(),
@@ -231,6 +232,7 @@ impl Server {
             from_journal: Arc::clone(&post.from_journal),
             to_journal: Arc::clone(&post.journal),
             tree: Arc::clone(&self.overview.tree),
+            session_clients: Arc::clone(&self.overview.session_clients),
         };
         let boot = Boot {
             doubted: None,
@@ -303,6 +305,7 @@ impl Server {
                 stream: Arc::clone(&post.streams[place]),
                 to_core: Arc::clone(&post.to_core[place]),
                 tree: Arc::clone(&self.overview.tree),
+                session_clients: Arc::clone(&self.overview.session_clients),
                 standing: Arc::clone(&self.overview.standing),
                 clerk: Arc::clone(&desk),
                 tls: tls.cloned(),

@@ -30,7 +30,7 @@ pub(crate) fn front(
     Ok(front::FrontConfig {
         seed,
         policy: policy(config),
-        auth: auth(config)?,
+        auth: auth(config, shards)?,
         timeout_min_ms: milliseconds(session.timeout_min_ms),
         timeout_max_ms: milliseconds(session.timeout_max_ms),
         handshake_timeout_ms: limits.handshake_timeout_ms,
@@ -81,11 +81,12 @@ pub(crate) fn policy(config: &ServerConfig) -> Policy {
         .with(Policy::DIGEST_KNOWN, config.auth.digest_enabled)
 }
 
-fn auth(config: &ServerConfig) -> Result<front::AuthConfig, StartError> {
+fn auth(config: &ServerConfig, shards: u16) -> Result<front::AuthConfig, StartError> {
     let auth = &config.auth;
     Ok(front::AuthConfig {
         digest_algorithm: digest_algorithm(config),
         super_digest: auth.super_digest.as_ref().map(|secret| secret.0.clone()),
+        super_guesses: front::GuessLimits::default().shared_by(shards),
         x509_super_user: auth.x509_super_user.clone(),
         sasl: auth.sasl.as_ref().map(sasl),
         ensemble_names: auth.ensemble_names.clone(),

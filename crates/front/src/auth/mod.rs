@@ -8,6 +8,8 @@ mod digest;
 mod ip;
 mod sasl;
 
+use std::net::IpAddr;
+
 use jute::{ErrorCode, OpCode, Request, Writer};
 use tree::Policy;
 
@@ -19,8 +21,11 @@ pub(crate) use sasl::{SaslServer, Step};
 use crate::common::Common;
 use crate::config::FrontConfig;
 use crate::connection::Connection;
-use crate::event::CloseReason;
+use crate::event::{CloseReason, FrontEvent};
 use crate::replies::Reply;
+
+/// Characters of a scheme that the driver is told.
+const SCHEME_TOLD_MAX: usize = 32;
 
 impl Connection {
     /// The identities that come with the socket.
@@ -75,13 +80,15 @@ impl Common {
         let Ok(Request::Auth { scheme, auth }) = Request::decode(OpCode::Auth, body) else {
             return self.close(connection, CloseReason::Malformed, false);
         };
-        let accepted = self.accepts(connection, scheme.unwrap_or_default(), auth);
+        let scheme = scheme.unwrap_or_default();
+        let accepted = self.accepts(connection, scheme, auth);
         connection.admit(&self.config);
         let reply = Reply::of_error(xid, Some(OpCode::Auth), 0);
         if accepted && self.may_bear(connection) {
             return self.reply(connection, Reply { zxid: Some(0), ..reply });
         }
         self.stats.auth_failed += 1;
+        self.tell_auth_failed(connection, Some(scheme));
         let (error, close) = (ErrorCode::AuthFailed.code(), Some(CloseReason::AuthFailed));
         self.reply(connection, Reply { zxid: Some(0), error, close, ..reply });
     }
@@ -91,7 +98,7 @@ impl Common {
         match (scheme, auth) {
             ("digest", Some(auth)) if self.config.policy.contains(Policy::DIGEST_KNOWN) => {
                 let id = digest_id(config.digest_algorithm, auth);
-                if config.super_digest.as_deref().is_some_and(|own| same_digest(own, &id)) {
+                if self.proves_super(connection.peer.ip, &id) {
                     connection.identities.add("super", "");
                 }
                 connection.identities.add("digest", &id);
@@ -118,6 +125,30 @@ impl Common {
             }
             _ => false,
         }
+    }
+
+    /// Whether a digest is the super user's. A wrong one is no failure in ZooKeeper: the client is somebody of that name
+    /// without rights. It stays so here, but an address that has shown too many is not listened to for a while.
+    fn proves_super(&mut self, ip: IpAddr, id: &str) -> bool {
+        let Some(own) = self.config.auth.super_digest.as_deref() else { return false };
+        if user_of("digest", own) != user_of("digest", id) {
+            return false;
+        }
+        let is_right = match self.super_guesses.take(ip, self.now.mono_ms()) {
+            Ok(()) => same_digest(own, id),
+            Err(wait_ms) => {
+                self.stats.super_passwords_unheard += 1;
+                self.events.push(FrontEvent::SuperRefused { ip, wait_ms: Some(wait_ms) });
+                return false;
+            }
+        };
+        if is_right {
+            self.super_guesses.give_back(ip);
+        } else {
+            self.stats.super_passwords_wrong += 1;
+            self.events.push(FrontEvent::SuperRefused { ip, wait_ms: None });
+        }
+        is_right
     }
 
     /// Whether a connection has no more identities than it may have.
@@ -158,6 +189,7 @@ impl Common {
         if lenient && !demanded {
             return self.sasl_reply(connection, xid, 0, None, None);
         }
+        self.tell_auth_failed(connection, Some("sasl"));
         let error = if demanded { ErrorCode::SessionClosedRequireSaslAuth } else { ErrorCode::AuthFailed };
         self.sasl_reply(connection, xid, error.code(), None, Some(CloseReason::AuthFailed));
     }
@@ -185,9 +217,16 @@ impl Common {
         opcode: Option<OpCode>,
     ) {
         self.stats.auth_missing += 1;
+        self.tell_auth_failed(connection, None);
         let error = ErrorCode::SessionClosedRequireSaslAuth.code();
         let close = Some(CloseReason::AuthFailed);
         self.reply(connection, Reply { zxid: Some(0), close, ..Reply::of_error(xid, opcode, error) });
+    }
+
+    fn tell_auth_failed(&mut self, connection: &Connection, scheme: Option<&str>) {
+        let shortened =
+            |scheme: &str| scheme.chars().take(SCHEME_TOLD_MAX).collect::<String>().into_boxed_str();
+        self.events.push(FrontEvent::AuthFailed { conn: connection.id, scheme: scheme.map(shortened) });
     }
 
     pub(crate) fn who_am_i(&mut self, connection: &mut Connection, xid: i32) {

@@ -263,6 +263,16 @@ impl House {
                 FrontEvent::WriteTooCostly { session, ip, excess } => {
                     writeln!(self.log, "write of {session} at {ip} refused: {excess}").unwrap();
                 }
+                // The reply and the end of the connection say the rest.
+                FrontEvent::AuthFailed { conn, scheme } => {
+                    let name = self.name_of(shard, conn).unwrap_or_default();
+                    let scheme = scheme.as_deref().unwrap_or("-");
+                    writeln!(self.log, "{name} not authenticated by {scheme}").unwrap();
+                }
+                FrontEvent::SuperRefused { ip, wait_ms } => {
+                    let why = wait_ms.map_or(String::from("wrong"), |ms| format!("unheard for {ms} ms"));
+                    writeln!(self.log, "super user's password from {ip}: {why}").unwrap();
+                }
                 FrontEvent::HistoryTooShort { session, seen, since } => {
                     writeln!(self.log, "history too short for {session}: seen {}, since {}", seen.0, since.0)
                         .unwrap();

@@ -82,7 +82,7 @@ pub(super) fn answer_to(server: &dyn Inspect, first: &str, request: &Request) ->
     let outcome = run(server, first, request);
     if let Some(command) = act(first) {
         let act = AdminAct { user: "", ip: request.peer, command };
-        server.record(&act, outcome.as_ref().map(|_| ()).map_err(String::as_str));
+        server.record_act(&act, outcome.as_ref().map(|_| ()).map_err(String::as_str));
     }
     match outcome {
         Ok(mut fields) => {

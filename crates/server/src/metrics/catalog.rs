@@ -147,6 +147,16 @@ fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
             front.auth_missing,
         ),
         Sample::counter(
+            "diwan_super_passwords_wrong",
+            "Wrong passwords of the super user at the client ports",
+            front.super_passwords_wrong,
+        ),
+        Sample::counter(
+            "diwan_super_passwords_unheard",
+            "Passwords of the super user that were not looked at, after too many wrong ones from the same address",
+            front.super_passwords_unheard,
+        ),
+        Sample::counter(
             "diwan_refused_disk_full",
             "Writes refused because the disk is full",
             front.refused_unwritable,
@@ -338,6 +348,8 @@ pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
         refused_unwritable,
         refused_costly,
         auth_failed,
+        super_passwords_wrong,
+        super_passwords_unheard,
         auth_missing,
         ensemble_named,
         ensemble_misnamed,

@@ -289,13 +289,14 @@ impl Inspect for Overview {
         let Some(shown) = authorization else {
             return access::judge(&self.config, &self.tree.read(), None, peer);
         };
-        if let Err(left) = self.guesses.take(peer, Instant::now()) {
+        let taken = self.guesses.lock().take(peer, self.clock.now().mono_ms());
+        if let Err(left_ms) = taken {
             let user = String::from(access::claimed_user(shown));
-            return Access::Refused(Denial::throttled(user, left.as_secs() + 1));
+            return Access::Refused(Denial::throttled(user, left_ms / 1000 + 1));
         }
         let access = access::judge(&self.config, &self.tree.read(), authorization, peer);
         if matches!(access, Access::Granted { .. }) {
-            self.guesses.give_back(peer);
+            self.guesses.lock().give_back(peer);
         }
         access
     }
@@ -311,6 +312,23 @@ impl Inspect for Overview {
         }
         if self.config.audit.enabled {
             audit::admin(user, ip, command, outcome.is_ok());
+        }
+    }
+
+    fn record_act(&self, act: &AdminAct<'_>, outcome: Result<(), &str>) {
+        let Some(line) = self.act_lines.take(Instant::now()) else { return };
+        if line.left_out > 0 {
+            tracing::info!(
+                commands = line.left_out,
+                "commands of the AdminServer that anybody may run were not written down one by one"
+            );
+        }
+        self.record(act, outcome);
+        if line.is_last {
+            tracing::warn!(
+                "commands of the AdminServer that anybody may run come so often that further ones are counted only; \
+                 hint: who may connect to its port?"
+            );
         }
     }
 

@@ -18,7 +18,6 @@ use crate::clock::Clock;
 use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView};
-use crate::guesses::Guesses;
 use crate::http::lists::ListTurn;
 use crate::line_limit::LineLimit;
 use crate::mailbox::Mailbox;
@@ -30,6 +29,7 @@ use crate::net::shard::ShardMail;
 use crate::net::tls::ends::CertificateEnds;
 use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
+use crate::session_clients::SessionClients;
 use crate::snapshots::SnapshotDesk;
 use crate::standing::Standing;
 
@@ -52,10 +52,13 @@ pub(crate) struct Overview {
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
     pub(crate) restore: RestoreDesk,
+    pub(crate) session_clients: Arc<SessionClients>,
     /// Of passwords for the AdminServer's commands.
-    pub(crate) guesses: Guesses,
+    pub(crate) guesses: Mutex<front::Guesses>,
     /// Of refusals that cost a caller nothing.
     pub(crate) refusal_lines: LineLimit,
+    /// Of commands that anybody may run.
+    pub(crate) act_lines: LineLimit,
     pub(crate) lists: ListTurn,
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartMetrics>,

@@ -35,6 +35,7 @@ use crate::config::WordConfig;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
 use crate::rate_limit::RateLimit;
+use crate::session_clients::SessionClients;
 use crate::standing::Standing;
 use crate::words;
 
@@ -75,6 +76,7 @@ pub(crate) struct ShardLinks {
     pub(crate) stream: Arc<Mailbox<FromCore>>,
     pub(crate) to_core: Arc<Mailbox<ToCore>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
+    pub(crate) session_clients: Arc<SessionClients>,
     pub(crate) standing: Arc<Standing>,
     pub(crate) clerk: Arc<Clerk>,
     pub(crate) tls: Option<Arc<TlsContext>>,
@@ -336,12 +338,25 @@ impl Shard {
         self.receive_inputs(&tree, now);
         self.front.go_on(&tree, now.for_front());
         drop(tree);
+        self.remember_clients(&stream);
         if let Some(ends) = &mut self.session_ends {
             stream.iter().for_each(|item| ends.observe(item));
         }
         // Freed without the guard: the last reference to a batch of changes may be here.
         stream.clear();
         self.stream = stream;
+    }
+
+    /// Notes where the clients are whose sessions were opened or taken up: the log names it when they expire.
+    fn remember_clients(&mut self, stream: &[FromCore]) {
+        for item in stream {
+            if let FromCore::Connected { conn, session, .. } = item
+                && let Some(token) = self.sockets.token_of(*conn)
+                && let Some(socket) = self.sockets.get(token)
+            {
+                self.links.session_clients.note(*session, socket.peer);
+            }
+        }
     }
 
     /// Does what the front asks for.
@@ -400,6 +415,14 @@ impl Shard {
                     );
                 }
             }
+            FrontEvent::AuthFailed { conn, scheme } => {
+                if let Some(token) = self.sockets.token_of(conn)
+                    && let Some(socket) = self.sockets.get(token)
+                {
+                    self.troubles.not_authenticated(socket.peer, scheme.as_deref());
+                }
+            }
+            FrontEvent::SuperRefused { ip, wait_ms } => self.troubles.not_super(ip, wait_ms),
             FrontEvent::HistoryTooShort { session, seen, since } => {
                 tracing::warn!(
                     %session,
