@@ -257,15 +257,15 @@ impl Founding {
                     self.outcome = Some(Outcome::Kept);
                 }
             }
-            FoundingMessage::Propose { cluster, voters } if !is_seated => {
-                if self.is_rightful(number, &voters) {
-                    self.proposal = Some(Proposal { proposer: number, cluster, since_ms: None });
-                }
+            FoundingMessage::Propose { cluster, voters }
+                if !is_seated && self.is_rightful(number, &voters) =>
+            {
+                self.proposal = Some(Proposal { proposer: number, cluster, since_ms: None });
             }
-            FoundingMessage::Admitted { cluster, id, incarnation } if is_seated => {
-                if incarnation == self.incarnation && id == self.id_if_admitted() {
-                    self.heard.insert(number, Heard::Admits(cluster));
-                }
+            FoundingMessage::Admitted { cluster, id, incarnation }
+                if is_seated && incarnation == self.incarnation && id == self.id_if_admitted() =>
+            {
+                self.heard.insert(number, Heard::Admits(cluster));
             }
             _ => {}
         }
