@@ -124,7 +124,8 @@ impl Server {
         let shards = settings::shard_count(config.listen.shards);
         let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
         let limits = &config.limits;
-        let descriptors = Descriptors::of_process();
+        let others = config.ensemble.as_ref().map_or(0, |ensemble| ensemble.members.len().saturating_sub(1));
+        let descriptors = Descriptors::of_process(others);
         let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
         let other_ensembles = credentials.as_ref().map(|known| Arc::clone(&known.other_ensembles));
         let overview = Arc::new(Overview {
@@ -167,7 +168,7 @@ impl Server {
         let ports = (server.addresses.client, server.addresses.secure);
         let _ = server.overview.ports.set((ports.0.map(|at| at.port()), ports.1.map(|at| at.port())));
         server.start_shards(&mut post, tls.as_ref())?;
-        let peers = server.start_peers(&mut post, sockets.peers.take(), credentials)?;
+        let peers = server.start_peers(&mut post, sockets.peers.take(), credentials, descriptors)?;
         let alone = peers.is_none();
         let news = server.start_core(&post, peers)?;
         if alone {
@@ -256,6 +257,7 @@ impl Server {
         post: &mut Post,
         listener: Option<TcpListener>,
         credentials: Option<Credentials>,
+        descriptors: Descriptors,
     ) -> Result<Option<(Switchboard, Arc<Badge>)>, StartError> {
         let (Some(credentials), Some(listener), Some(poll)) = (credentials, listener, post.core_poll.take())
         else {
@@ -265,8 +267,9 @@ impl Server {
         self.overview.certificates.set_members(credentials.tls().and_then(|tls| tls.own.not_after));
         self.credentials = Some(Arc::clone(&credentials));
         let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
-        let (door, waker) = Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core))
-            .map_err(system("poll the members' port"))?;
+        let (door, waker) =
+            Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core), descriptors)
+                .map_err(system("poll the members' port"))?;
         let run = move || door.run().map_err(|error| error.to_string());
         let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
         self.running().door = Some((waker, thread));

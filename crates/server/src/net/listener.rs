@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_place_is_free_again_once_its_holder_is_gone() {
-        let gate = Gate::new(0, 1, Descriptors::new(u64::MAX));
+        let gate = Gate::new(0, 1, Descriptors::new(u64::MAX, 0));
         let (ip, file) = (IpAddr::from([127, 0, 0, 1]), std::fs::File::open("/dev/null").expect("opened"));
         let admit = || gate.admit(ip, file.as_fd());
         let place = admit();
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_connection_in_the_reserve_of_descriptors_is_refused_and_counted() {
-        let gate = Gate::new(0, 0, Descriptors::new(24));
+        let gate = Gate::new(0, 0, Descriptors::new(24, 0));
         let file = std::fs::File::open("/dev/null").expect("opened");
         let refusal = gate.admit(IpAddr::from([127, 0, 0, 1]), file.as_fd()).unwrap_err();
         assert_eq!(refusal, Refusal::NoDescriptor(24));

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use super::dial::HANDSHAKE_TIMEOUT;
 use super::places::Places;
 use super::visitor::{Progress, Visitor};
 use crate::core_loop::CoreMail;
+use crate::descriptors::Descriptors;
 use crate::mailbox::Mailbox;
 
 const DOOR: Token = Token(0);
@@ -31,6 +33,7 @@ pub(crate) struct Door {
     poll: Poll,
     credentials: Arc<Credentials>,
     core: Arc<Mailbox<CoreMail>>,
+    descriptors: Descriptors,
     visitors: BTreeMap<usize, (Visitor, Origin)>,
     places: Places,
     next_ticket: usize,
@@ -52,6 +55,7 @@ impl Door {
         listener: TcpListener,
         credentials: Arc<Credentials>,
         core: Arc<Mailbox<CoreMail>>,
+        descriptors: Descriptors,
     ) -> io::Result<(Self, Waker)> {
         listener.set_nonblocking(true)?;
         let mut listener = mio::net::TcpListener::from_std(listener);
@@ -60,8 +64,17 @@ impl Door {
         let waker = Waker::new(poll.registry(), STOP)?;
         let (visitors, places) = (BTreeMap::new(), Places::default());
         let next_ticket = FIRST_TICKET;
-        let door =
-            Self { listener, poll, credentials, core, visitors, places, next_ticket, exhausted: false };
+        let door = Self {
+            listener,
+            poll,
+            credentials,
+            core,
+            descriptors,
+            visitors,
+            places,
+            next_ticket,
+            exhausted: false,
+        };
         Ok((door, waker))
     }
 
@@ -114,6 +127,12 @@ impl Door {
                 origin,
                 "no member is said to be at that address; hint: see the `server.` lines, or have members prove who \
                  they are: `diwan.ensembleSecretFile` (`ensemble.secret-file`) or `sslQuorum=true` (`ensemble.tls`)",
+            );
+        }
+        if !self.descriptors.admit_peer(stream.as_fd(), origin.members) {
+            return self.complain(
+                origin,
+                "the limit of open files is nearly reached; hint: raise it (`ulimit -n`, `LimitNOFILE`)",
             );
         }
         let until = Instant::now() + HANDSHAKE_TIMEOUT;
@@ -184,3 +203,7 @@ impl Door {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "door_tests.rs"]
+mod tests;
