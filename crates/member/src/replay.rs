@@ -168,3 +168,51 @@ impl Replay {
         (Seat { recovered, applied, log_bytes, commands, snapshot }, self.tree, self.history)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use journal::{Entry, EntryKind, HardState, Identity};
+    use tree::Operation;
+
+    use crate::batch::BatchWriter;
+
+    /// An entry that raises the epoch.
+    fn entry(index: u64) -> Entry {
+        let (mut command, mut batch) = (Vec::new(), BatchWriter::new(1 << 10));
+        tree::Command::internal(Operation::RaiseEpoch).encode(&mut command);
+        batch.push(&command);
+        Entry { index, term: 1, kind: EntryKind::Normal, data: batch.take(0).remove(0) }
+    }
+
+    fn applied(set: impl Fn(Replay) -> Replay) -> (u64, u32, usize) {
+        let recovered = journal::Recovered {
+            identity: Identity { cluster: [0; 16], incarnation: [0; 16], member: 1 },
+            fresh: false,
+            hard_state: HardState { term: 1, vote: 1, commit: 1 },
+            membership: journal::Membership::default(),
+            snapshot: None,
+            first_index: 1,
+            last_index: 3,
+            torn_tail: None,
+            damaged_snapshots: Vec::new(),
+        };
+        let mut replay = set(Replay::new(&recovered, &recovered.membership, Tree::new(), 0, 0));
+        let change = Entry { kind: EntryKind::Membership, data: Bytes::new(), ..entry(2) };
+        replay.take(vec![entry(1), change, entry(3)]).expect("it can be read");
+        let (seat, tree, _) = replay.finish();
+        (seat.applied().0, tree.last_zxid().epoch(), seat.recovered.entries.len())
+    }
+
+    #[test]
+    fn replay_ends_where_the_log_is_known_to_be_committed() {
+        assert_eq!(applied(|replay| replay), (1, 1, 2));
+    }
+
+    #[test]
+    fn replay_for_a_new_ensemble_applies_all_that_the_log_holds() {
+        assert_eq!(applied(Replay::regardless).0, 3);
+        assert_eq!(applied(Replay::regardless).1, 2, "the change of members is passed over");
+    }
+}

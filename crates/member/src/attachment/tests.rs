@@ -6,6 +6,7 @@ use front::{ConnId, FromCore, ToCore};
 use jute::{Acl, ErrorCode, OpCode, SessionId, Writer};
 use tree::{Command, Identities, IdentityList, Operation, Origin, Outcome, Policy, Tree};
 
+use super::{Attachments, FIRST_GENERATION};
 use crate::start::Seat;
 use crate::{Core, CoreConfig, CoreEffect, JournalEvent, Now};
 
@@ -192,4 +193,23 @@ fn read_that_comes_after_its_write_is_answered_also_when_a_turn_has_nothing_left
         answered += stream.iter().filter(|item| matches!(item, FromCore::ReadDone { .. })).count();
     }
     assert_eq!(answered, READS);
+}
+
+/// A snapshot of another member takes the tree's place: all connections are cut, and only then a shard tells when it last
+/// heard of one of their clients.
+#[test]
+fn client_is_heard_of_also_when_its_connection_was_cut_before() {
+    let session = SessionId(7);
+    let mut attachments = Attachments::new();
+    attachments.arrive(session, 0, ConnId { slot: 1, generation: 1 }, None, |_| None);
+    assert!(attachments.settle(session, FIRST_GENERATION, 1_000).is_some());
+    attachments.heard(session, 2_000);
+    assert_eq!(attachments.ages(10_000), [(session, 8_000)]);
+    attachments.clear();
+    assert_eq!(attachments.ages(10_000), [(session, 8_000)]);
+    attachments.heard(session, 5_000);
+    assert_eq!(attachments.ages(10_000), [(session, 5_000)]);
+    attachments.end(session);
+    attachments.heard(session, 6_000);
+    assert_eq!(attachments.ages(10_000), [], "it has ended");
 }

@@ -5,9 +5,13 @@ mod another_disk;
 mod cut_off;
 mod divergence;
 mod false_messages;
+mod forwarded;
+mod lease;
+mod level;
 mod old_word;
 mod published;
 mod quorum_kept;
+mod replaced_disk;
 mod snapshots;
 mod three;
 

@@ -120,3 +120,17 @@ fn reconfig_without_permission_hears_noauth_where_a_majority_is_missing() {
     let heard = reconfig(&mut nodes, led, &mut by, None, Some(absent));
     assert_eq!(heard, jute::ErrorCode::NewConfigNoQuorum.code());
 }
+
+/// Half of the members that are to vote are here: that is no majority.
+#[test]
+fn reconfig_to_twice_as_many_voters_as_are_here_is_refused() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    pass(&mut nodes, 500, |_, _| true);
+    let mut by = operator(&mut nodes, led);
+    let two_of_four = "server.1=a:1,server.2=b:1,server.7=g:1,server.8=h:1";
+    let heard = reconfig(&mut nodes, led, &mut by, None, Some(two_of_four));
+    assert_eq!(heard, jute::ErrorCode::NewConfigNoQuorum.code());
+    let three_of_five = format!("server.3=c:1,{two_of_four}");
+    assert_eq!(reconfig(&mut nodes, led, &mut by, None, Some(&three_of_five)), 0);
+}

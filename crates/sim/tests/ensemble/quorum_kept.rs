@@ -11,11 +11,17 @@ use crate::three::{LEASE_MS, LEVEL, Nodes, leader, node, pass, start_among};
 const FOUNDERS: [u64; 5] = [1, 2, 3, 4, 5];
 
 /// A blank disk asks the leader until it has an id, and starts.
-fn join(nodes: &mut Nodes, led: u64, number: u64) -> u64 {
+pub(crate) fn join(
+    founders: &[u64],
+    nodes: &mut Nodes,
+    led: u64,
+    number: u64,
+    comes: impl Fn(u64, u64) -> bool,
+) -> u64 {
     let blank = FoundingMessage::Blank { incarnation: [number as u8; 16], founds: false };
     let admitted = (0..20).find_map(|_| {
         node(nodes, led).peer(BLANK | number, PeerMessage::Founding(blank.clone())).expect("it is well");
-        pass(nodes, 50, |_, _| true).into_iter().find_map(|(from, to, message)| match message {
+        pass(nodes, 50, &comes).into_iter().find_map(|(from, to, message)| match message {
             PeerMessage::Founding(FoundingMessage::Admitted { id, .. })
                 if from == led && to == BLANK | number =>
             {
@@ -27,7 +33,7 @@ fn join(nodes: &mut Nodes, led: u64, number: u64) -> u64 {
     let id = admitted.expect("it is let in");
     let others: Vec<_> = nodes.keys().copied().collect();
     let now = node(nodes, led).now();
-    nodes.insert(id, start_among(&FOUNDERS, id, SimDisk::new(id), now, &others));
+    nodes.insert(id, start_among(founders, id, SimDisk::new(id), now, &others));
     for other in others {
         node(nodes, other).core().understands(id, LEVEL);
         node(nodes, other).link(id, true);
@@ -52,7 +58,7 @@ fn a_living_voter_goes_only_when_those_who_stay_are_a_living_majority() {
     // Those who never came might have come lately, as far as their leader knows.
     pass(&mut nodes, LEASE_MS, |_, _| true);
     let goes = if led == 3 { 4 } else { 3 };
-    let joined = [join(&mut nodes, led, 1), join(&mut nodes, led, 2)];
+    let joined = [1, 2].map(|number| join(&FOUNDERS, &mut nodes, led, number, |_, _| true));
     pass(&mut nodes, 500, |_, _| true);
     let voters = |nodes: &mut Nodes, id| {
         let mut voters = node(nodes, id).core().membership().voters.clone();

@@ -42,6 +42,22 @@ pub(crate) fn start_among(
     now: Now,
     others: &[u64],
 ) -> Node<SimDisk> {
+    let mut node = start_with(founders, id, disk, now, |_| ());
+    for other in others {
+        node.core().understands(*other, LEVEL);
+        node.link(*other, true);
+    }
+    node
+}
+
+/// The same with other settings, and not connected to anybody.
+pub(crate) fn start_with(
+    founders: &[u64],
+    id: u64,
+    disk: SimDisk,
+    now: Now,
+    set: impl FnOnce(&mut CoreConfig),
+) -> Node<SimDisk> {
     let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(id, 1) };
     core.reconfig_enabled = true;
     core.window_bytes_max = 5_000;
@@ -49,6 +65,7 @@ pub(crate) fn start_among(
     // Longer than a leader is cut off here: it goes on believing that it leads.
     core.election_tick_ms = 200;
     core.roster = Some(Roster::new(founders.iter().copied().map(member_of)));
+    set(&mut core);
     let mut front = FrontConfig { timeout_min_ms: 1_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED;
     let digest = front::auth::digest_id(front.auth.digest_algorithm, SUPER.as_bytes());
@@ -63,12 +80,7 @@ pub(crate) fn start_among(
         pieces_at_once: 4,
         seed: [(id % NUMBERS) as u8; 32],
     };
-    let mut node = Node::start(disk, &config, now).expect("the disk is well");
-    for other in others {
-        node.core().understands(*other, LEVEL);
-        node.link(*other, true);
-    }
-    node
+    Node::start(disk, &config, now).expect("the disk is well")
 }
 
 /// Time passes. Gives what did not come through, in order: from, to, and what was said.

@@ -1,6 +1,7 @@
 //! Sessions: made, taken up elsewhere, guarded by their passwords, closed.
 
 use jute::{OpCode, SessionId};
+use member::Now;
 
 use crate::{START, answers, client, config, data, start};
 use sim::disk::SimDisk;
@@ -97,4 +98,53 @@ fn a_client_that_has_seen_more_than_this_server_is_sent_away() {
     younger.settle().unwrap();
     assert!(younger.is_closed(ahead.conn()));
     assert!(younger.take(ahead.conn()).is_empty());
+}
+
+#[test]
+fn session_id_is_new_after_restart_with_clock_set_back() {
+    let disk = SimDisk::new(1);
+    let before = client(&mut start(&disk)).session;
+    let earlier = Now { wall_ms: START.wall_ms - 3_600_000, ..START };
+    let mut node = Node::start(disk, &config(), earlier).expect("the disk is well");
+    let after = client(&mut node).session;
+    assert!(after.0 > before.0, "{after:?} behind {before:?}");
+}
+
+#[test]
+fn client_that_has_seen_one_transaction_more_than_this_server_is_sent_away() {
+    let mut node = start(&SimDisk::new(1));
+    let mut client = client(&mut node);
+    client.create(&mut node, "/a", b"", 0);
+    answers(&mut node, &mut client);
+    let seen = client.last_zxid;
+    assert_eq!(seen, node.tree().last_zxid().0);
+    client.last_zxid = seen + 1;
+    client.reconnect(&mut node, 10_000);
+    node.settle().expect("the disk is well");
+    assert!(node.is_closed(client.conn()));
+    client.last_zxid = seen;
+    client.reconnect(&mut node, 10_000);
+    answers(&mut node, &mut client);
+    assert!(client.is_connected() && !node.is_closed(client.conn()));
+}
+
+/// A count of 32 bits would run over into the epoch: the next epoch begins long before.
+#[test]
+fn next_epoch_begins_before_the_count_of_one_is_used_up() {
+    const TRANSACTIONS_MAX: u32 = 20;
+    let mut config = config();
+    config.core.epoch_transactions_max = TRANSACTIONS_MAX;
+    let mut node = Node::start(SimDisk::new(1), &config, START).expect("the disk is well");
+    let mut client = client(&mut node);
+    let epoch = node.tree().last_zxid().epoch();
+    for number in 0..2 * TRANSACTIONS_MAX {
+        client.create(&mut node, &format!("/{number}"), b"", 0);
+        assert_eq!(answers(&mut node, &mut client)[0].err, 0);
+        node.pass(200);
+        let zxid = node.tree().last_zxid();
+        assert!(zxid.count() <= TRANSACTIONS_MAX + 1, "{zxid:?}");
+    }
+    node.settle().expect("the disk is well");
+    assert!(node.tree().last_zxid().epoch() > epoch);
+    assert!(!node.is_closed(client.conn()), "nobody is disturbed");
 }
