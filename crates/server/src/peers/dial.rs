@@ -202,6 +202,13 @@ impl Dialler {
     /// Why there is none, for an operator.
     fn dial_lane(&self, lane: Lane, attempt: u64) -> Result<Established, String> {
         let credentials = &self.means.credentials;
+        let MemberConfig { number, host, .. } = &self.member;
+        if !credentials.asks_for_proof() && !credentials.names.hosts(*number).any(|known| known == *host) {
+            return Err(format!(
+                "another member says that it is there, and neither the configuration nor the log of this one does; hint: if \
+                 it has moved, correct `server.{number}`, or have members prove who they are"
+            ));
+        }
         let until = Instant::now() + HANDSHAKE_TIMEOUT;
         let stream = self.connect(until).map_err(|error| error.to_string())?;
         let mut timed = Timed { stream: &stream, until };

@@ -100,15 +100,17 @@ impl Names {
         number != self.own && self.hosts(number).next().is_some()
     }
 
-    /// The hosts at which a member is said to be.
+    /// The hosts by which a member is known: a certificate or an address that is theirs is the member's. What another
+    /// member has told counts for those alone that neither the configuration nor the log names: otherwise each member
+    /// could say that its own host is that of any other.
     pub(crate) fn hosts(&self, number: u64) -> impl Iterator<Item = String> {
         let known = self.known.read();
-        let hosts: BTreeSet<_> = std::iter::once(&self.configured)
-            .chain(&known.roster)
-            .chain(&known.told)
-            .filter_map(|roster| roster.member(number))
-            .map(|member| member.host.clone())
-            .collect();
+        let of = |roster: &Roster| roster.member(number).map(|member| member.host.clone());
+        let own = std::iter::once(&self.configured).chain(&known.roster);
+        let mut hosts: BTreeSet<_> = own.filter_map(of).collect();
+        if hosts.is_empty() {
+            hosts.extend(known.told.as_ref().and_then(of));
+        }
         hosts.into_iter()
     }
 
@@ -213,6 +215,21 @@ mod tests {
         names.know(&roster("server.1=10.0.0.1:1\nserver.2=10.0.0.2:1\nversion=12"));
         assert!(!names.is_named(5) && !names.is_named(4));
         assert_eq!(dialled(&names), [1, 2]);
+    }
+
+    #[test]
+    fn roster_told_by_another_member_moves_none_that_is_known_to_its_own_host() {
+        let names = three();
+        let hosts = |number| names.hosts(number).collect::<Vec<_>>();
+        assert!(names.hear(b"server.3=10.0.0.2:1\nserver.5=10.0.0.5:1\nversion=7fffffff"));
+        assert_eq!((hosts(3), hosts(5)), (vec![String::from("10.0.0.3")], vec![String::from("10.0.0.5")]));
+        assert!(!names.is_at(3, "10.0.0.2".parse().expect("an address")));
+        let dialled = names.to_dial();
+        assert_eq!(
+            dialled.member(3).map(|member| &*member.host),
+            Some("10.0.0.2"),
+            "it may have moved there"
+        );
     }
 
     #[test]

@@ -126,8 +126,11 @@ impl PeerTls {
         let shown = shown.ok_or_else(|| String::from("it shows no certificate"))?;
         let by_host = if at.is_some() { self.verifies_answerers_host } else { self.verifies_diallers_host };
         let mut hosts = places(number, names);
-        if let Some((host, address)) = at {
-            hosts.push((String::from(host), vec![address.to_canonical()]));
+        // A name may resolve to another address by now. A host that another member has told is not the member's yet.
+        if let Some((host, address)) = at
+            && let Some((_, addresses)) = hosts.iter_mut().find(|(known, _)| known == host)
+        {
+            addresses.push(address.to_canonical());
         }
         certificate::check(shown, number, &hosts, by_host)
     }
