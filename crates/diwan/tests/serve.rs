@@ -4,7 +4,7 @@
 mod server;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -250,6 +250,71 @@ impl Drop for Logged {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A session of a client that says nothing any more, opened by hand; gives where its client was.
+fn silent_session(address: &str, timeout_ms: i32) -> String {
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let mut hello = [0_u8; 4 + 45];
+    hello[3] = 45;
+    hello[16..20].copy_from_slice(&timeout_ms.to_be_bytes());
+    hello[31] = 16;
+    stream.write_all(&hello).unwrap();
+    stream.read_exact(&mut [0; 8]).unwrap();
+    stream.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn log_names_client_of_an_expired_session_scheme_of_a_failed_authentication_and_wrong_super_passwords() {
+    let folder = Folder::new();
+    let mut command = server::serve(&folder.path().join("data"));
+    for setting in
+        ["tickTime=500", "DigestAuthenticationProvider.superDigest=super:D/InIHSb7yEEbrWz8b9l71RjZJU="]
+    {
+        command.args(["-D", setting]);
+    }
+    let server = Logged::start(command);
+    let ready = server.line("client=\"");
+    let address = ready.split_once("client=\"").unwrap().1.split('"').next().unwrap();
+    let silent = silent_session(address, 1_000);
+    assert!(server.line("a session has expired").contains(&silent));
+    let nobody = client::Options::default().identity("nonsense", b"x").connect(address).unwrap();
+    assert!(server.line("a client could not be authenticated").contains("nonsense"));
+    drop(nobody);
+    let guess = |password: &str| {
+        let client = client::Options::default().identity("digest", password.as_bytes());
+        let client = client.connect(address).unwrap();
+        client.sync("/").wait().unwrap();
+        client.close();
+    };
+    guess("super:test");
+    (0..20).for_each(|number| guess(&format!("super:{number}")));
+    server.line("a wrong password of the super user");
+    server.line("too many wrong passwords of the super user came from this address");
+}
+
+#[test]
+fn commands_that_anybody_may_run_write_a_limited_number_of_lines() {
+    let folder = Folder::new();
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = diwan();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", &admin.to_string()]);
+    command.arg("--data-dir").arg(folder.path().join("data"));
+    let server = Logged::start(command);
+    server.line("client=\"");
+    for _ in 0..60 {
+        let mut page = std::net::TcpStream::connect(admin).unwrap();
+        write!(page, "GET /commands/stat_reset HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        page.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    server.signal(Signal::USR1);
+    let lines: Vec<_> =
+        std::iter::repeat_with(|| server.line("")).take_while(|line| !line.contains("SIGUSR1")).collect();
+    let told = lines.iter().filter(|line| line.contains("a command of the AdminServer was run")).count();
+    assert_eq!(told, 20, "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("come so often that further ones are counted only")));
 }
 
 #[test]
