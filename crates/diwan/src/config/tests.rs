@@ -236,6 +236,25 @@ fn super_digest_that_is_a_password_is_refused_and_not_repeated() {
 }
 
 #[test]
+fn tls_at_the_admin_server_is_refused_or_warned_of_and_never_passed_over() {
+    for key in ["admin.forceHttps", "admin.needClientAuth"] {
+        assert!(
+            zoo_problem(key, &format!("{key}=true")).contains("the AdminServer has no TLS here"),
+            "{key}"
+        );
+    }
+    let text = "dataDir=/d\nclientPort=2181\nadmin.portUnification=true";
+    let loaded = load_text("admin-unification", "zoo.cfg", text);
+    let warned = loaded.notices.iter().any(|notice| match &notice.verdict {
+        Verdict::Honoured { warnings, .. } => {
+            warnings.join("\n").contains("`admin.portUnification=true` is not done")
+        }
+        _ => false,
+    });
+    assert!(warned && loaded.result.is_ok());
+}
+
+#[test]
 fn saying_false_to_what_is_not_here_is_fine() {
     zoo("false", "ssl.ocsp=false\nssl.crl=false\nadmin.forceHttps=false\nenforce.auth.enabled=false\n");
 }

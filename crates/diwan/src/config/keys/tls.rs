@@ -106,24 +106,39 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("ssl.sslProvider", "there is one TLS library here"),
     Row::nothing("ssl.allowReverseDnsLookup", "a name is never looked up backwards"),
     Row::nothing("fips-mode", "it governs ensembles and Java's providers; this is no validated FIPS module"),
-    Row::zoo("admin.forceHttps", "whether the AdminServer takes TLS only", |_, setting| {
-        unless_false(
-            setting,
-            "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
-        )
-    }),
-    Row::zoo("admin.needClientAuth", "whether the AdminServer asks for certificates", |_, setting| {
-        unless_false(
-            setting,
-            "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
-        )
-    }),
-    Row::zoo("admin.portUnification", "whether the AdminServer takes TLS too", |draft, setting| {
-        if setting.flag()? {
-            draft.warn("the AdminServer has no TLS here: it answers in plain text only");
-        }
-        Ok(())
-    }),
+    Row::zoo(
+        "admin.forceHttps",
+        "whether the AdminServer takes TLS only: `true` is refused, it has no TLS",
+        |_, setting| {
+            unless_false(
+                setting,
+                "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
+            )
+        },
+    ),
+    Row::zoo(
+        "admin.needClientAuth",
+        "whether the AdminServer asks for certificates: `true` is refused, it has no TLS",
+        |_, setting| {
+            unless_false(
+                setting,
+                "the AdminServer has no TLS here: bind it to loopback and put a proxy before it",
+            )
+        },
+    ),
+    Row::zoo(
+        "admin.portUnification",
+        "whether the AdminServer takes TLS too: of `true` a warning says that it has no TLS",
+        |draft, setting| {
+            if setting.flag()? {
+                draft.warn(
+                    "`admin.portUnification=true` is not done: the AdminServer has no TLS here and answers in plain text \
+                     only; hint: bind it to loopback (`admin.serverAddress=127.0.0.1`) and put a proxy before it",
+                );
+            }
+            Ok(())
+        },
+    ),
     Row::refuses(
         "metricsProvider.httpsPort",
         "metrics are served in plain text only",
