@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::http;
+use crate::http::{self, Tls};
 
 /// One member's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub(crate) struct Sight {
 }
 
 /// Asks.
-pub(crate) fn ask(address: &str, timeout: Duration) -> io::Result<Answer> {
-    let body = http::get(address, "/commands/ensemble", timeout)?;
+pub(crate) fn ask(address: &str, timeout: Duration, tls: &Tls) -> io::Result<Answer> {
+    let body = http::get(address, "/commands/ensemble", timeout, tls)?;
     let odd = |what: &str| io::Error::new(io::ErrorKind::InvalidData, String::from(what));
     let value: Value =
         serde_json::from_slice(&body).map_err(|_| odd("the answer is none of an AdminServer's"))?;

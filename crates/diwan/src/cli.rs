@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
-use crate::connect::{ConnectArguments, Connection};
+use crate::connect::{ConnectArguments, Connection, TlsArguments};
 use crate::council::{self, CouncilCommand};
 use crate::digest::{self, DigestArguments};
 use crate::member::Wish;
@@ -49,6 +49,7 @@ The status is 0 when there is a leader, else 1.
 
   diwan status                             what runs here at the usual ports
   diwan status --server zk1:8080,zk2:8080  the AdminServers' addresses, not those for clients
+  diwan status --server zk1:8443 --tls-ca ca.pem  where a proxy encrypts what the AdminServers say
   diwan status --json";
 
 const CERTIFICATES_HELP: &str = "\
@@ -403,12 +404,18 @@ pub(crate) struct StatusArguments {
     /// As JSON.
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 impl StatusArguments {
     /// Who is to be asked.
-    pub(crate) fn options(self) -> StatusOptions {
-        StatusOptions { servers: self.server, json: self.json }
+    ///
+    /// # Errors
+    /// When a file or a property is of no use.
+    pub(crate) fn options(self) -> Checked<StatusOptions> {
+        Ok(StatusOptions { servers: self.server, json: self.json, tls: self.tls.resolve()? })
     }
 }
 

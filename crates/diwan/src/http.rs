@@ -4,20 +4,51 @@
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 /// Bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
+/// TLS with which pages are asked for, if they are encrypted.
+pub(crate) type Tls = Option<Arc<ClientConfig>>;
+
 /// The body of a page that is there.
-pub(crate) fn get(address: &str, path: &str, timeout: Duration) -> io::Result<Vec<u8>> {
-    let mut stream = connect(address, timeout)?;
+pub(crate) fn get(address: &str, path: &str, timeout: Duration, tls: &Tls) -> io::Result<Vec<u8>> {
+    let stream = connect(address, timeout)?;
     stream.set_read_timeout(Some(timeout))?;
     stream.set_write_timeout(Some(timeout))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
+    let answer = match tls {
+        None => converse(stream, address, path)?,
+        Some(config) => converse(encrypted(stream, address, config)?, address, path)?,
+    };
     body(answer)
+}
+
+fn encrypted(
+    stream: TcpStream,
+    address: &str,
+    config: &Arc<ClientConfig>,
+) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).map_err(io::Error::other)?;
+    let connection = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+    Ok(StreamOwned::new(connection, stream))
+}
+
+/// Asks, and reads until the other side ends the connection.
+fn converse(mut stream: impl Read + Write, address: &str, path: &str) -> io::Result<Vec<u8>> {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    stream.flush()?;
+    let mut answer = Vec::new();
+    match stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer) {
+        // Some proxies end TLS without saying so. Half a page is no JSON.
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
+        _ => Ok(answer),
+    }
 }
 
 /// Bytes of an answer's head.

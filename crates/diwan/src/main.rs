@@ -48,7 +48,12 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
-        Command::Status(arguments) => return status::run(&arguments.options(), &mut io::stdout().lock()),
+        Command::Status(arguments) => {
+            return match arguments.options() {
+                Ok(options) => status::run(&options, &mut io::stdout().lock()),
+                Err(problem) => Ok(refuse(&problem)),
+            };
+        }
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }

@@ -3,9 +3,14 @@
 
 mod server;
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use server::{Folder, Server, diwan, said, serve};
 
 /// A server with plain and encrypted clients, who may authenticate by SASL; and its files.
@@ -73,6 +78,64 @@ fn refusal(command: &mut Command) -> String {
     let (success, out, errors) = outcome(command);
     assert!(!success && out.is_empty(), "{out}{errors}");
     errors
+}
+
+/// Encrypts what one plain server says: each connection is one question with one answer.
+fn encrypting_proxy(to: std::net::SocketAddr, pem: &str) -> std::net::SocketAddr {
+    let chain = CertificateDer::pem_file_iter(pem).unwrap().map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_file(pem).unwrap();
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for socket in listener.incoming().map_while(Result::ok) {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut near = rustls::StreamOwned::new(connection, socket);
+            let mut question = Vec::new();
+            let mut byte = [0];
+            while !question.ends_with(b"\r\n\r\n") && near.read_exact(&mut byte).is_ok() {
+                question.push(byte[0]);
+            }
+            let Ok(mut far) = TcpStream::connect(to) else { continue };
+            let mut answer = Vec::new();
+            if far.write_all(&question).and_then(|()| far.read_to_end(&mut answer)).is_ok() {
+                // A client that does not trust this one is gone.
+                let _ = near.write_all(&answer);
+                near.conn.send_close_notify();
+                let _ = near.flush();
+            }
+        }
+    });
+    at
+}
+
+#[test]
+fn status_asks_through_an_encrypting_proxy() {
+    let folder = Folder::new();
+    certificates(&folder.path().join("certs"));
+    certificates(&folder.path().join("others"));
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = diwan();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", &admin.to_string()]);
+    command.arg("--data-dir").arg(folder.path().join("data"));
+    let _server = Server::started_by(command);
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let proxy = encrypting_proxy(admin, &file("certs/member-1.pem")).to_string();
+    let status = |more: &[&str]| outcome(diwan().args(["status", "--server", &proxy]).args(more));
+    let (success, out, errors) = status(&["--tls-ca", &file("certs/ca.pem")]);
+    assert!(success && out.contains("one server alone"), "{out}{errors}");
+    let property = format!("zookeeper.ssl.trustStore.location={}", file("certs/ca.pem"));
+    assert!(status(&["-D", "zookeeper.client.secure=true", "-D", &property]).0);
+    let (success, _, errors) = status(&["--tls-ca", &file("others/ca.pem")]);
+    assert!(!success && errors.contains("does not answer"), "{errors}");
+    assert!(!status(&[]).0, "it does not speak plain text");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The options with which a command that is a client says how to reach a server.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use rustls::ClientConfig;
 use server::config::Secret;
 
 use super::settings::Settings;
@@ -41,6 +43,14 @@ pub(crate) struct ConnectArguments {
     #[arg(long, value_name = "FILE", requires = "sasl_user", global = true)]
     sasl_password_file: Option<PathBuf>,
 
+    #[command(flatten)]
+    tls: TlsArguments,
+}
+
+/// How it encrypts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct TlsArguments {
     /// Encrypt; trust servers whose certificates these authorities signed (PEM or PKCS #12).
     #[arg(long, value_name = "FILE", global = true)]
     tls_ca: Option<PathBuf>,
@@ -58,12 +68,23 @@ pub(crate) struct ConnectArguments {
     properties: Vec<String>,
 }
 
-impl ConnectArguments {
+/// What is read of [`TlsArguments`] and of the properties that they name.
+struct Read {
+    tls: Option<Arc<ClientConfig>>,
+    /// The user and the password of a JAAS file.
+    sasl: Option<(String, Secret)>,
+}
+
+impl TlsArguments {
     /// Reads the files, and asks for the passwords that are missing.
     ///
     /// # Errors
     /// When a file or a property is of no use, or a password is missing and there is no terminal.
-    pub(crate) fn resolve(self) -> Checked<Connection> {
+    pub(crate) fn resolve(self) -> Checked<Option<Arc<ClientConfig>>> {
+        self.read().map(|read| read.tls)
+    }
+
+    fn read(self) -> Checked<Read> {
         let mut settings = Settings::default();
         settings.environment();
         if let Some(file) = &self.client_configuration {
@@ -72,12 +93,23 @@ impl ConnectArguments {
         self.properties.iter().try_for_each(|property| settings.property(property))?;
         let files = tls::Files { authority: self.tls_ca, identity: self.tls_cert };
         let tls = tls::configure(&mut settings, files)?;
-        let from_jaas = settings.sasl()?;
+        let sasl = settings.sasl()?;
+        settings.rest()?;
+        Ok(Read { tls, sasl })
+    }
+}
+
+impl ConnectArguments {
+    /// Reads the files, and asks for the passwords that are missing.
+    ///
+    /// # Errors
+    /// When a file or a property is of no use, or a password is missing and there is no terminal.
+    pub(crate) fn resolve(self) -> Checked<Connection> {
+        let Read { tls, sasl: from_jaas } = self.tls.read()?;
         let sasl = match self.sasl_user {
             Some(user) => Some((user.clone(), sasl_password(&user, self.sasl_password_file)?)),
             None => from_jaas,
         };
-        settings.rest()?;
         let identities = identities(self.auth, &self.auth_file)?;
         Ok(Connection { servers: self.server, identities, tls, sasl })
     }

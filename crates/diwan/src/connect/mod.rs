@@ -1,5 +1,5 @@
 //! How `shell` and `member` reach a server as a client: its address, TLS, SASL and identities, from the files and names that
-//! a ZooKeeper client uses. Knows no verb.
+//! a ZooKeeper client uses; and TLS of `status`, from the same. Knows no verb.
 
 mod arguments;
 mod secret;
@@ -14,7 +14,7 @@ use client::{Client, Options};
 use rustls::ClientConfig;
 use server::config::Secret;
 
-pub(crate) use arguments::ConnectArguments;
+pub(crate) use arguments::{ConnectArguments, TlsArguments};
 pub(crate) use unreachable::explain;
 
 use crate::config::{Checked, Problem};

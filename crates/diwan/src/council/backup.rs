@@ -97,7 +97,8 @@ fn is_yes(answer: &str) -> bool {
 }
 
 fn usual_address() -> Result<String, Failure> {
-    let answers = |address: &&str| http::get(address, "/commands/ruok", Duration::from_secs(6)).is_ok();
+    let answers =
+        |address: &&str| http::get(address, "/commands/ruok", Duration::from_secs(6), &None).is_ok();
     USUAL.iter().find(|address| answers(address)).map(|address| String::from(*address)).ok_or_else(|| {
         Failure::new(format!("no server answers at the usual places ({})", USUAL.join(", ")))
             .hint("name the AdminServer with `--server HOST:PORT`")

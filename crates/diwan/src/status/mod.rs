@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::answer::{self, Answer, Sight};
+use crate::http::Tls;
 
 /// How long a member may take to answer: longer than one whose threads stand still takes to say so.
 const TIMEOUT: Duration = Duration::from_secs(6);
@@ -22,6 +23,8 @@ pub(crate) struct StatusOptions {
     /// Addresses of AdminServers; none looks at the usual ones.
     pub(crate) servers: Vec<String>,
     pub(crate) json: bool,
+    /// Pages are asked for over HTTPS with this.
+    pub(crate) tls: Tls,
 }
 
 /// One member, as far as it can be told.
@@ -52,7 +55,7 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
     let usual = options.servers.is_empty();
     let servers =
         if usual { USUAL.iter().copied().map(String::from).collect() } else { options.servers.clone() };
-    let asked = ask_all(&servers);
+    let asked = ask_all(&servers, &options.tls);
     let Some(first) = asked.iter().find_map(|(_, answer)| answer.as_ref().ok()).cloned() else {
         nobody(&asked, usual);
         return Ok(ExitCode::FAILURE);
@@ -75,7 +78,7 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
             eprintln!("warning: `{address}` belongs to another ensemble and is left out");
         }
     }
-    find_others(&first, &mut answers);
+    find_others(&first, &mut answers, &options.tls);
     let picture = Picture::of(&first, answers);
     match options.json {
         true => show::json(&picture, out)?,
@@ -112,12 +115,12 @@ fn nobody(asked: &[(String, io::Result<Answer>)], usual: bool) {
 type Asked = Vec<(String, io::Result<Answer>)>;
 
 /// Asks all at once; answers come in the order of the addresses.
-fn ask_all(addresses: &[String]) -> Asked {
+fn ask_all(addresses: &[String], tls: &Tls) -> Asked {
     thread::scope(|scope| {
         let ask = |address: &String| {
             let address = address.clone();
             scope.spawn(move || {
-                let answer = answer::ask(&address, TIMEOUT);
+                let answer = answer::ask(&address, TIMEOUT, tls);
                 (address, answer)
             })
         };
@@ -128,7 +131,7 @@ fn ask_all(addresses: &[String]) -> Asked {
 
 /// Members that were not named: at their own host they answer at the port at which the others do, or as many ports
 /// beside it as their numbers are apart. Whoever answers there says whether he is the one.
-fn find_others(first: &Answer, answers: &mut BTreeMap<u64, (String, Answer)>) {
+fn find_others(first: &Answer, answers: &mut BTreeMap<u64, (String, Answer)>, tls: &Tls) {
     let known: Vec<(u64, u16)> = answers
         .iter()
         .filter_map(|(number, (address, _))| Some((*number, address.rsplit_once(':')?.1.parse().ok()?)))
@@ -149,7 +152,7 @@ fn find_others(first: &Answer, answers: &mut BTreeMap<u64, (String, Answer)>) {
             }
         }
     }
-    for (address, answer) in ask_all(&guesses) {
+    for (address, answer) in ask_all(&guesses, tls) {
         if let Ok(answer) = answer
             && answer.ensemble() == first.ensemble()
         {
@@ -216,6 +219,7 @@ mod tests {
             uptime_ms: 0,
             snapshot: None,
             client_port: Some(1),
+            other_ensembles: Vec::new(),
             members: (1..=3).map(|other| sight(other, other != 3, lag.filter(|_| other != member))).collect(),
         }
     }

@@ -95,7 +95,7 @@ impl Up {
             let (address, sender) = (member.place.http.to_string(), sender.clone());
             thread::Builder::new().name(String::from("look")).spawn(move || {
                 loop {
-                    let answer = answer::ask(&address, ANSWER_TIMEOUT).ok().map(Box::new);
+                    let answer = answer::ask(&address, ANSWER_TIMEOUT, &None).ok().map(Box::new);
                     if sender.send(News::Answer(place, answer)).is_err() {
                         return;
                     }
