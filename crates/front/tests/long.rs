@@ -171,6 +171,66 @@ fn multi_read_in_pieces_shows_one_moment() {
     assert_eq!(text.matches("\"late\"").count(), 2, "{}", &text[..200]);
 }
 
+/// So many entries of an ACL, the last for clients at this address; different for each number.
+fn long_acl(entries: usize, number: usize, address: &str) -> Vec<Acl> {
+    let entry = |scheme: &str, id: String| Acl { permissions: 31, scheme: scheme.into(), id };
+    let others = (1..entries).map(|other| entry("digest", format!("u{number}-{other}:x")));
+    others.chain([entry("ip", address.into())]).collect()
+}
+
+/// A multiRead of nodes with long ACLs, of which the client may read every other one.
+fn rounds_of_long_acls(nodes: usize, entries: usize, number: impl Fn(usize) -> usize) -> (Rounds, Vec<u8>) {
+    let mut rounds = Rounds::new(&FrontConfig::default());
+    for node in 0..nodes {
+        let acl = long_acl(entries, number(node), if node % 2 == 0 { "127.0.0.1" } else { "127.0.0.2" });
+        rounds.write(OpCode::Create, &wire::create(&format!("/n{node}"), Some(b"x"), &acl, 0));
+    }
+    let paths: Vec<_> = (0..nodes).map(|node| format!("/n{node}")).collect();
+    let body = multi_read(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    (rounds, body)
+}
+
+fn verdicts(frame: &[u8]) -> (usize, usize) {
+    let text = wire::describe(frame, |_| Some(OpCode::MultiRead));
+    (text.matches("getData").count(), text.matches("NoAuth").count())
+}
+
+#[test]
+fn multi_read_is_charged_for_every_acl_that_it_judges() {
+    let (mut rounds, body) = rounds_of_long_acls(400, 500, |node| node);
+    rounds.send(&wire::request(1, OpCode::MultiRead.code(), &body));
+    let (frames, made_in) = rounds.finish(|_, _| {});
+    assert_eq!(verdicts(&frames[0]), (200, 200));
+    // 200,000 entries, eight for a unit of work, in turns of 4,096.
+    assert!((6..12).contains(&made_in), "{made_in}");
+}
+
+#[test]
+fn multi_read_judges_an_acl_once_in_each_piece() {
+    let (mut rounds, body) = rounds_of_long_acls(400, 500, |node| node % 2);
+    rounds.send(&wire::request(1, OpCode::MultiRead.code(), &body));
+    let (frames, made_in) = rounds.finish(|_, _| {});
+    assert_eq!((verdicts(&frames[0]), made_in), ((200, 200), 1));
+}
+
+#[test]
+fn multi_read_of_long_acls_behind_a_write_is_not_left_to_the_core() {
+    for (nodes, entries, is_light) in [(4, 500, true), (40, 500, false)] {
+        let (mut rounds, body) = rounds_of_long_acls(nodes, entries, |node| node);
+        let house = &mut rounds.house;
+        house.core.held = true;
+        house.ask("a", OpCode::Create, &wire::create("/w", None, &[Acl::open()], 0));
+        house.ask("a", OpCode::MultiRead, &body);
+        let waiting = house.waiting();
+        assert_eq!(waiting.contains("multiRead"), is_light, "{nodes} nodes: {waiting}");
+        house.core.held = false;
+        house.take_log();
+        house.pump();
+        let log = house.take_log();
+        assert_eq!(log.matches("NoAuth").count(), nodes / 2, "{log}");
+    }
+}
+
 #[test]
 fn ephemerals_are_listed_in_pieces() {
     let mut rounds = Rounds::new(&FrontConfig::default());

@@ -13,6 +13,7 @@ use tree::{Change, Command, DropReason, Operation, Origin, Outcome, SnapshotProg
 use crate::attachment::FIRST_GENERATION;
 use crate::commands::Commands;
 use crate::core::{Core, Fault};
+use crate::reconfig::sets_config_acl;
 use crate::{CoreEffect, Now, SessionEnd};
 
 /// Bytes of replies to reads behind writes that are made before others are let in again. What is not made then is made
@@ -121,7 +122,7 @@ impl Core {
         }
         match outcome {
             Outcome::Reconfigured { .. } | Outcome::ConfigSet => self.read_roster(tree),
-            Outcome::AclSet { .. } => self.read_config_acl(tree),
+            Outcome::AclSet { .. } if sets_config_acl(&command.operation) => self.read_config_acl(tree),
             _ => {}
         }
         match command.origin {

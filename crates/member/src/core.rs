@@ -433,7 +433,8 @@ impl Core {
         }
     }
 
-    /// A session that was taken up 16 million times has no generation left: it ends, and its client opens another.
+    /// A session that was taken up 16 million times has no generation left: it ends, and its client opens another. Only a
+    /// leader may end it at once: from another member the leader takes no `Expire`, and the session ends by its silence.
     fn use_up(&mut self, shard: u16, conn: ConnId, session: SessionId, generation: u32) {
         self.propose(Operation::Expire { session, generation });
         self.refuse(shard, conn, ConnectRefusal::Expired);

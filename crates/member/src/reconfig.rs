@@ -7,8 +7,8 @@
 //!
 //! What the tree judges by itself (whether the client may, the version, the syntax) is left to the tree.
 
-use jute::{ErrorCode, OpCode, Reconfig, Request, Writer, permission};
-use tree::{Command, Identities, Operation, Policy, Roster, Tree, permits};
+use jute::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
+use tree::{CONFIG, Command, Identities, Operation, Policy, Roster, Tree, permits};
 
 use crate::convergence::LAG_MAX;
 use crate::core::Core;
@@ -98,6 +98,11 @@ impl Core {
         let here = participants.iter().filter(|number| is_here(number)).count();
         here > participants.len() / 2
     }
+}
+
+/// Whether a command sets the ACL of `/zookeeper/config`.
+pub(crate) fn sets_config_acl(operation: &Operation<'_>) -> bool {
+    matches!(*operation, Operation::Client { opcode: OpCode::SetAcl, body } if Reader::new(body).text() == Ok(CONFIG))
 }
 
 /// The request with its members in the published form; nothing if they are in that form already.

@@ -41,8 +41,9 @@ impl Tree {
         outcome
     }
 
-    /// What applying has cost since this was last asked, beyond the length of the commands: steps of about ten
-    /// nanoseconds each. The same commands may cost a little less on a member that takes a snapshot meanwhile.
+    /// Steps that applying took since this was last called, beyond those that grow with the length of the commands: about
+    /// ten nanoseconds each. For sharing out turns, and not part of what members agree on: one that takes a snapshot
+    /// frees ACLs later, and counts them then.
     pub const fn take_work(&mut self) -> u64 {
         core::mem::replace(&mut self.work, Work::NONE).0
     }

@@ -177,8 +177,11 @@ impl Tree {
             }
             Request::SetData { path, data, .. } => estimate.text(path, *data),
             Request::SetAcl { path, acl, .. } => {
-                let bytes = estimate.acl(acl) * EPHEMERAL_ENTRY_BYTES;
-                estimate.cost.owner_bytes = self.owner_bytes(path, bytes).unwrap_or(0);
+                let entries = estimate.acl(acl);
+                if !scheme::is_open(acl) {
+                    let bytes = entries * EPHEMERAL_ENTRY_BYTES;
+                    estimate.cost.owner_bytes = self.owner_bytes(path, bytes).unwrap_or(0);
+                }
             }
             Request::Multi(multi) => {
                 for operation in &multi.operations {

@@ -71,6 +71,7 @@ pub use digest::DIGEST_VERSION;
 pub use identity::{Identities, Identity, IdentityList};
 pub use loader::Loader;
 pub use outcome::{DropReason, Outcome, SubOutcome};
+pub use path::CONFIG;
 pub use permit::{Verdicts, permits};
 pub use policy::Policy;
 pub use quota::QuotaFigures;

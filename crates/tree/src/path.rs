@@ -10,7 +10,7 @@ pub(crate) const ZOOKEEPER: &str = "/zookeeper";
 /// Below it lie the quotas.
 pub(crate) const QUOTA: &str = "/zookeeper/quota";
 /// It shows the ensemble's membership.
-pub(crate) const CONFIG: &str = "/zookeeper/config";
+pub const CONFIG: &str = "/zookeeper/config";
 
 /// Whether nobody may delete that node.
 pub(crate) fn is_system(path: &str) -> bool {

@@ -256,6 +256,9 @@ fn acls_of_ephemeral_nodes_are_refused_before_their_session_costs_too_much() {
     }
     assert_eq!(excess(&world, OpCode::Create, &create("/other", &entries(900, 2), 0)), None);
     assert_eq!(excess(&world, OpCode::SetAcl, &set_acl("/first", &entries(5, 1))), None, "it gets shorter");
+    let tight = CostLimits { ephemeral_bytes_max: 50_000, ..limits };
+    let opened = world.cost(OpCode::SetAcl, &set_acl("/own", &[Acl::open()]));
+    assert_eq!(opened.excess(&tight, world.tree.session(SESSION)), None, "the open ACL counts nothing");
     // What the end of the session frees counts as work.
     let (_, steps) = world.apply(Operation::CloseSession { session: SESSION });
     assert!(steps >= 900 * 5, "{steps}");

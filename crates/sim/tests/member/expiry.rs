@@ -91,3 +91,26 @@ fn a_session_that_moves_while_its_expiry_is_under_way_lives_on() {
     let lives = node.tree().session(owner.session).is_some();
     assert_eq!(lives, owner.timeout_ms == 10_000, "what the client was told is what happened");
 }
+
+#[test]
+fn an_epoch_that_is_used_up_gives_no_session_more_time() {
+    let mut config = config();
+    config.core.epoch_transactions_max = 20;
+    let mut node = Node::start(SimDisk::new(1), &config, START).unwrap();
+    let owner = owner(&mut node);
+    let mut writer = client(&mut node);
+    let epoch = node.tree().last_zxid().epoch();
+    for _ in 0..9_950 / 50 {
+        pass(&mut node, 50);
+        writer.set(&mut node, "/", b"x");
+        assert_eq!(answers(&mut node, &mut writer)[0].err, 0);
+    }
+    assert!(node.tree().last_zxid().epoch() >= epoch + 5, "epochs were used up");
+    assert!(node.tree().session(owner.session).is_some());
+    for _ in 0..6 {
+        pass(&mut node, 50);
+        writer.set(&mut node, "/", b"x");
+        answers(&mut node, &mut writer);
+    }
+    assert!(node.tree().session(owner.session).is_none(), "its silence began before all of them");
+}

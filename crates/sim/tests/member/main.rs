@@ -6,6 +6,7 @@ mod order;
 mod session;
 mod snapshot;
 mod space;
+mod turns;
 
 use front::FrontConfig;
 use journal::KeepPolicy;

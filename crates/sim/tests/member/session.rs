@@ -1,7 +1,9 @@
 //! Sessions: made, taken up elsewhere, guarded by their passwords, closed.
 
+use journal::{Batch, Entry, EntryKind, Journal};
 use jute::{OpCode, SessionId};
 use member::Now;
+use tree::{Command, Operation};
 
 use crate::{START, answers, client, config, data, start};
 use sim::disk::SimDisk;
@@ -147,4 +149,50 @@ fn next_epoch_begins_before_the_count_of_one_is_used_up() {
     node.settle().expect("the disk is well");
     assert!(node.tree().last_zxid().epoch() > epoch);
     assert!(!node.is_closed(client.conn()), "nobody is disturbed");
+}
+
+/// Moves a session to its last connections but a few, as millions of reconnections would.
+fn take_up_often(disk: &SimDisk, session: SessionId) {
+    let (mut journal, recovered) = Journal::open(disk.clone(), config().journal).expect("the disk is well");
+    let attach = Operation::Attach { session, generation: u32::MAX - 600, timeout_ms: 10_000 };
+    let mut command = Vec::new();
+    Command::internal(attach).encode(&mut command);
+    let mut data = vec![1];
+    data.extend_from_slice(&START.wall_ms.to_le_bytes());
+    data.extend_from_slice(&(command.len() as u32).to_le_bytes());
+    data.extend_from_slice(&command);
+    let (index, term) = (recovered.last_index + 1, recovered.hard_state.term);
+    let entry = Entry { index, term, kind: EntryKind::Normal, data: data.into() };
+    journal.append(&Batch { entries: vec![entry], ..Batch::default() }).expect("the disk is well");
+    journal.flush().expect("the disk is well");
+}
+
+#[test]
+fn a_session_that_was_taken_up_as_often_as_there_are_numbers_ends_and_its_client_opens_another() {
+    let disk = SimDisk::new(1);
+    let mut node = start(&disk);
+    let mut owner = client(&mut node);
+    owner.create(&mut node, "/mine", b"", 1);
+    answers(&mut node, &mut owner);
+    drop(node);
+    take_up_often(&disk, owner.session);
+    let mut node = start(&disk);
+    let used_up = owner.session;
+    let mut taken_up = 0;
+    loop {
+        owner.reconnect(&mut node, 10_000);
+        answers(&mut node, &mut owner);
+        if owner.timeout_ms == 0 {
+            break;
+        }
+        assert_eq!(owner.session, used_up);
+        taken_up += 1;
+        assert!(taken_up < 10, "numbers end");
+    }
+    assert!(taken_up >= 1, "some were left");
+    assert!(node.tree().session(used_up).is_none(), "it has ended, as its client was told");
+    assert!(node.tree().node("/mine").is_none(), "with all that it owned");
+    let mut next = client(&mut node);
+    next.create(&mut node, "/mine", b"", 1);
+    assert_eq!(answers(&mut node, &mut next)[0].err, 0);
 }

@@ -58,7 +58,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::own(
         "limits.ephemeral-bytes-per-session",
-        "bytes of the paths of one session's ephemeral nodes",
+        "bytes of the paths of one session's ephemeral nodes, with 64 for each entry of an ACL other than the open one; nodes \
+         that writes under way create count too",
         |draft, setting| put(&mut draft.config.limits.ephemeral_bytes_per_session_max, setting.positive()),
     ),
     Row::own(
