@@ -8,7 +8,8 @@ use tree::{Operation, Tree};
 use crate::core::{Core, Fault};
 
 /// The highest level that this build understands. At 1 a session is opened once: a command that comes twice does not
-/// bring back one that has ended. At 2 what is refused for want of room is one command for a run of a session's.
+/// bring back one that has ended. At 2 what is refused for want of room is one command for a run of a session's, and
+/// a multi that makes a quota in the slot of another's node is not judged by that.
 pub const FEATURE_LEVEL: u32 = 2;
 
 /// The level from which on the log says `RefuseMany`.

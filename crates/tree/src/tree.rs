@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::undo::UndoLog;
 use crate::weight::Weights;
 use crate::work::Work;
-use crate::{Session, digest, path, quota};
+use crate::{Session, digest, path, quota, undo};
 
 /// Everything replicated: nodes, sessions, ACLs, quotas, the last zxid.
 pub struct Tree {
@@ -182,8 +182,9 @@ impl Tree {
         let slot = self.arena.insert(node);
         self.join(slot, hash, path);
         self.terms = self.terms.wrapping_add(self.term(slot, hash));
+        let anew = self.feature_level >= undo::LEVEL;
         if let Some(undo) = &mut self.undo {
-            undo.keep_creation(slot);
+            undo.keep_creation(slot, anew);
         }
         slot
     }

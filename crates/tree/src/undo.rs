@@ -14,6 +14,10 @@ use crate::node::{Node, NodeStat, Owner, Value};
 use crate::path::PathHash;
 use crate::track::Track;
 
+/// The feature level from which on a node that a multi creates is never taken for one that the multi removed from the same
+/// slot: its quota would be judged by what the other's said before. Earlier builds do so, and all members must agree.
+pub(crate) const LEVEL: u32 = 2;
+
 enum Step {
     /// A node's content was about to change from this.
     Changed { slot: Slot, stat: NodeStat, value: Value },
@@ -26,7 +30,7 @@ enum Step {
 /// The steps of a running multi, and what is simply noted and set again.
 pub(crate) struct UndoLog {
     steps: Vec<Step>,
-    /// The first step of each slot that changed a node's content there or created one: the later ones have nothing to
+    /// The first step of each slot that changed its node's content or created the node: the later ones have nothing to
     /// add.
     first: BTreeMap<Slot, usize>,
     /// What the quota texts said before the multi, of those that it has changed and that were asked for since.
@@ -43,8 +47,14 @@ impl UndoLog {
         }
     }
 
-    pub(crate) fn keep_creation(&mut self, slot: Slot) {
-        self.first.entry(slot).or_insert(self.steps.len());
+    /// `anew` forgets what another node held in the slot before this multi: see [`LEVEL`].
+    pub(crate) fn keep_creation(&mut self, slot: Slot, anew: bool) {
+        if anew {
+            self.first.insert(slot, self.steps.len());
+            self.tracks.remove(&slot);
+        } else {
+            self.first.entry(slot).or_insert(self.steps.len());
+        }
         self.steps.push(Step::Created { slot });
     }
 
