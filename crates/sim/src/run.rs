@@ -13,7 +13,7 @@ use tree::Policy;
 
 use crate::ensemble::{Ensemble, Faults, Without};
 use crate::history::{Ask, Call, Delivery, History, Outcome};
-use crate::load::{Appetite, Features, Load, SUPER};
+use crate::load::{Appetite, Features, Load, SUPER, Squeeze};
 use crate::node::{NodeConfig, small_journal};
 use crate::oracle::{Deed, Oracle, digest};
 use crate::random::Random;
@@ -46,6 +46,7 @@ pub const REACHED: &[&str] = &[
     "election",
     "failing disk",
     "full disk",
+    "full disk in the calm",
     "install",
     "intrusion",
     "jump",
@@ -138,6 +139,8 @@ struct Run {
     appetite: Appetite,
     settings: Settings,
     setting: String,
+    /// Whether a disk is full while all is calm, and what decides which.
+    squeezes: Option<Random>,
     standings: Vec<Standing>,
     judged: BTreeMap<u32, Judged>,
     hashes: Option<fn(u64, u64)>,
@@ -147,7 +150,7 @@ struct Run {
 #[must_use]
 pub fn quiet(founders: u64, seed: u64, simulated: Duration) -> Report {
     let mut run = Run::of(Random::new(seed), Some(founders));
-    (run.faults, run.appetite) = (Faults::NONE, Appetite::LIGHT);
+    (run.faults, run.appetite, run.squeezes) = (Faults::NONE, Appetite::LIGHT, None);
     run.load = Load::new(run.appetite, founders, Random::new(seed));
     run.play(simulated.as_millis() as u64)
 }
@@ -249,6 +252,7 @@ impl Run {
             policy: Some(config.front.policy.bits()),
             unsent_bytes_max: config.front.output_bytes_close_max,
         };
+        let squeezes = if apart.chance(40) { Some(apart.fork()) } else { None };
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
         Self {
             ensemble: Ensemble::new(founders, config, random.fork()),
@@ -258,6 +262,7 @@ impl Run {
             appetite,
             settings,
             setting,
+            squeezes,
             standings: Vec::new(),
             judged: BTreeMap::new(),
             hashes: None,
@@ -273,6 +278,12 @@ impl Run {
         self.ensemble.heal();
         self.history.healed_ms = Some(self.ensemble.now_ms());
         let mut wrongs = self.rest();
+        if wrongs.is_empty()
+            && let Some(chance) = self.squeezes.take()
+        {
+            self.squeeze(chance);
+            wrongs = self.rest();
+        }
         if wrongs.is_empty() {
             self.history.served_ms = Some(self.ensemble.now_ms());
             self.history.served_from = self.history.calls.len();
@@ -321,6 +332,20 @@ impl Run {
     fn calm_moment(&mut self) {
         self.moment(&Faults::NONE);
         self.load.wait(&mut self.ensemble, &mut self.history);
+    }
+
+    /// One member's disk is full, for a while.
+    fn squeeze(&mut self, mut chance: Random) {
+        let members = self.members();
+        let Some(member) = members.get(chance.below(members.len() as u64) as usize) else { return };
+        let (clients, recovery_ms) = (self.appetite.clients, self.settings.recovery_max_ms());
+        let Some(mut squeeze) = Squeeze::begin(&mut self.ensemble, *member, clients, recovery_ms) else {
+            return;
+        };
+        while !squeeze.is_over() {
+            self.calm_moment();
+            squeeze.moment(&mut self.ensemble, &mut self.history);
+        }
     }
 
     /// Everything comes to rest: gives what does not.

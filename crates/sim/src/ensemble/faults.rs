@@ -320,6 +320,22 @@ impl Ensemble {
         }
     }
 
+    /// A member's disk has no room any more, until it is given some.
+    pub fn fill_disk(&mut self, number: u64) {
+        let machine = self.machine(number);
+        machine.disk.set_capacity(machine.disk.used());
+        machine.full_until_ms = Some(u64::MAX);
+        self.tell("full disk", format_args!("the disk of member {number} has no room"));
+    }
+
+    /// A member's disk has as much room as it may want.
+    pub fn give_room(&mut self, number: u64) {
+        let machine = self.machine(number);
+        machine.disk.set_capacity(u64::MAX);
+        machine.full_until_ms = None;
+        self.tell("room", format_args!("the disk of member {number} has room again"));
+    }
+
     /// Whether that member may lose what its disk has kept.
     pub(super) fn may_lose_disk(&mut self, number: u64) -> bool {
         let voters = self.roster().map_or(0, |roster| roster.participants().len());

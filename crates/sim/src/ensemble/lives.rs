@@ -187,6 +187,18 @@ impl Ensemble {
         founding
     }
 
+    /// Every member that is down comes back.
+    pub fn start_all(&mut self) {
+        self.down().into_iter().for_each(|number| self.start(number));
+    }
+
+    /// The processes of so many voters die that no majority is left without that member.
+    pub fn kill_all_but_a_majority_with(&mut self, number: u64) {
+        let voters = self.roster().map(|roster| roster.participants()).unwrap_or_default();
+        let spare = if voters.contains(&number) { (voters.len() - 1) / 2 } else { 0 };
+        voters.into_iter().filter(|voter| *voter != number).take(spare).for_each(|voter| self.kill(voter));
+    }
+
     pub(super) fn down(&self) -> Vec<u64> {
         let is_down = |machine: &Machine| matches!(machine.life, Life::Down) && !machine.off;
         self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()

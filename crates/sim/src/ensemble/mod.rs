@@ -377,7 +377,7 @@ impl Ensemble {
         self.tell("heal", format_args!("all faults end"));
         self.healed_ms = Some(self.now_ms);
         self.machines.values_mut().for_each(Machine::heal);
-        self.down().into_iter().for_each(|number| self.start(number));
+        self.start_all();
         self.network.speed_up(self.now_ms);
         self.client_delays.clear();
         self.mend();

@@ -193,6 +193,32 @@ impl Connection {
     }
 }
 
+/// A member whose disk was full while all else was calm.
+#[derive(Clone, Debug)]
+pub struct Squeezed {
+    /// Which.
+    pub member: u64,
+    /// In which of all lives.
+    pub life: u64,
+    /// The clients that tried it.
+    pub clients: Vec<usize>,
+    /// From when on it knew, and those that were left served.
+    pub from_ms: u64,
+    /// When it was first seen to take writes again.
+    pub until_ms: Option<u64>,
+    /// When there was room again.
+    pub room_ms: Option<u64>,
+}
+
+impl Squeezed {
+    /// Whether the member knew at that time that its disk was full.
+    #[must_use]
+    pub fn was_full(&self, at_ms: u64) -> bool {
+        let before = |end_ms: Option<u64>| end_ms.is_none_or(|end_ms| at_ms < end_ms);
+        at_ms >= self.from_ms && before(self.until_ms) && before(self.room_ms)
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -206,11 +232,21 @@ pub struct History {
     pub served_ms: Option<u64>,
     /// How many calls there were before.
     pub served_from: usize,
+    /// When the calm was last disturbed on purpose, by deaths that cannot be told from silence for a lease; 0 if it never was.
+    pub disturbed_ms: u64,
+    /// The member that was tried with a full disk.
+    pub squeezed: Option<Squeezed>,
     /// When the calm after that was over.
     pub ended_ms: u64,
 }
 
 impl History {
+    /// From when on nothing went wrong any more, if it ever was so.
+    #[must_use]
+    pub fn calm_from_ms(&self) -> Option<u64> {
+        self.healed_ms.map(|healed_ms| healed_ms.max(self.disturbed_ms))
+    }
+
     /// The calls of a connection that were answered, in the order of the answers.
     pub fn replies(&self, connection: &Connection) -> impl Iterator<Item = (&Call, &Answer)> {
         connection.deliveries.iter().filter_map(|(_, delivery)| match delivery {

@@ -11,6 +11,7 @@ mod mortals;
 mod operator;
 mod plain;
 mod rarities;
+mod squeeze;
 mod visitor;
 mod watches;
 mod wishes;
@@ -19,6 +20,7 @@ pub use access::PEOPLE;
 pub use features::Features;
 pub use kept::Watches;
 pub use operator::SUPER;
+pub use squeeze::Squeeze;
 pub use wishes::Wishes;
 
 use jute::WatchMode;

@@ -75,6 +75,11 @@ const FLOORS: &[Floor] = &[
     (47, "identities", 7),
     (47, "lists of names", 7),
     (47, "lists of own nodes", 7),
+    (48, "reads without room", 50),
+    (48, "sessions closed without room", 24),
+    (48, "sessions opened without room", 24),
+    (48, "writes when there was room again", 24),
+    (48, "writes without room", 30),
 ];
 
 /// Seeds below which chance alone may miss something.

@@ -52,6 +52,7 @@ mod rule_43_bounded_memory;
 mod rule_45_as_asked;
 mod rule_46_grants;
 mod rule_47_other_reads;
+mod rule_48_full_disk;
 mod seen;
 mod shown;
 mod watching;
@@ -128,6 +129,7 @@ pub const RULES: &[Rule] = &[
     Rule { number: 45, name: "As asked", check: rule_45_as_asked::check },
     Rule { number: 46, name: "Grants", check: rule_46_grants::check },
     Rule { number: 47, name: "Other reads", check: rule_47_other_reads::check },
+    Rule { number: 48, name: "Full disk", check: rule_48_full_disk::check },
 ];
 
 /// Findings of one rule that are told.
@@ -189,7 +191,7 @@ impl Settings {
     }
 
     /// How long it may take from the end of all faults, under a leader, until every member answers whom it serves.
-    const fn recovery_max_ms(&self) -> u64 {
+    pub const fn recovery_max_ms(&self) -> u64 {
         2 * self.lease_ms + self.room_ms
     }
 

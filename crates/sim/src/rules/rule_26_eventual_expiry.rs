@@ -8,8 +8,8 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
-    let Some(healed_ms) = history.healed_ms else { return };
-    let calm_ms = healed_ms.max(record.reign_began_ms);
+    let Some(calm_from_ms) = history.calm_from_ms() else { return };
+    let calm_ms = calm_from_ms.max(record.reign_began_ms);
     let seen = evidence.last_seen();
     for (session, story) in &oracle.sessions {
         // Whoever left without a word may have asked for its session somewhere before: it is taken up when that member

@@ -8,8 +8,8 @@ use crate::rules::{Evidence, Findings, tell};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { history, record, settings, .. } = evidence;
-    let Some(healed_ms) = history.healed_ms else { return };
-    let calm_ms = healed_ms.max(record.reign_began_ms) + settings.recovery_max_ms();
+    let Some(calm_from_ms) = history.calm_from_ms() else { return };
+    let calm_ms = calm_from_ms.max(record.reign_began_ms) + settings.recovery_max_ms();
     for (number, connection) in history.connections.iter().enumerate() {
         let silent_since_ms = connection.silent_since_ms.filter(|_| connection.grant.is_some());
         if silent_since_ms.is_some() {

@@ -3,11 +3,23 @@
 //!
 //! Source: ZooKeeper's handshake (ZooKeeperServer.processConnectRequest); that ids rise is ours.
 
+use crate::history::{Connection, History};
 use crate::rules::{Evidence, Findings};
 
 /// How much later a session may come into the log than another that was opened behind it: what is lost on its way to the
 /// leader is given again, milliseconds.
 const GIVEN_AGAIN_MS: u64 = 15_000;
+
+/// What else may have been granted on a connection: a member that died before it answered gives its session's next
+/// connection the number that it had given to the one before, and what was asked for on that one may still come into the
+/// log. Gives the timeouts asked for on those.
+fn earlier(history: &History, number: usize) -> impl Iterator<Item = u64> {
+    let Connection { asked, member, life, .. } = history.connections[number];
+    let before = history.connections[..number].iter().filter(move |one| {
+        one.grant.is_none() && (one.asked, one.member) == (asked, member) && one.life != life
+    });
+    before.filter_map(|one| u64::try_from(one.asked_timeout_ms).ok())
+}
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
@@ -21,9 +33,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             findings.judged("clients that had seen something");
         }
         let asked = u64::try_from(connection.asked_timeout_ms).ok().filter(|asked_ms| *asked_ms > 0);
-        let within = settings.timeouts_ms.zip(asked).map(|((least, most), asked)| asked.clamp(least, most));
-        if grant.timeout_ms != beginning.timeout_ms || within.is_some_and(|within| within != grant.timeout_ms)
-        {
+        let granted = |asked: u64| settings.timeouts_ms.map(|(least, most)| asked.clamp(least, most));
+        let within = asked.and_then(granted);
+        let is_within = within.is_none_or(|within| within == grant.timeout_ms)
+            || earlier(history, number).any(|asked| granted(asked) == Some(grant.timeout_ms));
+        if grant.timeout_ms != beginning.timeout_ms || !is_within {
             findings.add(format!(
                 "connection {number} was granted {} ms, the log says {} ms, and it should be {within:?}",
                 grant.timeout_ms, beginning.timeout_ms

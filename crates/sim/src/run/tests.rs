@@ -15,6 +15,7 @@ fn clean() -> Run {
     run.faults = Faults { kill: 1, restart: 10, ..Faults::NONE };
     run.appetite = Appetite { asks: 40, features: Features::ALL, ..Appetite::LIGHT };
     run.load = Load::new(run.appetite, 3, Random::new(4));
+    run.squeezes = Some(Random::new(4));
     assert_eq!(run.all(50_000), Vec::<String>::new());
     run
 }
@@ -174,13 +175,15 @@ const FORGERIES: &[Forgery] = &[
             for (count, call) in connection.calls.iter().enumerate().filter(|_| at_ms.is_some()) {
                 let call = &mut run.history.calls[*call];
                 (call.sent_ms, call.overslept) = (at_ms.unwrap_or(0) - 200 * (1 + count as u64 % 10), false);
+                call.reached_ms = 0;
             }
         }
     }),
     (26, "a session that is silent lives on", |run| {
         run.history.healed_ms = Some(0);
         run.ensemble.record.reign_began_ms = 0;
-        run.history.calls.iter_mut().for_each(|call| call.sent_ms = 0);
+        run.history.disturbed_ms = 0;
+        run.history.calls.iter_mut().for_each(|call| (call.sent_ms, call.reached_ms) = (0, 0));
         let grants = run.history.connections.iter_mut().filter_map(|connection| connection.grant.as_mut());
         grants.for_each(|grant| grant.at_ms = 0);
     }),
@@ -261,7 +264,25 @@ const FORGERIES: &[Forgery] = &[
         let call = run.answered(|call| matches!(call.ask, Ask::Count { .. }));
         call.answer.as_mut().expect("answered").body[3] ^= 1;
     }),
+    (48, "a write is done without room", |run| {
+        without_room(run, true).answer.as_mut().expect("answered").err = 0;
+    }),
+    (48, "a member without room keeps a client waiting", |run| without_room(run, true).answer = None),
+    (48, "a member without room lets nobody read", |run| {
+        without_room(run, false).answer.as_mut().expect("answered").err = ErrorCode::SystemError.code();
+    }),
 ];
+
+/// A write, or something else, that a member was asked for whose disk was full.
+fn without_room(run: &mut Run, is_write: bool) -> &mut Call {
+    let squeezed = run.history.squeezed.as_ref().expect("a full disk");
+    let from = run.history.calls.iter().position(|call| {
+        squeezed.clients.contains(&run.history.connections[call.connection].client)
+            && squeezed.was_full(call.sent_ms)
+            && call.ask.is_write() == is_write
+    });
+    &mut run.history.calls[from.expect("such a call")]
+}
 
 fn lose_events(run: &mut Run) {
     for connection in &mut run.history.connections {
