@@ -72,13 +72,12 @@ impl Core {
         }
     }
 
-    /// Whether that member has on its disk what was committed a lease ago.
+    /// Whether that member has on its disk what was committed a lease ago. A leader that has not led for so long asks for
+    /// what was committed when it began: nobody knows how long ago that was, and each new leader would otherwise give a
+    /// member that lags two leases more.
     fn keeps_up(&self, peer: u64) -> bool {
-        let now_ms = self.now.mono_ms;
-        let noted = self.lease.committed.front();
-        let due = noted.filter(|(noted_ms, _)| noted_ms + self.config.lease_ms <= now_ms);
-        let Some((_, index)) = due else { return true };
-        self.council.matched(council::MemberId(peer)).is_none_or(|matched| matched >= *index)
+        let index = self.lease.committed.front().map_or(self.council.committed(), |(_, index)| *index);
+        self.council.matched(council::MemberId(peer)).is_none_or(|matched| matched >= index)
     }
 
     pub(crate) fn ask_for_lease(&mut self) {

@@ -131,3 +131,31 @@ fn lease_is_granted_to_no_member_that_lacks_what_was_committed_a_lease_ago() {
     let late = node(&mut nodes, late);
     assert!(!late.core().status().serving && late.tree().node("/a").is_none());
 }
+
+/// What a new leader knows of the past is what it holds. Had it to lead for a lease first, each change of leader would let a
+/// member that lags answer for two leases more.
+#[test]
+fn lease_of_a_new_leader_is_granted_to_no_member_that_lacks_what_was_committed_before() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let [late, next] = [[2, 3], [1, 3], [1, 2]][led as usize - 1];
+    let mut client = Client::connect(node(&mut nodes, led), 30_000);
+    pass(&mut nodes, 200, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+    assert!(node(&mut nodes, late).core().status().serving);
+    client.create(node(&mut nodes, led), "/a", b"", 0);
+    let lags = |to: u64, message: &PeerMessage| to != late || !message.is_bulky();
+    pass_what(&mut nodes, LEASE_MS / 2, |_, to, message| lags(to, message));
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1, "it is committed");
+    assert!(node(&mut nodes, late).core().status().serving, "it has a lease yet");
+    for other in [late, next] {
+        node(&mut nodes, other).link(led, false);
+    }
+    // The one that lags may vote and ask for leases, and gets no entry.
+    let apart = |from, to, message: &PeerMessage| from != led && to != led && lags(to, message);
+    pass_what(&mut nodes, 2 * LEASE_MS, apart);
+    assert!(node(&mut nodes, next).leads_in().is_some(), "the other has all");
+    let late = node(&mut nodes, late);
+    assert!(late.tree().node("/a").is_none());
+    assert!(!late.core().status().serving && late.now().mono_ms > late.core().lease_until_ms());
+}
