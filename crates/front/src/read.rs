@@ -444,3 +444,15 @@ pub(crate) fn set_count(out: &mut [u8], at: usize, count: u32) {
         place.copy_from_slice(&count.to_be_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefix_of_own_nodes_is_looked_for_at_the_beginning_of_their_paths() {
+        assert!(has_prefix("/a/b", "/a") && has_prefix("/ab", "/a") && has_prefix("/a", "/a"));
+        assert!(!has_prefix("/b/a", "/a") && !has_prefix("/a", "/a/"));
+        assert!(["", "/", " ", " / "].iter().all(|all| has_prefix("/b/a", all)));
+    }
+}

@@ -9,7 +9,7 @@ use sim::node::Step;
 use crate::another_disk::reconfig;
 use crate::quorum_kept::join;
 use crate::three::{
-    LEASE_MS, LEVEL, Nodes, leader, node, pass, pass_how, pass_what, start_among, start_with, three,
+    LEASE_MS, Nodes, founders_with, leader, node, pass, pass_how, pass_what, start_among, three,
 };
 
 const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
@@ -17,18 +17,9 @@ const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
 const APART_MS: u64 = LEASE_MS / 4;
 const STEP_MS: u64 = 10;
 
-/// These founders, connected to each other. They apply one entry in each step.
+/// These founders. They apply one command in each step.
 fn slow(founders: &[u64]) -> Nodes {
-    let mut nodes = Nodes::new();
-    for id in founders {
-        let mut member = start_with(founders, *id, SimDisk::new(*id), START, |core| core.apply_bytes_max = 1);
-        for other in founders.iter().filter(|other| *other != id) {
-            member.core().understands(*other, LEVEL);
-            member.link(*other, true);
-        }
-        nodes.insert(*id, member);
-    }
-    nodes
+    founders_with(founders, |core| core.apply_bytes_max = 1)
 }
 
 /// Only these members hear each other. The leader among them gets no lease that begins later than now.
@@ -185,4 +176,30 @@ fn lease_is_granted_to_no_removed_member() {
     let until_ms = node(&mut nodes, gone).core().lease_until_ms();
     assert!(until_ms > removed_ms, "it has a lease");
     assert!(until_ms <= removed_ms + LEASE_MS, "until {until_ms}, and it was removed at {removed_ms}");
+}
+
+/// What a member asks comes through; the answers are long under way.
+#[test]
+fn lease_that_is_granted_late_counts_from_when_it_was_asked_for() {
+    for asks_leader in [false, true] {
+        let mut nodes = three();
+        let led = leader(&mut nodes, |_| true, |_, _| true);
+        pass(&mut nodes, 1_000, |_, _| true);
+        let asker = match asks_leader {
+            true => led % 3 + 1,
+            false => led,
+        };
+        let apart_ms = node(&mut nodes, asker).now().mono_ms;
+        let held = pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
+        let asked_ms = node(&mut nodes, asker).now().mono_ms;
+        pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
+        for (from, to, message) in held {
+            if to == asker && matches!(message, PeerMessage::LeaseGrant { .. }) {
+                node(&mut nodes, asker).peer(from, message).expect("nothing is wrong with it");
+            }
+        }
+        let until_ms = node(&mut nodes, asker).core().lease_until_ms();
+        assert!(until_ms > apart_ms + LEASE_MS, "the answers count");
+        assert!(until_ms <= asked_ms + LEASE_MS, "until {until_ms}, and it was asked for by {asked_ms}");
+    }
 }

@@ -1,11 +1,9 @@
 //! A disk takes the place of one whose member is cut off and may still serve: its member must not serve at the same time.
 
-use member::Now;
 use sim::client::Client;
-use sim::disk::SimDisk;
 
 use crate::quorum_kept::join;
-use crate::three::{LEASE_MS, LEVEL, Nodes, leader, node, pass, start_with};
+use crate::three::{LEASE_MS, Nodes, founders_with, leader, node, pass};
 
 const FOUNDERS: [u64; 5] = [1, 2, 3, 4, 5];
 /// The leader that is cut off, and the member beside it.
@@ -19,18 +17,7 @@ const fn election_tick_ms(id: u64) -> u64 {
 }
 
 fn five() -> Nodes {
-    let mut nodes = Nodes::new();
-    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
-    for id in FOUNDERS {
-        let set = |core: &mut member::CoreConfig| core.election_tick_ms = election_tick_ms(id);
-        let mut member = start_with(&FOUNDERS, id, SimDisk::new(id), now, set);
-        for other in FOUNDERS.into_iter().filter(|other| *other != id) {
-            member.core().understands(other, LEVEL);
-            member.link(other, true);
-        }
-        nodes.insert(id, member);
-    }
-    nodes
+    founders_with(&FOUNDERS, |core| core.election_tick_ms = election_tick_ms(core.member))
 }
 
 /// Two of five are cut off together, the leader among them. It grants the other one leases as long as it has one itself, so

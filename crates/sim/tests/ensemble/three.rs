@@ -83,6 +83,21 @@ pub(crate) fn start_with(
     Node::start(disk, &config, now).expect("the disk is well")
 }
 
+/// These founders start with other settings, on blank disks, and are connected to each other.
+pub(crate) fn founders_with(founders: &[u64], set: impl Fn(&mut CoreConfig)) -> Nodes {
+    let mut nodes = Nodes::new();
+    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+    for id in founders {
+        let mut node = start_with(founders, *id, SimDisk::new(*id), now, &set);
+        for other in founders.iter().filter(|other| *other != id) {
+            node.core().understands(*other, LEVEL);
+            node.link(*other, true);
+        }
+        nodes.insert(*id, node);
+    }
+    nodes
+}
+
 /// Time passes. Gives what did not come through, in order: from, to, and what was said.
 pub(crate) fn pass(
     nodes: &mut Nodes,

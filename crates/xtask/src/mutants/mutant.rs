@@ -38,7 +38,7 @@ pub(super) struct Edit {
     new: Vec<String>,
 }
 
-/// All of them, in the order of their names.
+/// All of them, in the order of their numbers.
 pub(super) fn all(root: &Path) -> anyhow::Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
     for entry in std::fs::read_dir(root.join(FOLDER)).with_context(|| format!("cannot read `{FOLDER}`"))? {
@@ -50,7 +50,7 @@ pub(super) fn all(root: &Path) -> anyhow::Result<Vec<Mutant>> {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read mutant {name}"))?;
         mutants.push(Mutant::parse(&name, &text).with_context(|| format!("mutant {name}"))?);
     }
-    mutants.sort_by(|one, other| one.name.cmp(&other.name));
+    mutants.sort_by(|one, other| (one.number(), &one.name).cmp(&(other.number(), &other.name)));
     Ok(mutants)
 }
 
@@ -77,10 +77,14 @@ impl Mutant {
 
     /// Whether that is what somebody calls it: by its number, or by words of its name.
     pub(super) fn is_called(&self, wanted: &str) -> bool {
-        match (wanted.parse::<u32>(), self.name.split_once('-')) {
-            (Ok(wanted), Some((number, _))) => number.parse() == Ok(wanted),
+        match (wanted.parse::<u32>(), self.number()) {
+            (Ok(wanted), Some(number)) => number == wanted,
             _ => self.name.contains(wanted),
         }
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.name.split_once('-')?.0.parse().ok()
     }
 }
 
