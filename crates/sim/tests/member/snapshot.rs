@@ -78,3 +78,43 @@ fn the_log_does_not_grow_for_ever() {
     client.get(&mut node, "/n", false);
     assert_eq!(data(&answers(&mut node, &mut client)[0]), Ok(Some(vec![b'x'; 1000])));
 }
+
+/// The commands of an entry are applied in steps. A start applies whole entries behind its snapshot: were that begun in
+/// the middle of one, an epoch that begins in the first half would begin twice.
+#[test]
+fn snapshot_is_not_begun_in_the_middle_of_an_entry() {
+    let disk = SimDisk::new(1);
+    let mut config = config();
+    config.core.apply_bytes_max = 1;
+    config.core.epoch_transactions_max = 3;
+    let mut node = Node::start(disk.clone(), &config, START).expect("the disk is well");
+    let mut client = client(&mut node);
+    for number in 0..5 {
+        client.create(&mut node, &format!("/{number}"), b"", 0);
+    }
+    assert_eq!(answers(&mut node, &mut client).len(), 5);
+    let epoch = node.tree().last_zxid().epoch();
+
+    // The leader begins an epoch in the entry that holds these.
+    node.pass(200);
+    for number in 5..10 {
+        client.create(&mut node, &format!("/{number}"), b"", 0);
+    }
+    for step in [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Advance] {
+        node.step(step).expect("the disk is well");
+    }
+    while node.tree().last_zxid().epoch() == epoch {
+        node.step(Step::Apply).expect("the disk is well");
+    }
+    assert!(!node.core().status().between_entries);
+    node.core().request_snapshot();
+    node.step(Step::Apply).expect("the disk is well");
+    node.settle().expect("the disk is well");
+    assert_eq!(client.replies(&mut node).len(), 5);
+    let (last, all) = (node.tree().last_zxid(), nodes(node.tree()));
+    assert_eq!(last.epoch(), epoch + 1);
+
+    let node = Node::start(disk, &config, START).expect("the disk is well");
+    assert_eq!(node.tree().last_zxid().epoch(), last.epoch() + 1, "that of the new life");
+    assert!(nodes(node.tree()) == all);
+}
