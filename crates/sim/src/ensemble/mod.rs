@@ -357,11 +357,12 @@ impl Ensemble {
         }
     }
 
-    /// A member that most of those it knew have left behind waits for its operator, who does what it logs.
+    /// A member that was replaced while it was away, and of whose ensemble too few are left to tell it so, waits for its
+    /// operator, as docs/ensembles.md says: no software can tell it from a member whose ensemble was taken over. The operator
+    /// does what it logs, and does so only there: a member that can be told has to mend itself, or there is no rest.
     fn look_after(&mut self, number: u64) {
         let calm = self.healed_ms.is_some_and(|healed_ms| self.now_ms >= healed_ms + OPERATOR_MS);
-        let waits = |node: &mut Node<SimDisk>| !node.core().denials().numbers.is_empty();
-        if calm && self.node(number).is_some_and(waits) {
+        if calm && self.waits_for_operator(number) {
             self.tell(
                 "operator",
                 format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
@@ -370,6 +371,22 @@ impl Ensemble {
             self.machine(number).founds = false;
             self.start(number);
         }
+    }
+
+    /// Whether a member is told that it was replaced, and fewer run of those that it knows than it has to be told by.
+    fn waits_for_operator(&mut self, number: u64) -> bool {
+        let Some(node) = self.node(number) else { return false };
+        let denials = node.core().denials();
+        if denials.numbers.is_empty() {
+            return false;
+        }
+        let id = node.core().id();
+        let others = node.core().membership().others(id);
+        let known: BTreeSet<_> = others.iter().map(|id| id % NUMBERS).collect();
+        let Some(roster) = self.roster() else { return false };
+        let tells =
+            |other: &u64| *other != number && known.contains(other) && roster.member(*other).is_some();
+        self.running().iter().filter(|other| tells(other)).count() < denials.needed
     }
 
     /// All faults end: every member runs, everything comes through.
