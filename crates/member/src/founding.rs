@@ -19,7 +19,7 @@
 //!   with the voters that this member's own configuration names;
 //! - an admission gives the id that this very disk was to get, and counts unless as many members as are in that ensemble
 //!   admit this one to another, or more members than are in it have a seat in another;
-//! - neither counts before all voters are heard, or [`GRACE_MS`] have passed.
+//! - neither counts before all voters are heard, or `GRACE_MS` have passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
