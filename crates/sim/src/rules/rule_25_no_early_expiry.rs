@@ -11,6 +11,7 @@
 //! Alone it catches the planted bugs `35-expires-without-asking`, `36-takes-the-dead-for-silent`,
 //! `38-gives-no-time-after-an-election`.
 
+use crate::history::Call;
 use crate::oracle::{End, SessionStory};
 use crate::rules::{Evidence, Findings};
 
@@ -35,8 +36,11 @@ fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStor
     let own =
         history.connections.iter().filter(|one| one.grant.is_some_and(|grant| grant.session == session));
     let calls: Vec<_> = own.flat_map(|one| &one.calls).map(|call| &history.calls[*call]).collect();
-    // Whoever falls asleep may not be read from before it wakes up, and then come when others have answered already.
-    let room_ms = if calls.iter().any(|call| call.overslept) { settings.staleness_max_ms() } else { 0 };
+    // A client that falls asleep may not be read from before it wakes up. One that is far away may be silent for its
+    // timeout as well. Either may then come when others have answered already, and before the verdict.
+    let may_be_late = |call: &&Call| call.overslept || call.reached_ms > call.sent_ms;
+    let room_ms =
+        if calls.iter().copied().any(|call| may_be_late(&call)) { settings.staleness_max_ms() } else { 0 };
     let heard = calls.iter().filter(|call| call.answer.is_some() && !call.overslept);
     let mut heard: Vec<_> = heard.map(|call| call.heard_ms()).collect();
     heard.sort_unstable();
