@@ -39,8 +39,7 @@ fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStor
     // A client that falls asleep may not be read from before it wakes up. One that is far away may be silent for its
     // timeout as well. Either may then come when others have answered already, and before the verdict.
     let may_be_late = |call: &&Call| call.overslept || call.reached_ms > call.sent_ms;
-    let room_ms =
-        if calls.iter().copied().any(|call| may_be_late(&call)) { settings.staleness_max_ms() } else { 0 };
+    let room_ms = if calls.iter().any(may_be_late) { settings.staleness_max_ms() } else { 0 };
     let heard = calls.iter().filter(|call| call.answer.is_some() && !call.overslept);
     let mut heard: Vec<_> = heard.map(|call| call.heard_ms()).collect();
     heard.sort_unstable();
