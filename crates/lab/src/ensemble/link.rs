@@ -60,9 +60,15 @@ impl<'a> Links<'a> {
         let body = body(&call.ask);
         let origin = behind.filter_map(|done| {
             let origin = done.origin?;
-            let fits = done.opcode == Some(call.ask.opcode())
-                && (done.opcode == Some(OpCode::CloseSession) || done.body == body)
-                && generation.is_none_or(|generation| generation == origin.1);
+            // Of a command that was refused on its way nothing stands in the log but the error.
+            let fits = match done.refused {
+                true => call.answer.as_ref().is_none_or(|answer| answer.err == done.error),
+                false => {
+                    done.opcode == Some(call.ask.opcode())
+                        && (done.opcode == Some(OpCode::CloseSession) || done.body == body)
+                }
+            };
+            let fits = fits && generation.is_none_or(|generation| generation == origin.1);
             (fits && !self.found.contains(&origin)).then_some(origin)
         });
         let origin = origin.min_by_key(|(_, generation, sequence)| (*generation, *sequence))?;
@@ -145,6 +151,36 @@ mod tests {
             }
         }
         assert!(linked > 500 && numbered > 50 && unanswered > 10, "{linked}, {numbered}, {unanswered}");
+    }
+
+    /// A write that was under way when the disk was full: its place in the log bears the error, and nothing of what was asked.
+    #[test]
+    fn refused_write_is_told_by_its_error_whether_it_was_answered_or_not() {
+        for is_answered in [true, false] {
+            let Remains { mut history, record, .. } = simulated(1);
+            let mut oracle = Oracle::of(&record);
+            let is_set =
+                |call: &&mut Call| matches!(call.ask, Ask::Set { .. }) && call.outcome() == Outcome::Ok;
+            let call = history.calls.iter_mut().find(is_set).expect("a write");
+            let (number, sequence, connection) = (call.xid, call.sequence, call.connection);
+            let refusal = jute::ErrorCode::SystemError.code();
+            match &mut call.answer {
+                Some(answer) if is_answered => answer.err = refusal,
+                answer => *answer = None,
+            }
+            let session = history.connections[connection].grant.expect("a session").session;
+            let of_call = |done: &&mut Transaction| {
+                done.origin.is_some_and(|origin| origin.0 == session && origin.2 == sequence)
+            };
+            let done = oracle.transactions.iter_mut().find(of_call).expect("it is in the log");
+            (done.refused, done.opcode, done.error) = (true, None, refusal);
+            done.body.clear();
+            history.calls.iter_mut().for_each(|call| call.sequence = 0);
+            link(&mut history, &oracle);
+            let mut calls = history.calls.iter();
+            let call = calls.find(|call| call.connection == connection && call.xid == number);
+            assert_eq!(call.expect("the same").sequence, sequence, "answered: {is_answered}");
+        }
     }
 
     #[test]
