@@ -17,6 +17,8 @@ const RUST: &str = "rust";
 
 /// Suites that have no tests of what must hold while members die.
 const WITHOUT_DEATHS: [&str; 1] = ["kafka"];
+/// Suites with tests of an ensemble's members.
+const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -69,6 +71,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
             interop::run_suites(workspace, Flavor::Diwan, &Among::dying(), &args.interop, |name| {
                 args.chosen(name) && !WITHOUT_DEATHS.contains(&name)
             })
+        }));
+        tally.add(part("the interop suites, whose members change", || {
+            let mut tally = Tally::default();
+            for among in Among::changing() {
+                let chosen = |name: &str| args.chosen(name) && WITH_MEMBERS.contains(&name);
+                tally.add(interop::run_suites(workspace, Flavor::Diwan, &among, &args.interop, chosen)?);
+            }
+            Ok(tally)
         }));
     }
     if !args.no_interop && differential::exists(workspace) && args.chosen(differential::NAME) {

@@ -14,6 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use clap::ValueEnum as _;
 
 use crate::ports::Ports;
 use crate::tally::Tally;
@@ -211,6 +212,14 @@ impl Among {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
         Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests }
+    }
+
+    /// Three whose members clients ask for and change, once for each way in which a configuration names members.
+    pub(crate) fn changing() -> impl Iterator<Item = Self> {
+        diwan::Form::value_variants().iter().map(|form| {
+            let tests = ["Members.", "Ensemble.", "members."].map(String::from).to_vec();
+            Self { members: 3, form: *form, deaths: None, tests }
+        })
     }
 }
 
