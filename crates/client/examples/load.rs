@@ -7,11 +7,10 @@
 //! It makes a thousand nodes below `/bench` if they are not there yet, and leaves them.
 
 use std::error::Error;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use client::load::{Load, Mix, Nodes, Pace, prepare, run};
+use client::load::{Load, Mix, Nodes, Pace, Servers, prepare, run};
 
 const HELP: &str = "\
 usage: load HOST:PORT[,HOST:PORT..] [--OPTION NUMBER ...]
@@ -42,7 +41,7 @@ fn load(words: &[String]) -> Result<(), Box<dyn Error>> {
         }
         None => Ok(otherwise),
     };
-    let addresses: Vec<SocketAddr> = servers.split(',').map(address).collect::<Result<_, _>>()?;
+    let servers = Servers::resolve(servers)?;
     let nodes =
         Nodes { count: number("--nodes", 1000)? as u32, value_bytes: number("--value", 1024)? as usize };
     let load = Load {
@@ -55,9 +54,9 @@ fn load(words: &[String]) -> Result<(), Box<dyn Error>> {
         nodes,
         seed: 1,
         checks: true,
-        addresses,
+        servers: servers.clone(),
     };
-    prepare(load.addresses[0], nodes)?;
+    prepare(servers, nodes)?;
     let duration = Duration::from_secs(number("--seconds", 5)?);
     let mut resident = 0;
     let measured = run(&load, duration / 2, duration, || resident = resident_kib())?;
@@ -66,11 +65,6 @@ fn load(words: &[String]) -> Result<(), Box<dyn Error>> {
     println!("{} errors; {} reads and {} writes compared", measured.errors, measured.reads, measured.writes);
     println!("the load: {:.2} us of processor time a request, {} KiB resident", measured.cpu_us(), resident);
     Ok(measured.verdict?)
-}
-
-fn address(text: &str) -> Result<SocketAddr, Box<dyn Error>> {
-    let found = text.to_socket_addrs().map_err(|error| format!("`{text}`: {error}"))?.next();
-    Ok(found.ok_or_else(|| format!("`{text}` has no address"))?)
 }
 
 fn resident_kib() -> u64 {

@@ -6,6 +6,9 @@ use std::net::SocketAddr;
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
 
+/// What a TLS server's alert begins with: it is told to whoever speaks plain text.
+pub(crate) const TLS_ALERT: [u8; 2] = [21, 3];
+
 /// The last attempt to reach one server of the connect string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
@@ -29,6 +32,8 @@ impl fmt::Display for Attempt {
         }
     }
 }
+
+impl std::error::Error for Attempt {}
 
 /// Why an attempt to reach a server failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +61,9 @@ pub enum ConnectFailure {
     #[error("the port does not speak TLS")]
     NotTls,
     /// The server closed the connection before TLS was agreed upon.
-    #[error("the server closed the connection during the TLS handshake: the port may speak plain text")]
+    #[error(
+        "the server closed the connection during the TLS handshake: the port may speak plain text, or there are too many connections"
+    )]
     ClosedInHandshake,
     /// No authority that this client trusts has signed the server's certificate.
     #[error("its certificate is signed by an unknown authority")]
@@ -79,6 +86,18 @@ pub enum ConnectFailure {
     /// The server sent bytes that are no answer of ZooKeeper's protocol.
     #[error("what answers does not speak ZooKeeper's protocol")]
     Malformed,
+    /// The server took the connection and gave no session.
+    #[error("it gave no session")]
+    NoSession,
+    /// The server does not know the SASL user or the password, or does not speak DIGEST-MD5.
+    #[error("it does not accept the SASL user: check name and password")]
+    SaslRefused,
+    /// The server does not accept an identity of this scheme.
+    #[error("it does not accept an identity of the scheme `{0}`")]
+    IdentityRefused(String),
+    /// The server does not serve clients that have not authenticated.
+    #[error("it demands that clients authenticate")]
+    Unauthenticated,
 }
 
 impl ConnectFailure {
@@ -91,6 +110,9 @@ impl ConnectFailure {
     }
 
     pub(crate) fn of_io(error: &io::Error) -> Self {
+        if let Some(failure) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            return failure.clone();
+        }
         if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {
             return Self::of_tls(tls);
         }

@@ -9,11 +9,12 @@ use mio::{Events, Interest, Poll, Token};
 use rustls::ClientConfig;
 
 use crate::Error;
-use crate::attempt::{Attempt, ConnectFailure};
+use crate::attempt::{Attempt, ConnectFailure, TLS_ALERT};
 use crate::client::{Command, Mailbox};
 use crate::hosts::{Hosts, Next};
 use crate::link::Link;
 use crate::options::Options;
+use crate::sasl::entropy;
 use crate::session::{Session, Submission};
 use crate::status::Status;
 
@@ -29,9 +30,6 @@ const READ_BYTES: usize = 64 * 1024;
 /// A connection that was lost sooner counts as one more failure, so that a server that lets go of whoever comes is
 /// not asked without a pause.
 const LASTING: Duration = Duration::from_secs(1);
-/// What a TLS server's alert begins with: it is told to whoever speaks plain text.
-const TLS_ALERT: [u8; 2] = [21, 3];
-
 pub(crate) struct Driver {
     poll: Poll,
     mailbox: Arc<Mailbox>,
@@ -75,7 +73,7 @@ impl Driver {
             hosts: Hosts::new(names),
             frame_bytes_max: options.frame_bytes_max,
             status,
-            tls: options.tls.clone(),
+            tls: options.access.tls.clone(),
             link: None,
             scratch: vec![0; READ_BYTES],
             retry_at: Instant::now(),
@@ -202,7 +200,7 @@ impl Driver {
                 };
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 let dialled = Link::dial(target.clone(), self.tls.as_ref()).and_then(|mut link| {
-                    self.poll.registry().register(link.stream(), SOCKET, interest)?;
+                    self.poll.registry().register(link.stream.socket(), SOCKET, interest)?;
                     Ok(link)
                 });
                 match dialled {
@@ -216,7 +214,9 @@ impl Driver {
     fn lose(&mut self, failure: ConnectFailure) {
         let Some(link) = self.link.take() else { return };
         let failure = match failure {
-            ConnectFailure::Closed if link.is_handshaking() && link.open => ConnectFailure::ClosedInHandshake,
+            ConnectFailure::Closed if link.stream.is_handshaking() && link.open => {
+                ConnectFailure::ClosedInHandshake
+            }
             other => other,
         };
         let was_up = self.session.is_up();
@@ -244,12 +244,12 @@ impl Driver {
             self.session.begin(entropy()?);
         }
         loop {
-            match link.read(&mut self.scratch) {
+            match link.stream.read(&mut self.scratch) {
                 Ok(0) => return Err(Broken(ConnectFailure::Closed)),
                 Ok(count) => {
                     link.input.extend_from_slice(self.scratch.get(..count).unwrap_or_default());
                     link.heard = Instant::now();
-                    let is_alert = link.is_plain() && link.input.starts_with(&TLS_ALERT);
+                    let is_alert = link.stream.is_plain() && link.input.starts_with(&TLS_ALERT);
                     if is_alert && !self.session.is_up() {
                         return Err(Broken(ConnectFailure::ExpectsTls));
                     }
@@ -267,12 +267,12 @@ impl Driver {
 
     fn flush(&mut self) -> Result<(), Broken> {
         let Some(link) = self.link.as_mut().filter(|link| link.open) else { return Ok(()) };
-        link.flush()?;
+        link.stream.flush()?;
         let out = self.session.out();
         let mut written = 0;
         let result = loop {
             let Some(rest) = out.get(written..).filter(|rest| !rest.is_empty()) else { break Ok(()) };
-            match link.write(rest) {
+            match link.stream.write(rest) {
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -285,13 +285,6 @@ impl Driver {
         }
         result
     }
-}
-
-/// Random bytes for one connection.
-fn entropy() -> io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes)
 }
 
 /// Hands all whole frames to the session.

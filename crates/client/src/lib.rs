@@ -25,6 +25,7 @@
 //! Of SASL there is DIGEST-MD5 only: servers that demand Kerberos cannot be reached. A read-only connection does not look
 //! for a server that writes.
 
+mod access;
 mod address;
 mod attempt;
 mod client;
@@ -45,9 +46,11 @@ mod pending;
 mod sasl;
 mod session;
 mod status;
+mod stream;
 mod subtree;
 mod watch;
 
+pub use access::Access;
 pub use address::ConnectString;
 pub use attempt::{Attempt, ConnectFailure};
 pub use client::Client;

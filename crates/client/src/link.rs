@@ -1,20 +1,18 @@
-//! One connection to a server, plain or encrypted. It never waits: what the socket does not take or give yet comes as
-//! [`io::ErrorKind::WouldBlock`].
+//! One connection of a client to a server: its stream, what has arrived of a frame, and when it was last used.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::ClientConfig;
 
 use crate::hosts::Target;
+use crate::stream::Stream;
 
 /// See the module.
 pub(crate) struct Link {
-    stream: TcpStream,
-    tls: Option<Box<ClientConnection>>,
+    pub(crate) stream: Stream,
     pub(crate) target: Target,
     /// Whether TCP has connected.
     pub(crate) open: bool,
@@ -28,96 +26,25 @@ pub(crate) struct Link {
 impl Link {
     /// Begins to connect.
     pub(crate) fn dial(target: Target, tls: Option<&Arc<ClientConfig>>) -> io::Result<Self> {
-        let tls = tls.map(|config| encrypted(config, &target.host)).transpose()?;
-        let stream = TcpStream::connect(target.address)?;
+        let stream = Stream::new(TcpStream::connect(target.address)?, &target.host, tls)?;
         let now = Instant::now();
-        Ok(Self { stream, tls, target, open: false, input: Vec::new(), since: now, heard: now, sent: now })
-    }
-
-    /// The socket, to be registered with a poll.
-    pub(crate) const fn stream(&mut self) -> &mut TcpStream {
-        &mut self.stream
+        Ok(Self { stream, target, open: false, input: Vec::new(), since: now, heard: now, sent: now })
     }
 
     /// Whether TCP has connected by now.
     pub(crate) fn has_opened(&mut self) -> io::Result<bool> {
-        if let Some(error) = self.stream.take_error()? {
+        let socket = self.stream.socket();
+        if let Some(error) = socket.take_error()? {
             return Err(error);
         }
-        match self.stream.peer_addr() {
+        match socket.peer_addr() {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(false),
             Err(error) => return Err(error),
         }
         // Small requests must not wait for each other.
-        self.stream.set_nodelay(true)?;
+        socket.set_nodelay(true)?;
         self.open = true;
         Ok(true)
     }
-
-    /// Reads what has arrived; 0 when the server will send no more.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(tls) = &mut self.tls else { return self.stream.read(buffer) };
-        loop {
-            match tls.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return other,
-            }
-            if tls.read_tls(&mut self.stream)? == 0 {
-                return Ok(0);
-            }
-            if let Err(error) = tls.process_new_packets() {
-                // The alert tells the server why.
-                let _ = tls.write_tls(&mut self.stream);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
-            }
-            send(tls, &mut self.stream)?;
-        }
-    }
-
-    /// Hands bytes over; how many were taken.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.tls {
-            None => self.stream.write(bytes),
-            Some(tls) if tls.is_handshaking() => Err(io::ErrorKind::WouldBlock.into()),
-            Some(tls) => {
-                let taken = tls.writer().write(bytes)?;
-                send(tls, &mut self.stream)?;
-                if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
-            }
-        }
-    }
-
-    /// Sends encrypted bytes that wait. What the socket does not take now is sent at the next event.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.tls.as_mut().map_or(Ok(()), |tls| send(tls, &mut self.stream))
-    }
-
-    /// Whether TLS is not agreed upon yet.
-    pub(crate) fn is_handshaking(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
-    }
-
-    /// Whether the connection speaks plain text.
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.tls.is_none()
-    }
-}
-
-fn send(tls: &mut ClientConnection, stream: &mut TcpStream) -> io::Result<()> {
-    while tls.wants_write() {
-        match tls.write_tls(stream) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn encrypted(config: &Arc<ClientConfig>, host: &str) -> io::Result<Box<ClientConnection>> {
-    let name = ServerName::try_from(String::from(host)).map_err(io::Error::other)?;
-    let connection = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
-    Ok(Box::new(connection))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 
+use crate::access::Access;
 use crate::event::Watcher;
-use crate::sasl::SaslUser;
 use crate::status::Ticket;
 use crate::{Client, ConnectError, ConnectString};
 
@@ -17,11 +17,9 @@ pub struct Options {
     pub(crate) read_only: bool,
     pub(crate) watcher: Option<Watcher>,
     pub(crate) ticket: Option<Ticket>,
-    pub(crate) identities: Vec<(String, Vec<u8>)>,
     pub(crate) frame_bytes_max: usize,
     pub(crate) reset_watches: bool,
-    pub(crate) tls: Option<Arc<ClientConfig>>,
-    pub(crate) sasl: Option<SaslUser>,
+    pub(crate) access: Access,
 }
 
 impl Default for Options {
@@ -31,11 +29,9 @@ impl Default for Options {
             read_only: false,
             watcher: None,
             ticket: None,
-            identities: Vec::new(),
             frame_bytes_max: 64 << 20,
             reset_watches: true,
-            tls: None,
-            sasl: None,
+            access: Access::default(),
         }
     }
 }
@@ -75,10 +71,17 @@ impl Options {
         self
     }
 
+    /// TLS, SASL and identities all at once, in place of those that were named before.
+    #[must_use]
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
     /// Adds an identity to each connection before anything else is sent.
     #[must_use]
     pub fn identity(mut self, scheme: &str, credentials: &[u8]) -> Self {
-        self.identities.push((String::from(scheme), credentials.to_vec()));
+        self.access = self.access.identity(scheme, credentials);
         self
     }
 
@@ -100,7 +103,7 @@ impl Options {
     /// name that the server's certificate must have is the one of the connect string.
     #[must_use]
     pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
-        self.tls = Some(config);
+        self.access = self.access.tls(config);
         self
     }
 
@@ -108,7 +111,7 @@ impl Options {
     /// user, or does not know the password itself, ends the session with [`crate::Error::AuthFailed`].
     #[must_use]
     pub fn sasl(mut self, user: &str, password: &str) -> Self {
-        self.sasl = Some(SaslUser { name: String::from(user), password: String::from(password) });
+        self.access = self.access.sasl(user, password);
         self
     }
 

@@ -1,5 +1,8 @@
 //! SASL DIGEST-MD5 (RFC 2831), the client's side, as Java's client speaks it to ZooKeeper's servers. It makes and checks
-//! tokens; it knows no connection, and draws no random bytes itself.
+//! tokens; it knows no connection. Whoever begins an exchange
+//! draws its random bytes, with [`entropy`].
+
+use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,6 +24,13 @@ impl std::fmt::Debug for SaslUser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SaslUser").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Random bytes for one connection.
+pub(crate) fn entropy() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
 }
 
 /// One exchange on one connection.

@@ -19,11 +19,11 @@ fn crowd() -> usize {
 fn ten_thousand_sessions_are_held_by_one_thread_and_all_are_answered() {
     let folder = Folder::new();
     let server = Server::start_in(&folder.path().join("data"), &["-D", "maxClientCnxns=0"]);
-    let address = server.address().parse().unwrap();
+    let address: std::net::SocketAddr = server.address().parse().unwrap();
     let nodes = Nodes { count: 100, value_bytes: 100 };
     prepare(address, nodes).unwrap();
     let load = Load {
-        addresses: vec![address],
+        servers: address.into(),
         connections: crowd(),
         pace: Pace::Closed { outstanding: 1 },
         mix: Mix { writes_per_mille: 100 },

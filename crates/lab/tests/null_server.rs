@@ -27,7 +27,7 @@ fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>, p
         diwan: "none".into(),
         other: None,
         cache: folder.clone(),
-        addresses: vec![(String::from("null"), vec![address])],
+        addresses: vec![(String::from("null"), address.into())],
     };
     let options = Options {
         experiments,

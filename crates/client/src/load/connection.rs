@@ -1,24 +1,30 @@
 //! One connection of the load: what it still has to send, and what it waits for.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::io;
 use std::time::Instant;
 
-use jute::{ConnectRequest, Frame, Reader, ReplyHeader, Writer, end_frame, next_frame, start_frame, xid};
+use jute::{ErrorCode, Frame, Reader, ReplyHeader, next_frame, xid};
 use mio::net::TcpStream;
+
+use super::opening::Opening;
+use super::servers::Server;
+use crate::attempt::TLS_ALERT;
+use crate::stream::Stream;
+use crate::{Access, ConnectFailure};
 
 /// A reply may be as large as the largest value plus a header.
 const FRAME_MAX: usize = 64 << 20;
 
 /// One of a [`Runner`](super::Runner)'s connections, with its session.
 pub struct Connection {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     unsent: Vec<u8>,
     partial: Vec<u8>,
     waiting: VecDeque<(i32, u64, Instant)>,
     next_xid: i32,
-    pub(super) connected: bool,
+    /// What is left to be done before requests are sent.
+    opening: Option<Box<Opening>>,
     /// It has asked for the end of its session: the server may close it once it owes nothing.
     pub(super) ending: bool,
 }
@@ -44,35 +50,25 @@ pub struct Answer<'a> {
 }
 
 impl Connection {
-    /// Connects and asks for a session of a minute and a half, which is longer than any load is silent.
-    pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::from_std({
-            let stream = std::net::TcpStream::connect(address)?;
-            stream.set_nodelay(true)?;
-            stream.set_nonblocking(true)?;
-            stream
-        });
+    /// Connects, and begins to open a session.
+    pub(super) fn open(server: &Server, access: &Access) -> io::Result<Self> {
         let mut unsent = Vec::new();
-        let at = start_frame(&mut unsent);
-        ConnectRequest {
-            protocol_version: 0,
-            last_zxid_seen: 0,
-            timeout_ms: 90_000,
-            session_id: 0,
-            password: Some(&[0; 16]),
-            read_only: Some(false),
-        }
-        .write(&mut Writer::new(&mut unsent));
-        end_frame(&mut unsent, at);
+        let opening = Opening::begin(server, access, &mut unsent)?;
+        let stream = connect(server, access).map_err(|error| opening.failed(&error, false))?;
         Ok(Self {
             stream,
             unsent,
             partial: Vec::new(),
             waiting: VecDeque::new(),
             next_xid: 1,
-            connected: false,
+            opening: Some(Box::new(opening)),
             ending: false,
         })
+    }
+
+    /// Whether it has its session and is authenticated.
+    pub(super) const fn is_open(&self) -> bool {
+        self.opening.is_none()
     }
 
     /// Queues a request that counts from `asked`; `request` appends it, under the number that it is given ([`append`]).
@@ -120,16 +116,29 @@ impl Connection {
                 Ok(sent) => {
                     self.unsent.drain(..sent);
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        // Encrypted bytes may wait even if nothing is queued.
+        self.stream.flush()
     }
 
     /// Reads what there is and hands over each answer.
     pub(super) fn receive(&mut self, buffer: &mut [u8], mut heard: impl FnMut(Heard<'_>)) -> io::Result<()> {
+        if self.is_open() {
+            return self.receive_all(buffer, &mut heard);
+        }
+        // What was received may be due an answer: TLS is agreed upon, or SASL takes another step.
+        let outcome = self.receive_all(buffer, &mut heard).and_then(|()| self.send());
+        outcome.map_err(|error| match &self.opening {
+            Some(opening) => opening.failed(&error, self.stream.is_handshaking()),
+            None => error,
+        })
+    }
+
+    fn receive_all(&mut self, buffer: &mut [u8], heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
         loop {
             match self.stream.read(buffer) {
                 Ok(0) if self.ending && self.waiting.is_empty() => return Ok(()),
@@ -140,8 +149,9 @@ impl Connection {
                     ));
                 }
                 Ok(count) => {
-                    self.take(&buffer[..count], &mut heard)?;
-                    if count < buffer.len() {
+                    self.take(&buffer[..count], heard)?;
+                    // Of what is encrypted more may have arrived: records come one by one.
+                    if count < buffer.len() && self.stream.is_plain() {
                         return Ok(());
                     }
                 }
@@ -158,7 +168,7 @@ impl Connection {
             let whole = match next_frame(&self.partial, FRAME_MAX) {
                 Frame::Partial(length) => length.max(jute::FRAME_HEADER),
                 Frame::Whole(frame) => jute::FRAME_HEADER + frame.len(),
-                Frame::Refused(length) => return Err(refused(length)),
+                Frame::Refused(length) => return Err(self.refused(length)),
             };
             let (more, rest) = bytes.split_at(bytes.len().min(whole - self.partial.len()));
             self.partial.extend_from_slice(more);
@@ -180,14 +190,16 @@ impl Connection {
                     self.partial.extend_from_slice(bytes);
                     return Ok(());
                 }
-                Frame::Refused(length) => return Err(refused(length)),
+                Frame::Refused(length) => return Err(self.refused(length)),
             }
         }
     }
 
     fn frame(&mut self, frame: &[u8], heard: &mut impl FnMut(Heard<'_>)) -> io::Result<()> {
-        if !self.connected {
-            self.connected = true;
+        if let Some(opening) = &mut self.opening {
+            if opening.frame(frame, &mut self.unsent)? {
+                self.opening = None;
+            }
             return Ok(());
         }
         let mut reader = Reader::new(frame);
@@ -195,6 +207,9 @@ impl Connection {
         if header.xid == xid::NOTIFICATION {
             heard(Heard::Event(reader.rest()));
             return Ok(());
+        }
+        if header.err == ErrorCode::SessionClosedRequireSaslAuth.code() {
+            return Err(io::Error::other(ConnectFailure::Unauthenticated));
         }
         match self.waiting.pop_front() {
             Some((xid, tag, asked)) if xid == header.xid => {
@@ -204,15 +219,28 @@ impl Connection {
             other => Err(io::Error::other(format!("reply {} came, {other:?} was next", header.xid))),
         }
     }
+
+    fn refused(&self, length: i32) -> io::Error {
+        if self.is_open() {
+            return io::Error::other(format!("a frame of {length} bytes"));
+        }
+        let is_alert = self.stream.is_plain() && length.to_be_bytes().starts_with(&TLS_ALERT);
+        io::Error::other(if is_alert { ConnectFailure::ExpectsTls } else { ConnectFailure::Malformed })
+    }
 }
 
-fn refused(length: i32) -> io::Error {
-    io::Error::other(format!("a frame of {length} bytes"))
+fn connect(server: &Server, access: &Access) -> io::Result<Stream> {
+    let socket = std::net::TcpStream::connect(server.address)?;
+    socket.set_nodelay(true)?;
+    socket.set_nonblocking(true)?;
+    Stream::new(TcpStream::from_std(socket), &server.host, access.tls.as_ref())
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+
+    use jute::{Writer, end_frame, start_frame};
 
     use super::*;
 
@@ -225,14 +253,21 @@ mod tests {
         out
     }
 
+    /// A connection that has its session.
+    fn open(listener: &TcpListener) -> Connection {
+        let server = Server::from(listener.local_addr().unwrap());
+        let mut connection = Connection::open(&server, &Access::default()).unwrap();
+        connection.opening = None;
+        connection
+    }
+
     #[test]
     fn answers_are_the_same_wherever_what_comes_is_cut() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let bytes = [frame(1, b"one"), frame(xid::NOTIFICATION, b"event"), frame(2, b""), frame(3, b"three")]
             .concat();
         for size in 1..=bytes.len() {
-            let mut connection = Connection::open(listener.local_addr().unwrap()).unwrap();
-            connection.connected = true;
+            let mut connection = open(&listener);
             (1..=3).for_each(|tag| connection.ask_tagged(Instant::now(), tag, |_, _| {}));
             let mut came = Vec::new();
             for piece in bytes.chunks(size) {
@@ -246,8 +281,7 @@ mod tests {
             assert_eq!(came, all.map(|(tag, body)| (tag, body.to_vec())), "{size}");
             assert!(connection.outstanding() == 0 && connection.partial.is_empty());
         }
-        let mut connection = Connection::open(listener.local_addr().unwrap()).unwrap();
-        connection.connected = true;
+        let mut connection = open(&listener);
         assert!(connection.take(&[255], &mut |_| {}).is_ok());
         assert!(connection.take(&[0, 0, 0, 0], &mut |_| {}).is_err(), "a negative length, cut");
     }

@@ -4,14 +4,14 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use client::load::{Load, Mix, Nodes, Pace, prepare, run};
+//! use client::load::{Load, Mix, Nodes, Pace, Servers, prepare, run};
 //!
-//! let addresses = vec!["10.0.0.1:2181".parse()?, "10.0.0.2:2181".parse()?, "10.0.0.3:2181".parse()?];
+//! let servers = Servers::resolve("10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181")?;
 //! // A thousand nodes of 1 KiB below `/bench`, which must not be there yet.
 //! let nodes = Nodes { count: 1000, value_bytes: 1024 };
-//! prepare(addresses[0], nodes)?;
+//! prepare(servers.clone(), nodes)?;
 //! let load = Load {
-//!     addresses,
+//!     servers,
 //!     connections: 20,
 //!     pace: Pace::Closed { outstanding: 50 },
 //!     mix: Mix { writes_per_mille: 100 },
@@ -33,6 +33,9 @@
 //! What [`run`] does not ask is built from its parts: a [`Runner`] holds the connections, a [`Ledger`] knows what reads must
 //! show, a [`Crowd`] is many sessions that do little.
 //!
+//! Servers that are secured are reached by the [`Access`](crate::Access) of [`Servers`]: TLS, SASL, identities. Nodes are
+//! made open to everybody all the same. Encryption costs the load processor time, too, which counts as the load's own.
+//!
 //! Knows nothing of who runs the server and what the figures are compared with.
 //!
 //! # Not done, and what that costs
@@ -44,11 +47,13 @@ mod connection;
 mod crowd;
 mod ledger;
 mod limits;
+mod opening;
 mod prepare;
 mod reader;
 mod run;
 mod runner;
 mod script;
+mod servers;
 
 pub use connection::{Answer, Connection, Heard};
 pub use crowd::Crowd;
@@ -58,3 +63,4 @@ pub use reader::Reader;
 pub use run::{Load, Measured, run, run_patiently};
 pub use runner::{Patience, Runner};
 pub use script::{Mix, Nodes, Pace, append};
+pub use servers::{Server, Servers};

@@ -1,7 +1,6 @@
 //! Making the nodes that a load works on.
 
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -10,6 +9,7 @@ use jute::{Acl, MultiHeader, OpCode, Writer};
 use super::connection::Heard;
 use super::runner::{Patience, Runner};
 use super::script::append;
+use super::servers::Servers;
 use super::{Nodes, Stamp};
 
 /// Nodes created by one multi, if their values are small.
@@ -20,28 +20,29 @@ const MULTI_BYTES: usize = 512 << 10;
 const OUTSTANDING: usize = 200;
 const OUTSTANDING_BYTES: usize = 16 << 20;
 
-/// Makes all the nodes, their groups and the parent of those; each value is the stamp of writer 0.
+/// Makes all the nodes, their groups and the parent of those; each value is the stamp of writer 0. The first of the
+/// servers is asked.
 ///
 /// # Errors
 /// A connection failed, or the nodes were there already.
-pub fn prepare(address: SocketAddr, nodes: Nodes) -> io::Result<()> {
-    extend_patiently(address, nodes, 0, &Patience::default())
+pub fn prepare(servers: impl Into<Servers>, nodes: Nodes) -> io::Result<()> {
+    extend_patiently(&servers.into(), nodes, 0, &Patience::default())
 }
 
-/// Makes the nodes from number `from` on, which must begin a group.
+/// Makes the nodes from number `from` on, which must begin a group. The first of the servers is asked.
 ///
 /// # Errors
 /// A connection failed, or the nodes were there already.
-pub fn extend(address: SocketAddr, nodes: Nodes, from: u32) -> io::Result<()> {
-    extend_patiently(address, nodes, from, &Patience::default())
+pub fn extend(servers: impl Into<Servers>, nodes: Nodes, from: u32) -> io::Result<()> {
+    extend_patiently(&servers.into(), nodes, from, &Patience::default())
 }
 
-/// As [`extend`], from 0 on with the parent of all.
+/// As [`extend`], from 0 on with the parent of all, on the first of these servers.
 ///
 /// # Errors
 /// A connection failed, or the nodes were there already, or `patience` is at its end.
-pub fn extend_patiently(address: SocketAddr, nodes: Nodes, from: u32, patience: &Patience) -> io::Result<()> {
-    let mut runner = Runner::connect_patient(&[address], 1, patience)?;
+pub fn extend_patiently(servers: &Servers, nodes: Nodes, from: u32, patience: &Patience) -> io::Result<()> {
+    let mut runner = Runner::connect_patient(servers, 1, patience)?;
     if from == 0 {
         create(&mut runner, std::iter::once(vec![(0, Nodes::PARENT.to_owned())]), 0)?;
     }

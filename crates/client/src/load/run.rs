@@ -1,7 +1,6 @@
 //! Running a load: requests by the pace, latencies into a histogram, what is read compared with what was written.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -11,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::connection::Heard;
 use super::runner::{Patience, Runner};
 use super::script::{Asked, Dice};
+use super::servers::Servers;
 use super::{Broken, Ledger, Mix, Nodes, Pace, Reader, Stamp};
 
 /// Between two looks at whether a time is over.
@@ -19,8 +19,8 @@ const TURN_MAX: Duration = Duration::from_millis(100);
 /// A load on one server, or on several of one ensemble.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The servers' client ports: connections go to each in turn.
-    pub addresses: Vec<SocketAddr>,
+    /// Connections go to each of them in turn.
+    pub servers: Servers,
     /// Connections, each with a session.
     pub connections: usize,
     /// When requests are sent.
@@ -101,7 +101,7 @@ pub fn run_patiently(
     patience: &Patience,
     mut edge: impl FnMut(),
 ) -> io::Result<Measured> {
-    let mut runner = Runner::connect_patient(&load.addresses, load.connections, patience)?;
+    let mut runner = Runner::connect_patient(&load.servers, load.connections, patience)?;
     let mut state = State::new(load, patience);
     state.drive(&mut runner, Instant::now() + warm_up)?;
     edge();
@@ -121,7 +121,7 @@ pub fn run_patiently(
     }
     runner.close()?;
     if let Some(ledger) = &mut state.ledger {
-        look(ledger, load.addresses[0], patience)?;
+        look(ledger, &load.servers, patience)?;
     }
     let ledger = state.ledger.as_ref();
     Ok(Measured {
@@ -140,8 +140,8 @@ pub fn run_patiently(
 }
 
 /// Somebody who wrote nothing reads whatever was written.
-fn look(ledger: &mut Ledger, address: SocketAddr, patience: &Patience) -> io::Result<()> {
-    let mut reader = Reader::open(Runner::connect_patient(&[address], 1, patience)?)?;
+fn look(ledger: &mut Ledger, servers: &Servers, patience: &Patience) -> io::Result<()> {
+    let mut reader = Reader::open(Runner::connect_patient(servers, 1, patience)?)?;
     let written: Vec<_> = ledger.written().collect();
     let paths = written.into_iter().map(|node| (u64::from(node), Nodes::path(node)));
     reader.read_all(OpCode::GetData, paths, |node, error, body| match error {

@@ -13,6 +13,7 @@ use super::alarm::Alarm;
 use super::connection::{Connection, Heard};
 use super::limits;
 use super::script::append;
+use super::servers::Servers;
 
 /// How long a server may be silent while it owes an answer, unless told otherwise.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -69,18 +70,14 @@ impl Runner {
     /// # Errors
     /// A connection failed or was closed.
     pub fn connect(addresses: &[SocketAddr], connections: usize) -> io::Result<Self> {
-        Self::connect_patient(addresses, connections, &Patience::default())
+        Self::connect_patient(&addresses.into(), connections, &Patience::default())
     }
 
-    /// Opens connections, to each address in turn, and waits until each has its session.
+    /// Opens connections, to each server in turn, and waits until each has its session and is authenticated.
     ///
     /// # Errors
-    /// A connection failed or was closed, or `patience` is at its end.
-    pub fn connect_patient(
-        addresses: &[SocketAddr],
-        connections: usize,
-        patience: &Patience,
-    ) -> io::Result<Self> {
+    /// A connection failed or was closed, a server refused the user, or `patience` is at its end.
+    pub fn connect_patient(servers: &Servers, connections: usize, patience: &Patience) -> io::Result<Self> {
         limits::allow_sockets(connections)?;
         let poll = Poll::new()?;
         let alarm = Alarm::new(poll.registry(), ALARM)?;
@@ -95,9 +92,10 @@ impl Runner {
         while runner.connections.len() < connections {
             let from = runner.connections.len();
             for place in from..connections.min(from + CONNECTING_MAX) {
-                let mut connection = Connection::open(addresses[place % addresses.len()])?;
+                let server = &servers.list[place % servers.list.len()];
+                let mut connection = Connection::open(server, &servers.access)?;
                 let interest = Interest::READABLE | Interest::WRITABLE;
-                runner.poll.registry().register(&mut connection.stream, Token(place), interest)?;
+                runner.poll.registry().register(connection.stream.socket(), Token(place), interest)?;
                 connection.send()?;
                 runner.connections.push(connection);
             }
@@ -109,7 +107,7 @@ impl Runner {
     /// Waits until the connections from this one on have their sessions.
     fn welcomed(&mut self, from: usize) -> io::Result<()> {
         let began = Instant::now();
-        let lacks = |runner: &Self| runner.connections[from..].iter().any(|connection| !connection.connected);
+        let lacks = |runner: &Self| runner.connections[from..].iter().any(|connection| !connection.is_open());
         while lacks(self) {
             self.turn(Duration::from_millis(100), |_, _, _| {})?;
             if began.elapsed() > self.patience.silence {

@@ -206,7 +206,7 @@ impl Bench {
     /// A load on 1 KiB values.
     pub(super) fn load(&self, on: &Contestant, connections: usize, pace: Pace, mix: Mix) -> Load {
         Load {
-            addresses: on.addresses(),
+            servers: on.addresses().into(),
             connections,
             pace,
             mix,

@@ -220,7 +220,7 @@ impl Conductor<'_, '_> {
         if !block.has(system) {
             return self.skip(id, name, format!("{}: {NOT_PUBLISHED}", places()));
         }
-        if matches!(system, System::Elsewhere { addresses, .. } if !fits(plan, block, addresses.len())) {
+        if matches!(system, System::Elsewhere { servers, .. } if !fits(plan, block, servers.list.len())) {
             return Ok(());
         }
         let lacking = self.missing(id, name, &block.specs, repetition);

@@ -194,7 +194,7 @@ impl Stage {
             rate => Pace::Open { per_second: f64::from(rate) },
         };
         let load = Load {
-            addresses,
+            servers: addresses.into(),
             connections: point.connections,
             pace,
             mix: Mix { writes_per_mille: point.writes_per_mille },

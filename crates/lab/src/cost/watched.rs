@@ -82,14 +82,15 @@ fn measure(stage: &Stage, clients: usize, measured_ms: u64) -> Result<f64, Failu
     let mut before: Option<io::Result<u64>> = None;
     let mut failed = None;
     let shards = || stage.spent(leader).map(|spent| of_shards(&spent));
-    let outcome = perform(&task, &stage.addresses(), &Patience::default(), &mut |edge, _| match edge {
-        Edge::Begin => before = Some(shards()),
-        Edge::End => match (before.take(), shards()) {
-            (Some(Ok(before)), Ok(after)) => spent_ns += after - before,
-            (Some(Err(error)), _) | (_, Err(error)) => failed = Some(error),
-            (None, Ok(_)) => {}
-        },
-    })?;
+    let outcome =
+        perform(&task, &stage.addresses().into(), &Patience::default(), &mut |edge, _| match edge {
+            Edge::Begin => before = Some(shards()),
+            Edge::End => match (before.take(), shards()) {
+                (Some(Ok(before)), Ok(after)) => spent_ns += after - before,
+                (Some(Err(error)), _) | (_, Err(error)) => failed = Some(error),
+                (None, Ok(_)) => {}
+            },
+        })?;
     if let Some(error) = failed {
         return Err(error.into());
     }

@@ -13,11 +13,10 @@ mod system;
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use client::load::{Nodes, Patience};
+use client::load::{Nodes, Patience, Servers};
 
 pub use calls::Calls;
 pub use concoord::Package as ConCoordPackage;
@@ -97,7 +96,7 @@ impl Setting {
 enum Running {
     Members(Box<Ensemble>),
     Others(Others),
-    Elsewhere(Vec<SocketAddr>),
+    Elsewhere(Servers),
 }
 
 /// Running servers.
@@ -131,7 +130,7 @@ impl Stand {
             }
             System::Etcd(program) => Running::Others(etcd::start(program, setting, folder, &place)?),
             System::ConCoord(package) => Running::Others(concoord::start(package, setting, folder, &place)?),
-            System::Elsewhere { addresses, .. } => Running::Elsewhere(addresses.clone()),
+            System::Elsewhere { servers, .. } => Running::Elsewhere(servers.clone()),
         };
         Ok(Self { running, network, folder: folder.to_owned() })
     }
@@ -141,10 +140,11 @@ impl Stand {
     pub fn performer(&self) -> Performer {
         match &self.running {
             Running::Members(ensemble) => {
-                Performer::ZooKeeper(ensemble.servers().map(Server::address).collect())
+                let addresses: Vec<_> = ensemble.servers().map(Server::address).collect();
+                Performer::ZooKeeper(addresses.into())
             }
             Running::Others(others) => others.performer(),
-            Running::Elsewhere(addresses) => Performer::ZooKeeper(addresses.clone()),
+            Running::Elsewhere(servers) => Performer::ZooKeeper(servers.clone()),
         }
     }
 
@@ -169,9 +169,9 @@ impl Stand {
     /// # Errors
     /// The servers cannot be reached.
     pub fn clear_if_foreign(&self, from: u32) -> Result<(), StandError> {
-        let (Running::Elsewhere(addresses), 0) = (&self.running, from) else { return Ok(()) };
+        let (Running::Elsewhere(servers), 0) = (&self.running, from) else { return Ok(()) };
         let members = |error: client::Error| StandError::Members(error.to_string());
-        let client = client::Client::connect(&addresses[0].to_string());
+        let client = servers.options().connect(&servers.connect_string(0));
         let client = client.map_err(|error| StandError::Members(error.to_string()))?;
         let children = |path: &str| match client.children(path).wait() {
             Err(error) if error.is(client::ErrorCode::NoNode) => Ok(Vec::new()),
@@ -298,7 +298,7 @@ impl Stand {
 
 impl Drop for Stand {
     fn drop(&mut self) {
-        self.running = Running::Elsewhere(Vec::new());
+        self.running = Running::Elsewhere(Servers::default());
         // Data of servers that are gone: what cannot be removed stays in a folder for temporary files.
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -308,7 +308,7 @@ impl Drop for Stand {
 #[derive(Clone, Debug)]
 pub enum Performer {
     /// The driver here.
-    ZooKeeper(Vec<SocketAddr>),
+    ZooKeeper(Servers),
     /// A driver that is a program of its own.
     Driver(Driver, Vec<String>),
 }
@@ -327,9 +327,9 @@ impl Performer {
     ) -> io::Result<Outcome> {
         let patience = &Patience { silence: Duration::from_millis(task.patience_ms), ..patience.clone() };
         match self {
-            Self::ZooKeeper(addresses) => {
-                let one = only.and_then(|number| addresses.get(number - 1)).map(std::slice::from_ref);
-                task::perform(task, one.unwrap_or(addresses), patience, edges)
+            Self::ZooKeeper(servers) => {
+                let one = only.and_then(|number| servers.only(number - 1));
+                task::perform(task, one.as_ref().unwrap_or(servers), patience, edges)
             }
             Self::Driver(driver, endpoints) => {
                 let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);

@@ -1,7 +1,8 @@
 //! Which systems there are, and where they come from. One that cannot be had says why.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+
+use client::load::Servers;
 
 use super::{ConCoordPackage, EtcdProgram};
 use crate::peer::zookeeper::Distribution;
@@ -27,8 +28,8 @@ pub enum System {
     Elsewhere {
         /// Their name in the report.
         name: String,
-        /// Where clients connect.
-        addresses: Vec<SocketAddr>,
+        /// Where clients connect, and how they are let in.
+        servers: Servers,
     },
 }
 
@@ -41,8 +42,8 @@ pub struct Sources {
     pub other: Option<PathBuf>,
     /// Where peers are kept once they are fetched.
     pub cache: PathBuf,
-    /// Further servers: a name and their addresses.
-    pub addresses: Vec<(String, Vec<SocketAddr>)>,
+    /// Further servers, each ensemble under its name.
+    pub addresses: Vec<(String, Servers)>,
 }
 
 impl System {
@@ -71,12 +72,18 @@ impl System {
             Self::ZooKeeper(distribution) => distribution.version(),
             Self::Etcd(program) => program.version(),
             Self::ConCoord(package) => package.version(),
-            Self::Elsewhere { addresses, .. } => {
-                let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-                format!("at {}", texts.join(","))
-            }
+            Self::Elsewhere { servers, .. } => place(servers),
         }
     }
+}
+
+/// Where servers are, and what stands between them and clients: it costs both sides something.
+fn place(servers: &Servers) -> String {
+    let addresses: Vec<_> = servers.list.iter().map(|server| server.address.to_string()).collect();
+    let access = &servers.access;
+    let tls = if access.is_encrypted() { ", by TLS" } else { "" };
+    let sasl = access.sasl_user().map(|user| format!(", as the SASL user {user}")).unwrap_or_default();
+    format!("at {}{tls}{sasl}", addresses.join(","))
 }
 
 fn first_line(bytes: &[u8]) -> String {
@@ -89,8 +96,8 @@ impl Sources {
     /// # Errors
     /// `Missing`, with what is missing, if it cannot be had here.
     pub fn find(&self, name: &str) -> Result<System, PeerError> {
-        if let Some((name, addresses)) = self.addresses.iter().find(|(known, _)| known == name) {
-            return Ok(System::Elsewhere { name: name.clone(), addresses: addresses.clone() });
+        if let Some((name, servers)) = self.addresses.iter().find(|(known, _)| known == name) {
+            return Ok(System::Elsewhere { name: name.clone(), servers: servers.clone() });
         }
         match name {
             "diwan" => Ok(System::Diwan { name: name.to_owned(), program: self.diwan.clone() }),
@@ -121,12 +128,9 @@ pub fn default_cache() -> PathBuf {
 ///
 /// # Errors
 /// It is of another form, or a host has no address.
-pub fn named_addresses(text: &str) -> Result<(String, Vec<SocketAddr>), String> {
+pub fn named_addresses(text: &str) -> Result<(String, Servers), String> {
     let (name, list) =
         text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=HOST:PORT,.."))?;
-    let address = |one: &str| {
-        let mut found = one.to_socket_addrs().map_err(|error| format!("`{one}`: {error}"))?;
-        found.next().ok_or_else(|| format!("`{one}` has no address"))
-    };
-    Ok((name.to_owned(), list.split(',').map(address).collect::<Result<_, _>>()?))
+    let servers = Servers::resolve(list).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), servers))
 }

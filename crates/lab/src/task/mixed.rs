@@ -15,7 +15,7 @@ const NAME: &str = "mixed";
 pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
     let task = order.task;
     let load = Load {
-        addresses: order.addresses.to_vec(),
+        servers: order.servers.clone(),
         connections: task.clients,
         pace: match task.per_second > 0.0 {
             true => Pace::Open { per_second: task.per_second },

@@ -17,10 +17,9 @@ mod timeline;
 mod watches;
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use client::load::{Nodes, Patience, extend_patiently};
+use client::load::{Nodes, Patience, Servers, extend_patiently};
 use serde::Serialize;
 
 pub use driver::Driver;
@@ -157,14 +156,14 @@ pub type Edges<'a> = dyn FnMut(Edge, &str) + 'a;
 /// A connection failed, or a server was silent for too long.
 pub fn perform(
     task: &Task,
-    addresses: &[SocketAddr],
+    servers: &Servers,
     patience: &Patience,
     edges: &mut Edges<'_>,
 ) -> io::Result<Outcome> {
-    let order = &Order { task, addresses, patience };
+    let order = &Order { task, servers, patience };
     match task.kind {
         Kind::Prepare => {
-            extend_patiently(addresses[0], task.nodes(), task.from, patience).map(|()| Outcome::default())
+            extend_patiently(servers, task.nodes(), task.from, patience).map(|()| Outcome::default())
         }
         Kind::Mixed => mixed::perform(order, edges),
         Kind::Own => own::perform(order, edges),

@@ -2,10 +2,9 @@
 //! where there is room for nodes.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Instant;
 
-use client::load::{Heard, Patience, Reader, Runner, append};
+use client::load::{Heard, Patience, Reader, Runner, Servers, append};
 use jute::{Acl, OpCode};
 
 use super::Task;
@@ -13,19 +12,19 @@ use super::Task;
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) task: &'a Task,
-    pub(super) addresses: &'a [SocketAddr],
+    pub(super) servers: &'a Servers,
     pub(super) patience: &'a Patience,
 }
 
 impl Order<'_> {
     /// All clients, spread over the servers.
     pub(super) fn connect(&self) -> io::Result<Runner> {
-        Runner::connect_patient(self.addresses, self.task.clients, self.patience)
+        Runner::connect_patient(self.servers, self.task.clients, self.patience)
     }
 
     /// A connection that belongs to no client.
     pub(super) fn connect_one(&self) -> io::Result<Runner> {
-        Runner::connect_patient(&self.addresses[..1], 1, self.patience)
+        Runner::connect_patient(self.servers, 1, self.patience)
     }
 
     /// Somebody who takes no part.

@@ -4,13 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::load::{Nodes, Patience, Stamp};
-use client::{Client, Error, Options};
+use client::load::{Nodes, Patience, Servers, Stamp};
+use client::{Client, Error, SessionState};
 
 use super::order::Order;
 use super::outcome::{Outcome, Phase, Slot};
@@ -34,10 +33,10 @@ struct Seen {
 }
 
 pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
-    let Order { task, addresses, patience } = *order;
+    let Order { task, servers, patience } = *order;
     let mut clients = Vec::new();
     for place in 0..task.clients {
-        clients.push(connect(addresses, place, patience)?);
+        clients.push(connect(servers, place, patience)?);
     }
     let began = Mutex::new(Instant::now());
     let start = Barrier::new(task.clients + 1);
@@ -71,20 +70,19 @@ pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Ou
 }
 
 /// A client that knows all servers, each beginning with another.
-fn connect(addresses: &[SocketAddr], place: usize, patience: &Patience) -> io::Result<Client> {
-    let turn = |from: usize| addresses[(place + from) % addresses.len()].to_string();
-    let servers: Vec<_> = (0..addresses.len()).map(turn).collect();
-    let client = Options::new().session_timeout(SESSION).connect(&servers.join(","));
+fn connect(servers: &Servers, place: usize, patience: &Patience) -> io::Result<Client> {
+    let client = servers.options().session_timeout(SESSION).connect(&servers.connect_string(place));
     let client = client.map_err(io::Error::other)?;
     match client.wait_connected(patience.silence) {
         true => Ok(client),
+        false if client.state() == SessionState::AuthFailed => Err(io::Error::other(Error::AuthFailed)),
         false => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody took the connection")),
     }
 }
 
 /// One client's writes.
 fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -> Seen {
-    let Order { task, addresses, patience } = *order;
+    let Order { task, servers, patience } = *order;
     let between = Duration::from_secs_f64(task.clients as f64 / task.per_second);
     let path = Nodes::path(place as u32);
     let mut value = vec![0; task.value_bytes];
@@ -111,7 +109,7 @@ fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -
                 return seen;
             }
             if error == Error::SessionExpired {
-                match connect(addresses, place, patience) {
+                match connect(servers, place, patience) {
                     Ok(another) => *client = another,
                     Err(error) => {
                         seen.wrong = Some(format!("client {place} has no server: {error}"));
@@ -161,8 +159,8 @@ fn gathered(all: &[Seen], elapsed: Duration) -> Outcome {
 
 /// Somebody who wrote nothing reads every node: it must hold its client's latest acknowledged write, or a later one.
 fn look(order: &Order<'_>, all: &[Seen], outcome: &mut Outcome) -> io::Result<()> {
-    let Order { task, addresses, patience } = *order;
-    let client = connect(addresses, 0, patience)?;
+    let Order { task, servers, patience } = *order;
+    let client = connect(servers, 0, patience)?;
     // Whatever comes of it, the reads say.
     let _ = client.sync("/").wait_for(patience.silence);
     for (place, seen) in all.iter().enumerate() {

@@ -197,7 +197,7 @@ fn attack(
         ready.store(true, Ordering::Release);
         return Ok(());
     }
-    let mut runner = Runner::connect_patient(&[address], ATTACKERS, patience)?;
+    let mut runner = Runner::connect_patient(&address.into(), ATTACKERS, patience)?;
     if kind == Kind::Ephemerals {
         for place in 0..ATTACKERS {
             children(&mut runner, place, &format!("/flat/e{place}-"), nodes / 10, 1)?;
@@ -207,7 +207,7 @@ fn attack(
     if kind == Kind::Close {
         drop(runner);
         loop {
-            let mut runner = Runner::connect_patient(&[address], 1, patience)?;
+            let mut runner = Runner::connect_patient(&address.into(), 1, patience)?;
             children(&mut runner, 0, "/flat/c", nodes / 10, 1)?;
             runner.close()?;
         }

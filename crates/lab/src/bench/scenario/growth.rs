@@ -55,5 +55,5 @@ fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
 
 fn load(server: &Contestant, nodes: Nodes, mix: Mix) -> Load {
     let pace = Pace::Closed { outstanding: 50 };
-    Load { addresses: server.addresses(), connections: 20, pace, mix, nodes, seed: 1, checks: false }
+    Load { servers: server.addresses().into(), connections: 20, pace, mix, nodes, seed: 1, checks: false }
 }

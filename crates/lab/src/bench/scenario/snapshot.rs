@@ -114,7 +114,7 @@ fn run(bench: &Bench, sheet: &mut Sheet, tree: Tree) -> Result<(), Failure> {
 fn phase(bench: &Bench, server: &Server, tree: Tree) -> Result<(Measured, Probed), Failure> {
     let scale = bench.scale();
     let load = Load {
-        addresses: vec![server.address()],
+        servers: server.address().into(),
         connections: 100,
         pace: Pace::Open { per_second: scale.paced_writes },
         mix: Mix::WRITES,

@@ -39,7 +39,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let began = Instant::now();
         let server = bench.over(*who, HEAP_MB, &NO_SNAPSHOTS)?;
         let one = Load {
-            addresses: vec![server.address()],
+            servers: server.address().into(),
             connections: 1,
             pace: Pace::Closed { outstanding: 1 },
             mix: Mix::READS,
@@ -84,7 +84,7 @@ fn write(server: &crate::peer::Server, nodes: Nodes, count: u32) -> Result<(), F
     let mut written = 0;
     while written < u64::from(count) {
         let load = Load {
-            addresses: vec![server.address()],
+            servers: server.address().into(),
             connections: 10,
             pace: Pace::Closed { outstanding: 50 },
             mix: Mix::WRITES,

@@ -1,11 +1,11 @@
 //! What can be said to `diwan lab`, and what it comes to.
 
 use std::env;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use client::load::Servers;
 use lab::conduct::Options;
 use lab::experiment::{self, Capacity, Experiment, Scale};
 use lab::peer::diwan;
@@ -95,7 +95,7 @@ pub(crate) struct RunArguments {
 
     /// Further servers that speak ZooKeeper's protocol; the lab's nodes on them are removed.
     #[arg(long = "address", value_name = "NAME=HOST:PORT[,..]", value_parser = named_addresses)]
-    addresses: Vec<(String, Vec<SocketAddr>)>,
+    addresses: Vec<(String, Servers)>,
 
     /// Another build of Diwan, measured beside this one as `other`.
     #[arg(long, value_name = "PROGRAM")]

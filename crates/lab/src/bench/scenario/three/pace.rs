@@ -122,7 +122,7 @@ fn run(
         prepare(ensemble.address(1), case.nodes)?;
         let order = settled(&mut ensemble)?;
         let load = Load {
-            addresses: addresses(&ensemble, &order[..2]),
+            servers: addresses(&ensemble, &order[..2]).into(),
             connections: 100,
             pace: Pace::Open { per_second: bench.scale().paced_writes },
             mix: Mix::WRITES,
