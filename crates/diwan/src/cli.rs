@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use connect::{ConnectArguments, Connection, TlsArguments};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
-use crate::connect::{ConnectArguments, Connection, TlsArguments};
 use crate::council::{self, CouncilCommand};
 use crate::digest::{self, DigestArguments};
 use crate::member::Wish;

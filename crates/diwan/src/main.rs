@@ -4,7 +4,6 @@ mod answer;
 mod certificates;
 mod cli;
 mod config;
-mod connect;
 mod council;
 mod digest;
 mod files;

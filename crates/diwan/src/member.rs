@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use client::{Client, Options};
+use connect::Connection;
 use jute::{ErrorCode, Reconfig};
 use server::config::{MemberConfig, Roster};
 
 use crate::config::{Checked, Problem};
-use crate::connect::{self, Connection};
 
 /// How long a connection may take: longer than a change of leader does.
 const CONNECT: Duration = Duration::from_secs(5);

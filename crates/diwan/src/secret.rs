@@ -1,11 +1,11 @@
 //! Where a password comes from: a file, the environment, or whoever sits at the terminal. Never from the command line,
 //! which every user of the machine can read.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use connect::prompted;
 
 /// The variable that holds a password.
 const VARIABLE: &str = "DIWAN_PASSWORD";
@@ -58,38 +58,4 @@ fn typed(whom: &str, twice: bool) -> Result<String, String> {
         return Err(String::from("the two passwords differ"));
     }
     Ok(password)
-}
-
-/// Asks at the terminal on standard input, which does not show what is typed.
-pub(crate) fn prompted(prompt: &str) -> io::Result<String> {
-    let mut line = String::new();
-    {
-        // Before the prompt: whoever sees it may begin to type.
-        let _silence = Silence::begin()?;
-        eprint!("{prompt}");
-        io::stderr().flush()?;
-        io::stdin().lock().read_line(&mut line)?;
-    }
-    eprintln!();
-    Ok(String::from(line.trim_end_matches(['\r', '\n'])))
-}
-
-/// The terminal shows nothing of what is typed while this lives.
-struct Silence(Termios);
-
-impl Silence {
-    fn begin() -> io::Result<Self> {
-        let before = tcgetattr(io::stdin())?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Silence {
-    fn drop(&mut self) {
-        // A terminal that is gone shows nothing either.
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
-    }
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
+use connect::jaas;
 use server::ServerConfig;
 use server::config::{
     ClientAuth, EnsembleConfig, EnsembleSecret, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
@@ -10,8 +11,8 @@ use server::config::{
 };
 use server::digest;
 
+use super::members;
 use super::value::{Checked, Problem, Setting};
-use super::{jaas, members};
 
 use super::draft::{Draft, Endpoint, EnsembleDraft, LogConfig, StoreDraft};
 

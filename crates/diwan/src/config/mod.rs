@@ -7,14 +7,13 @@ mod draft;
 mod effect;
 pub(crate) mod failure;
 mod finish;
-mod jaas;
 mod keys;
 mod members;
-mod properties;
 mod value;
 
 use std::path::{Path, PathBuf};
 
+use connect::properties;
 use server::ServerConfig;
 
 pub(crate) use check::{CheckOptions, check};
@@ -22,10 +21,8 @@ pub(crate) use document::{describe_keys, document_keys};
 use draft::Draft;
 pub(crate) use draft::{LogConfig, LogFormat};
 use effect::Situation;
-pub(crate) use jaas::client_user;
 pub(crate) use keys::is_usual;
 use keys::{Meaning, Names};
-pub(crate) use properties::parse as parse_properties;
 use value::Setting;
 pub(crate) use value::{Checked, Problem};
 

@@ -1,38 +1,8 @@
 //! Values as files and flags write them: numbers, flags, addresses, lists.
 
-use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// Why a configuration is refused, in the words that its user sees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    /// What is wrong.
-    pub(crate) what: String,
-    /// What to do about it.
-    pub(crate) hint: Option<String>,
-}
-
-impl fmt::Display for Problem {
-    /// With the hint on a line of its own.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
-    }
-}
-
-/// A value, or why it is refused.
-pub(crate) type Checked<T> = Result<T, Problem>;
-
-impl Problem {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None }
-    }
-
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
+pub(crate) use connect::{Checked, Problem};
 
 /// One key with its value.
 #[derive(Clone, Copy, Debug)]

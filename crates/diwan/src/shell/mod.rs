@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use client::{Client, Event, Events, Options, Pending, Watcher};
+use connect::Connection;
 
-use crate::connect::{self, Connection};
 use failure::Failure;
 use verbs::Next;
 

@@ -6,19 +6,18 @@ use rustls::ClientConfig;
 use server::client_tls::{self, ClientTls};
 use server::config::{KeyStore, KeyStoreKind, Secret};
 
-use super::secret;
-use super::settings::Settings;
-use crate::config::{Checked, Problem};
+use crate::settings::Settings;
+use crate::{Checked, Problem, secret};
 
 /// Files that the command line names.
 #[derive(Debug, Default)]
-pub(super) struct Files {
-    pub(super) authority: Option<std::path::PathBuf>,
-    pub(super) identity: Option<std::path::PathBuf>,
+pub(crate) struct Files {
+    pub(crate) authority: Option<std::path::PathBuf>,
+    pub(crate) identity: Option<std::path::PathBuf>,
 }
 
 /// TLS, if the settings or the files ask for it.
-pub(super) fn configure(settings: &mut Settings, files: Files) -> Checked<Option<Arc<ClientConfig>>> {
+pub(crate) fn configure(settings: &mut Settings, files: Files) -> Checked<Option<Arc<ClientConfig>>> {
     let named = |path| KeyStore { path, password: Secret::default(), kind: KeyStoreKind::Pem };
     let secure = settings.secure()? || files.authority.is_some() || files.identity.is_some();
     let from_properties = (settings.store("trustStore")?, settings.store("keyStore")?);

@@ -2,16 +2,16 @@
 
 use client::{Attempt, ConnectFailure, SessionState, Unreachable};
 
-use crate::config::Problem;
+use crate::Problem;
 
 /// Whether waiting longer changes nothing.
-pub(super) fn is_lasting(unreachable: &Unreachable) -> bool {
+pub(crate) fn is_lasting(unreachable: &Unreachable) -> bool {
     let attempts = &unreachable.attempts;
     !attempts.is_empty() && attempts.iter().all(|attempt| attempt.failure.is_lasting())
 }
 
-/// What happened, and what to do.
-pub(crate) fn explain(servers: &str, unreachable: &Unreachable) -> Problem {
+/// Why no server is connected, and what to do about it.
+pub fn explain(servers: &str, unreachable: &Unreachable) -> Problem {
     match unreachable.state {
         SessionState::AuthFailed => {
             return Problem::new(format!("`{servers}` does not accept this user")).hint(
@@ -68,7 +68,7 @@ fn hint(attempts: &[Attempt]) -> &'static str {
         Some(ConnectFailure::ClientCertificateRefused(_)) => {
             "name a certificate that the server's trust store accepts, `--tls-cert FILE`"
         }
-        Some(ConnectFailure::UnknownHost(_)) => "check the name after `--server`",
+        Some(ConnectFailure::UnknownHost(_)) => "check the server's name",
         Some(ConnectFailure::Closed) => {
             "`diwan status` shows whether there is a leader; a secure port may expect `--tls-ca FILE`"
         }

@@ -1,51 +1,50 @@
-//! How `shell` and `member` reach a server as a client: its address, TLS, SASL and identities, from the files and names that
-//! a ZooKeeper client uses; and TLS of `status`, from the same. Knows no verb.
+//! How a program that is a client reaches a server: its address, TLS, SASL and identities, from the files, variables and
+//! options that a ZooKeeper client uses, and what its user is told when no server is reached.
+//!
+//! `diwan shell`, `member` and `status` and the program `diwan-lab` take the same options through this crate. Knows no
+//! command.
+//!
+//! # Not done, and what that costs
+//! Of a JAAS file only the login module for DIGEST-MD5 is read: a user of Kerberos cannot be named.
 
 mod arguments;
+pub mod jaas;
+mod problem;
+mod prompt;
+pub mod properties;
 mod secret;
 mod settings;
 mod tls;
 mod unreachable;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Client, Options};
-use rustls::ClientConfig;
-use server::config::Secret;
+use client::{Access, Client, Options};
 
-pub(crate) use arguments::{ConnectArguments, TlsArguments};
-pub(crate) use unreachable::explain;
-
-use crate::config::{Checked, Problem};
+pub use arguments::{AccessArguments, ConnectArguments, TlsArguments};
+pub use problem::{Checked, Problem};
+pub use prompt::prompted;
+pub use unreachable::explain;
 
 /// After how long of waiting the user is told what is waited for.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// A server's address, and what a client shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     /// The connect string.
-    pub(crate) servers: String,
-    /// `scheme` and credentials.
-    identities: Vec<(String, Secret)>,
-    tls: Option<Arc<ClientConfig>>,
-    /// User and password of SASL.
-    sasl: Option<(String, Secret)>,
+    pub servers: String,
+    /// How the servers let a client in.
+    pub access: Access,
 }
 
 impl Connection {
     /// Adds all this to the options of a client, and starts it.
-    pub(crate) fn open(&self, mut options: Options) -> Checked<Client> {
-        for (scheme, credentials) in &self.identities {
-            options = options.identity(scheme, credentials.0.as_bytes());
-        }
-        if let Some((user, password)) = &self.sasl {
-            options = options.sasl(user, &password.0);
-        }
-        if let Some(tls) = &self.tls {
-            options = options.tls(Arc::clone(tls));
-        }
+    ///
+    /// # Errors
+    /// When the connect string is not one, or this host has no thread left.
+    pub fn open(&self, options: Options) -> Checked<Client> {
+        let options = options.access(self.access.clone());
         options.connect(&self.servers).map_err(|error| Problem::new(error.to_string()))
     }
 }
@@ -54,7 +53,7 @@ impl Connection {
 ///
 /// # Errors
 /// When no server is connected in time, or waiting changes nothing.
-pub(crate) fn reach(client: &Client, servers: &str, time: Duration) -> Checked<()> {
+pub fn reach(client: &Client, servers: &str, time: Duration) -> Checked<()> {
     let early = match client.wait_reached(time.min(SILENCE_MAX)) {
         Ok(()) => return Ok(()),
         Err(early) => early,

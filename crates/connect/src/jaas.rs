@@ -17,12 +17,15 @@ use std::path::Path;
 
 use server::config::Secret;
 
-use super::value::{Checked, Problem};
+use crate::{Checked, Problem};
 
 const DIGEST_MODULE: &str = "org.apache.zookeeper.server.auth.DigestLoginModule";
 
-/// The users of one section of a file.
-pub(super) fn users(file: &Path, section: &str) -> Checked<Vec<(String, Secret)>> {
+/// The users of one section of a server's file.
+///
+/// # Errors
+/// The file cannot be read, or does not name any there.
+pub fn users(file: &Path, section: &str) -> Checked<Vec<(String, Secret)>> {
     read(file, section, "user_NAME=\"PASSWORD\"", users_in)
 }
 

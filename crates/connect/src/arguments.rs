@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use client::Access;
 use rustls::ClientConfig;
 use server::config::Secret;
 
-use super::settings::Settings;
-use super::{Connection, secret, tls};
-use crate::config::{Checked, Problem};
+use crate::settings::Settings;
+use crate::{Checked, Connection, Problem, secret, tls};
 
 const HEADING: &str = "How to connect";
 
-/// See the module.
-#[derive(Debug, Args)]
+/// Which servers, and how they let a client in.
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = HEADING)]
-pub(crate) struct ConnectArguments {
+pub struct ConnectArguments {
     /// Servers, and the node to take for the root.
     #[arg(
         short,
@@ -27,6 +27,14 @@ pub(crate) struct ConnectArguments {
     )]
     server: String,
 
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// How servers let a client in: TLS, SASL, identities.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = HEADING)]
+pub struct AccessArguments {
     /// An identity, like `digest:user:password`; without the password it is asked for.
     #[arg(short, long, value_name = "SCHEME:CREDENTIALS", global = true)]
     auth: Vec<String>,
@@ -48,9 +56,9 @@ pub(crate) struct ConnectArguments {
 }
 
 /// How it encrypts.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = HEADING)]
-pub(crate) struct TlsArguments {
+pub struct TlsArguments {
     /// Encrypt; trust servers whose certificates these authorities signed (PEM or PKCS #12).
     #[arg(long, value_name = "FILE", global = true)]
     tls_ca: Option<PathBuf>,
@@ -80,7 +88,7 @@ impl TlsArguments {
     ///
     /// # Errors
     /// When a file or a property is of no use, or a password is missing and there is no terminal.
-    pub(crate) fn resolve(self) -> Checked<Option<Arc<ClientConfig>>> {
+    pub fn resolve(self) -> Checked<Option<Arc<ClientConfig>>> {
         self.read().map(|read| read.tls)
     }
 
@@ -99,19 +107,44 @@ impl TlsArguments {
     }
 }
 
-impl ConnectArguments {
+impl AccessArguments {
+    /// Whether nothing of it was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Reads the files, and asks for the passwords that are missing.
     ///
     /// # Errors
     /// When a file or a property is of no use, or a password is missing and there is no terminal.
-    pub(crate) fn resolve(self) -> Checked<Connection> {
+    pub fn resolve(self) -> Checked<Access> {
         let Read { tls, sasl: from_jaas } = self.tls.read()?;
         let sasl = match self.sasl_user {
             Some(user) => Some((user.clone(), sasl_password(&user, self.sasl_password_file)?)),
             None => from_jaas,
         };
-        let identities = identities(self.auth, &self.auth_file)?;
-        Ok(Connection { servers: self.server, identities, tls, sasl })
+        let mut access = Access::default();
+        for (scheme, credentials) in identities(self.auth, &self.auth_file)? {
+            access = access.identity(&scheme, credentials.0.as_bytes());
+        }
+        if let Some((user, password)) = &sasl {
+            access = access.sasl(user, &password.0);
+        }
+        Ok(match tls {
+            Some(tls) => access.tls(tls),
+            None => access,
+        })
+    }
+}
+
+impl ConnectArguments {
+    /// Reads the files, and asks for the passwords that are missing.
+    ///
+    /// # Errors
+    /// When a file or a property is of no use, or a password is missing and there is no terminal.
+    pub fn resolve(self) -> Checked<Connection> {
+        Ok(Connection { access: self.access.resolve()?, servers: self.server })
     }
 }
 

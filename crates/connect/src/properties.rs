@@ -2,20 +2,20 @@
 
 /// One `key=value` of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Property {
+pub struct Property {
     /// The line that it begins on, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The key, unescaped.
-    pub(crate) key: String,
+    pub key: String,
     /// The value, unescaped; spaces at its end are Java's to keep.
-    pub(crate) value: String,
+    pub value: String,
 }
 
 /// Reads all properties, in the order of the file. Bytes are ISO-8859-1, as Java takes them from a stream.
 ///
 /// # Errors
 /// The line of a `\u` that four hexadecimal digits do not follow: the only text that Java refuses.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Property>, usize> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<Property>, usize> {
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
     let mut properties = Vec::new();
     for (line, logical) in logical_lines(&text) {

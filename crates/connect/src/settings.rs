@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use server::config::{KeyStore, KeyStoreKind, Secret, TlsProtocol};
 
-use super::secret;
-use crate::config::{Checked, Problem, client_user, parse_properties};
+use crate::jaas::client_user;
+use crate::{Checked, Problem, properties, secret};
 
 /// Environment variable with Java's flags for ZooKeeper's client programs.
 const JAVA_FLAGS: &str = "CLIENT_JVMFLAGS";
@@ -35,11 +35,11 @@ const MISSING_PROTECTION: &[&str] = &["ssl.crl", "ssl.ocsp"];
 
 /// Properties by their names without `zookeeper.`; later ones win.
 #[derive(Debug, Default)]
-pub(super) struct Settings(BTreeMap<String, String>);
+pub(crate) struct Settings(BTreeMap<String, String>);
 
 impl Settings {
     /// Takes `-Dkey=value` words of the environment.
-    pub(super) fn environment(&mut self) {
+    pub(crate) fn environment(&mut self) {
         let flags = std::env::var(JAVA_FLAGS).unwrap_or_default();
         self.java_flags(&flags);
     }
@@ -56,20 +56,20 @@ impl Settings {
     }
 
     /// Takes a properties file.
-    pub(super) fn file(&mut self, path: &Path) -> Checked<()> {
+    pub(crate) fn file(&mut self, path: &Path) -> Checked<()> {
         let bytes = std::fs::read(path)
             .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", path.display())))?;
-        let properties = parse_properties(&bytes).map_err(|line| {
+        let found = properties::parse(&bytes).map_err(|line| {
             Problem::new(format!("`{}`, line {line}: `\\u` without four digits", path.display()))
         })?;
-        for property in properties {
+        for property in found {
             self.set(&property.key, property.value.trim());
         }
         Ok(())
     }
 
     /// Takes `KEY=VALUE` of the command line.
-    pub(super) fn property(&mut self, text: &str) -> Checked<()> {
+    pub(crate) fn property(&mut self, text: &str) -> Checked<()> {
         let (key, value) = text.split_once('=').ok_or_else(|| {
             Problem::new(format!("`-D {text}` has no `=`"))
                 .hint("write it like `-D zookeeper.client.secure=true`")
@@ -101,12 +101,12 @@ impl Settings {
     }
 
     /// Whether connections are to be encrypted.
-    pub(super) fn secure(&mut self) -> Checked<bool> {
+    pub(crate) fn secure(&mut self) -> Checked<bool> {
         self.flag("client.secure", false)
     }
 
     /// `keyStore` or `trustStore`.
-    pub(super) fn store(&mut self, name: &str) -> Checked<Option<KeyStore>> {
+    pub(crate) fn store(&mut self, name: &str) -> Checked<Option<KeyStore>> {
         let password = self.take(&format!("ssl.{name}.password")).map(Secret);
         let from_file = self.take(&format!("ssl.{name}.passwordPath"));
         let kind = self.take(&format!("ssl.{name}.type"));
@@ -126,12 +126,12 @@ impl Settings {
     }
 
     /// Whether the server's certificate must name the server.
-    pub(super) fn verifies_hostname(&mut self) -> Checked<bool> {
+    pub(crate) fn verifies_hostname(&mut self) -> Checked<bool> {
         self.flag("ssl.hostnameVerification", true)
     }
 
     /// The versions of TLS, if not all.
-    pub(super) fn protocols(&mut self) -> Checked<Option<Vec<TlsProtocol>>> {
+    pub(crate) fn protocols(&mut self) -> Checked<Option<Vec<TlsProtocol>>> {
         let protocol = self.take("ssl.protocol").filter(|name| name != "TLS");
         let Some(names) = self.take("ssl.enabledProtocols").or(protocol) else { return Ok(None) };
         let version = |name: &str| match name.trim() {
@@ -144,13 +144,13 @@ impl Settings {
     }
 
     /// The cipher suites by Java's names, if not all.
-    pub(super) fn cipher_suites(&mut self) -> Option<Vec<String>> {
+    pub(crate) fn cipher_suites(&mut self) -> Option<Vec<String>> {
         let names = self.take("ssl.ciphersuites")?;
         Some(names.split(',').map(|name| String::from(name.trim())).collect())
     }
 
     /// The user of SASL that the JAAS file names.
-    pub(super) fn sasl(&mut self) -> Checked<Option<(String, Secret)>> {
+    pub(crate) fn sasl(&mut self) -> Checked<Option<(String, Secret)>> {
         let wanted = self.flag("sasl.client", true)?;
         let section = self.take("sasl.clientconfig").unwrap_or_else(|| String::from("Client"));
         let Some(file) = self.take("java.security.auth.login.config").filter(|_| wanted) else {
@@ -160,7 +160,7 @@ impl Settings {
     }
 
     /// What was not taken: refused if it asks for protection, else unknown.
-    pub(super) fn rest(self) -> Checked<()> {
+    pub(crate) fn rest(self) -> Checked<()> {
         for (key, value) in &self.0 {
             if MISSING_PROTECTION.contains(&key.as_str()) && !value.eq_ignore_ascii_case("false") {
                 return Err(Problem::new(format!("`zookeeper.{key}` is not supported"))
