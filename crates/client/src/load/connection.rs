@@ -208,7 +208,7 @@ impl Connection {
             heard(Heard::Event(reader.rest()));
             return Ok(());
         }
-        if header.err == ErrorCode::SessionClosedRequireSaslAuth.code() {
+        if header.err != 0 && demands_user(header.err) {
             return Err(io::Error::other(ConnectFailure::Unauthenticated));
         }
         match self.waiting.pop_front() {
@@ -227,6 +227,11 @@ impl Connection {
         let is_alert = self.stream.is_plain() && length.to_be_bytes().starts_with(&TLS_ALERT);
         io::Error::other(if is_alert { ConnectFailure::ExpectsTls } else { ConnectFailure::Malformed })
     }
+}
+
+/// Whether an error says that the server serves nobody who has not authenticated. It closes the connection, too.
+fn demands_user(error: i32) -> bool {
+    [ErrorCode::SessionClosedRequireSaslAuth, ErrorCode::AuthFailed].iter().any(|code| code.code() == error)
 }
 
 fn connect(server: &Server, access: &Access) -> io::Result<Stream> {
@@ -284,5 +289,21 @@ mod tests {
         let mut connection = open(&listener);
         assert!(connection.take(&[255], &mut |_| {}).is_ok());
         assert!(connection.take(&[0, 0, 0, 0], &mut |_| {}).is_err(), "a negative length, cut");
+    }
+
+    #[test]
+    fn reply_that_demands_a_user_is_told_as_such() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        for (err, is_demand) in [(-124, true), (-115, true), (-101, false)] {
+            let mut connection = open(&listener);
+            connection.ask(Instant::now(), |_, _| {});
+            let mut out = Vec::new();
+            let at = start_frame(&mut out);
+            ReplyHeader { xid: 1, zxid: 1, err }.write(&mut Writer::new(&mut out));
+            end_frame(&mut out, at);
+            let outcome = connection.take(&out, &mut |_| {});
+            let text = outcome.map_or_else(|error| error.to_string(), |()| String::new());
+            assert_eq!(text.contains("demands that clients authenticate"), is_demand, "{err}: {text}");
+        }
     }
 }
