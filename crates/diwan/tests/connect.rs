@@ -5,64 +5,14 @@ mod server;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use server::{Folder, Server, diwan, said, serve};
-
-/// A server with plain and encrypted clients, who may authenticate by SASL; and its files.
-struct Secured {
-    server: Server,
-    folder: Folder,
-}
-
-impl Secured {
-    fn start() -> Self {
-        let folder = Folder::new();
-        certificates(&folder.path().join("certs"));
-        let jaas = folder.path().join("jaas.conf");
-        let module = "org.apache.zookeeper.server.auth.DigestLoginModule required";
-        std::fs::write(
-            &jaas,
-            format!(
-                "Server {{ {module} user_bob=\"bobsecret\"; }};\n\
-                 Client {{ {module} username=\"bob\" password=\"bobsecret\"; }};\n"
-            ),
-        )
-        .unwrap();
-        let mut command = serve(&folder.path().join("data"));
-        command.args(["-D", "listen.secure=127.0.0.1:0"]);
-        for (key, file) in [
-            ("ssl.keyStore.location", "certs/member-1.pem"),
-            ("ssl.trustStore.location", "certs/ca.pem"),
-            ("java.security.auth.login.config", "jaas.conf"),
-        ] {
-            command.args(["-D", &format!("{key}={}", folder.path().join(file).display())]);
-        }
-        Self { server: Server::started_by(command), folder }
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.folder.path().join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
-        self.file(name)
-    }
-}
-
-fn certificates(at: &Path) {
-    let made = diwan()
-        .args(["certificates", "--member", "1=localhost,127.0.0.1", "--dir"])
-        .arg(at)
-        .status()
-        .unwrap();
-    assert!(made.success());
-}
+use server::secured::{Secured, certificates};
+use server::{Folder, Server, diwan, said};
 
 /// A command's outcome, without what the environment of the test says.
 fn outcome(command: &mut Command) -> (bool, String, String) {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use server::Folder;
+use server::secured::Secured;
 
 /// How long a loaded machine may take for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -160,6 +161,47 @@ fn another_build_takes_its_turns_whichever_systems_are_named() {
     let [one, other] = ["diwan", "other"].map(|system| format!("{a}:{system}"));
     let output = run(&["compare", &one, &other]);
     assert!(said(&output).contains("Z2"), "{}", said(&output));
+}
+
+#[test]
+fn secured_servers_are_measured_with_the_options_of_the_shell() {
+    let (secured, folder) = (Secured::start_strict(), Folder::new());
+    let out = within(&folder, "out");
+    let (ca, port) = (secured.file("certs/ca.pem"), secured.server.secure_address());
+    let address = format!("mine=localhost:{}", port.rsplit_once(':').unwrap().1);
+    let measure = |password: &str, more: &[&str]| {
+        let options = ["run", "Z2", "--seconds", "0.1", "--systems", "mine", "--repetitions", "1"];
+        let mut command = lab(&options);
+        command.args(["--dir", &out, "--address", &address]).args(more);
+        command.env("DIWAN_SASL_PASSWORD", password).output().unwrap()
+    };
+    let user = ["--tls-ca", &ca, "--sasl-user", "bob"];
+    for (password, options, expected) in [
+        ("wrong", &user[..], "does not accept this user"),
+        ("bobsecret", &user[2..], "the port expects TLS"),
+        ("bobsecret", &user[..2], "serves authenticated clients only"),
+    ] {
+        let output = measure(password, options);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(expected) && text.contains("\nhint: "), "{text}");
+        assert!(!Path::new(&out).exists(), "nothing was begun: {text}");
+    }
+
+    let output = measure("bobsecret", &[&user[..], &["--auth", "digest:alice:unseen"]].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let points = points(&out);
+    assert_eq!(points.len(), 3, "{points:?}");
+    let run = fs::read_to_string(Path::new(&out).join("run.json")).unwrap();
+    assert!(run.contains("by TLS") && run.contains("--auth digest:(hidden)"), "{run}");
+    assert!(!run.contains("unseen") && !run.contains("bobsecret"), "{run}");
+}
+
+#[test]
+fn options_of_a_secured_server_without_an_address_are_refused() {
+    let output = run(&["run", "Z2", "--sasl-user", "bob"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("without `--address`"), "{}", said(&output));
 }
 
 #[test]

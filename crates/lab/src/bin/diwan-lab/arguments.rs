@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use client::load::Servers;
+use connect::AccessArguments;
 use lab::conduct::Options;
 use lab::experiment::{self, Capacity, Experiment, Scale};
 use lab::peer::diwan;
 use lab::stand::{Sources, System, default_cache, named_addresses};
+
+use super::command;
 
 const HELP: &str = "\
 Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the \
@@ -19,6 +22,7 @@ report says why.
   diwan lab run Z1 C5 --systems diwan,etcd     some
   diwan lab run --resume                       goes on with what was broken off
   diwan lab run Z1 --address mine=zk1:2181     another server that speaks ZooKeeper's protocol
+  diwan lab run Z1 --address mine=zk1:2281 --tls-ca ca.pem --sasl-user bob
   diwan lab run Z1 --against /old/diwan        another build beside this one
   diwan lab compare before after               status 1 if something moved beyond noise
   diwan lab compare run:other run:diwan        two systems of one run";
@@ -39,7 +43,7 @@ pub(crate) enum LabCommand {
     /// List the experiments.
     List,
     /// Measure, and write the report.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Write the report of a run again: HTML, and Markdown with SVG.
     Report {
         /// What `run` wrote.
@@ -128,6 +132,10 @@ pub(crate) struct RunArguments {
     /// Where servers keep their data while they run [default: the system's folder for temporary files].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
+
+    /// Of the servers of `--address`; the lab's own servers have neither TLS nor users.
+    #[command(flatten)]
+    access: AccessArguments,
 }
 
 /// What the build of `--against` is called.
@@ -135,6 +143,27 @@ const OTHER: &str = "other";
 
 fn one(name: &str) -> Result<&'static Experiment, String> {
     experiment::named(name).ok_or_else(|| String::from("nobody knows it; `diwan lab list` lists them all"))
+}
+
+/// Servers with what lets clients in.
+fn let_in(
+    mut addresses: Vec<(String, Servers)>,
+    arguments: AccessArguments,
+) -> Result<Vec<(String, Servers)>, String> {
+    if addresses.is_empty() {
+        return match arguments.is_empty() {
+            true => Ok(addresses),
+            false => Err(String::from(
+                "options for TLS, SASL and identities without `--address`; \
+                 hint: the lab's own servers need none; name others with `--address NAME=HOST:PORT`",
+            )),
+        };
+    }
+    let access = arguments.resolve().map_err(|problem| problem.to_string())?;
+    for (_, servers) in &mut addresses {
+        servers.access = access.clone();
+    }
+    Ok(addresses)
 }
 
 impl RunArguments {
@@ -168,12 +197,11 @@ impl RunArguments {
             true => experiment::ALL.to_vec(),
             false => self.experiments,
         };
-        let words: Vec<_> = env::args().skip(1).collect();
         let sources = Sources {
             diwan,
             other: self.against,
             cache: self.cache.unwrap_or_else(default_cache),
-            addresses: self.addresses,
+            addresses: let_in(self.addresses, self.access)?,
         };
         Ok(Options {
             experiments,
@@ -187,7 +215,7 @@ impl RunArguments {
             data: self.data.unwrap_or_else(env::temp_dir),
             predictions: !self.no_predictions,
             patience: lasting(self.patience)?,
-            command: format!("diwan lab {}", words.join(" ")),
+            command: format!("diwan lab {}", command::shown(env::args().skip(1))),
             begun: jiff::Timestamp::now().to_string(),
         })
     }

@@ -2,7 +2,9 @@
 //! and what is printed; all else is the library's. A program of its own, which `diwan lab` runs: a server carries no
 //! experiments, peers and faults.
 
+mod admission;
 mod arguments;
+mod command;
 mod progress;
 
 use std::io::{self, ErrorKind, Write};
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
 fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
     match command {
         LabCommand::List => list(out),
-        LabCommand::Run(arguments) => measure(arguments, out),
+        LabCommand::Run(arguments) => measure(*arguments, out),
         LabCommand::Report { folder } => draw(&folder, out),
         LabCommand::Compare(arguments) => hold(&arguments, out),
     }
@@ -57,6 +59,9 @@ fn measure(arguments: RunArguments, out: &mut impl Write) -> io::Result<ExitCode
         Ok(options) => options,
         Err(message) => return refuse(&message),
     };
+    if let Err(problem) = admission::check(&options.sources.addresses, options.patience) {
+        return refuse(&problem.to_string());
+    }
     let patience = Patience::default();
     for signal in [SIGINT, SIGTERM] {
         // The first ends the run with what was measured, the second ends the program.
