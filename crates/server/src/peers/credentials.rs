@@ -6,6 +6,7 @@ use parking_lot::RwLock;
 
 use member::founding::Cluster;
 
+use super::connected::Connected;
 use super::frame::Limits;
 use super::handshake::Terms;
 use super::hello::{Hello, Lane};
@@ -31,6 +32,7 @@ pub(crate) struct Credentials {
     pub(crate) limits: Limits,
     pub(crate) complaints: Complaints,
     pub(crate) other_ensembles: Arc<OtherEnsembles>,
+    pub(crate) connected: Connected,
 }
 
 impl Credentials {
@@ -55,6 +57,7 @@ impl Credentials {
             limits: Limits::new(config.limits.request_bytes_max),
             complaints: Complaints::default(),
             other_ensembles: Arc::default(),
+            connected: Connected::default(),
         })
     }
 

@@ -12,6 +12,7 @@
 //! [`places`]), and no thread.
 
 pub(crate) mod certificate;
+pub(crate) mod connected;
 pub(crate) mod credentials;
 pub(crate) mod dial;
 pub(crate) mod door;

@@ -145,6 +145,7 @@ impl Switchboard {
                 return self.drop_pair(number);
             }
         };
+        self.credentials.connected.begin(&hello);
         let pair = self.pairs.entry(number).or_insert_with(|| Pair::new(&hello, key, now_ms));
         match hello.lane {
             LaneName::Control => pair.control = Some(lane),
@@ -201,6 +202,7 @@ impl Switchboard {
 
     fn drop_pair(&mut self, number: u64) {
         if let Some(pair) = self.pairs.remove(&number) {
+            self.credentials.connected.end(number);
             if pair.told_up {
                 self.news.push(News::Down(pair.name(number)));
             }

@@ -101,6 +101,18 @@ fn proof_of_a_later_life_replaces_a_pair_at_once_and_an_earlier_one_never() {
 }
 
 #[test]
+fn earlier_process_is_told_why_while_a_later_one_is_connected() {
+    let mut world = World::new();
+    world.take_both(hello(6), true, 0);
+    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(&hello(life));
+    let why = judge(&world, 5).expect_err("it started earlier");
+    assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
+    assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
+    world.switchboard.drop_pair(2);
+    assert_eq!(judge(&world, 5), Ok(()));
+}
+
+#[test]
 fn pairs_dialled_at_once_are_settled_without_proof_while_they_are_young() {
     let mut world = World::new();
     world.take_both(hello(5), false, 0);

@@ -213,7 +213,7 @@ fn judge(
     if own.is_apart_from(hello) && names.is_named(hello.number) && identified().is_ok() {
         credentials.other_ensembles.note(hello.number, Instant::now());
     }
-    judged.and_then(|()| identified())
+    judged.and_then(|()| identified()).and_then(|()| credentials.connected.judge(hello))
 }
 
 /// Whether the certificate, or where nothing is proved the address, is that of the member that it says it is.
