@@ -131,7 +131,7 @@ impl Crowd {
         }
         settled.wait();
         let known: Vec<_> =
-            members.iter().map(|number| (*number as u64, ensemble.address(*number))).collect();
+            members.iter().map(|place| (ensemble.number(*place) as u64, ensemble.address(*place))).collect();
         let witnesses = Witnesses::start(&known)?;
         Ok(Self { shared, history: ensemble.folder().join(HISTORY), threads, witnesses })
     }

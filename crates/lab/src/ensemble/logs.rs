@@ -42,6 +42,19 @@ impl Log {
         Ok(Self { member, journal, recovered, entries })
     }
 
+    /// The log as it is if it went on from this earlier one of the same member, which `force-new-ensemble` put aside.
+    pub(super) fn behind(mut self, earlier: Self) -> Result<Self, Failure> {
+        let (end, next) = (earlier.last_index(), self.recovered.first_index);
+        if end + 1 != next {
+            let member = self.member;
+            return Err(Failure::broken(format!(
+                "the log of member {member} begins with entry {next}, and the one that was put aside ends with {end}"
+            )));
+        }
+        self.entries.splice(..0, earlier.entries);
+        Ok(self)
+    }
+
     /// Whose it is.
     pub(super) const fn member(&self) -> u64 {
         self.member

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use super::Failure;
 use crate::peer::process::is_stopped;
-use crate::peer::{Config, Server, Software};
+use crate::peer::{Config, Server, Software, word};
 
 /// Below the ports that a system gives to outgoing connections: one of those could hold a killed member's.
 const CLIENT_PORT: u16 = 21_810;
@@ -79,6 +79,8 @@ struct Part {
 
 #[derive(Debug)]
 struct Member {
+    /// The number that it says it has: its place, unless it is another's double.
+    number: usize,
     software: Software,
     config: Config,
     server: Option<Server>,
@@ -130,6 +132,7 @@ impl Ensemble {
             .chain((1..=count).map(line))
             .collect();
         let member = |number| Member {
+            number,
             config: Config {
                 folder: folder.join(number_text(number)),
                 client: SocketAddr::new(place.address(number), CLIENT_PORT),
@@ -180,7 +183,7 @@ impl Ensemble {
             let member = &mut self.members[number - 1];
             let data = member.config.folder.join("data");
             fs::create_dir_all(&data).map_err(Failure::io("a data directory"))?;
-            fs::write(data.join("myid"), number_text(number)).map_err(Failure::io("`myid`"))?;
+            fs::write(data.join("myid"), number_text(member.number)).map_err(Failure::io("`myid`"))?;
             match &mut member.server {
                 Some(server) => server.relaunch()?,
                 None => member.server = Some(Server::launch(&member.software, member.config.clone())?),
@@ -426,6 +429,45 @@ impl Ensemble {
         self.members[number - 1].config.keys.retain(|(key, _)| {
             key.strip_prefix("server.").is_none_or(|line| of.iter().any(|one| number_text(*one) == line))
         });
+    }
+
+    /// The last of all, which was not started yet, is no further member but a machine that takes itself for this one: it has
+    /// the same configuration, with its own address in the line of that number.
+    #[must_use]
+    pub fn with_double(mut self, of: usize) -> Self {
+        let double = self.members.len();
+        let key = |number: usize| format!("server.{number}");
+        let certificate = |number: usize| format!("member-{number}.pem");
+        for member in &mut self.members {
+            member.config.keys.retain(|(name, _)| *name != key(double));
+        }
+        let host = self.host(double);
+        let member = &mut self.members[double - 1];
+        member.number = of;
+        for (name, value) in &mut member.config.keys {
+            if *name == key(of) {
+                *value = format!("{host}:{PEER_PORT}:{ELECTION_PORT}");
+            }
+            *value = value.replace(&certificate(double), &certificate(of));
+        }
+        self
+    }
+
+    /// The last of all is killed and forgotten.
+    pub fn dismiss_last(&mut self) {
+        self.members.pop();
+    }
+
+    /// The number that a member says it has.
+    #[must_use]
+    pub fn number(&self, place: usize) -> usize {
+        self.members[place - 1].number
+    }
+
+    /// Whether a member answers clients now.
+    #[must_use]
+    pub fn serves(&self, number: usize) -> bool {
+        word(self.address(number), "srvr", LOOK_EVERY * 50).is_ok_and(|answer| answer.contains("Zxid:"))
     }
 
     /// Another build serves from the next start of a member that is down.

@@ -4,6 +4,7 @@
 //! anybody was told of it, and not before its leader stamped it. Who led and how much members kept in memory is known to
 //! themselves alone. docs/simulator.md says which rules judge nevertheless.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use member::commands_of;
@@ -39,6 +40,12 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(30);
 /// Between two looks. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Where the log of a member lies that its present log goes on from.
+pub(super) struct Earlier {
+    pub(super) member: usize,
+    pub(super) data: PathBuf,
+}
+
 /// All that there is to judge by.
 #[derive(Clone)]
 pub(super) struct Case {
@@ -51,8 +58,12 @@ pub(super) struct Case {
 
 impl Case {
     /// Stops all members when they know of everything, and reads what is on their disks. Nothing if none of those has the
-    /// log from its beginning.
-    pub(super) fn close(ensemble: &mut Ensemble, testimony: &Testimony) -> Result<Option<Self>, Failure> {
+    /// log from its beginning, be it with an `earlier` one before it.
+    pub(super) fn close(
+        ensemble: &mut Ensemble,
+        testimony: &Testimony,
+        earlier: Option<&Earlier>,
+    ) -> Result<Option<Self>, Failure> {
         let answers = testimony.history.calls.iter().filter_map(|call| call.answer.as_ref());
         let told = answers.map(|answer| answer.zxid).max().unwrap_or(0);
         let up: Vec<_> = ensemble.all().into_iter().filter(|number| ensemble.is_up(*number)).collect();
@@ -63,13 +74,23 @@ impl Case {
             std::thread::sleep(LOOK_EVERY);
         }
         up.into_iter().try_for_each(|number| ensemble.stop(number))?;
-        Self::of_disks(ensemble, testimony)
+        Self::of_disks(ensemble, testimony, earlier)
     }
 
     /// The same of members that have stopped.
-    pub(super) fn of_disks(ensemble: &Ensemble, testimony: &Testimony) -> Result<Option<Self>, Failure> {
+    pub(super) fn of_disks(
+        ensemble: &Ensemble,
+        testimony: &Testimony,
+        earlier: Option<&Earlier>,
+    ) -> Result<Option<Self>, Failure> {
         let numbers = ensemble.all().into_iter().filter(|number| ensemble.data(*number).join("log").exists());
-        let logs = numbers.map(|number| Log::read(number as u64, &ensemble.data(number)));
+        let logs = numbers.map(|number| {
+            let log = Log::read(number as u64, &ensemble.data(number))?;
+            match earlier.filter(|earlier| earlier.member == number) {
+                Some(earlier) => log.behind(Log::read(number as u64, &earlier.data)?),
+                None => Ok(log),
+            }
+        });
         let mut logs: Vec<_> = logs.collect::<Result<_, _>>()?;
         let longest = logs.iter().map(Log::last_index).max().unwrap_or(0);
         let Some(all) = record(&logs, longest) else { return Ok(None) };

@@ -5,21 +5,25 @@ mod chaos;
 mod clocks;
 mod cuts;
 mod deaths;
+mod forced;
 mod pauses;
 mod planted;
 mod reconfig;
 mod room;
+mod same_number;
 mod starts;
 mod upgrade;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::crowd::Crowd;
 use super::judge::judge;
 use super::members::{Ensemble, Place};
-use super::verdict::Case;
+use super::verdict::{Case, Earlier};
 
 /// What clients are granted; they look for another server after two thirds of it.
 const SESSION: Duration = Duration::from_secs(8);
@@ -164,6 +168,30 @@ pub const ALL: &[Scenario] = &[
         run: reconfig::reconfig,
     },
     Scenario {
+        name: "forced",
+        what: "one of three begins a new ensemble by `force-new-ensemble`; the other two come back with their data",
+        short: true,
+        run: forced::forced,
+    },
+    Scenario {
+        name: "same-number",
+        what: "a copy of a member's disk runs at another address beside the member",
+        short: true,
+        run: same_number::elsewhere,
+    },
+    Scenario {
+        name: "same-number-proved",
+        what: "the same, and the copy can prove to be that member",
+        short: true,
+        run: same_number::proved,
+    },
+    Scenario {
+        name: "same-number-empty",
+        what: "a member's place is taken by an empty disk while it is cut off, and it comes back",
+        short: true,
+        run: same_number::emptied,
+    },
+    Scenario {
         name: "planted",
         what: "all disks are put back to an earlier state; passes if the clients notice",
         short: true,
@@ -234,7 +262,12 @@ impl Play {
     }
 
     /// Starts who is down, lets the clients finish, and judges.
-    fn close(mut self) -> Result<Vec<String>, Failure> {
+    fn close(self) -> Result<Vec<String>, Failure> {
+        self.close_behind(None)
+    }
+
+    /// The same, where a member's log goes on from an `earlier` one.
+    fn close_behind(mut self, earlier: Option<&Earlier>) -> Result<Vec<String>, Failure> {
         self.ensemble.start_all()?;
         self.crowd.all_write()?;
         let (writes, slowest) = (self.crowd.writes(), self.crowd.slowest());
@@ -247,7 +280,7 @@ impl Play {
         let ledgers: Vec<_> = writers.iter().map(|writer| &writer.ledger).collect();
         let nodes = judge(&self.ensemble, &self.ensemble.all(), &ledgers)?;
         writers.iter().for_each(|writer| writer.client.close());
-        match Case::close(&mut self.ensemble, &testimony)? {
+        match Case::close(&mut self.ensemble, &testimony, earlier)? {
             Some(case) => {
                 let words = case.describe();
                 let wrongs = case.judge();
@@ -302,4 +335,17 @@ fn members(setting: &Setting, count: usize, place: &Place) -> Result<Ensemble, F
         certificates::encrypt(setting, &mut ensemble)?;
     }
     Ok(ensemble)
+}
+
+/// All that lies in one folder, also in another.
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(to).map_err(Failure::io("a folder"))?;
+    for entry in fs::read_dir(from).map_err(Failure::io("a data directory"))? {
+        let entry = entry.map_err(Failure::io("a data directory"))?;
+        let copied = Command::new("cp").arg("-a").arg(entry.path()).arg(to).status();
+        if !copied.map_err(Failure::io("`cp`"))?.success() {
+            return Err(Failure::broken("a data directory cannot be copied"));
+        }
+    }
+    Ok(())
 }

@@ -1,15 +1,12 @@
 //! A fault that no server could hide and no client may overlook: does the judging bite? And what is made up in a history
 //! that was clean: do the rules?
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use jute::{ErrorCode, EventType};
 use sim::history::{Ask, Call, Connection, Delivery, Outcome};
 
-use super::{Play, Setting};
+use super::{Play, Setting, copy};
 use crate::ensemble::Failure;
 use crate::ensemble::judge::judge;
 use crate::ensemble::verdict::Case;
@@ -32,13 +29,13 @@ pub(super) fn planted(setting: &Setting) -> Result<Vec<String>, Failure> {
     let Play { mut ensemble, crowd, .. } = play;
     let (writers, testimony) = crowd.stop()?;
     let case =
-        Case::close(&mut ensemble, &testimony)?.ok_or_else(|| Failure::broken("nobody has the log"))?;
+        Case::close(&mut ensemble, &testimony, None)?.ok_or_else(|| Failure::broken("nobody has the log"))?;
     let forged = forge_all(&case)?;
     for number in ensemble.all() {
         ensemble.wipe(number)?;
         copy(&before(setting, number), &ensemble.data(number))?;
     }
-    let gone_back = Case::of_disks(&ensemble, &testimony)?.map(Case::judge).unwrap_or_default();
+    let gone_back = Case::of_disks(&ensemble, &testimony, None)?.map(Case::judge).unwrap_or_default();
     if !gone_back.iter().any(|line| line.starts_with("rule 3 ")) {
         let said = gone_back.join("\n");
         return Err(Failure::broken(format!("disks went back, and the rules find nothing lost:\n{said}")));
@@ -179,16 +176,4 @@ fn kill_all(play: &mut Play) -> Result<(), Failure> {
 
 fn before(setting: &Setting, number: usize) -> std::path::PathBuf {
     setting.folder.join(format!("before-{number}"))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(to).map_err(Failure::io("a folder"))?;
-    for entry in fs::read_dir(from).map_err(Failure::io("a data directory"))? {
-        let entry = entry.map_err(Failure::io("a data directory"))?;
-        let copied = Command::new("cp").arg("-a").arg(entry.path()).arg(to).status();
-        if !copied.map_err(Failure::io("`cp`"))?.success() {
-            return Err(Failure::broken("a data directory cannot be copied"));
-        }
-    }
-    Ok(())
 }
