@@ -117,16 +117,13 @@ impl Lane {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while self.wants_flush() {
             let rest = self.outbox.get(self.sent..).unwrap_or_default();
-            let taken = self.transport.write(rest)?;
+            let (offered, taken) = (rest.len(), self.transport.write(rest)?);
             self.sent += taken;
-            self.blocked = taken == 0;
+            self.blocked = is_blocked(offered, taken, self.transport.wants_write());
             if self.sent == self.outbox.len() {
                 self.outbox.clear();
                 self.outbox.shrink_to(OUTBOX_BYTES_KEPT);
                 self.sent = 0;
-                if self.transport.wants_write() {
-                    self.blocked = true;
-                }
             }
         }
         Ok(())
@@ -137,5 +134,26 @@ impl Lane {
         // It is gone either way.
         let _ = registry.deregister(self.transport.stream());
         self.transport.say_goodbye();
+    }
+}
+
+/// Whether the socket has refused bytes, so that the poll will say when it takes more. If only ciphertext of what was taken
+/// earlier was left, nothing is offered and nothing taken: where that is gone the socket is not full, the poll would never
+/// say so, and everything queued later would wait for ever.
+const fn is_blocked(offered: usize, taken: usize, ciphertext_waits: bool) -> bool {
+    ciphertext_waits || (offered > 0 && taken == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_blocked;
+
+    #[test]
+    fn lane_is_blocked_only_by_a_socket_that_refused_bytes() {
+        assert!(!is_blocked(0, 0, false), "the rest of the ciphertext is gone");
+        assert!(is_blocked(0, 0, true) && is_blocked(9, 9, true) && is_blocked(9, 4, true));
+        assert!(is_blocked(9, 0, false));
+        assert!(!is_blocked(9, 4, false), "the rest is to be tried");
+        assert!(!is_blocked(9, 9, false));
     }
 }
