@@ -18,6 +18,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(60);
 const SESSION: Duration = Duration::from_secs(30);
 /// Reads that are under way at once.
 const PIPELINE: usize = 500;
+/// How often all members are read, until nothing changes meanwhile: sessions that clients have left may still end.
+const READS_MAX: usize = 10;
 
 /// A member's nodes by path.
 type Dump = BTreeMap<String, (Option<Vec<u8>>, Stat)>;
@@ -40,14 +42,28 @@ pub(super) fn make_common(servers: &str) -> Result<(), Failure> {
 
 /// Compares these members with each other and with what the clients know; says how many nodes there are.
 pub(super) fn judge(ensemble: &Ensemble, members: &[usize], ledgers: &[&Ledger]) -> Result<usize, Failure> {
-    let mut dumps = Vec::new();
-    for member in members {
-        dumps.push((*member, dump(&ensemble.connect_string(&[*member]))?));
-    }
+    let dumps = unchanged(members, |member| dump(&ensemble.connect_string(&[member])))?;
     let mut wrong = check(&dumps, ledgers);
     wrong.extend(digests_differ(ensemble, members)?);
     let nodes = dumps.first().map_or(0, |(_, dump)| dump.len());
     if wrong.is_empty() { Ok(nodes) } else { Err(Failure::Broken(wrong)) }
+}
+
+/// What each member holds, read while the first did not change. Members are read one after the other: what changes in between
+/// would be taken for a difference.
+fn unchanged(
+    members: &[usize],
+    mut read: impl FnMut(usize) -> Result<Dump, Failure>,
+) -> Result<Vec<(usize, Dump)>, Failure> {
+    let Some(first) = members.first() else { return Ok(Vec::new()) };
+    for _ in 0..READS_MAX {
+        let dumps = members.iter().map(|member| Ok((*member, read(*member)?)));
+        let dumps: Vec<_> = dumps.collect::<Result<_, Failure>>()?;
+        if members.len() == 1 || dumps.first().map(|(_, dump)| dump) == Some(&read(*first)?) {
+            return Ok(dumps);
+        }
+    }
+    Err(Failure::broken(format!("member {first} changes on and on, though nobody writes")))
 }
 
 /// What does not hold between members, or between them and what the clients know.
@@ -231,6 +247,27 @@ mod tests {
         let mut others = dump(&[1, 2]);
         others.insert(ephemeral(0), (None, Stat { ephemeral_owner: 8, ..Stat::default() }));
         assert!(said(others).starts_with("client 0: its ephemeral node is Some"));
+    }
+
+    #[test]
+    fn change_between_two_reads_is_no_difference_and_one_that_stays_is() {
+        let (before, after) = (dump(&[1]), dump(&[1, 2]));
+        let mut reads = 0;
+        let held = unchanged(&[1, 2], |_| {
+            reads += 1;
+            Ok(if reads == 1 { before.clone() } else { after.clone() })
+        });
+        assert!(held.expect("it rests").iter().all(|(_, held)| *held == after));
+        assert_eq!(reads, 6);
+        let held = unchanged(&[1, 2], |member| Ok(if member == 1 { before.clone() } else { after.clone() }));
+        let held = held.expect("they rest");
+        assert_ne!(held[0].1, held[1].1);
+        let mut reads = 0;
+        let restless = unchanged(&[1, 2], |_| {
+            reads += 1;
+            Ok(dump(&(0..reads).collect::<Vec<_>>()))
+        });
+        assert!(restless.is_err());
     }
 
     #[test]
