@@ -130,7 +130,8 @@ impl Case {
                 *at_ms = stamp(*index).unwrap_or(0);
             }
             if let Some(end) = &mut story.ended {
-                end.at_ms = stamp(end.index).unwrap_or(end.at_ms);
+                // Its entry may hold more than the end, and be told of as a whole later.
+                end.at_ms = stamp(end.index).or_else(|| told.when(end.zxid)).unwrap_or(end.at_ms);
             }
         }
         link(&mut self.history, &oracle);
