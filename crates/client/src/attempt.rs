@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
 
-/// What a TLS server's alert begins with: it is told to whoever speaks plain text.
+/// What a TLS server's alert begins with: a client that speaks plain text is told it.
 pub(crate) const TLS_ALERT: [u8; 2] = [21, 3];
 
 /// The last attempt to reach one server of the connect string.

@@ -11,7 +11,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 pub fn prompted(prompt: &str) -> io::Result<String> {
     let mut line = String::new();
     {
-        // Before the prompt: whoever sees it may begin to type.
+        // Before the prompt: a user who sees that may begin to type.
         let _silence = Silence::begin()?;
         eprint!("{prompt}");
         io::stderr().flush()?;

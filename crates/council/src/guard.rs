@@ -55,7 +55,7 @@ pub(crate) struct Guard {
     pub(crate) id: u64,
     pub(crate) term: u64,
     pub(crate) state: StateRole,
-    /// Who was heard to lead in this term; 0 for nobody.
+    /// Who was heard to lead in this term; 0 for none.
     pub(crate) leader: u64,
     pub(crate) last_index: u64,
     pub(crate) committed: u64,

@@ -1,4 +1,4 @@
-//! Where a password comes from: a file, the environment, or whoever sits at the terminal. Never from the command line,
+//! Where a password comes from: a file, the environment, or the user at the terminal. Never from the command line,
 //! which every user of the machine can read.
 
 use std::io::{self, IsTerminal as _, Read as _};

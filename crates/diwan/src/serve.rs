@@ -126,11 +126,11 @@ fn tell_of_plain_text(config: &ServerConfig) {
         .collect();
     let risk = match ensemble.secret {
         Some(_) => {
-            "members prove who they are, and speak in plain text: whoever is on the path between them can read along"
+            "members prove who they are, and speak in plain text: anyone on the path between them can read along"
         }
         None => {
-            "members speak in plain text and prove nothing: whoever reaches their ports from the address of one can pose \
-             as it, and whoever is on the path can read along"
+            "members speak in plain text and prove nothing: anyone who reaches their ports from the address of one can pose \
+             as it, and anyone on the path can read along"
         }
     };
     let cures = match ensemble.secret {

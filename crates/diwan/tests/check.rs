@@ -54,7 +54,7 @@ fn configured(folder: &Path, lines: &str) -> PathBuf {
     file
 }
 
-/// The same, where somebody else may change the files meanwhile.
+/// The same, where another process may change the files meanwhile.
 fn said_alike(folder: &Path, lines: &str, part: &str) {
     let file = configured(folder, lines);
     let (success, checked) = check(&file, &[]);

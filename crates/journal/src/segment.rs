@@ -29,7 +29,7 @@ pub(crate) fn segment_sequence(name: &str) -> Option<u64> {
     (digits.len() == 16 && possible && format!("{sequence:016x}") == digits).then_some(sequence)
 }
 
-/// Bytes of the last record of a segment that another follows: a mark that names the next one. Without it nobody would
+/// Bytes of the last record of a segment that another follows: a mark that names the next one. Without it no start would
 /// notice that the newest segment is missing, as long as the one behind it is not made ready.
 pub(crate) const SUCCESSOR_BYTES: u64 = HEADER_BYTES + 8;
 

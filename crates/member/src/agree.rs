@@ -140,7 +140,7 @@ impl Core {
     }
 
     /// Takes in commands of a member's clients, to be proposed with others. What only a leader may command is left
-    /// out: it belonged to a reign that is over, or is an `Expire` of a session that its member found used up, which ends
+    /// out: it belonged to a term that is over, or is an `Expire` of a session that its member found used up, which ends
     /// by its silence. Beyond a bound all of a message is dropped: its member gives it again.
     pub(crate) fn relay(&mut self, from: u64, content: &[u8]) {
         if !is_readable(content) {

@@ -69,7 +69,7 @@ pub(crate) fn is_readable(content: &[u8]) -> bool {
     }
 }
 
-/// All commands of a committed entry and the time at which its leader made it: for whoever follows the log.
+/// All commands of a committed entry and the time at which its leader made it: for readers of the log.
 ///
 /// # Errors
 /// [`Fault`] when the entry is not of a form that this build can read.

@@ -30,7 +30,7 @@ impl Core {
 
     /// A new leader sees to it that `/zookeeper/config` names the members: at first those of its own configuration.
     /// Where members are not changed at run time, those that its configuration has and the others have not are added,
-    /// and where they are is taken from it; nobody is removed that way. In each case the text is in the form that
+    /// and where they are is taken from it; no member is removed that way. In each case the text is in the form that
     /// ZooKeeper's own parser reads, also where an older build wrote another.
     ///
     /// What is proposed replaces the whole text. Until it is applied the leader refuses clients' changes

@@ -176,7 +176,7 @@ pub struct Founding {
     /// When it began to hear of others.
     began_ms: Option<u64>,
     proposal: Option<Proposal>,
-    /// Since when somebody admits it.
+    /// Since when a member admits it.
     admitted_since_ms: Option<u64>,
     majority_since_ms: Option<u64>,
     said_ms: Option<u64>,
@@ -451,7 +451,7 @@ impl Founding {
         self.heard.values().filter_map(Heard::voted_in).any(|cluster| cluster != held)
     }
 
-    /// Members that have a seat, by ensemble, if there are several: then somebody is wrong, and an operator must know.
+    /// Members that have a seat, by ensemble, if there are several: then one of them is wrong, and an operator must know.
     #[must_use]
     pub fn ensembles(&self) -> BTreeMap<Cluster, Vec<u64>> {
         let mut ensembles: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -758,7 +758,7 @@ mod tests {
         assert_eq!(said_by(BLANK | 1, admitted(3, 66)), (None, 0), "it has none to give");
         assert_eq!(said_by(BLANK | 1, seated(66, None)), (None, 0));
         let alone = FoundingMessage::Seated { cluster: [66; 16], untouched: Some(vec![3]) };
-        assert_eq!(said_by(1, alone), (None, 1), "voters whom nobody configured");
+        assert_eq!(said_by(1, alone), (None, 1), "voters that are not configured");
         assert_eq!(
             said_by(1, blank()),
             (None, 0),

@@ -73,7 +73,7 @@ impl Core {
     }
 
     /// Whether that member has on its disk what was committed a lease ago. A leader that has not led for so long asks for
-    /// what was committed when it began: nobody knows how long ago that was, and each new leader would otherwise give a
+    /// what was committed when it began: how long ago that was is unknown, and each new leader would otherwise give a
     /// member that lags two leases more.
     fn keeps_up(&self, peer: u64) -> bool {
         let index = self.lease.committed.front().map_or(self.council.committed(), |(_, index)| *index);
@@ -141,7 +141,7 @@ impl Core {
             _ => return,
         };
         self.lease.held_ms = self.lease.held_ms.max(held_ms);
-        // The leader counts this member in: whoever said otherwise was wrong.
+        // The leader counts this member in: a member that said otherwise was wrong.
         self.denials.clear();
         self.start_serving();
     }

@@ -11,7 +11,7 @@
 //!   ensemble every member that is alive, a majority at the least.
 //! - *Nothing is lost with a leader.* A command is kept here until it is applied here, and given to whoever leads next.
 //! - *No member alone takes another from its ensemble.* What arrives passes one gate (`peer_gate`): a message that its
-//!   sender may not send now changes nothing, is counted, and stops nobody.
+//!   sender may not send now changes nothing, is counted, and stops no member.
 //! - *Bounded.* What waits here is bounded by what the shards let through (`globalOutstandingLimit` a shard) and by
 //!   the limits in [`CoreConfig`].
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]

@@ -7,7 +7,7 @@ use crate::founding::Cluster;
 use crate::{CoreStatus, SessionEnd, Tenure};
 
 impl Core {
-    /// Whether this member serves clients: it has applied all that was acknowledged before the present reign, and was
+    /// Whether this member serves clients: it has applied all that was acknowledged before the present term, and was
     /// not removed.
     #[must_use]
     pub const fn is_serving(&self) -> bool {
@@ -55,7 +55,7 @@ impl Core {
         &self.membership
     }
 
-    /// What is committed and not wholly applied here, in order: for whoever follows the log.
+    /// What is committed and not wholly applied here, in order: for readers of the log.
     pub fn committed(&self) -> impl Iterator<Item = &council::Entry> {
         self.committed.iter()
     }

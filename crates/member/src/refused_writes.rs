@@ -1,7 +1,7 @@
 //! Clients' commands that are refused for want of room, until they are handed on: one command of the log for a run of them,
 //! so that what they take of the reserve depends on how many sessions have writes under way and not on how many those are.
 //!
-//! Knows no log: whoever asks for the runs puts them there, before anything else of their sessions.
+//! Knows no log: the caller puts the runs there, before anything else of their sessions.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct CoreStatus {
     pub last_zxid: Zxid,
     /// The engine's term.
     pub term: u64,
-    /// Whether clients are served here: everything acknowledged before the present reign is applied.
+    /// Whether clients are served here: everything acknowledged before the present term is applied.
     pub serving: bool,
     /// Whether this member leads and has applied its own first transaction.
     pub leading: bool,

@@ -2,7 +2,7 @@
 //! in the header `Authorization: digest USER:PASSWORD`.
 //!
 //! ZooKeeper 3.9 runs them for every identity that has all permissions on `/`. Its root is open to the world unless
-//! somebody closes it, so that an invented identity suffices there. `admin.require-super=false` brings that rule back.
+//! an administrator closes it, so that an invented identity suffices there. `admin.require-super=false` brings that rule back.
 
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ pub(crate) enum Access {
 /// Why a command may not be run, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denial {
-    /// Who the caller claims to be; empty if it names nobody.
+    /// Who the caller claims to be; empty if it names no user.
     pub(crate) user: String,
     /// Of HTTP.
     pub(crate) status: u16,
@@ -39,7 +39,7 @@ pub(crate) struct Denial {
 
 const SHOW: &str = "send the header `Authorization: digest super:PASSWORD`, or let `diwan council backup` and \
     `diwan council restore` do it";
-const NO_SUPER: &str = "no super user is configured, so that nobody may run it; `diwan digest super` makes the line \
+const NO_SUPER: &str = "no super user is configured, and no other may run it; `diwan digest super` makes the line \
     `DigestAuthenticationProvider.superDigest=..` for the configuration";
 const NOT_SUPER: &str = "this is not the name and the password of the super user, whom \
     `DigestAuthenticationProvider.superDigest` names";

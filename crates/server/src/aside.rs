@@ -27,9 +27,9 @@ const PENDING: &str = "put-aside.pending";
 const PENDING_TEMPORARY: &str = "put-aside.pending.tmp";
 /// When and why, beside what was put aside.
 const REASON: &str = "why.txt";
-/// What a data directory consists of. `meta` comes last: with it a directory is somebody's.
+/// What a data directory consists of. `meta` comes last: with it a directory belongs to a member.
 const PARTS: [&str; 3] = ["snapshot", "log", "meta"];
-/// How often data is put aside until somebody has looked at it.
+/// How often data is put aside until an operator has looked at it.
 const GENERATIONS_MAX: usize = 8;
 /// The place of data that was put aside before there were generations.
 const FIRST_LAYOUT: u64 = 0;
@@ -122,7 +122,7 @@ pub(crate) fn holds_any(storage: &StorageConfig) -> bool {
     storage.data_dir.join(ASIDE).exists()
 }
 
-/// What to do to have put-aside data back, if there is any: a hint for whoever finds none in its place.
+/// What to do to have put-aside data back, if there is any: a hint where none is in its place.
 pub(crate) fn how_to_take_back(storage: &StorageConfig) -> Option<String> {
     let place = Place::of(storage);
     let newest = *place.generations().ok()?.last()?;
@@ -171,7 +171,7 @@ impl Place {
                 .map(|number| format!("`{}`", self.generation(*number).display()))
                 .collect();
             return Err(StartError::Unsupported(format!(
-                "data must be put aside, and was so {GENERATIONS_MAX} times before, which nobody has cleared away; hint: \
+                "data must be put aside, and was so {GENERATIONS_MAX} times before, which was never cleared away; hint: \
                  look why (`{REASON}` in each), and remove those that are not needed any more: {}",
                 named.join(", ")
             )));

@@ -1,4 +1,4 @@
-//! The audit log: one line for each thing that somebody did or tried, in ZooKeeper's form: `name=value`, tabs between.
+//! The audit log: one line for each thing that a user did or tried, in ZooKeeper's form: `name=value`, tabs between.
 //!
 //! Lines go to the log under the target `audit`, what succeeded as information and what did not as an error, the way
 //! ZooKeeper's own audit logger does it; where they end up is decided where logs are set up.
@@ -70,7 +70,7 @@ pub(crate) fn server(operation: &str, result: &str) {
     write(&line.field("result", result).0, true);
 }
 
-/// Writes down what somebody did or tried with the AdminServer.
+/// Writes down what a user did or tried with the AdminServer.
 pub(crate) fn admin(user: &str, ip: IpAddr, operation: &str, success: bool) {
     write(&admin_line(user, ip, operation, success), success);
 }

@@ -78,7 +78,7 @@ impl Chronicle {
             tracing::warn!(
                 member = own,
                 config_version,
-                "this member was removed from the ensemble: its clients are told to go elsewhere, and it serves nobody \
+                "this member was removed from the ensemble: its clients are told to go elsewhere, and it serves no client \
                  until it is added again"
             );
         }

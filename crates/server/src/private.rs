@@ -1,4 +1,4 @@
-//! Files and directories that nobody but this user may read: they hold session passwords and what ACLs protect.
+//! Files and directories that this user alone may read: they hold session passwords and what ACLs protect.
 //!
 //! The modes are given when a file is made, whatever the umask is. Directories that an older build made wider are
 //! narrowed once.

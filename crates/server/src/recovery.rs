@@ -322,14 +322,14 @@ fn forget(config: &StorageConfig) -> Result<(), StartError> {
     remove().map_err(|source| StartError::System { action: "clear the data directory", source })
 }
 
-/// A term that no ensemble reaches was made up by somebody. Behind the last one there is no next.
+/// A term that no ensemble reaches was made up. Behind the last one there is no next.
 fn refuse_an_absurd_term(recovered: &journal::Recovered) -> Result<(), StartError> {
     let term = recovered.hard_state.term;
     if term <= council::TERM_MAX {
         return Ok(());
     }
     Err(StartError::Unsupported(format!(
-        "the data says that term {term} was reached, which no ensemble reaches: a member took over what somebody had made \
+        "the data says that term {term} was reached, which no ensemble reaches: a member took over what another had made \
          up; the tree is not affected; hint: if other members start, empty this one's data directory; otherwise run \
          `diwan force-new-ensemble` at the member with the highest zxid, and empty the directories of the others"
     )))

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// What the members of one ensemble know and nobody else does: they prove it to each other and never send it.
+/// What only the members of one ensemble know: they prove it to each other and never send it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnsembleSecret(Vec<u8>);
 

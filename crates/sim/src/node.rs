@@ -111,7 +111,7 @@ pub struct Node<D: Disk> {
     generations: BTreeMap<ConnId, u32>,
     /// Requests that became commands: their connections, their numbers and those of the commands.
     sequences: Vec<(ConnId, i32, u64)>,
-    /// Entries applied, wholly or in part, for whoever follows the log, and the last that was among them.
+    /// Entries applied, wholly or in part, for readers of the log, and the last that was among them.
     applied: Vec<Entry>,
     told_index: u64,
     /// Entries that the journal was asked to write, by index and term.

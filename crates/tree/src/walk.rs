@@ -1,6 +1,6 @@
 //! Reads of very many nodes, made in pieces between which the tree may change.
 //!
-//! Each piece visits a bounded number of nodes, so that nobody waits long for the tree. What a piece leaves behind names
+//! Each piece visits a bounded number of nodes, so that no client waits long for the tree. What a piece leaves behind names
 //! nodes by their slot and the transaction that created them: a node that went meanwhile is noticed, and never taken
 //! for another one in its place. Slots are those of one tree: when a snapshot has replaced it since the last piece, that
 //! is noticed too, and the read begins anew. Knows no permission and no wire format.

@@ -229,7 +229,7 @@ impl Connection {
     }
 }
 
-/// Whether an error says that the server serves nobody who has not authenticated. It closes the connection, too.
+/// Whether an error says that the server serves no client that has not authenticated. It closes the connection, too.
 fn demands_user(error: i32) -> bool {
     [ErrorCode::SessionClosedRequireSaslAuth, ErrorCode::AuthFailed].iter().any(|code| code.code() == error)
 }

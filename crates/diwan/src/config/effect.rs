@@ -1,4 +1,4 @@
-//! Which settings do nothing beside the others: a port of metrics that nobody serves, keys for a port that is not there.
+//! Which settings do nothing beside the others: a port of metrics that is not served, keys for a port that is not there.
 
 use server::ServerConfig;
 

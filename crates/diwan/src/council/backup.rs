@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::{BackupArguments, Failure, show};
 use crate::http::{self, Page};
 
-/// Where servers answer that nobody was told to find elsewhere: Diwan's own default, and a `zoo.cfg`'s.
+/// Where servers answer unless told otherwise: Diwan's own default, and a `zoo.cfg`'s.
 const USUAL: [&str; 2] = ["127.0.0.1:7000", "127.0.0.1:8080"];
 /// How long a server may take to begin its answer: longer than it gives a snapshot itself.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);

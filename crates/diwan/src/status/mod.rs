@@ -13,7 +13,7 @@ use crate::http::Tls;
 
 /// How long a member may take to answer: longer than one whose threads stand still takes to say so.
 const TIMEOUT: Duration = Duration::from_secs(6);
-/// Where servers answer that nobody was told to find elsewhere: Diwan's own default, a `zoo.cfg`'s, `diwan up`'s.
+/// Where servers answer unless told otherwise: Diwan's own default, a `zoo.cfg`'s, `diwan up`'s.
 const USUAL: [&str; 5] =
     ["127.0.0.1:7000", "127.0.0.1:8080", "127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"];
 

@@ -127,7 +127,7 @@ impl Common {
         }
     }
 
-    /// Whether a digest is the super user's. A wrong one is no failure in ZooKeeper: the client is somebody of that name
+    /// Whether a digest is the super user's. A wrong one is no failure in ZooKeeper: the client is a user of that name
     /// without rights. It stays so here, but an address that has shown too many is not listened to for a while.
     fn proves_super(&mut self, ip: IpAddr, id: &str) -> bool {
         let Some(own) = self.config.auth.super_digest.as_deref() else { return false };

@@ -1,4 +1,4 @@
-//! A planted bug of the kind that lets strangers in: a judge that looks at the number of whoever dials, and believes
+//! A planted bug of the kind that lets strangers in: a judge that looks at the number of the one that dials, and believes
 //! the id. What is checked of those who are let in must tell.
 
 use server::peer_wire::Claim;

@@ -1,7 +1,7 @@
-//! What arrives at the port between members: bytes of a stranger, of a member that is not well, and of whoever answers
+//! What arrives at the port between members: bytes of a stranger, of a member that is not well, and of what answers
 //! where a member was dialled; first the handshake, then frames.
 //!
-//! Whoever does not know the secret is never let in and learns nothing of the ensemble; whoever is let in is a named
+//! A stranger without the secret is never let in and learns nothing of the ensemble; one that is let in is a named
 //! member under an id of its own; and it makes no difference in which pieces bytes arrive.
 
 use std::sync::OnceLock;
@@ -86,7 +86,7 @@ fn dialled(member: &Member, mut input: Input<'_>, mode: u8) {
     judge(member, &claim);
 }
 
-/// What holds for whoever is believed.
+/// What holds for each that is believed.
 pub(super) fn judge(member: &Member, claim: &Claim) {
     assert!(claim.number != OWN && member.roster.member(claim.number).is_some(), "no member's number");
     let Some((id, cluster)) = claim.seat else { return };

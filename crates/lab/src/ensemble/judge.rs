@@ -63,7 +63,7 @@ fn unchanged(
             return Ok(dumps);
         }
     }
-    Err(Failure::broken(format!("member {first} changes on and on, though nobody writes")))
+    Err(Failure::broken(format!("member {first} changes on and on, though no client writes")))
 }
 
 /// What does not hold between members, or between them and what the clients know.

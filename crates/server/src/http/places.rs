@@ -1,7 +1,7 @@
 //! Who may hold a connection to the pages, and for what.
 //!
 //! A connection that waits (for its request to come, or for its client to close) gives its place up when another comes
-//! and all are taken: the oldest of the address that holds the most. So whoever opens connections and says nothing
+//! and all are taken: the oldest of the address that holds the most. So a client that opens connections and says nothing
 //! shuts out no probe. Requests that are being answered are counted by what they ask for, so that slow commands leave
 //! room for metrics, and both for probes.
 

@@ -5,31 +5,15 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::AsRawFd as _;
 
 use super::*;
-use crate::config::{EnsembleConfig, EnsembleSecret, MemberConfig, ServerConfig};
+use crate::config::EnsembleSecret;
 use crate::peers::switchboard::Switchboard;
+use crate::testing::credentials_of_three;
 
 /// What of so many connections of strangers is still open when all have been answered.
 fn open_after(connections: usize, limit_of: impl Fn(u64) -> u64) -> usize {
-    let member = |number: u64| MemberConfig {
-        number,
-        // Whoever comes from this machine is a stranger.
-        host: Ipv4Addr::new(192, 0, 2, number as u8).to_string(),
-        peer_port: 1,
-        election_port: 0,
-        votes: true,
-        client: None,
-    };
-    let ensemble = EnsembleConfig {
-        number: 1,
-        members: (1..=3).map(member).collect(),
-        listen_on_all_addresses: false,
-        bind_retries: 0,
-        tls: None,
-        secret: EnsembleSecret::new(&[7; 32]),
-        election_tick_ms: 50,
-        lease_ms: 2_000,
-    };
-    let credentials = Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read");
+    // All that comes from this machine comes from strangers.
+    let host = |number: u64| Ipv4Addr::new(192, 0, 2, number as u8);
+    let credentials = credentials_of_three(host, EnsembleSecret::new(&[7; 32]));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let at = listener.local_addr().expect("bound");
     let (_poll, bell) = Switchboard::poll().expect("a poll");
@@ -41,7 +25,7 @@ fn open_after(connections: usize, limit_of: impl Fn(u64) -> u64) -> usize {
     let (door, waker) = Door::new(listener, Arc::new(credentials), core, descriptors).expect("a door");
     let thread = std::thread::spawn(move || door.run());
     let mut streams: Vec<_> = (0..connections).map(|_| TcpStream::connect(at).expect("connected")).collect();
-    // What is no greeting is answered at once by whoever is let in to say anything.
+    // What is no greeting is answered at once wherever the address is let in.
     let answered = streams.iter_mut().filter_map(|stream| {
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
         let _ = std::io::Write::write_all(stream, b"GET / HTTP/1.1\r\n");

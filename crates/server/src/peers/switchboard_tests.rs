@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use super::super::dial::Means;
 use super::*;
 use crate::board::Board;
-use crate::config::{EnsembleConfig, MemberConfig, ServerConfig};
+use crate::testing::credentials_of_three;
 
 const CLUSTER: [u8; 16] = [9; 16];
 
@@ -18,27 +18,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let member = |number: u64| MemberConfig {
-            number,
-            host: Ipv4Addr::LOCALHOST.to_string(),
-            // Nobody answers there.
-            peer_port: 1,
-            election_port: 0,
-            votes: true,
-            client: None,
-        };
-        let ensemble = EnsembleConfig {
-            number: 1,
-            members: (1..=3).map(member).collect(),
-            listen_on_all_addresses: false,
-            bind_retries: 0,
-            tls: None,
-            secret: None,
-            election_tick_ms: 50,
-            lease_ms: 2_000,
-        };
-        let credentials = Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read");
-        let credentials = Arc::new(credentials);
+        let credentials = Arc::new(credentials_of_three(|_| Ipv4Addr::LOCALHOST, None));
         let (poll, bell) = Switchboard::poll().expect("a poll");
         let means = Means {
             credentials: Arc::clone(&credentials),

@@ -5,10 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use super::*;
-use crate::config::{EnsembleConfig, MemberConfig, ServerConfig};
 use crate::peers::dial;
 use crate::peers::handshake;
 use crate::peers::hello::Lane;
+use crate::testing::credentials_of_three;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -18,25 +18,7 @@ fn host(number: u64) -> Ipv4Addr {
 }
 
 fn credentials() -> Credentials {
-    let member = |number: u64| MemberConfig {
-        number,
-        host: host(number).to_string(),
-        peer_port: 1,
-        election_port: 0,
-        votes: true,
-        client: None,
-    };
-    let ensemble = EnsembleConfig {
-        number: 1,
-        members: (1..=3).map(member).collect(),
-        listen_on_all_addresses: false,
-        bind_retries: 0,
-        tls: None,
-        secret: None,
-        election_tick_ms: 50,
-        lease_ms: 2_000,
-    };
-    Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read")
+    credentials_of_three(host, None)
 }
 
 /// What becomes of one that comes from the address of `from` and says that it is `number`.

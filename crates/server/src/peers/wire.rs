@@ -1,4 +1,4 @@
-//! The protocol between members without its sockets, for whoever feeds it any bytes: the code of both sides of the
+//! The protocol between members without its sockets, to be fed any bytes: the code of both sides of the
 //! handshake and of the frames behind it, as the server runs it, on bytes in memory. The server does not use this.
 
 use std::io::{self, Read, Write};
@@ -52,7 +52,7 @@ pub struct Claim {
 pub struct Answered {
     /// What was sent back.
     pub sent: Vec<u8>,
-    /// Who is let in, or why nobody is; nothing while more bytes are waited for.
+    /// Who is let in, or why none is; nothing while more bytes are waited for.
     pub verdict: Option<Result<Claim, String>>,
 }
 

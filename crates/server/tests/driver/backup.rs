@@ -232,7 +232,7 @@ fn ensemble_goes_on_from_a_backup_and_old_members_stay_out() {
     assert!(all_have(&ensemble, "/kept"));
     assert!(ensemble.members.values().all(|member| zxid(member) > last));
 
-    // Member 3 comes with its old data: it gets no part in this ensemble, and serves nobody.
+    // Member 3 comes with its old data: it gets no part in this ensemble, and serves no client.
     ensemble.start_member(3);
     let told = || get(ensemble.members[&2].admin_addr().unwrap(), "/commands/ensemble").1;
     let mut writer = Client::connect(&ensemble.members[&2]);

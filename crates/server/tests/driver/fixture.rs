@@ -14,7 +14,7 @@ use server::{Server, ServerConfig};
 /// Long enough for a busy machine; nothing waits for it to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The header of whoever proves to be the super user of [`Directory::config`], with its end.
+/// The header that proves the super user of [`Directory::config`], with its end.
 pub(crate) const SUPER: &str = "Authorization: digest super:test\r\n";
 /// What ZooKeeper's documentation has for `super:test`.
 const SUPER_DIGEST: &str = "super:D/InIHSb7yEEbrWz8b9l71RjZJU=";

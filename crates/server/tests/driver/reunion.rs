@@ -106,7 +106,9 @@ fn members_of_a_given_up_ensemble_and_of_the_new_one_tell_of_each_other() {
     }
     ensemble.until_all_serve();
     let told = || get(ensemble.members[&2].admin_addr().unwrap(), "/commands/ensemble").1;
-    until("nobody is apart any more", || told().replace(char::is_whitespace, "").contains("ensembles\":[]"));
+    until("no member is apart any more", || {
+        told().replace(char::is_whitespace, "").contains("ensembles\":[]")
+    });
 }
 
 #[test]

@@ -294,7 +294,7 @@ impl Ensemble {
                 self.stop(number);
             }
             Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
-                // It was not there when the others went on; whoever runs it does what it says.
+                // It was not there when the others went on; its operator does what it says.
                 self.machine(number).level = self.config.core.feature_level;
                 self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
                 self.stop(number);

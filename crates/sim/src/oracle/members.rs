@@ -12,7 +12,7 @@ pub struct Wish<'a> {
     pub joining: Option<&'a str>,
     /// Who leaves.
     pub leaving: Option<&'a str>,
-    /// Who is to be a member, and nobody else.
+    /// Exactly who is to be a member.
     pub members: Option<&'a str>,
     /// The version that is to be changed; -1 for whatever there is.
     pub version: i64,

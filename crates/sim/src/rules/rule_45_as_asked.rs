@@ -1,5 +1,5 @@
 //! Rule 45. As asked: what stands in the log of a client's write is what the client sent, byte for byte, under the
-//! address that it came from, the identities that it had shown and the switches of its server; and nothing stands there that nobody asked for.
+//! address that it came from, the identities that it had shown and the switches of its server; and nothing stands there that was not asked for.
 //!
 //! The oracle replays the log, so whatever is changed on the way into it is true for all other rules.
 //!

@@ -1,5 +1,5 @@
 //! Rule 46. Grants: a session's timeout is the one asked for, within what servers grant, and the one that the log gives
-//! it; nobody is let in by a member that knows less than the client has seen; the ids that a member gives rise.
+//! it; no client is let in by a member that knows less than the client has seen; the ids that a member gives rise.
 //!
 //! Source: ZooKeeper's handshake (ZooKeeperServer.processConnectRequest); that ids rise is ours.
 

@@ -1,4 +1,4 @@
-//! Rule 48. A full disk: a member that has no room on its disk refuses writes with SystemError and keeps nobody waiting;
+//! Rule 48. A full disk: a member that has no room on its disk refuses writes with SystemError and keeps no client waiting;
 //! reads go on, sessions are opened and closed, and it votes. When there is room again, it takes writes by itself.
 //!
 //! Judged is what the two clients of `load/squeeze.rs` see while all else is calm. As many other voters are down as may

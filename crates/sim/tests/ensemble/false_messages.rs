@@ -1,4 +1,4 @@
-//! Messages that no member that works sends, in the name of one that is a member: they stop nobody, change nothing that
+//! Messages that no member that works sends, in the name of one that is a member: they stop no member, change nothing that
 //! is committed, and are counted.
 
 use bytes::Bytes;

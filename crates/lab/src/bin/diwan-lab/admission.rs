@@ -1,4 +1,4 @@
-//! Before a run: whether servers that are somebody else's let the lab in. A wrong password is told at once, and not as the
+//! Before a run: whether servers that the lab did not start let it in. A wrong password is told at once, and not as the
 //! failure of every point.
 
 use std::time::Duration;

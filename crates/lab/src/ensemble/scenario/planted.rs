@@ -28,8 +28,8 @@ pub(super) fn planted(setting: &Setting) -> Result<Vec<String>, Failure> {
     play.crowd.work_for(LOSES)?;
     let Play { mut ensemble, crowd, .. } = play;
     let (writers, testimony) = crowd.stop()?;
-    let case =
-        Case::close(&mut ensemble, &testimony, None)?.ok_or_else(|| Failure::broken("nobody has the log"))?;
+    let case = Case::close(&mut ensemble, &testimony, None)?
+        .ok_or_else(|| Failure::broken("no member has the log"))?;
     let forged = forge_all(&case)?;
     for number in ensemble.all() {
         ensemble.wipe(number)?;

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// In plain text a member is known by its address: nobody lets the copy in.
+/// In plain text a member is known by its address: no member lets the copy in.
 pub(super) fn elsewhere(setting: &Setting) -> Result<Vec<String>, Failure> {
     let setting = Setting { encrypted: false, ..setting.clone() };
     let mut play = open(members(&setting, DOUBLE, &Place::loopback())?)?;
