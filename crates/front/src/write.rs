@@ -9,6 +9,7 @@ use tree::{Command, Excess, Operation, Origin, Outcome, SubOutcome, Tree};
 
 use crate::common::Common;
 use crate::connection::{Connection, Stage};
+use crate::cost::WRITE_BYTES_PER_WORK;
 use crate::event::{AuditRecord, CloseReason, FrontEvent};
 use crate::message::ToCore;
 use crate::replies::{Ephemerals, Slot};
@@ -26,6 +27,7 @@ impl Common {
         body: &[u8],
         tree: &Tree,
     ) {
+        self.charge(body.len() / WRITE_BYTES_PER_WORK);
         let mut ephemerals = Ephemerals::default();
         let audit = match Request::decode(opcode, body) {
             Ok(request) => {

@@ -1,16 +1,16 @@
 //! Agreement as the member drives it: its commands go to whoever leads, again to whoever leads next, until they are
 //! applied here; the council's turns are taken.
 
-use bytes::Bytes;
 use council::{Ready, Role};
 use journal::{Batch, log_bytes_max};
 use jute::OpCode;
 use tree::{Command, Operation, Tree};
 
-use crate::batch::{BatchReader, BatchWriter};
 use crate::commands::is_readable;
 use crate::core::Core;
 use crate::peer::PeerMessage;
+use crate::proposals::batch::{BatchReader, BatchWriter};
+use crate::proposals::{Whose, weight_of};
 use crate::{CoreEffect, Now, convert};
 
 /// Turns that may wait for the disk at a time: one being flushed, one behind it if it is [`WORTH_A_FLUSH`]. What arrives
@@ -53,10 +53,7 @@ impl Core {
         self.standing = standing;
         self.relays.clear();
         self.give_again();
-        if self.council.role() != Role::Leader {
-            // Their members give them to the next leader themselves.
-            self.relayed.clear();
-        }
+        self.proposals.led_anew(self.council.role() == Role::Leader);
         if standing.1 != 0 {
             self.succession.forget();
             self.ask_for_lease();
@@ -65,7 +62,7 @@ impl Core {
 
     /// Everything that is under way is to be given to the leader once more.
     pub(crate) fn give_again(&mut self) {
-        self.pending.again();
+        self.proposals.give_again();
         self.barriers.again();
         self.progressed_ms = self.now.mono_ms;
     }
@@ -75,66 +72,47 @@ impl Core {
         if persisting >= PERSISTING_MAX {
             return;
         }
-        while let Some(content) = self.pending.next() {
+        while let Some(content) = self.proposals.next_to_give() {
             self.relay(self.config.member, &content);
         }
         self.hand_on_refused();
-        let commands = self.waiting.commands() + self.relayed.commands();
-        if commands < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
+        self.proposals.take_turns(self.now.mono_ms);
+        if self.proposals.ready() < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
-        let bytes = self.waiting.bytes() + self.relayed.bytes();
-        let (mut contents, own) = self.take_proposals(wall_ms);
-        let left = self.waiting.commands() + self.relayed.commands();
-        self.status.commands += (commands - left) as u64;
-        self.status.command_bytes += (bytes - self.waiting.bytes() - self.relayed.bytes()) as u64;
-        if contents.is_empty() && own.is_empty() {
+        let room = if self.writable { self.room.left() } else { u64::MAX };
+        let proposal = self.proposals.propose(wall_ms, room);
+        self.status.commands += proposal.commands;
+        self.status.command_bytes += proposal.bytes;
+        if proposal.commands == 0 {
+            if self.room.asks() {
+                let bytes = self.proposals.first_log_bytes().unwrap_or(0);
+                self.effects.push(CoreEffect::MakeRoom { bytes });
+            }
             return;
         }
         if !self.is_alone() {
-            self.keep(&own);
+            self.proposals.keep(&proposal.own);
         }
-        contents.extend(own);
+        let contents: Vec<_> = proposal.relayed.into_iter().chain(proposal.own).collect();
         self.status.entries += contents.len() as u64;
         if self.council.propose(contents).is_err() {
             // A refusal (the lead is being handed over, say) loses nothing: the members give what is not applied again.
             self.relays.clear();
+            return;
         }
-    }
-
-    /// What is proposed of what waits, other members' first: all of it, if the journal has room for it.
-    fn take_proposals(&mut self, wall_ms: i64) -> (Vec<Bytes>, Vec<Bytes>) {
-        let room = if self.writable { self.room.left() } else { u64::MAX };
-        if self.waiting.log_bytes() + self.relayed.log_bytes() <= room {
-            return (self.relayed.take(wall_ms), self.waiting.take(wall_ms));
-        }
-        let (relayed, used) = self.relayed.take_within(wall_ms, room);
-        let (own, _) = self.waiting.take_within(wall_ms, room - used);
-        if relayed.is_empty() && own.is_empty() && self.room.asks() {
-            let first = self.relayed.first_log_bytes().or_else(|| self.waiting.first_log_bytes());
-            self.effects.push(CoreEffect::MakeRoom { bytes: first.unwrap_or(0) });
-        }
-        (relayed, own)
-    }
-
-    fn keep(&mut self, contents: &[Bytes]) {
-        for content in contents {
-            self.pending.keep(content.clone());
-            // Given with this very proposal.
-            let _ = self.pending.next();
-        }
+        self.proposals.proposed(self.council.last_index(), proposal.weight);
     }
 
     fn forward_waiting(&mut self) {
         self.hand_on_refused();
-        for content in self.waiting.take(0) {
-            self.pending.keep(content);
-        }
+        self.proposals.take_turns(self.now.mono_ms);
+        self.proposals.keep_to_forward();
         let leader = self.standing.1;
         if leader == 0 || leader == self.config.member {
             return;
         }
-        while let Some(content) = self.pending.next() {
+        while let Some(content) = self.proposals.next_to_give() {
             self.outgoing.push((leader, PeerMessage::Forward(content)));
         }
     }
@@ -146,7 +124,7 @@ impl Core {
         if !is_readable(content) {
             return self.refuse_message(from, "commands that this build cannot read");
         }
-        if self.relayed.bytes() + content.len() > RELAYED_BYTES_MAX {
+        if self.proposals.relayed_bytes() + content.len() > RELAYED_BYTES_MAX {
             return;
         }
         let Ok(mut reader) = BatchReader::new(content) else { return };
@@ -161,11 +139,14 @@ impl Core {
             if !self.relays.admit_command(&decoded) {
                 continue;
             }
-            if matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. }) {
-                let judged = self.judge_reconfig(decoded);
-                self.relayed.push(&judged);
+            let is_reconfig = matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. });
+            let judged = is_reconfig.then(|| self.judge_reconfig(decoded));
+            let command = judged.as_deref().unwrap_or(command);
+            if from == self.config.member {
+                // It was under way before all that waits.
+                self.proposals.put_again(command);
             } else {
-                self.relayed.push(command);
+                self.proposals.put(command, weight_of(command), Whose::Relayed);
             }
         }
     }
@@ -214,8 +195,9 @@ impl Core {
         let mut command = Vec::new();
         Command::internal(Operation::RaiseEpoch).encode(&mut command);
         let mut first = BatchWriter::new(self.config.entry_bytes_max);
-        first.push(&command);
-        let proposed = self.council.propose(first.take(self.now.wall_ms));
+        first.push(&command, 0);
+        let contents = first.take(self.now.wall_ms).into_iter().map(|sealed| sealed.content);
+        let proposed = self.council.propose(contents.collect());
         assert!(
             proposed.is_ok(),
             "a new leader has nothing under way that could stand against its first proposal"
@@ -234,13 +216,13 @@ impl Core {
     /// Lets go of commands that are applied, and gives those again that seem to be lost.
     pub(crate) fn settle(&mut self) {
         let attachments = &self.attachments;
-        if self.pending.settle(|command| attachments.is_settled(command)) || self.pending.is_empty() {
+        if self.proposals.settle(|command| attachments.is_settled(command)) {
             self.progressed_ms = self.now.mono_ms;
         }
     }
 
     pub(crate) fn give_again_if_stuck(&mut self) {
-        if !self.pending.is_empty() && self.now.mono_ms >= self.progressed_ms + self.config.resubmit_ms {
+        if self.proposals.has_pending() && self.now.mono_ms >= self.progressed_ms + self.config.resubmit_ms {
             self.give_again();
         }
     }

@@ -54,6 +54,7 @@ impl Core {
 
     fn apply_some(&mut self, tree: &mut Tree, now: Now) -> Result<(), Fault> {
         let mut budget = self.config.apply_bytes_max;
+        self.puts_off = false;
         while let Some(entry) = self.committed.pop_front() {
             let is_held_up = self.snapshotter.holds_writes(tree.snapshot_side_bytes());
             if is_held_up || budget == 0 || !self.unread.is_empty() {
@@ -77,6 +78,10 @@ impl Core {
             let (stamp, mut count) = (commands.stamp(), 0);
             let mut offset = commands.offset();
             while budget > 0 && self.unread.is_empty() {
+                if budget < self.config.apply_bytes_max && commands.next_weight(tree) > budget as u64 {
+                    self.puts_off = true;
+                    break;
+                }
                 commands.reach_ahead(tree);
                 let Some(command) = commands.next()? else { break };
                 self.apply_one(tree, stamp, &command, now);
@@ -89,7 +94,9 @@ impl Core {
                 self.status.propagated(stamp.time_ms, now.wall_ms, count);
             }
             if offset < entry.data.len() {
-                self.entry_offset = offset;
+                if count > 0 {
+                    self.entry_offset = offset;
+                }
                 self.snapshotter.grown(0, count);
                 self.committed.push_front(entry);
                 return Ok(());
@@ -104,6 +111,7 @@ impl Core {
     fn applied_one(&mut self, entry: &Entry) {
         (self.applied_index, self.applied_term) = (entry.index, entry.term);
         self.council.applied(entry.index);
+        self.proposals.applied(entry.index, self.now.mono_ms);
         self.compact();
     }
 

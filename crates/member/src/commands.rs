@@ -3,8 +3,9 @@
 use council::Entry;
 use tree::{Command, REACH, Stamp, Tree};
 
-use crate::batch::BatchReader;
 use crate::core::Fault;
+use crate::proposals::batch::BatchReader;
+use crate::proposals::weight_in;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -49,6 +50,12 @@ impl<'a> Commands<'a> {
     /// Where the next command begins.
     pub(crate) const fn offset(&self) -> usize {
         self.reader.offset()
+    }
+
+    /// What the next command weighs; 0 if there is none.
+    pub(crate) fn next_weight(&self, tree: &Tree) -> u64 {
+        let next = self.reader.clone().next().ok().flatten();
+        next.map_or(0, |command| weight_in(command, tree))
     }
 }
 

@@ -37,6 +37,9 @@ pub struct CoreConfig {
     pub snapshot_side_bytes_max: usize,
     /// Bytes of commands in one log entry, unless a single command is larger.
     pub entry_bytes_max: usize,
+    /// What commands may be under way at a time, from being proposed or forwarded until they are applied here, in about
+    /// bytes: what comes beyond waits for its session's turn. One command may exceed it.
+    pub under_way_max: u64,
     /// A pause of this process longer than this, milliseconds, is added to every session's deadline.
     pub stall_ms: u64,
     /// The engine's tick among several members, milliseconds: a leader is heard of every second tick, and missed after
@@ -84,6 +87,7 @@ impl CoreConfig {
             snapshot_after_commands: 10_000_000,
             snapshot_side_bytes_max: 256 << 20,
             entry_bytes_max: 256 << 10,
+            under_way_max: 4 << 20,
             stall_ms: 500,
             election_tick_ms: 50,
             lease_ms: 2_000,

@@ -10,7 +10,6 @@ use tree::{AclRef, Change, Command, Operation, Roster, Tree};
 
 use crate::attachment::{Attachments, FIRST_GENERATION, WaitingRead};
 use crate::barrier::Barriers;
-use crate::batch::{BatchReader, BatchWriter};
 use crate::catchup::{Receiving, Sending};
 use crate::comparison::Comparison;
 use crate::convert;
@@ -25,7 +24,7 @@ use crate::leaving::Leaving;
 use crate::level::REFUSE_MANY_LEVEL;
 use crate::peer::PeerMessage;
 use crate::peer_gate::{Evicted, Refusals};
-use crate::pending::Pending;
+use crate::proposals::{Proposals, Whose, weight_in, weight_of};
 use crate::reaper::Reaper;
 use crate::refused_writes::{RefusedWrites, Run};
 use crate::relays::Relays;
@@ -78,17 +77,14 @@ pub struct Core {
     pub(crate) config: CoreConfig,
     pub(crate) council: Council,
     pub(crate) membership: council::Membership,
-    /// Commands of this member that nobody has been given yet.
-    pub(crate) waiting: BatchWriter,
+    /// Commands that wait, and those that are under way.
+    pub(crate) proposals: Proposals,
     /// Commands that were refused for want of room and are still to come into that.
     pub(crate) refused_writes: RefusedWrites,
     /// The feature level of the log, as far as it is applied.
     pub(crate) level: u32,
-    /// Commands of other members, to be proposed while this one leads.
-    pub(crate) relayed: BatchWriter,
-    /// Which of those are in the log already.
+    /// Which commands of other members are in the log already.
     pub(crate) relays: Relays,
-    pub(crate) pending: Pending,
     /// When something pending was last settled or given, for those that seem lost.
     pub(crate) progressed_ms: u64,
     /// The term and leader that was given what is pending.
@@ -153,6 +149,8 @@ pub struct Core {
     pub(crate) committed: VecDeque<council::Entry>,
     /// How far into the first committed entry's content the commands are applied.
     pub(crate) entry_offset: usize,
+    /// Whether the next command was put off, so that readers come before it.
+    pub(crate) puts_off: bool,
     pub(crate) applied_index: u64,
     pub(crate) applied_term: u64,
     /// The term of the entry whose commands are being applied.
@@ -199,12 +197,10 @@ impl Core {
         let named = roster.as_ref().is_some_and(|roster| roster.member(number).is_some());
         Self {
             council,
-            waiting: BatchWriter::new(config.entry_bytes_max),
+            proposals: Proposals::new(config.entry_bytes_max, config.under_way_max),
             refused_writes: RefusedWrites::default(),
             level: tree.feature_level(),
-            relayed: BatchWriter::new(config.entry_bytes_max),
             relays: Relays::default(),
-            pending: Pending::default(),
             progressed_ms: now.mono_ms,
             standing: (0, 0),
             succession: Succession::default(),
@@ -247,6 +243,7 @@ impl Core {
             snapshotter,
             committed: VecDeque::new(),
             entry_offset: 0,
+            puts_off: false,
             applied_index: seat.applied.0,
             applied_term: seat.applied.1,
             applying_term: seat.applied.1,
@@ -274,7 +271,7 @@ impl Core {
                 let command = if opcode == jute::OpCode::Reconfig { self.judged(command) } else { command };
                 let held = self.attachments.held(session).filter(|held| held.conn == conn);
                 if !held.is_some_and(|held| held.hold(&command)) {
-                    self.command(&command);
+                    self.command(&command, weight_in(&command, tree));
                 }
             }
             ToCore::Read { conn, session, after, xid, opcode, body, identities, policy } => {
@@ -301,15 +298,15 @@ impl Core {
         self.judge_reconfig(decoded)
     }
 
-    fn command(&mut self, command: &[u8]) {
+    fn command(&mut self, command: &[u8], weight: u64) {
         if !self.writable && self.refuse_for_space(command) {
             return;
         }
-        self.wait(command);
+        self.wait(command, weight);
     }
 
     /// A command is to be handed on, behind what was refused of the same session before.
-    fn wait(&mut self, command: &[u8]) {
+    fn wait(&mut self, command: &[u8], weight: u64) {
         if !self.refused_writes.is_empty()
             && let Ok(decoded) = Command::decode(command)
             && let Some(session) = session_of(&decoded)
@@ -317,7 +314,7 @@ impl Core {
         {
             self.hand_on(&run);
         }
-        self.waiting.push(command);
+        self.proposals.put(command, weight, Whose::Own);
     }
 
     /// With no room on the disk a write keeps its place in its session's sequence, but as a refusal of a few bytes, or
@@ -347,19 +344,16 @@ impl Core {
     fn hand_on(&mut self, run: &Run) {
         self.encoded.clear();
         run.command().encode(&mut self.encoded);
-        self.waiting.push(&self.encoded);
+        self.proposals.put(&self.encoded, weight_of(&self.encoded), Whose::Own);
     }
 
     /// What waits to be proposed finds no room any more.
     fn refuse_waiting(&mut self) {
-        for content in self.waiting.take(0) {
-            let Ok(mut reader) = BatchReader::new(&content) else { continue };
-            while let Ok(Some(command)) = reader.next() {
-                if is_request(command) {
-                    self.command(command);
-                } else {
-                    self.wait(command);
-                }
+        for command in self.proposals.take_waiting() {
+            if is_request(&command) {
+                self.command(&command, weight_of(&command));
+            } else {
+                self.wait(&command, weight_of(&command));
             }
         }
     }
@@ -477,7 +471,7 @@ impl Core {
             self.unread.push_back(session);
         }
         let released: Vec<_> = core::iter::from_fn(|| held.released()).collect();
-        released.iter().for_each(|command| self.command(command));
+        released.iter().for_each(|command| self.command(command, weight_of(command)));
     }
 
     /// Answers reads for which earlier turns had nothing left.
@@ -552,6 +546,7 @@ impl Core {
             self.succession.next_ms(),
             self.barriers.next_ms(),
             self.gait.next_ms(),
+            self.proposals.deadline_ms(),
         ]
         .into_iter()
         .flatten()
@@ -609,7 +604,7 @@ impl Core {
         let mut encoded = std::mem::take(&mut self.encoded);
         encoded.clear();
         command.encode(&mut encoded);
-        self.wait(&encoded);
+        self.wait(&encoded, weight_of(&encoded));
         self.encoded = encoded;
     }
 

@@ -104,6 +104,12 @@ impl Core {
         self.membership.others(self.config.member)
     }
 
+    /// Whether the next command was put off because it takes a whole turn: who was told something is to have read it first.
+    #[must_use]
+    pub const fn puts_off(&self) -> bool {
+        self.puts_off
+    }
+
     /// A picture of this core.
     #[must_use]
     pub fn status(&self) -> CoreStatus {
@@ -113,12 +119,12 @@ impl Core {
             membership: self.membership.clone(),
             lease_until_ms: self.lease_until_ms(),
             progress: self.council.progress(),
-            pending_bytes: self.pending.bytes(),
+            pending_bytes: self.proposals.pending_bytes(),
             sessions: self.expiry.len(),
             attached: self.attachments.len(),
             applied_index: self.applied_index,
             between_entries: self.entry_offset == 0,
-            waiting: self.waiting.commands(),
+            waiting: self.proposals.waiting(),
             snapshotting: self.snapshotter.is_scanning(),
             last_snapshot: self.snapshotter.last(),
             lacks_index: self.lacks(),

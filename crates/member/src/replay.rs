@@ -176,14 +176,14 @@ mod tests {
     use journal::{Entry, EntryKind, HardState, Identity};
     use tree::Operation;
 
-    use crate::batch::BatchWriter;
+    use crate::proposals::batch::BatchWriter;
 
     /// An entry that raises the epoch.
     fn entry(index: u64) -> Entry {
         let (mut command, mut batch) = (Vec::new(), BatchWriter::new(1 << 10));
         tree::Command::internal(Operation::RaiseEpoch).encode(&mut command);
-        batch.push(&command);
-        Entry { index, term: 1, kind: EntryKind::Normal, data: batch.take(0).remove(0) }
+        batch.push(&command, 0);
+        Entry { index, term: 1, kind: EntryKind::Normal, data: batch.take(0).remove(0).content }
     }
 
     fn applied(set: impl Fn(Replay) -> Replay) -> (u64, u32, usize) {

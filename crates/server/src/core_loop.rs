@@ -33,6 +33,9 @@ const APPLIES_IN_A_ROW: usize = 16;
 const STREAM_ITEMS_MAX: usize = 1 << 18;
 /// How long applying is put off then.
 const STREAM_PAUSE: Duration = Duration::from_millis(2);
+/// How often and how long a command that takes long is put off for shards that have not read yet what they were told.
+const LET_READ_TIMES: u32 = 10;
+const LET_READ_PAUSE: Duration = Duration::from_micros(100);
 
 /// Something for the core's thread, besides what shards and journal say.
 pub(crate) enum CoreMail {
@@ -369,8 +372,21 @@ impl CoreLoop {
             drop(replaced);
             self.metrics.apply_us.record(self.clock.mono_us() - began);
             self.propose(now);
+            if self.core.puts_off() {
+                self.let_read();
+            }
         }
         Ok(())
+    }
+
+    /// What shards were told is read before the tree is locked for long, if they come to it soon.
+    fn let_read(&self) {
+        for _ in 0..LET_READ_TIMES {
+            if self.links.to_shards.iter().all(|shard| shard.is_empty()) {
+                return;
+            }
+            std::thread::sleep(LET_READ_PAUSE);
+        }
     }
 
     /// Whoever upgrades an ensemble wants to know from when on there is no way back.

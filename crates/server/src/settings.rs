@@ -109,6 +109,9 @@ fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {
     }
 }
 
+/// What may be under way where there is no network to be filled: a few milliseconds of work.
+const UNDER_WAY_ALONE_MAX: u64 = 1 << 20;
+
 /// What the core is told.
 pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> CoreConfig {
     let (nodes, storage) = (&config.nodes, &config.storage);
@@ -121,6 +124,7 @@ pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> C
         election_tick_ms: ensemble
             .map_or(standard.election_tick_ms, |ensemble| u64::from(ensemble.election_tick_ms)),
         lease_ms: ensemble.map_or(standard.lease_ms, |ensemble| u64::from(ensemble.lease_ms)),
+        under_way_max: if ensemble.is_some() { standard.under_way_max } else { UNDER_WAY_ALONE_MAX },
         tick_ms: u64::from(config.session.tick_ms),
         reap_interval_ms: u64::from(nodes.reap_interval_ms),
         reaps_per_minute: nodes.reaped_per_minute_max,

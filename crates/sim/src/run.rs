@@ -452,6 +452,7 @@ fn config(random: &mut Random) -> NodeConfig {
     if apart.chance(40) {
         core.epoch_transactions_max = 20 + apart.below(300) as u32;
     }
+    core.under_way_max = cut(&mut apart, 300, 2 << 20) as u64;
     let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
     front.auth.super_digest = Some(digest::id_of(SUPER));

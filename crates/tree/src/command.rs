@@ -120,6 +120,9 @@ pub struct Command<'a> {
 /// The only form so far.
 const VERSION: u8 = 1;
 
+/// Kinds of commands.
+const CLOSE_SESSION: u8 = 3;
+const EXPIRE: u8 = 4;
 /// Set beside the kind when an origin follows.
 const HAS_ORIGIN: u8 = 0x80;
 
@@ -138,6 +141,12 @@ impl<'a> Command<'a> {
             Operation::RefuseMany { count, .. } => first.saturating_add(u64::from(count).saturating_sub(1)),
             _ => first,
         })
+    }
+
+    /// Whether an encoded command ends a session: told without reading it.
+    #[must_use]
+    pub fn ends_session(encoded: &[u8]) -> bool {
+        matches!(encoded.get(1).map(|kind| kind & !HAS_ORIGIN), Some(CLOSE_SESSION | EXPIRE))
     }
 
     /// Appends the encoded form.
@@ -185,8 +194,8 @@ impl<'a> Operation<'a> {
             Self::Client { .. } => 0,
             Self::CreateSession { .. } => 1,
             Self::Attach { .. } => 2,
-            Self::CloseSession { .. } => 3,
-            Self::Expire { .. } => 4,
+            Self::CloseSession { .. } => CLOSE_SESSION,
+            Self::Expire { .. } => EXPIRE,
             Self::Reap { .. } => 5,
             Self::RaiseEpoch => 6,
             Self::SetConfig { .. } => 7,
@@ -253,8 +262,8 @@ impl<'a> Operation<'a> {
                 generation: cursor.varint32()?,
                 timeout_ms: cursor.signed32()?,
             },
-            3 => Self::CloseSession { session: SessionId(cursor.i64()?) },
-            4 => Self::Expire { session: SessionId(cursor.i64()?), generation: cursor.varint32()? },
+            CLOSE_SESSION => Self::CloseSession { session: SessionId(cursor.i64()?) },
+            EXPIRE => Self::Expire { session: SessionId(cursor.i64()?), generation: cursor.varint32()? },
             5 => Self::Reap { never_used_ms: cursor.signed()?, path: cursor.text()? },
             6 => Self::RaiseEpoch,
             7 => Self::SetConfig { version: cursor.signed()?, text: cursor.bytes()? },

@@ -14,7 +14,7 @@ use crate::path::PathHash;
 /// The version of this digest: two of different versions say nothing about each other. ZooKeeper counts its own from 1.
 pub const DIGEST_VERSION: i32 = 101;
 
-/// A fixed room that numbers are laid into.
+/// A fixed room that numbers are laid into, one behind the other.
 struct Fields<const N: usize> {
     bytes: [u8; N],
     used: usize,
@@ -25,15 +25,14 @@ impl<const N: usize> Fields<N> {
         Self { bytes: [0; N], used: 0 }
     }
 
-    #[inline]
-    fn put<const M: usize>(mut self, field: [u8; M]) -> Self {
+    #[inline(always)]
+    fn put<const M: usize>(&mut self, field: [u8; M]) {
         self.bytes[self.used..self.used + M].copy_from_slice(&field);
         self.used += M;
-        self
     }
 
     #[inline]
-    fn hash(self, seed: u64) -> u64 {
+    fn hash(&self, seed: u64) -> u64 {
         XxHash3_64::oneshot_with_seed(seed, &self.bytes)
     }
 }
@@ -43,43 +42,43 @@ impl<const N: usize> Fields<N> {
 pub(crate) fn of_node(path: PathHash, node: &Node, acl_digest: u64) -> u64 {
     let stat = &node.stat;
     let length = node.value.as_bytes().map_or(u32::MAX, |data| data.len() as u32);
-    Fields::<76>::new()
-        .put(acl_digest.to_le_bytes())
-        .put(stat.czxid.to_le_bytes())
-        .put(stat.mzxid.to_le_bytes())
-        .put(stat.pzxid.to_le_bytes())
-        .put(stat.ctime.to_le_bytes())
-        .put(stat.mtime.to_le_bytes())
-        .put(stat.owner.to_le_bytes())
-        .put(stat.version.to_le_bytes())
-        .put(stat.creations.to_le_bytes())
-        .put(stat.aversion.to_le_bytes())
-        .put(node.checksum.to_le_bytes())
-        .put(length.to_le_bytes())
-        .hash(path.digest)
+    let mut fields = Fields::<76>::new();
+    fields.put(acl_digest.to_le_bytes());
+    fields.put(stat.czxid.to_le_bytes());
+    fields.put(stat.mzxid.to_le_bytes());
+    fields.put(stat.pzxid.to_le_bytes());
+    fields.put(stat.ctime.to_le_bytes());
+    fields.put(stat.mtime.to_le_bytes());
+    fields.put(stat.owner.to_le_bytes());
+    fields.put(stat.version.to_le_bytes());
+    fields.put(stat.creations.to_le_bytes());
+    fields.put(stat.aversion.to_le_bytes());
+    fields.put(node.checksum.to_le_bytes());
+    fields.put(length.to_le_bytes());
+    fields.hash(path.digest)
 }
 
 /// A session's term. Its ephemeral nodes name it themselves.
 pub(crate) fn of_session(session: &Session) -> u64 {
     let SessionId(id) = session.id;
-    Fields::<32>::new()
-        .put(session.timeout_ms.to_le_bytes())
-        .put(session.generation.to_le_bytes())
-        .put(session.sequence.to_le_bytes())
-        .put(session.password)
-        .hash(id as u64)
+    let mut fields = Fields::<32>::new();
+    fields.put(session.timeout_ms.to_le_bytes());
+    fields.put(session.generation.to_le_bytes());
+    fields.put(session.sequence.to_le_bytes());
+    fields.put(session.password);
+    fields.hash(id as u64)
 }
 
 /// The term of a member's latest session.
 pub(crate) fn of_birth(SessionId(id): SessionId) -> u64 {
-    Fields::<8>::new().put(id.to_le_bytes()).hash(1)
+    XxHash3_64::oneshot_with_seed(1, &id.to_le_bytes())
 }
 
 /// The term of what there is only one of.
 pub(crate) fn of_rest(zxid: Zxid, feature_level: u32, config_version: i64) -> u64 {
-    Fields::<20>::new()
-        .put(zxid.0.to_le_bytes())
-        .put(config_version.to_le_bytes())
-        .put(feature_level.to_le_bytes())
-        .hash(0)
+    let mut fields = Fields::<20>::new();
+    fields.put(zxid.0.to_le_bytes());
+    fields.put(config_version.to_le_bytes());
+    fields.put(feature_level.to_le_bytes());
+    fields.hash(0)
 }

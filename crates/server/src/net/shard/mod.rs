@@ -45,6 +45,8 @@ const BELL: Token = Token(usize::MAX);
 const ARENA_BYTES: usize = 512 << 10;
 /// Bytes read from one socket in a round.
 const READ_BYTES_MAX: usize = 64 << 10;
+/// Bytes written to one socket in a round.
+const WRITE_BYTES_MAX: usize = 256 << 10;
 /// The longest sleep: the front's deadlines are looked at this often.
 const TICK_MS: u64 = 250;
 /// The longest sleep during a stop.
@@ -128,6 +130,8 @@ pub(crate) struct Shard {
     mail: Vec<ShardMail>,
     stream: Vec<FromCore>,
     writable: Vec<ConnId>,
+    /// Those that may have had room for more than they were given in this round.
+    unfinished: Vec<ConnId>,
     events: Vec<FrontEvent>,
 }
 
@@ -168,6 +172,7 @@ impl Shard {
             mail: Vec::new(),
             stream: Vec::new(),
             writable: Vec::new(),
+            unfinished: Vec::new(),
             events: Vec::new(),
         }
     }
@@ -178,6 +183,7 @@ impl Shard {
         while self.farewell != Farewell::Done {
             self.wait(&mut events)?;
             let now = self.links.clock.now();
+            self.writable.append(&mut self.unfinished);
             for event in &events {
                 if event.token() != BELL {
                     self.announced(event);
@@ -205,7 +211,8 @@ impl Shard {
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         self.bell.fall_asleep();
         let reads = self.farewell.reads() && !self.ready.is_empty();
-        let timeout = if reads || self.sweeping || self.front.has_long() || self.has_mail() {
+        let goes_on = self.sweeping || self.front.has_long() || !self.unfinished.is_empty();
+        let timeout = if reads || goes_on || self.has_mail() {
             Duration::ZERO
         } else if self.farewell != Farewell::No {
             Duration::from_millis(FAREWELL_TICK_MS)

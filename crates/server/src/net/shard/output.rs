@@ -1,7 +1,7 @@
 //! From the front to sockets: one write a round for all that a connection has to say, and the ways a socket ends.
 
 use super::socket::Stage;
-use super::{CLOSING_MS, LINGER_MS, Shard, enqueue};
+use super::{CLOSING_MS, LINGER_MS, Shard, WRITE_BYTES_MAX, enqueue};
 use crate::clock::Moment;
 
 impl Shard {
@@ -17,18 +17,26 @@ impl Shard {
         self.writable = writable;
     }
 
-    /// Writes what a connection has to say until its socket takes no more.
+    /// Writes what a connection has to say until its socket takes no more, or its share of the round is used up.
     fn flush(&mut self, token: u32, now: Moment) {
         let Some(socket) = self.sockets.get(token) else { return };
         let Some(conn) = socket.conn else { return };
+        let mut room = WRITE_BYTES_MAX;
         while !socket.blocked {
             let pending = self.front.output(conn);
             if pending.is_empty() && !socket.transport.wants_write() {
                 break;
             }
+            if room == 0 {
+                // A client that reads as fast as it is written to would keep all others waiting.
+                self.unfinished.push(conn);
+                return;
+            }
+            let pending = pending.get(..room).unwrap_or(pending);
             let length = pending.len();
             match socket.transport.write(pending) {
                 Ok(taken) => {
+                    room -= taken;
                     self.front.sent(conn, taken);
                     socket.blocked = taken < length || socket.transport.wants_write();
                 }

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use tree::Command;
 
-use crate::batch::BatchReader;
+use super::batch::BatchReader;
 
 /// A batch, and how far into it everything is settled.
 #[derive(Debug)]
 struct Batch {
     content: Bytes,
+    weight: u64,
     settled: usize,
 }
 
@@ -20,15 +21,17 @@ struct Batch {
 pub(crate) struct Pending {
     batches: VecDeque<Batch>,
     bytes: usize,
+    weight: u64,
     /// How many batches from the front on the present leader has been given.
     given: usize,
 }
 
 impl Pending {
     /// Keeps a batch that nobody has been given yet.
-    pub(crate) fn keep(&mut self, content: Bytes) {
+    pub(crate) fn keep(&mut self, content: Bytes, weight: u64) {
         self.bytes += content.len();
-        self.batches.push_back(Batch { content, settled: 0 });
+        self.weight += weight;
+        self.batches.push_back(Batch { content, weight, settled: 0 });
     }
 
     /// The next batch that the present leader is to be given.
@@ -52,6 +55,7 @@ impl Pending {
             loop {
                 let Some(command) = reader.next().expect("our own batch can be read") else {
                     self.bytes -= front.content.len();
+                    self.weight -= front.weight;
                     self.batches.pop_front();
                     self.given = self.given.saturating_sub(1);
                     progressed = true;
@@ -76,6 +80,11 @@ impl Pending {
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// What they weigh.
+    pub(crate) const fn weight(&self) -> u64 {
+        self.weight
+    }
 }
 
 #[cfg(test)]
@@ -83,8 +92,8 @@ mod tests {
     use jute::{OpCode, SessionId};
     use tree::{Identities, Operation, Origin, Policy};
 
+    use super::super::batch::BatchWriter;
     use super::*;
-    use crate::batch::BatchWriter;
 
     fn batch(sequences: std::ops::Range<u64>) -> Bytes {
         let mut writer = BatchWriter::new(1 << 20);
@@ -94,9 +103,9 @@ mod tests {
             let operation = Operation::Client { opcode: OpCode::SetData, body: b"" };
             let (policy, identities) = (Policy::standard(), Identities::NONE);
             Command { origin, policy, identities, operation }.encode(&mut encoded);
-            writer.push(&encoded);
+            writer.push(&encoded, 1);
         }
-        writer.take(0).remove(0)
+        writer.take(0).remove(0).content
     }
 
     fn up_to(last: u64) -> impl FnMut(&Command<'_>) -> bool {
@@ -106,8 +115,8 @@ mod tests {
     #[test]
     fn a_batch_is_kept_until_its_last_command_is_settled_and_given_again_to_the_next_leader() {
         let mut pending = Pending::default();
-        pending.keep(batch(1..4));
-        pending.keep(batch(4..6));
+        pending.keep(batch(1..4), 3);
+        pending.keep(batch(4..6), 2);
         assert_eq!(
             (pending.next(), pending.next(), pending.next()),
             (Some(batch(1..4)), Some(batch(4..6)), None)
@@ -120,6 +129,6 @@ mod tests {
         assert_eq!((pending.next(), pending.next()), (Some(batch(4..6)), None));
         assert!(pending.settle(up_to(5)));
         assert!(pending.is_empty());
-        assert_eq!(pending.bytes(), 0);
+        assert_eq!((pending.bytes(), pending.weight()), (0, 0));
     }
 }

@@ -9,49 +9,73 @@ use bytes::Bytes;
 const VERSION: u8 = 1;
 const HEADER: usize = 9;
 
+/// The content of an entry that is whole, and what its commands weigh.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) content: Bytes,
+    pub(crate) weight: u64,
+}
+
+/// A content to which commands are added.
+#[derive(Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    commands: usize,
+    /// Bytes of the commands alone.
+    command_bytes: usize,
+    weight: u64,
+}
+
 /// Collects commands and cuts them into entries of bounded size.
 #[derive(Debug)]
 pub(crate) struct BatchWriter {
-    full: Vec<Vec<u8>>,
-    open: Vec<u8>,
+    full: Vec<Content>,
+    open: Content,
     commands: usize,
     bytes: usize,
+    weight: u64,
     entry_bytes_max: usize,
 }
 
 impl BatchWriter {
-    pub(crate) const fn new(entry_bytes_max: usize) -> Self {
-        Self { full: Vec::new(), open: Vec::new(), commands: 0, bytes: 0, entry_bytes_max }
+    pub(crate) fn new(entry_bytes_max: usize) -> Self {
+        Self { full: Vec::new(), open: Content::default(), commands: 0, bytes: 0, weight: 0, entry_bytes_max }
     }
 
     /// Takes a command in. One that is larger than an entry should be gets an entry of its own.
-    pub(crate) fn push(&mut self, command: &[u8]) {
-        if self.open.len() > HEADER && self.open.len() + command.len() > self.entry_bytes_max {
+    pub(crate) fn push(&mut self, command: &[u8], weight: u64) {
+        let open = &mut self.open.bytes;
+        if open.len() > HEADER && open.len() + command.len() > self.entry_bytes_max {
             self.full.push(core::mem::take(&mut self.open));
         }
-        if self.open.is_empty() {
-            self.open.reserve(self.entry_bytes_max.min(HEADER + 4 + command.len().max(4096)));
-            self.open.push(VERSION);
-            self.open.extend_from_slice(&[0; 8]);
+        let open = &mut self.open;
+        if open.bytes.is_empty() {
+            open.bytes.reserve(self.entry_bytes_max.min(HEADER + 4 + command.len().max(4096)));
+            open.bytes.push(VERSION);
+            open.bytes.extend_from_slice(&[0; 8]);
         }
         let length = u32::try_from(command.len()).expect("a command is bounded by a frame");
-        self.open.extend_from_slice(&length.to_le_bytes());
-        self.open.extend_from_slice(command);
+        open.bytes.extend_from_slice(&length.to_le_bytes());
+        open.bytes.extend_from_slice(command);
+        open.commands += 1;
+        open.command_bytes += command.len();
+        open.weight += weight;
         self.commands += 1;
         self.bytes += command.len();
+        self.weight += weight;
     }
 
     /// Closes the batch under this stamp: the contents of its entries, in order.
-    pub(crate) fn take(&mut self, wall_ms: i64) -> Vec<Bytes> {
-        if !self.open.is_empty() {
+    pub(crate) fn take(&mut self, wall_ms: i64) -> Vec<Sealed> {
+        self.close();
+        (self.commands, self.bytes, self.weight) = (0, 0, 0);
+        self.full.drain(..).map(|content| content.seal(wall_ms)).collect()
+    }
+
+    fn close(&mut self) {
+        if !self.open.bytes.is_empty() {
             self.full.push(core::mem::take(&mut self.open));
         }
-        (self.commands, self.bytes) = (0, 0);
-        let stamp = |mut content: Vec<u8>| {
-            content[1..HEADER].copy_from_slice(&wall_ms.to_le_bytes());
-            Bytes::from(content)
-        };
-        self.full.drain(..).map(stamp).collect()
     }
 
     /// The most bytes of records that all of it takes in the log.
@@ -62,19 +86,17 @@ impl BatchWriter {
 
     /// The most bytes of records that the first entry takes in the log, if there is one.
     pub(crate) fn first_log_bytes(&self) -> Option<u64> {
-        let open = Some(&self.open).filter(|open| !open.is_empty());
-        self.full.first().or(open).map(|first| journal::log_bytes_max(1, first.len()))
+        let open = Some(&self.open).filter(|open| !open.bytes.is_empty());
+        self.full.first().or(open).map(|first| journal::log_bytes_max(1, first.bytes.len()))
     }
 
     /// Like [`Self::take`], but only as many entries from the first on as take no more than `room` bytes of records;
     /// and how many bytes they take.
-    pub(crate) fn take_within(&mut self, wall_ms: i64, room: u64) -> (Vec<Bytes>, u64) {
-        if !self.open.is_empty() {
-            self.full.push(core::mem::take(&mut self.open));
-        }
+    pub(crate) fn take_within(&mut self, wall_ms: i64, room: u64) -> (Vec<Sealed>, u64) {
+        self.close();
         let (mut used, mut count) = (0, 0);
         for content in &self.full {
-            let bytes = journal::log_bytes_max(1, content.len());
+            let bytes = journal::log_bytes_max(1, content.bytes.len());
             if used + bytes > room {
                 break;
             }
@@ -83,12 +105,9 @@ impl BatchWriter {
         let rest = self.full.split_off(count);
         let taken = self.take(wall_ms);
         for content in &rest {
-            let mut commands =
-                BatchReader { wall_ms, content, rest: content.get(HEADER..).unwrap_or_default() };
-            while let Ok(Some(command)) = commands.next() {
-                self.commands += 1;
-                self.bytes += command.len();
-            }
+            self.commands += content.commands;
+            self.bytes += content.command_bytes;
+            self.weight += content.weight;
         }
         self.full = rest;
         (taken, used)
@@ -97,8 +116,8 @@ impl BatchWriter {
     /// Drops what was collected.
     pub(crate) fn clear(&mut self) {
         self.full.clear();
-        self.open.clear();
-        (self.commands, self.bytes) = (0, 0);
+        self.open = Content::default();
+        (self.commands, self.bytes, self.weight) = (0, 0, 0);
     }
 
     pub(crate) const fn commands(&self) -> usize {
@@ -107,6 +126,17 @@ impl BatchWriter {
 
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    pub(crate) const fn weight(&self) -> u64 {
+        self.weight
+    }
+}
+
+impl Content {
+    fn seal(mut self, wall_ms: i64) -> Sealed {
+        self.bytes[1..HEADER].copy_from_slice(&wall_ms.to_le_bytes());
+        Sealed { content: Bytes::from(self.bytes), weight: self.weight }
     }
 }
 
@@ -175,14 +205,14 @@ mod tests {
     #[test]
     fn commands_come_back_in_order_under_their_stamp() {
         let mut writer = BatchWriter::new(1000);
-        writer.push(b"one");
-        writer.push(b"");
-        writer.push(b"three");
+        writer.push(b"one", 1);
+        writer.push(b"", 1);
+        writer.push(b"three", 1);
         assert_eq!((writer.commands(), writer.bytes()), (3, 8));
         let contents = writer.take(-5);
         assert_eq!(contents.len(), 1);
-        assert_eq!(BatchReader::new(&contents[0]).unwrap().wall_ms, -5);
-        assert_eq!(read(&contents[0]).unwrap(), [&b"one"[..], b"", b"three"]);
+        assert_eq!(BatchReader::new(&contents[0].content).unwrap().wall_ms, -5);
+        assert_eq!(read(&contents[0].content).unwrap(), [&b"one"[..], b"", b"three"]);
         assert!(writer.take(0).is_empty());
     }
 
@@ -190,9 +220,10 @@ mod tests {
     fn entries_are_cut_at_their_limit_and_a_large_command_has_its_own() {
         let mut writer = BatchWriter::new(40);
         for command in [&[1; 20][..], &[2; 20], &[3; 100], &[4; 1]] {
-            writer.push(command);
+            writer.push(command, 1);
         }
-        let counts: Vec<_> = writer.take(0).iter().map(|content| read(content).unwrap().len()).collect();
+        let counts: Vec<_> =
+            writer.take(0).iter().map(|sealed| read(&sealed.content).unwrap().len()).collect();
         assert_eq!(counts, [1, 1, 1, 1]);
     }
 
@@ -200,25 +231,26 @@ mod tests {
     fn entries_that_fit_the_room_are_taken_and_the_others_stay() {
         let mut writer = BatchWriter::new(40);
         for command in [&[1; 20][..], &[2; 20], &[3; 100], &[4; 1]] {
-            writer.push(command);
+            writer.push(command, 1);
         }
         let first = writer.first_log_bytes().unwrap();
-        assert_eq!(writer.take_within(7, first - 1), (Vec::new(), 0));
+        let (none, used) = writer.take_within(7, first - 1);
+        assert_eq!((none.len(), used), (0, 0));
         let (taken, used) = writer.take_within(7, 2 * first);
         assert_eq!((taken.len(), used), (2, 2 * first));
-        assert_eq!(read(&taken[1]).unwrap(), [[2; 20]]);
-        assert_eq!((writer.commands(), writer.bytes()), (2, 101));
-        writer.push(&[5; 1]);
-        let rest: Vec<_> = writer.take(9).iter().flat_map(|content| read(content).unwrap()).collect();
+        assert_eq!(read(&taken[1].content).unwrap(), [[2; 20]]);
+        assert_eq!((writer.commands(), writer.bytes(), writer.weight()), (2, 101, 2));
+        writer.push(&[5; 1], 1);
+        let rest: Vec<_> = writer.take(9).iter().flat_map(|sealed| read(&sealed.content).unwrap()).collect();
         assert_eq!(rest, [vec![3; 100], vec![4; 1], vec![5; 1]]);
     }
 
     #[test]
     fn every_cut_but_those_between_commands_is_unreadable() {
         let mut writer = BatchWriter::new(1000);
-        writer.push(b"abc");
-        writer.push(b"defg");
-        let content = writer.take(1).remove(0);
+        writer.push(b"abc", 1);
+        writer.push(b"defg", 1);
+        let content = writer.take(1).remove(0).content;
         let readable: Vec<_> = (0..=content.len()).filter(|cut| read(&content[..*cut]).is_ok()).collect();
         assert_eq!(readable, [0, 9, 16, 24]);
     }
@@ -226,9 +258,9 @@ mod tests {
     #[test]
     fn a_reader_goes_on_where_another_stopped() {
         let mut writer = BatchWriter::new(1000);
-        writer.push(b"abc");
-        writer.push(b"defg");
-        let content = writer.take(1).remove(0);
+        writer.push(b"abc", 1);
+        writer.push(b"defg", 1);
+        let content = writer.take(1).remove(0).content;
         let mut first = BatchReader::new(&content).unwrap();
         assert_eq!(first.next(), Ok(Some(&b"abc"[..])));
         let mut second = BatchReader::resume(&content, first.offset()).unwrap();

@@ -1,0 +1,154 @@
+//! Commands that wait for their turn, by session: deficit round robin, in which a session that had nothing waiting comes
+//! before those that have piled something up (the sparse flows of RFC 8290).
+//!
+//! Sparse sessions and the others get an equal share when there is work for both, so none waits for ever.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use jute::SessionId;
+
+/// What a session may put forward in one turn.
+const QUANTUM: u64 = 64 << 10;
+
+/// A command that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) command: Box<[u8]>,
+    pub(super) weight: u64,
+    /// Whether it comes from a client of this member.
+    pub(super) is_own: bool,
+}
+
+/// What waits of one session, in order; never empty between calls.
+#[derive(Debug, Default)]
+struct Flow {
+    queue: VecDeque<Waiting>,
+    /// What it may put forward before it is another's turn.
+    deficit: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    flows: HashMap<SessionId, Flow, FixedState>,
+    sparse: VecDeque<SessionId>,
+    bulky: VecDeque<SessionId>,
+    /// What sparse sessions may put forward before it is a bulky one's turn.
+    sparse_deficit: u64,
+    bytes: usize,
+    own_commands: usize,
+}
+
+impl Flows {
+    pub(super) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// Bytes of all commands that wait.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many of them come from clients of this member.
+    pub(super) const fn own_commands(&self) -> usize {
+        self.own_commands
+    }
+
+    pub(super) fn push(&mut self, session: SessionId, waiting: Waiting) {
+        self.bytes += waiting.command.len();
+        self.own_commands += usize::from(waiting.is_own);
+        let flow = self.flows.entry(session).or_insert_with(|| {
+            self.sparse.push_back(session);
+            Flow { queue: VecDeque::new(), deficit: QUANTUM }
+        });
+        flow.queue.push_back(waiting);
+    }
+
+    /// The command whose turn it is.
+    pub(super) fn peek(&mut self) -> Option<&Waiting> {
+        let session = self.choose()?;
+        self.flows.get(&session)?.queue.front()
+    }
+
+    /// Takes it out.
+    pub(super) fn next(&mut self) -> Option<Waiting> {
+        let session = self.choose()?;
+        let is_sparse = self.takes_sparse();
+        let flow = self.flows.get_mut(&session)?;
+        let waiting = flow.queue.pop_front()?;
+        flow.deficit -= waiting.weight;
+        if flow.queue.is_empty() {
+            self.flows.remove(&session);
+            if is_sparse { &mut self.sparse } else { &mut self.bulky }.pop_front();
+        }
+        if is_sparse {
+            self.sparse_deficit = self.sparse_deficit.saturating_sub(waiting.weight);
+        }
+        self.bytes -= waiting.command.len();
+        self.own_commands -= usize::from(waiting.is_own);
+        Some(waiting)
+    }
+
+    fn takes_sparse(&self) -> bool {
+        !self.sparse.is_empty() && (self.sparse_deficit > 0 || self.bulky.is_empty())
+    }
+
+    /// The session whose turn it is, at the head of its list and with enough left for its first command.
+    fn choose(&mut self) -> Option<SessionId> {
+        loop {
+            let is_sparse = self.takes_sparse();
+            let list = if is_sparse { &mut self.sparse } else { &mut self.bulky };
+            let session = *list.front()?;
+            let flow = self.flows.get_mut(&session)?;
+            if flow.queue.front().is_some_and(|waiting| waiting.weight <= flow.deficit) {
+                return Some(session);
+            }
+            // Its turn is over; the next one comes behind all others'.
+            list.pop_front();
+            if !is_sparse {
+                flow.deficit += QUANTUM;
+            }
+            if !is_sparse || self.bulky.is_empty() {
+                self.sparse_deficit = QUANTUM;
+            }
+            self.bulky.push_back(session);
+        }
+    }
+
+    /// Takes out what comes from clients of this member, in the order of each session.
+    pub(super) fn take_own(&mut self) -> Vec<Box<[u8]>> {
+        let mut own = Vec::new();
+        self.keep_only(|waiting| {
+            if waiting.is_own {
+                own.push(std::mem::take(&mut waiting.command));
+            }
+            !waiting.is_own
+        });
+        own
+    }
+
+    /// Drops what comes from other members.
+    pub(super) fn drop_relayed(&mut self) {
+        self.keep_only(|waiting| waiting.is_own);
+    }
+
+    fn keep_only(&mut self, mut keeps: impl FnMut(&mut Waiting) -> bool) {
+        let Self { flows, sparse, bulky, .. } = self;
+        for list in [sparse, bulky] {
+            list.retain(|session| {
+                let Some(flow) = flows.get_mut(session) else { return false };
+                flow.queue.retain_mut(&mut keeps);
+                let is_empty = flow.queue.is_empty();
+                if is_empty {
+                    flows.remove(session);
+                }
+                !is_empty
+            });
+        }
+        let left = || self.flows.values().flat_map(|flow| &flow.queue);
+        self.bytes = left().map(|waiting| waiting.command.len()).sum();
+        self.own_commands = left().filter(|waiting| waiting.is_own).count();
+    }
+}

@@ -1,0 +1,141 @@
+use tree::{Identities, Operation, Origin, Policy};
+
+use super::*;
+
+/// Bytes of a command that is as long as a session may put forward in one turn.
+const LONG: usize = 60_000;
+const NOW_MS: u64 = 5;
+
+fn command(session: i64, sequence: u64, bytes: usize) -> Vec<u8> {
+    let origin = Some(Origin { session: SessionId(session), generation: 1, sequence });
+    let body = vec![b'x'; bytes];
+    let operation = Operation::Client { opcode: jute::OpCode::SetData, body: &body };
+    let mut encoded = Vec::new();
+    Command { origin, policy: Policy::standard(), identities: Identities::NONE, operation }
+        .encode(&mut encoded);
+    encoded
+}
+
+fn put(proposals: &mut Proposals, command: &[u8], whose: Whose) {
+    proposals.put(command, weight_of(command), whose);
+}
+
+/// Session and sequence of each command, in order.
+fn named(contents: &[Bytes]) -> Vec<(i64, u64)> {
+    let mut names = Vec::new();
+    for content in contents {
+        let mut reader = batch::BatchReader::new(content).expect("what was written");
+        while let Ok(Some(command)) = reader.next() {
+            let origin = Command::decode(command).expect("what was written").origin.expect("a client's");
+            names.push((origin.session.0, origin.sequence));
+        }
+    }
+    names
+}
+
+fn leading(under_way_max: u64) -> Proposals {
+    let mut proposals = Proposals::new(1 << 20, under_way_max);
+    proposals.led_anew(true);
+    proposals
+}
+
+/// What is proposed next, as the entry of that index.
+fn proposed(proposals: &mut Proposals, index: u64) -> Vec<(i64, u64)> {
+    proposals.take_turns(NOW_MS);
+    let proposal = proposals.propose(0, u64::MAX);
+    proposals.proposed(index, proposal.weight);
+    named(&proposal.own)
+}
+
+#[test]
+fn small_write_does_not_wait_for_what_another_session_has_piled_up() {
+    let mut proposals = leading(LONG as u64);
+    (1..=20).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
+    put(&mut proposals, &command(2, 1, 10), Whose::Own);
+    assert_eq!(proposed(&mut proposals, 1), [(1, 1)], "no more is under way than may be");
+    assert_eq!(proposed(&mut proposals, 2), []);
+    proposals.applied(1, NOW_MS);
+    assert_eq!(proposed(&mut proposals, 3), [(1, 2)], "its first turn was not over");
+    proposals.applied(3, NOW_MS);
+    assert_eq!(proposed(&mut proposals, 4)[0], (2, 1));
+}
+
+#[test]
+fn sessions_take_turns_each_in_its_order_and_none_waits_for_ever() {
+    let mut proposals = leading(1);
+    for sequence in 1..=4 {
+        (1..=3).for_each(|session| put(&mut proposals, &command(session, sequence, LONG), Whose::Own));
+    }
+    let mut order = Vec::new();
+    for index in 1..=12 {
+        let now = proposed(&mut proposals, index);
+        assert_eq!(now.len(), 1);
+        order.extend(now);
+        proposals.applied(index, NOW_MS);
+        // Small ones come and come.
+        put(&mut proposals, &command(100 + index as i64, 1, 1), Whose::Own);
+        proposals.applied(index, NOW_MS);
+    }
+    for session in 1..=3 {
+        let sequences: Vec<_> = order.iter().filter(|one| one.0 == session).map(|one| one.1).collect();
+        assert!(sequences.is_sorted() && !sequences.is_empty(), "{order:?}");
+    }
+    assert!(order.iter().any(|one| one.0 > 100), "{order:?}");
+}
+
+#[test]
+fn who_leads_no_more_lets_go_of_other_members_commands_and_forwards_its_own() {
+    let mut proposals = leading(1);
+    for (sequence, whose) in [(1, Whose::Own), (2, Whose::Own), (3, Whose::Relayed)] {
+        put(&mut proposals, &command(7, sequence, 10), whose);
+    }
+    assert_eq!(proposals.waiting(), 2);
+    proposals.led_anew(false);
+    assert_eq!(proposals.relayed_bytes(), command(7, 2, 10).len(), "its own second one");
+    proposals.keep_to_forward();
+    proposals.take_turns(NOW_MS);
+    assert_eq!(proposals.waiting(), 1, "the first is under way");
+    assert_eq!(named(&[proposals.next_to_give().expect("the first")]), [(7, 1)]);
+    assert!(proposals.settle(|_| true));
+    proposals.take_turns(NOW_MS);
+    proposals.keep_to_forward();
+    assert_eq!(named(&[proposals.next_to_give().expect("the second")]), [(7, 2)]);
+    assert!(proposals.next_to_give().is_none() && proposals.waiting() == 0);
+}
+
+#[test]
+fn all_that_waits_is_taken_out_in_order_when_it_is_to_be_refused() {
+    let mut proposals = leading(1);
+    (1..=4).for_each(|sequence| put(&mut proposals, &command(7, sequence, 10), Whose::Own));
+    let taken = proposals.take_waiting();
+    let sequence =
+        |command: &[u8]| Command::decode(command).expect("a command").origin.expect("a client's").sequence;
+    assert_eq!(taken.iter().map(|command| sequence(command)).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!((proposals.waiting(), proposals.ready(), proposals.relayed_bytes()), (0, 0, 0));
+}
+
+#[test]
+fn many_operations_weigh_more_than_one_of_their_length() {
+    let of = |opcode| {
+        let operation = Operation::Client { opcode, body: &[0; 5_000] };
+        let mut encoded = Vec::new();
+        Command::internal(operation).encode(&mut encoded);
+        weight_of(&encoded)
+    };
+    assert!(of(jute::OpCode::Multi) > 3 * of(jute::OpCode::SetData));
+}
+
+#[test]
+fn heavy_command_goes_alone_and_the_next_one_lets_those_go_first_that_come_meanwhile() {
+    let mut proposals = leading(1);
+    (1..=3).for_each(|session| proposals.put(&command(session, 1, 10), HEAVY + 1, Whose::Own));
+    assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
+    proposals.applied(1, NOW_MS);
+    assert_eq!(proposed(&mut proposals, 2), [], "it rests");
+    assert_eq!(proposals.deadline_ms(), Some(NOW_MS + REST_MS));
+    put(&mut proposals, &command(4, 1, 10), Whose::Own);
+    assert_eq!(proposed(&mut proposals, 2), [(4, 1)], "a small one does not");
+    proposals.applied(2, NOW_MS);
+    proposals.take_turns(NOW_MS + REST_MS);
+    assert_eq!(named(&proposals.propose(0, u64::MAX).own), [(2, 1)]);
+}

@@ -1,0 +1,36 @@
+//! How much a leader has put into the log that is not applied here yet.
+
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    /// Proposals: their last entries, and what they weigh.
+    proposals: VecDeque<(u64, u64)>,
+    weight: u64,
+}
+
+impl UnderWay {
+    pub(super) fn add(&mut self, last_index: u64, weight: u64) {
+        self.proposals.push_back((last_index, weight));
+        self.weight += weight;
+    }
+
+    /// Entries up to this one are applied: gives what the proposals weigh that are done with it.
+    pub(super) fn applied(&mut self, index: u64) -> u64 {
+        let before = self.weight;
+        while let Some((_, weight)) = self.proposals.pop_front_if(|(last, _)| *last <= index) {
+            self.weight -= weight;
+        }
+        before - self.weight
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.proposals.clear();
+        self.weight = 0;
+    }
+
+    pub(super) const fn weight(&self) -> u64 {
+        self.weight
+    }
+}

@@ -1,0 +1,45 @@
+//! What a command costs from the log to the tree, in units of about one byte that is written, sent and applied: a few
+//! nanoseconds. An estimate by form and length, the same wherever the command waits.
+
+use jute::OpCode;
+use tree::{Command, Operation, Tree};
+
+/// What each costs, however short it is.
+const EACH: u64 = 256;
+/// A command no longer than this is one operation or a few.
+const SHORT_BYTES: usize = 1024;
+/// What one byte of many operations costs: each of them is looked up, checked and answered.
+const MANY_OPERATIONS: u64 = 4;
+/// What it costs to remove one ephemeral node.
+const EPHEMERAL: u64 = 128;
+
+/// See the module.
+pub(crate) fn weight_of(command: &[u8]) -> u64 {
+    let bytes = command.len() as u64;
+    match command.len() > SHORT_BYTES && has_many_operations(command) {
+        true => EACH + MANY_OPERATIONS * bytes,
+        false => EACH + bytes,
+    }
+}
+
+/// The same with what a session leaves to be removed, where it ends.
+pub(crate) fn weight_in(command: &[u8], tree: &Tree) -> u64 {
+    weight_of(command) + weight_of_end(command, tree)
+}
+
+fn weight_of_end(command: &[u8], tree: &Tree) -> u64 {
+    if !Command::ends_session(command) {
+        return 0;
+    }
+    match Command::decode(command).map(|command| command.operation) {
+        Ok(Operation::CloseSession { session } | Operation::Expire { session, .. }) => {
+            EPHEMERAL * tree.session(session).map_or(0, |session| session.ephemeral_count() as u64)
+        }
+        _ => 0,
+    }
+}
+
+fn has_many_operations(command: &[u8]) -> bool {
+    let operation = Command::decode(command).map(|command| command.operation);
+    matches!(operation, Ok(Operation::Client { opcode: OpCode::Multi | OpCode::SetAcl, .. }))
+}
