@@ -51,6 +51,7 @@ mod reconfig;
 mod refused_writes;
 mod relays;
 mod replay;
+pub mod revival;
 mod room;
 mod round;
 mod silence;

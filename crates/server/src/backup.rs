@@ -21,6 +21,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use journal::{Identity, Journal, LooseSnapshot, Membership, OpenError, SnapshotMeta};
 use jute::Zxid;
+use member::revival;
 use tree::Tree;
 
 use crate::config::StorageConfig;
@@ -34,14 +35,6 @@ use crate::recovery::{self, NewSeat};
 pub(crate) const UNFINISHED: &str = ".restore-unfinished";
 /// The mark while it is written.
 const UNFINISHED_NEW: &str = ".restore-unfinished.new";
-/// Seconds of the clock for each epoch. Each start of a server and each election uses one epoch, and they are further
-/// apart than this on average. The 2^31 epochs last for 272 years after 1970.
-const SECONDS_PER_EPOCH: u64 = 4;
-/// Epochs that are skipped when the clock is behind the backup: more than the old ensemble can have used since.
-const EPOCHS_SKIPPED: u32 = 1 << 16;
-/// The last epoch from which may be gone on: zxids stay positive.
-const EPOCH_MAX: u32 = i32::MAX as u32 - 2 * EPOCHS_SKIPPED;
-
 /// A backup that was read and found sound.
 #[derive(Debug)]
 pub struct Backup {
@@ -183,7 +176,7 @@ pub fn restore(
     now: SystemTime,
 ) -> Result<Zxid, StartError> {
     let Backup { mut tree, index, term, summary } = backup;
-    if summary.last_zxid.epoch() > EPOCH_MAX {
+    if summary.last_zxid.epoch() > revival::EPOCH_MAX {
         return Err(StartError::Unsupported(format!(
             "the zxid 0x{:x} of the backup leaves no room for those to come",
             summary.last_zxid.0
@@ -192,7 +185,9 @@ pub fn restore(
     // Not the members of the ensemble that was backed up.
     tree.succeed(&Tree::new());
     let last = summary.last_zxid.epoch();
-    tree.skip_epochs(epoch_after(last, now) - last);
+    let since_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let wall_ms = i64::try_from(since_ms).unwrap_or(i64::MAX);
+    tree.skip_epochs(revival::epoch_after(last, wall_ms) - last);
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
@@ -209,18 +204,10 @@ pub fn restore(
         created_ms: summary.created_ms,
     };
     let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
-    recovery::write_snapshot(&mut journal, &mut tree, meta).map_err(failed)?;
+    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(failed)?;
     journal.close().map_err(|error| failed(error.to_string()))?;
     finish(storage)?;
     Ok(zxid)
-}
-
-/// The epoch to go on with behind this one. It follows the clock, and does not depend on the backup as long as the clock
-/// is ahead of it: what is restored later goes on later.
-fn epoch_after(last: u32, now: SystemTime) -> u32 {
-    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let of_clock = u32::try_from(seconds / SECONDS_PER_EPOCH).unwrap_or(u32::MAX).min(EPOCH_MAX);
-    if of_clock > last { of_clock } else { last.saturating_add(EPOCHS_SKIPPED) }
 }
 
 fn system(source: io::Error) -> StartError {
@@ -300,30 +287,4 @@ pub(crate) fn refuse_unfinished(storage: &StorageConfig) -> Result<(), StartErro
         "the restoration of a backup into `{}` was interrupted; hint: run `diwan council restore` again",
         storage.data_dir.display()
     )))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn epochs_follow_the_clock_and_rise_behind_the_backup_when_it_is_wrong() {
-        let at = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
-        let first = epoch_after(7, at(1_800_000_000));
-        assert_eq!(first, 450_000_000);
-        assert!(epoch_after(7, at(1_800_000_000 + SECONDS_PER_EPOCH)) > first, "the same backup again");
-        assert!(epoch_after(first + 3, at(1_800_000_100)) > first + 3, "a backup of what was restored");
-        assert!(
-            epoch_after(7, at(1_800_000_200)) > epoch_after(first + 3, at(1_800_000_100)),
-            "the old one again"
-        );
-        assert_eq!(epoch_after(7, at(0)), 7 + EPOCHS_SKIPPED);
-        assert_eq!(epoch_after(first, at(1_800_000_000)), first + EPOCHS_SKIPPED);
-        for (last, seconds) in [(7, u64::MAX >> 2), (EPOCH_MAX, 0), (EPOCH_MAX, u64::MAX >> 2)] {
-            let epoch = epoch_after(last, at(seconds));
-            assert!(epoch > last && epoch < i32::MAX as u32, "{epoch}");
-        }
-    }
 }

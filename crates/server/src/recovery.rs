@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use front::History;
-use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, SnapshotMeta};
+use journal::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 use member::founding::NUMBERS;
 use member::start::{self, Seat};
 use member::{CoreConfig, Fault, Replay};
-use tree::{SnapshotProgress, Tree};
+use tree::Tree;
 
 use crate::aside;
 use crate::backup;
@@ -26,9 +26,6 @@ pub(crate) const MEMBER: u64 = 1;
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
-
-/// Bytes of a piece of a snapshot that is written at once.
-const SNAPSHOT_PIECE_BYTES: usize = 64 << 10;
 
 /// What the data directory held.
 pub(crate) struct Opened {
@@ -352,27 +349,6 @@ fn report(recovered: &journal::Recovered) {
     }
     for damage in &recovered.damaged_snapshots {
         tracing::error!(%damage, "a newer snapshot is damaged and was passed over");
-    }
-}
-
-/// Writes the tree as the journal's newest snapshot, without a pause for anybody.
-pub(crate) fn write_snapshot<D: Disk>(
-    journal: &mut Journal<D>,
-    tree: &mut Tree,
-    mut meta: SnapshotMeta,
-) -> Result<(), String> {
-    journal.snapshot_begin().map_err(|error| error.to_string())?;
-    tree.snapshot_begin();
-    loop {
-        let mut piece = Vec::with_capacity(SNAPSHOT_PIECE_BYTES * 2);
-        let progress = tree.snapshot_chunk(&mut piece, SNAPSHOT_PIECE_BYTES);
-        if !piece.is_empty() {
-            journal.snapshot_chunk(&piece).map_err(|error| error.to_string())?;
-        }
-        if let SnapshotProgress::Done { digest } = progress {
-            meta.digest = digest;
-            return journal.snapshot_finish(meta).map_err(|error| error.to_string());
-        }
     }
 }
 

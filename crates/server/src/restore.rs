@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use journal::{Identity, Journal, SnapshotMeta};
+use member::revival;
 use parking_lot::Mutex;
 use tree::Tree;
 
@@ -103,7 +104,7 @@ pub(crate) fn put(
         digest: 0,
         created_ms: wall_ms,
     };
-    recovery::write_snapshot(&mut journal, &mut tree, meta)?;
+    revival::write_snapshot(&mut journal, &mut tree, meta)?;
     journal.close().map_err(|error| error.to_string())?;
     Ok(zxid)
 }

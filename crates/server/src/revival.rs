@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use jute::Zxid;
-use member::{Fault, Replay};
+use member::{Fault, revival};
 use tree::Tree;
 
 use crate::aside;
@@ -13,7 +13,7 @@ use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::recovery::{self, NewSeat};
 use crate::{backup, clock, random};
-use journal::{Identity, Journal, Membership, SnapshotMeta};
+use journal::{Identity, Journal};
 
 /// What a survivor has.
 #[derive(Clone, Debug)]
@@ -46,27 +46,17 @@ pub fn inspect(config: &ServerConfig) -> Result<Survivor, StartError> {
 /// # Errors
 /// As [`inspect`]; or the disk refuses. What was there is there still, in `put-aside` at the worst.
 pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
-    let Found { survivor, mut tree, applied } = load(config)?;
+    let Found { survivor, identity, mut tree, applied } = load(config)?;
     let storage = &config.storage;
     let number = ensemble(config)?.number;
-    let seat = NewSeat {
-        identity: Identity { member: number, ..NewSeat::alone(random::bytes()?).identity },
-        founders: None,
-    };
+    let NewSeat { identity: drawn, .. } = NewSeat::alone(random::bytes()?);
+    let identity = revival::identity(&identity, drawn.cluster, drawn.incarnation);
     let wall_ms = clock::Clock::start().now().wall_ms;
     let prepared = aside::prepare(storage)?;
     let disk = recovery::open_disk(&prepared)?;
-    let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, seat.identity))?;
-    let meta = SnapshotMeta {
-        index: applied.0,
-        // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
-        term: if applied.1 > council::TERM_MAX { 1 } else { applied.1 },
-        membership: Membership { voters: vec![number], ..Membership::default() },
-        zxid: tree.last_zxid().0,
-        digest: 0,
-        created_ms: wall_ms,
-    };
-    recovery::write_snapshot(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
+    let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
+    let meta = revival::begin(&mut tree, applied, number, wall_ms);
+    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
     let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall_ms)?;
     Ok(Revived { survivor, aside })
@@ -83,6 +73,7 @@ pub struct Revived {
 
 struct Found {
     survivor: Survivor,
+    identity: Identity,
     tree: Tree,
     applied: (u64, u64),
 }
@@ -111,7 +102,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         )));
     }
     let tree = recovery::load(&mut journal)?;
-    let mut replay = Replay::new(&recovered, journal.membership(), tree, 0, 0).regardless();
+    let mut replay = revival::replay(&recovered, journal.membership(), tree);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;
         replay.take(entries).map_err(|Fault(reason)| fault("core", reason))?;
@@ -128,7 +119,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         nodes: tree.node_count(),
         sessions: tree.sessions().len(),
     };
-    Ok(Found { survivor, tree, applied: seat.applied() })
+    Ok(Found { survivor, identity: *journal.identity(), tree, applied: seat.applied() })
 }
 
 fn open(storage: &StorageConfig) -> Result<(Journal<DirDisk>, journal::Recovered), StartError> {

@@ -664,7 +664,7 @@ pub fn council_entry(entry: journal::Entry) -> Entry {
 }
 
 /// The tree of the newest snapshot; a fresh one if there is none.
-fn load<D: Disk>(journal: &mut Journal<D>, seed: [u8; 32]) -> Result<Tree, NodeError> {
+pub(crate) fn load<D: Disk>(journal: &mut Journal<D>, seed: [u8; 32]) -> Result<Tree, NodeError> {
     let (table_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
     let table_seed = u64::from_le_bytes(*table_seed);
     let Some(mut reader) = journal.open_snapshot().map_err(NodeError::Read)? else {

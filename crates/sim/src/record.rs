@@ -36,9 +36,48 @@ pub struct Apply {
     pub digest: u64,
 }
 
+/// What the survivor of a lost ensemble held, of which a new one was made.
+#[derive(Clone, Debug)]
+pub struct Survivor {
+    /// Which.
+    pub member: u64,
+    /// The last entry of its log.
+    pub index: u64,
+    /// The zxid that the new ensemble goes on from.
+    pub zxid: i64,
+    /// Its log, as far as no snapshot had replaced it.
+    pub log: Vec<Entry>,
+}
+
+/// A member with data of the ensemble that was given up, in one of its lives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outsider {
+    /// Which.
+    pub member: u64,
+    /// Whether it ever served clients.
+    pub served: bool,
+    /// Whether it led.
+    pub led: bool,
+}
+
+/// Where a new ensemble went on from the log of a survivor.
+#[derive(Clone, Debug, Default)]
+pub struct Resumed {
+    /// The last entry of that log.
+    pub index: u64,
+    /// The zxid that it goes on from, as its first snapshot says.
+    pub zxid: i64,
+    /// The highest zxid that anybody gave in the ensemble that was, as far as is known.
+    pub given_zxid: i64,
+    /// Members of the ensemble that was, by their lives.
+    pub outsiders: BTreeMap<u64, Outsider>,
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
+    /// Where a new ensemble began, if one did.
+    pub resumed: Option<Resumed>,
     /// Every entry that was applied anywhere, in part at the least; that of index 1 comes first.
     pub entries: Vec<Committed>,
     /// The last entry that was applied wholly anywhere.
@@ -71,6 +110,54 @@ impl Record {
     /// A member's new life begins.
     pub fn begun(&mut self, member: u64, life: u64) {
         self.noted.insert(member, (life, 0, 0));
+    }
+
+    /// The record of a new ensemble made of that survivor. What is known of the entries that it held stays known. Gives how
+    /// many of the entries that were applied before it held.
+    #[must_use]
+    pub fn resume(mut self, at_ms: u64, survivor: &Survivor, given_zxid: i64) -> (Self, usize) {
+        let first = survivor.log.first().map_or(survivor.index + 1, |entry| entry.index);
+        let same = |known: &&Committed| {
+            let at = known.entry.index.checked_sub(first);
+            at.is_none_or(|at| survivor.log.get(at as usize) == Some(&known.entry))
+        };
+        let kept = self.entries.iter().take(survivor.index as usize).take_while(same).count();
+        self.entries.truncate(kept);
+        let tail = survivor.log.iter().filter(|entry| entry.index > kept as u64);
+        let member = survivor.member;
+        self.entries.extend(tail.map(|entry| Committed { entry: entry.clone(), at_ms, member }));
+        let holds = |(index, term): &(u64, u64)| {
+            self.entries.get(*index as usize - 1).is_some_and(|known| known.entry.term == *term)
+        };
+        let made_ms = self.made_ms.iter().filter(|(key, _)| holds(key)).map(|(key, at_ms)| (*key, *at_ms));
+        let applies = self.applies.iter().filter(|apply| apply.index < survivor.index.min(kept as u64));
+        let resumed = Resumed { index: survivor.index, zxid: survivor.zxid, given_zxid, ..Resumed::default() };
+        let record = Self {
+            made_ms: made_ms.collect(),
+            applies: applies.copied().collect(),
+            resumed: Some(resumed),
+            whole_index: survivor.index,
+            verdicts_ms: self.verdicts_ms,
+            entries: self.entries,
+            ..Self::default()
+        };
+        (record, kept)
+    }
+
+    /// The fewest voters of which a majority could ever decide; 0 if none were ever known.
+    #[must_use]
+    pub fn voters_min(&self) -> usize {
+        let halves = self.memberships.values().flat_map(|known| [&known.voters, &known.voters_outgoing]);
+        halves.map(Vec::len).filter(|count| *count > 0).min().unwrap_or(0)
+    }
+
+    /// What does a member do that has data of the ensemble that was?
+    pub fn look_at_outsider<D: Disk>(&mut self, member: u64, life: u64, node: &mut Node<D>) {
+        let Some(resumed) = &mut self.resumed else { return };
+        let outsider = resumed.outsiders.entry(life).or_default();
+        outsider.member = member;
+        outsider.served |= node.core().is_serving();
+        outsider.led |= node.leads_in().is_some();
     }
 
     /// What has a member done since the last look?

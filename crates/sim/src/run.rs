@@ -1,41 +1,45 @@
 //! One run of a seed: an ensemble under faults with clients, then everything heals, comes to rest, serves once more and
 //! is looked over; then the rules are applied. The seed alone decides what happens.
 
+mod calls;
+mod revival;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use front::FrontConfig;
 use journal::{JournalConfig, KeepPolicy};
-use jute::{ErrorCode, OpCode, xid};
 use member::CoreConfig;
 use tree::Policy;
 
 use crate::ensemble::{Ensemble, Faults, Without};
-use crate::history::{Ask, Call, Delivery, History, Outcome};
+use crate::history::{Delivery, History};
 use crate::load::{Appetite, Features, Load, SUPER, Squeeze};
 use crate::node::{NodeConfig, small_journal};
 use crate::oracle::{Deed, Oracle, digest};
 use crate::random::Random;
 use crate::record::Record;
 use crate::rules::{CALM_ROOM_MS, Evidence, Judged, Known, Settings, Standing, judge};
+use revival::Loss;
 
 /// The feature level of all builds here.
 const LEVEL: u32 = 3;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
-/// From how many bytes on a value counts as large.
-const LARGE_MIN: usize = 10 << 10;
 /// How long all is calm after that: the longest timeout, and room, so that whoever left expires.
 const CALM_MS: u64 = 20_000;
 
 /// What some hundred seeds must have reached, or they tried nothing.
 pub const REACHED: &[&str] = &[
     "ACL changed",
+    "acknowledged write lost with its ensemble",
     "admission",
     "attach race",
+    "back with old data",
     "bulk held up",
     "call unknown",
+    "client ahead of a new ensemble",
     "clients cut off",
     "clients' delay",
     "crash",
@@ -45,6 +49,7 @@ pub const REACHED: &[&str] = &[
     "disk fault",
     "election",
     "failing disk",
+    "forced new ensemble",
     "full disk",
     "full disk in the calm",
     "install",
@@ -141,6 +146,10 @@ struct Run {
     setting: String,
     /// Whether a disk is full while all is calm, and what decides which.
     squeezes: Option<Random>,
+    /// Whether the ensemble is lost but for one member.
+    loss: Option<Loss>,
+    /// What decides when the operator of a new ensemble looks for data of the old one.
+    looks: Option<Random>,
     standings: Vec<Standing>,
     judged: BTreeMap<u32, Judged>,
     hashes: Option<fn(u64, u64)>,
@@ -150,7 +159,8 @@ struct Run {
 #[must_use]
 pub fn quiet(founders: u64, seed: u64, simulated: Duration) -> Report {
     let mut run = Run::of(Random::new(seed), Some(founders));
-    (run.faults, run.appetite, run.squeezes) = (Faults::NONE, Appetite::LIGHT, None);
+    (run.faults, run.appetite) = (Faults::NONE, Appetite::LIGHT);
+    (run.squeezes, run.loss) = (None, None);
     run.load = Load::new(run.appetite, founders, Random::new(seed));
     run.play(simulated.as_millis() as u64)
 }
@@ -195,7 +205,7 @@ impl Run {
         let done = catch_unwind(AssertUnwindSafe(|| self.all(faulty_ms)));
         let wrongs = done.unwrap_or_else(|panic| vec![format!("it broke: {}", words_of(&*panic))]);
         let Run { mut ensemble, history, setting, judged, .. } = self;
-        count_calls(&history, &mut ensemble);
+        calls::count(&history, &mut ensemble);
         let deliveries = history.connections.iter().flat_map(|connection| &connection.deliveries);
         let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
         ensemble.count("watch event", events.count() as u64);
@@ -253,6 +263,8 @@ impl Run {
             unsent_bytes_max: config.front.output_bytes_close_max,
         };
         let squeezes = if apart.chance(40) { Some(apart.fork()) } else { None };
+        let is_lost = apart.chance(15) && founders > 1;
+        let loss = is_lost.then(|| Loss::draw(apart.fork()));
         let setting = format!("{founders} founders, {appetite:?}, {faults:?}");
         Self {
             ensemble: Ensemble::new(founders, config, random.fork()),
@@ -263,6 +275,8 @@ impl Run {
             settings,
             setting,
             squeezes,
+            loss,
+            looks: None,
             standings: Vec::new(),
             judged: BTreeMap::new(),
             hashes: None,
@@ -270,10 +284,9 @@ impl Run {
     }
 
     fn all(&mut self, faulty_ms: u64) -> Vec<String> {
-        while self.ensemble.now_ms() < faulty_ms {
-            let faults = self.faults;
-            self.moment(&faults);
-            self.load.moment(&mut self.ensemble, &mut self.history);
+        let before = self.go_wrong(faulty_ms);
+        if !before.is_empty() {
+            return before;
         }
         self.ensemble.heal();
         self.history.healed_ms = Some(self.ensemble.now_ms());
@@ -303,20 +316,46 @@ impl Run {
         wrongs
     }
 
-    /// What the rules find.
+    /// Everything goes wrong for so long. Gives what is wrong with an ensemble that was lost meanwhile.
+    fn go_wrong(&mut self, faulty_ms: u64) -> Vec<String> {
+        let mut wrongs = Vec::new();
+        while self.ensemble.now_ms() < faulty_ms && wrongs.is_empty() {
+            let faults = self.faults;
+            self.moment(&faults);
+            self.load.moment(&mut self.ensemble, &mut self.history);
+            self.look_for_outsiders();
+            let now_ms = self.ensemble.now_ms();
+            if let Some(loss) = self.loss.take_if(|loss| loss.is_due(now_ms, faulty_ms)) {
+                wrongs = self.lose(loss);
+            }
+        }
+        wrongs
+    }
+
+    /// What the rules find in the end.
     fn verdict(&mut self) -> Vec<String> {
-        let oracle = Oracle::of(&self.ensemble.record);
+        let record = std::mem::take(&mut self.ensemble.record);
+        let oracle = Oracle::of(&record);
         let reaped = oracle.transactions.iter().filter(|done| matches!(done.deed, Some(Deed::Reaped(..))));
         self.ensemble.count("node reaped", reaped.count() as u64);
+        let wrongs = self.judge(&record, &oracle);
+        self.ensemble.record = record;
+        wrongs
+    }
+
+    fn judge(&mut self, record: &Record, oracle: &Oracle) -> Vec<String> {
         let verdict = judge(&Evidence {
             history: &self.history,
-            record: &self.ensemble.record,
-            oracle: &oracle,
+            record,
+            oracle,
             standings: &self.standings,
             settings: self.settings,
             known: Known::default(),
         });
-        self.judged = verdict.judged;
+        for (rule, all) in verdict.judged {
+            let judged = self.judged.entry(rule).or_default();
+            all.into_iter().for_each(|(what, count)| *judged.entry(what).or_default() += count);
+        }
         verdict.wrongs
     }
 
@@ -398,31 +437,6 @@ impl Run {
             Some(Standing::of(member, node.applied_index(), node.tree()))
         };
         numbers.into_iter().filter_map(standing).collect()
-    }
-}
-
-/// How often clients asked for what was answered in which way.
-fn count_calls(history: &History, ensemble: &mut Ensemble) {
-    let was_done = |call: &Call| call.outcome() == Outcome::Ok;
-    let was_answered = |call: &Call| call.answer.is_some();
-    for call in &history.calls {
-        let ask = &call.ask;
-        let mut count = |what, happened| ensemble.count(what, u64::from(happened));
-        count("write acknowledged", ask.is_write() && was_done(call));
-        count("call unknown", !was_answered(call));
-        let is_large = matches!(ask, Ask::Set { data, .. } if data.len() >= LARGE_MIN);
-        count("large value written", is_large && was_done(call));
-        let read = call.answer.as_ref().map_or(0, |answer| answer.body.len());
-        count("large value read", matches!(ask, Ask::Get { .. }) && read >= LARGE_MIN);
-        count("read judged", ask.is_read() && was_answered(call));
-        count("watches set again", matches!(ask, Ask::SetWatches { .. }) && was_answered(call));
-        count("watches set again, persistent", ask.opcode() == OpCode::SetWatches2 && was_answered(call));
-        count("watch added", matches!(ask, Ask::AddWatch { .. }) && was_done(call));
-        count("watch removed", matches!(ask, Ask::RemoveWatches { .. }) && was_done(call));
-        count("several reads at once", matches!(ask, Ask::MultiRead(_)) && was_done(call));
-        count("ACL changed", matches!(ask, Ask::SetAcl { .. }) && was_done(call));
-        count("refused by ACL", call.outcome() == Outcome::Refused(ErrorCode::NoAuth.code()));
-        count("number below 0", call.xid < xid::SET_WATCHES && was_answered(call));
     }
 }
 

@@ -7,7 +7,8 @@ use journal::{Entry, Journal, JournalConfig};
 use member::Replay;
 use server::disk::{DirDisk, DirectoryError};
 use sim::node::council_entry;
-use sim::record::{Committed, Record};
+use sim::oracle::Oracle;
+use sim::record::{Committed, Record, Resumed};
 use sim::rules::Standing;
 use tree::Tree;
 
@@ -22,6 +23,8 @@ pub(super) struct Log {
     journal: Journal<DirDisk>,
     recovered: journal::Recovered,
     entries: Vec<Entry>,
+    /// The last entry of an earlier log that it goes on from.
+    goes_on_behind: Option<u64>,
 }
 
 impl Log {
@@ -39,7 +42,7 @@ impl Log {
             next += read.len() as u64;
             entries.extend(read);
         }
-        Ok(Self { member, journal, recovered, entries })
+        Ok(Self { member, journal, recovered, entries, goes_on_behind: None })
     }
 
     /// The log as it is if it went on from this earlier one of the same member, which `force-new-ensemble` put aside.
@@ -52,6 +55,7 @@ impl Log {
             )));
         }
         self.entries.splice(..0, earlier.entries);
+        self.goes_on_behind = Some(end);
         Ok(self)
     }
 
@@ -117,6 +121,7 @@ pub(super) fn record(logs: &[Log], index: u64) -> Option<Record> {
             member: whole.member,
         });
     }
+    record.resumed = whole.goes_on_behind.and_then(|end| resumed(&record, end, whole));
     for log in logs {
         // What it does not know to be committed may be overwritten still.
         let commit = log.recovered.hard_state.commit;
@@ -128,4 +133,16 @@ pub(super) fn record(logs: &[Log], index: u64) -> Option<Record> {
         }
     }
     Some(record)
+}
+
+/// Where a new ensemble goes on in that log, which no log tells: its zxids begin some epochs later. Its newest snapshot tells
+/// how many.
+fn resumed(record: &Record, end: u64, log: &Log) -> Option<Resumed> {
+    let zxids = Oracle::of(record).zxids;
+    let zxid_behind = |index: u64| zxids.get(usize::try_from(index.checked_sub(1)?).ok()?).copied();
+    let meta = log.recovered.snapshot.as_ref()?;
+    let given_zxid = zxid_behind(end)?;
+    let skipped = (meta.zxid >> 32) - (zxid_behind(meta.index)? >> 32);
+    let zxid = ((given_zxid >> 32) + skipped) << 32;
+    Some(Resumed { index: end, zxid, given_zxid, ..Resumed::default() })
 }

@@ -72,8 +72,10 @@ impl Ensemble {
         let machine = self.machine(number);
         let did_no_harm = std::mem::take(&mut machine.damaged);
         machine.life = Life::Seated(Box::new(node));
-        let life = machine.born;
-        self.record.begun(number, life);
+        let (life, outsider) = (machine.born, machine.outsider);
+        if !outsider {
+            self.record.begun(number, life);
+        }
         self.count("torn tail", u64::from(torn));
         self.count("damage that did no harm", u64::from(did_no_harm));
         self.tell(
@@ -134,7 +136,7 @@ impl Ensemble {
         self.crash(number);
         let disk = SimDisk::new(self.random.number());
         let machine = self.machine(number);
-        (machine.disk, machine.seat) = (disk, None);
+        (machine.disk, machine.seat, machine.outsider) = (disk, None, false);
     }
 
     pub(super) fn tell_links(&mut self, number: u64, up: bool) {
@@ -200,7 +202,9 @@ impl Ensemble {
     }
 
     pub(super) fn down(&self) -> Vec<u64> {
-        let is_down = |machine: &Machine| matches!(machine.life, Life::Down) && !machine.off;
+        let is_down = |machine: &Machine| {
+            matches!(machine.life, Life::Down) && !machine.off && machine.away_until_ms <= self.now_ms
+        };
         self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
     }
 }

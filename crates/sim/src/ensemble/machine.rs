@@ -37,6 +37,10 @@ pub(super) struct Machine {
     pub(super) founds: bool,
     /// Turned off: its member was removed.
     pub(super) off: bool,
+    /// Until when nobody starts it.
+    pub(super) away_until_ms: u64,
+    /// Its disk is of an ensemble that was given up for a new one.
+    pub(super) outsider: bool,
     /// When it last began to stand still, and until when it does.
     pub(super) paused_from_ms: u64,
     pub(super) paused_until_ms: u64,
@@ -67,6 +71,8 @@ impl Machine {
             born: 0,
             founds,
             off: false,
+            away_until_ms: 0,
+            outsider: false,
             paused_from_ms: 0,
             paused_until_ms: 0,
             stalled_until_ms: 0,
@@ -124,7 +130,7 @@ impl Machine {
     /// Everything about it is well again.
     pub(super) fn heal(&mut self) {
         (self.paused_until_ms, self.stalled_until_ms, self.slow_until_ms) = (0, 0, 0);
-        (self.full_until_ms, self.failing) = (None, false);
+        (self.full_until_ms, self.failing, self.away_until_ms) = (None, false, 0);
         self.disk.repair();
     }
 

@@ -7,6 +7,7 @@ mod faults;
 mod lives;
 mod machine;
 mod network;
+mod revival;
 mod strikes;
 mod traffic;
 
@@ -166,7 +167,8 @@ impl Ensemble {
     /// somebody once had: what that one knew may have been a change of members.
     #[must_use]
     pub fn roster(&mut self) -> Option<Roster> {
-        let nodes = self.machines.values_mut().filter_map(Machine::node);
+        let machines = self.machines.values_mut().filter(|machine| !machine.outsider);
+        let nodes = machines.filter_map(Machine::node);
         let farthest = nodes.max_by_key(|node| node.applied_index())?;
         if farthest.applied_index() < self.record.whole_index {
             return None;
@@ -393,6 +395,7 @@ impl Ensemble {
     pub fn heal(&mut self) {
         self.tell("heal", format_args!("all faults end"));
         self.healed_ms = Some(self.now_ms);
+        self.empty_outsiders();
         self.machines.values_mut().for_each(Machine::heal);
         self.start_all();
         self.network.speed_up(self.now_ms);

@@ -111,6 +111,11 @@ impl Network {
         }
     }
 
+    /// All that is on its way is lost.
+    pub(super) fn forget_all(&mut self) {
+        self.lanes.values_mut().for_each(|lane| lane.flights.clear());
+    }
+
     /// One direction takes longer until then, or what is bulky there.
     pub(super) fn slow_down(&mut self, direction: Direction, bulky: bool, extra_ms: u64, until_ms: u64) {
         for kind in [true, bulky] {

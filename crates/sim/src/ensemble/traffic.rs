@@ -107,9 +107,12 @@ impl Ensemble {
         let from = self.id_of(number);
         let now_ms = self.now_ms;
         let Some(machine) = self.machines.get_mut(&number) else { return };
-        let life = machine.born;
+        let (life, outsider) = (machine.born, machine.outsider);
         let Some(node) = machine.node() else { return };
-        self.record.look(now_ms, number, life, node);
+        match outsider {
+            true => self.record.look_at_outsider(number, life, node),
+            false => self.record.look(now_ms, number, life, node),
+        }
         let numbers = node.take_sequences().into_iter();
         self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         let (outgoing, counts) = (node.take_outgoing(), node.take_counts());

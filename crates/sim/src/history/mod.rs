@@ -267,6 +267,42 @@ impl History {
         }
     }
 
+    /// The ensemble was lost but for a survivor: what was told of anything that it does not hold is as if it had never been
+    /// answered. It holds all up to that zxid, of the connections of sessions those that are `held`, and of the ends of
+    /// sessions those that `ended` knows.
+    pub fn forget_behind(
+        &mut self,
+        zxid: i64,
+        held: impl Fn(&Grant) -> bool,
+        ended: impl Fn(i64) -> bool,
+    ) -> usize {
+        let mut lost = 0;
+        for connection in &mut self.connections {
+            let is_lost = connection.grant.is_some_and(|grant| !held(&grant));
+            if is_lost {
+                connection.grant = None;
+            }
+            if connection.refused_ms.is_some() && !ended(connection.asked) {
+                connection.refused_ms = None;
+            }
+            let calls = &self.calls;
+            let is_held = |(_, delivery): &(u64, Delivery)| match delivery {
+                Delivery::Reply(call) => calls[*call].answer.as_ref().is_some_and(|one| one.zxid <= zxid),
+                Delivery::Event { zxid: at, .. } => *at <= zxid,
+                Delivery::Stray { .. } => true,
+            };
+            let kept = connection.deliveries.iter().take_while(|one| !is_lost && is_held(one)).count();
+            for (_, delivery) in connection.deliveries.drain(kept..) {
+                if let Delivery::Reply(call) = delivery {
+                    let call = &mut self.calls[call];
+                    lost += usize::from(call.ask.is_write() && call.outcome() == Outcome::Ok);
+                    call.answer = None;
+                }
+            }
+        }
+        lost
+    }
+
     /// Which command of the log a call is, if its connection had a session.
     #[must_use]
     pub fn origin(&self, call: &Call) -> Option<(i64, u32, u64)> {

@@ -186,6 +186,21 @@ impl Load {
         }
     }
 
+    /// All connections break, and what was on its way over them is lost.
+    pub fn part_all(&mut self, ensemble: &mut Ensemble, history: &mut History) {
+        let others =
+            [&mut self.operator.visitor, &mut self.intruder, &mut self.twin, &mut self.prophet];
+        for visitor in self.visitors.iter_mut().chain(others) {
+            visitor.part(ensemble, history, false);
+        }
+    }
+
+    /// How many clients have seen something behind that transaction.
+    #[must_use]
+    pub fn ahead_of(&self, zxid: i64) -> usize {
+        self.visitors.iter().filter(|visitor| visitor.seen_zxid() > zxid).count()
+    }
+
     /// Whether everybody is connected and nobody waits for an answer.
     #[must_use]
     pub fn is_done(&self) -> bool {

@@ -233,6 +233,11 @@ impl Visitor {
         }
     }
 
+    /// The last transaction that it knows to have seen.
+    pub(super) fn seen_zxid(&self) -> i64 {
+        self.client.as_ref().map_or(0, |client| client.last_zxid)
+    }
+
     /// It has another's session, password and all.
     pub(super) fn resemble(&mut self, other: &Self) {
         (self.client, self.timeout_ms) = (other.client.clone(), other.timeout_ms);

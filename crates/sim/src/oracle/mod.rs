@@ -176,6 +176,9 @@ impl Oracle {
                     Err(what) => oracle.nonsense.push(format!("entry {} holds {what}", entry.index)),
                 }
             }
+            if let Some(resumed) = record.resumed.as_ref().filter(|resumed| resumed.index == entry.index) {
+                oracle.model.zxid = oracle.model.zxid.max(resumed.zxid);
+            }
             oracle.zxids.push(oracle.model.zxid);
         }
         oracle

@@ -53,6 +53,7 @@ mod rule_45_as_asked;
 mod rule_46_grants;
 mod rule_47_other_reads;
 mod rule_48_full_disk;
+mod rule_49_new_ensemble;
 mod seen;
 mod shown;
 mod watching;
@@ -130,6 +131,7 @@ pub const RULES: &[Rule] = &[
     Rule { number: 46, name: "Grants", check: rule_46_grants::check },
     Rule { number: 47, name: "Other reads", check: rule_47_other_reads::check },
     Rule { number: 48, name: "Full disk", check: rule_48_full_disk::check },
+    Rule { number: 49, name: "New ensemble", check: rule_49_new_ensemble::check },
 ];
 
 /// Findings of one rule that are told.

@@ -6,8 +6,8 @@ use jute::{ErrorCode, EventType, MultiHeader, OpCode, SessionId, Stat, Writer};
 use tree::{Command, Operation, Origin};
 
 use super::*;
-use crate::history::Call;
-use crate::record::Committed;
+use crate::history::{Ask, Call, Outcome};
+use crate::record::{Committed, Outsider, Resumed};
 
 /// A run under load of all kinds, with clients that come and go.
 fn clean() -> Run {
@@ -15,7 +15,7 @@ fn clean() -> Run {
     run.faults = Faults { kill: 1, restart: 10, ..Faults::NONE };
     run.appetite = Appetite { asks: 40, features: Features::ALL, ..Appetite::LIGHT };
     run.load = Load::new(run.appetite, 3, Random::new(4));
-    run.squeezes = Some(Random::new(4));
+    (run.squeezes, run.loss) = (Some(Random::new(4)), None);
     assert_eq!(run.all(50_000), Vec::<String>::new());
     run
 }
@@ -270,6 +270,18 @@ const FORGERIES: &[Forgery] = &[
     (48, "a member without room keeps a client waiting", |run| without_room(run, true).answer = None),
     (48, "a member without room lets nobody read", |run| {
         without_room(run, false).answer.as_mut().expect("answered").err = ErrorCode::SystemError.code();
+    }),
+    (49, "a zxid of the lost ensemble is given again", |run| {
+        run.ensemble.record.resumed = Some(Resumed { index: 1, given_zxid: i64::MAX, ..Resumed::default() });
+    }),
+    (49, "a member with data of the lost ensemble serves", |run| {
+        let outsiders = [(0, Outsider { member: 1, served: true, led: false })].into();
+        run.ensemble.record.resumed = Some(Resumed { outsiders, ..Resumed::default() });
+    }),
+    (49, "a member with data of the lost ensemble grants a session", |run| {
+        let granted = run.history.connections.iter().find(|connection| connection.grant.is_some());
+        let outsiders = [(granted.expect("a session").life, Outsider::default())].into();
+        run.ensemble.record.resumed = Some(Resumed { outsiders, ..Resumed::default() });
     }),
 ];
 
