@@ -71,6 +71,9 @@ pub struct Resumed {
     pub given_zxid: i64,
     /// Members of the ensemble that was, by their lives.
     pub outsiders: BTreeMap<u64, Outsider>,
+    /// Messages between a member of the ensemble that was and one of the new that neither refused: from one machine to
+    /// another.
+    pub crossed: Vec<(u64, u64)>,
 }
 
 /// See the module.
@@ -100,6 +103,10 @@ pub struct Record {
     pub memberships: BTreeMap<u64, Membership>,
     /// Memberships that differ from what another member held at the same index.
     pub unlike: Vec<(u64, u64, Membership)>,
+    /// How often two machines of one number were looked at.
+    pub doubled_looks: usize,
+    /// Numbers of which two machines served at a time, and when they were last seen to.
+    pub both_served: BTreeMap<u64, u64>,
     /// The most bytes that a member kept for a client that did not read.
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.
@@ -149,6 +156,13 @@ impl Record {
     pub fn voters_min(&self) -> usize {
         let halves = self.memberships.values().flat_map(|known| [&known.voters, &known.voters_outgoing]);
         halves.map(Vec::len).filter(|count| *count > 0).min().unwrap_or(0)
+    }
+
+    /// A message goes from one ensemble to the other.
+    pub fn crosses(&mut self, from: u64, to: u64) {
+        if let Some(resumed) = &mut self.resumed {
+            resumed.crossed.push((from, to));
+        }
     }
 
     /// What does a member do that has data of the ensemble that was?

@@ -11,6 +11,9 @@
 //!   others' data. But what stands at the very end of a log has little behind it that vouches for it, and the newest
 //!   segment's name nothing: a disk that loses those loses them in silence, as if they had never been flushed
 //!   (docs/decisions/0004). So damage strikes behind a start, which vouches for what was there, and spares that end.
+//! - A second machine of a number is such a lost disk: the operator throws one of the two away in the end. An ensemble that is
+//!   lost but for one member (`revival`) is one that its operator gave up: what its survivor does not hold is lost, and all
+//!   else holds from there on, once the new ensemble is whole.
 //! - No change of members is asked for before a lost disk is made good, and none leaves fewer than three voters where
 //!   there were three once. A machine whose member was removed loses its disk only when the ensemble is whole without
 //!   it.
@@ -74,6 +77,8 @@ pub struct Faults {
     pub jump: u64,
     /// A member's process dies while its machine lives on.
     pub kill: u64,
+    /// A second machine starts with a member's number.
+    pub double: u64,
 }
 
 impl Faults {
@@ -101,6 +106,7 @@ impl Faults {
         lose_name: 0,
         jump: 0,
         kill: 0,
+        double: 0,
     };
 
     /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
@@ -109,6 +115,7 @@ impl Faults {
         // What lasts longer than a lease is drawn apart: where nothing does, all else is as it always was.
         let (delay_max_ms, mend) = if random.clone().fork().chance(25) { (8_000, 1) } else { (1_500, 8) };
         let mut apart = random.clone().fork().fork();
+        let mut apart_still = random.clone().fork().fork().fork();
         let mut seldom = || if apart.chance(40) { 1 + apart.below(2) } else { 0 };
         let mut often = |most: u64| if random.chance(50) { 1 + random.below(most) } else { 0 };
         Self {
@@ -134,6 +141,7 @@ impl Faults {
             client_delay: seldom(),
             jump: often(3),
             kill: often(3),
+            double: if apart_still.chance(20) { 1 + apart_still.below(2) } else { 0 },
         }
     }
 }
@@ -146,6 +154,7 @@ impl Ensemble {
             self.wiped = false;
         }
         self.disks_are_lost(faults);
+        self.numbers_are_mixed_up(faults);
         if self.moments.is_multiple_of(64) {
             self.strikes.present = None;
             self.retire();
@@ -254,6 +263,18 @@ impl Ensemble {
                 "between member {number} and its clients everything takes {extra} ms longer, for {long} ms"
             ),
         );
+    }
+
+    /// Somebody starts a second machine with a member's number, or finds out about it.
+    fn numbers_are_mixed_up(&mut self, faults: &Faults) {
+        self.find_double();
+        // Runs without this fault draw nothing for it.
+        if faults.double == 0 {
+            return;
+        }
+        if let Some((number, mut chance)) = self.strike_one(faults.double) {
+            self.double(number, &mut chance);
+        }
     }
 
     fn disks_are_lost(&mut self, faults: &Faults) {

@@ -1,6 +1,6 @@
 //! Members begin and end: with a blank disk, with the seat that they had, in doubt of it, or without what they lost.
 
-use member::founding::{Founding, Outcome};
+use member::founding::{Founding, NUMBERS, Outcome};
 
 use super::Ensemble;
 use super::machine::{Life, Machine, Seat};
@@ -24,6 +24,7 @@ impl Ensemble {
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
         machine.born = self.lives;
+        machine.process.get_or_insert(self.lives);
         if machine.level < self.config.core.feature_level && self.random.chance(50) {
             machine.level = self.config.core.feature_level;
             self.tell("newer build", format_args!("member {number} is given a newer build"));
@@ -34,6 +35,7 @@ impl Ensemble {
             None => {
                 let founding = self.founding(number);
                 self.machine(number).life = Life::Blank(Box::new(founding));
+                self.reroute();
             }
         }
     }
@@ -45,7 +47,7 @@ impl Ensemble {
         config.core.feature_level = self.machine(number).level;
         config.founders.clone_from(&seat.founders);
         config.seed = [(self.lives % 251) as u8; 32];
-        config.seed[1] = number as u8;
+        config.seed[1] = (number % NUMBERS) as u8;
         let now_ms = self.now_ms;
         let machine = self.machine(number);
         let node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
@@ -82,6 +84,7 @@ impl Ensemble {
             "start",
             format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
         );
+        self.reroute();
         self.tell_links(number, true);
         self.collect(number);
     }
@@ -95,6 +98,7 @@ impl Ensemble {
             }
             Outcome::Admitted { cluster, id } => {
                 self.tell("admission", format_args!("member {number} is admitted as {id:x}"));
+                self.count("second machine let in", u64::from(number >= NUMBERS));
                 Seat { id, cluster, founders: Vec::new() }
             }
             Outcome::Kept => {
@@ -127,9 +131,10 @@ impl Ensemble {
         let machine = self.machine(number);
         (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
         (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
-        (machine.flushed_ms, machine.failing) = (None, false);
+        (machine.flushed_ms, machine.failing, machine.process) = (None, false, None);
         self.network.forget(number);
         self.tell_links(number, false);
+        self.reroute();
     }
 
     pub(super) fn empty(&mut self, number: u64) {
@@ -144,17 +149,20 @@ impl Ensemble {
         let cluster = self.cluster(number);
         let mut links = Vec::new();
         for (other, machine) in &mut self.machines {
+            if !self.routes.are_connected(number, *other) {
+                continue;
+            }
             let theirs = machine.seat.as_ref().map(|seat| seat.cluster);
             match &mut machine.life {
                 // Members of two ensembles refuse each other.
                 Life::Seated(_) if cluster.is_some() && theirs != cluster => {}
-                Life::Seated(node) if *other != number => {
+                Life::Seated(node) => {
                     node.core().understands(id, level);
                     node.link(id, up);
                     links.extend(machine.seat.as_ref().map(|seat| (seat.id, machine.level)));
                 }
-                Life::Blank(member) if up => member.meet(number),
-                Life::Blank(member) => member.lost(number),
+                Life::Blank(member) if up => member.meet(number % NUMBERS),
+                Life::Blank(member) => member.lost(number % NUMBERS),
                 _ => {}
             }
         }
@@ -173,7 +181,7 @@ impl Ensemble {
         self.lives += 1;
         let (born, founding) = (self.lives, self.founding(number));
         let machine = self.machine(number);
-        machine.born = born;
+        (machine.born, machine.process) = (born, Some(born));
         if let Some(seat) = &machine.seat {
             machine.life = Life::Blank(Box::new(founding.holding(seat.cluster)));
         }
@@ -184,8 +192,10 @@ impl Ensemble {
         let mut name = [0; 16];
         name[..8].copy_from_slice(&self.lives.to_le_bytes());
         let founds = self.machines.get(&number).is_some_and(|machine| machine.founds);
-        let mut founding = Founding::new(number, self.numbers(), founds, name, name);
-        self.numbers().into_iter().filter(|other| *other != number).for_each(|other| founding.meet(other));
+        let number = number % NUMBERS;
+        let numbers: Vec<_> = self.numbers().into_iter().filter(|place| *place < NUMBERS).collect();
+        let mut founding = Founding::new(number, numbers.clone(), founds, name, name);
+        numbers.into_iter().filter(|other| *other != number).for_each(|other| founding.meet(other));
         founding
     }
 

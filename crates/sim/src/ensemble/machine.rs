@@ -33,6 +33,8 @@ pub(super) struct Machine {
     pub(super) life: Life,
     /// Which of all lives this one is.
     pub(super) born: u64,
+    /// In which of them its process started, if it runs. A member that begins anew without a restart keeps that.
+    pub(super) process: Option<u64>,
     /// Whether a blank member here may found an ensemble.
     pub(super) founds: bool,
     /// Turned off: its member was removed.
@@ -69,6 +71,7 @@ impl Machine {
             seat: None,
             life: Life::Down,
             born: 0,
+            process: None,
             founds,
             off: false,
             away_until_ms: 0,

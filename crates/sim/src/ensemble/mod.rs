@@ -3,6 +3,7 @@
 //! jump, machines that are added and turned off. What happens next is decided by a seed. Knows no rule of what is right.
 
 mod damage;
+mod double;
 mod faults;
 mod lives;
 mod machine;
@@ -12,6 +13,7 @@ mod strikes;
 mod traffic;
 
 pub use faults::{DRIFT_MAX_PPM, Faults};
+pub use revival::{Forced, force};
 pub use strikes::{OF_MESSAGES, Without};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +29,7 @@ use crate::node::{Node, NodeConfig, NodeError, STEPS, Step};
 use crate::random::Random;
 use crate::record::Record;
 use crate::trace::Trace;
+use double::Routes;
 use machine::{Life, Machine};
 use network::Network;
 use strikes::Strikes;
@@ -43,6 +46,7 @@ pub struct Ensemble {
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
     network: Network,
+    routes: Routes,
     /// Members that no client reaches.
     unreached: BTreeSet<u64>,
     /// Members whose clients are far away: how much longer everything takes, and until when.
@@ -88,6 +92,7 @@ impl Ensemble {
             config,
             machines,
             network: Network::new(base_max_ms),
+            routes: Routes::default(),
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
             drifts,
@@ -167,13 +172,15 @@ impl Ensemble {
     /// somebody once had: what that one knew may have been a change of members.
     #[must_use]
     pub fn roster(&mut self) -> Option<Roster> {
+        self.farthest()?.core().roster().cloned()
+    }
+
+    fn farthest(&mut self) -> Option<&mut Node<SimDisk>> {
+        let whole_index = self.record.whole_index;
         let machines = self.machines.values_mut().filter(|machine| !machine.outsider);
         let nodes = machines.filter_map(Machine::node);
         let farthest = nodes.max_by_key(|node| node.applied_index())?;
-        if farthest.applied_index() < self.record.whole_index {
-            return None;
-        }
-        farthest.core().roster().cloned()
+        (farthest.applied_index() >= whole_index).then_some(farthest)
     }
 
     /// Whether a disk was lost that is not made good yet.
@@ -215,7 +222,12 @@ impl Ensemble {
     /// Whether the members that are to be are those that there are: every one runs, has a seat in the same ensemble, and
     /// knows who votes and who only learns.
     pub fn is_whole(&mut self) -> bool {
+        if self.routes.doubled().is_some() {
+            return false;
+        }
         let Some(roster) = self.roster() else { return false };
+        // One that was replaced while it lived takes itself for a member as long as nobody tells it otherwise.
+        let seats = self.farthest().map(|node| node.core().membership().clone()).unwrap_or_default();
         let votes: BTreeSet<_> = roster.participants().into_iter().collect();
         let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
         let clusters: BTreeSet<_> = all.iter().map(|number| self.cluster(*number)).collect();
@@ -227,6 +239,7 @@ impl Ensemble {
                 let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
                 let is_seated = membership.voters.contains(&id) == votes.contains(number);
                 is_seated
+                    && seats.contains(id)
                     && membership.voters_outgoing.is_empty()
                     && membership.learners_next.is_empty()
                     && numbers(&membership.voters) == votes
@@ -330,10 +343,11 @@ impl Ensemble {
                 Life::Blank(member) => {
                     member.tick(mono_ms);
                     for (to, message) in member.take_outgoing() {
+                        let Some(place) = self.routes.place_of(*number, to) else { continue };
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
-                        let ids = (BLANK | *number, BLANK | to);
-                        self.network.send(ids, ((*number, to), false), bytes, now_ms, &mut self.random);
+                        let ids = (BLANK | (*number % NUMBERS), BLANK | to);
+                        self.network.send(ids, ((*number, place), false), bytes, now_ms, &mut self.random);
                     }
                     outcomes.extend(member.outcome().map(|outcome| (*number, outcome.clone())));
                 }
@@ -351,12 +365,17 @@ impl Ensemble {
                         "seat lost",
                         format_args!("member {number} has lost its seat, and begins anew"),
                     );
+                    let to_another = self.routes.doubled() == Some(number % NUMBERS);
+                    self.count("seat lost to another machine", u64::from(to_another));
+                    let process = self.machine(number).process;
                     self.empty(number);
-                    self.machine(number).founds = false;
+                    let machine = self.machine(number);
+                    (machine.founds, machine.process) = (false, process);
                     self.start(number);
                 }
             }
         }
+        self.watch_double();
     }
 
     /// A member that was replaced while it was away, and of whose ensemble too few are left to tell it so, waits for its
@@ -395,6 +414,7 @@ impl Ensemble {
     pub fn heal(&mut self) {
         self.tell("heal", format_args!("all faults end"));
         self.healed_ms = Some(self.now_ms);
+        self.end_double();
         self.empty_outsiders();
         self.machines.values_mut().for_each(Machine::heal);
         self.start_all();

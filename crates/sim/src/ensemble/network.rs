@@ -79,14 +79,15 @@ impl Network {
         overtakes: bool,
         is_deaf: impl Fn(u64) -> bool,
         random: &mut Random,
-    ) -> Option<Flight> {
+    ) -> Option<(Direction, Flight)> {
         let is_due = |lane: &Lane| lane.flights.front().is_some_and(|flight| flight.due_ms <= now_ms);
         let ready = self.lanes.iter().filter(|(((_, to), _), lane)| is_due(lane) && !is_deaf(*to));
         let ready: Vec<_> = ready.map(|(key, _)| *key).collect();
-        let lane = self.lanes.get_mut(ready.get(random.below(ready.len() as u64) as usize)?)?;
+        let key = *ready.get(random.below(ready.len() as u64) as usize)?;
+        let lane = self.lanes.get_mut(&key)?;
         let due = lane.flights.partition_point(|flight| flight.due_ms <= now_ms) as u64;
         let at = if overtakes { random.below(due) as usize } else { 0 };
-        lane.flights.remove(at)
+        lane.flights.remove(at).map(|flight| (key.0, flight))
     }
 
     /// It comes once more.

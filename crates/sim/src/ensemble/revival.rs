@@ -1,7 +1,7 @@
 //! An ensemble is lost but for one member, and its operator makes a new one of that (`force-new-ensemble`). What the product
 //! does there is pure and called here as its command calls it; what stands here is the operator and the disks.
 
-use journal::{Identity, Journal};
+use journal::{Identity, Journal, JournalConfig};
 use member::revival;
 
 use super::machine::{Life, Seat};
@@ -22,62 +22,36 @@ impl Ensemble {
         self.network.forget_all();
     }
 
-    /// Of the machines that are down, one that has data: the survivor.
+    /// A machine that is to survive: any of those that have data, or the one whose tree is the oldest.
     #[must_use]
-    pub fn survivor(&self, chance: &mut Random) -> Option<u64> {
+    pub fn survivor(&mut self, chance: &mut Random) -> Option<u64> {
         let has_data = |machine: &Machine| machine.seat.is_some() && !machine.damaged && !machine.off;
-        let all = self.machines.iter().filter(|(_, machine)| has_data(machine));
-        let all: Vec<_> = all.map(|(number, _)| *number).collect();
-        all.get(chance.below(all.len() as u64) as usize).copied()
+        let all = self.machines.iter_mut().filter(|(_, machine)| has_data(machine));
+        let zxid = |machine: &mut Machine| machine.node().map(|node| node.tree().last_zxid());
+        let all: Vec<_> = all.map(|(number, machine)| (zxid(machine), *number)).collect();
+        if chance.chance(40) {
+            return all.iter().filter(|(zxid, _)| zxid.is_some()).min().map(|(_, number)| *number);
+        }
+        all.get(chance.below(all.len() as u64) as usize).map(|(_, number)| *number)
     }
 
-    /// The survivor's operator makes an ensemble of it alone. Gives what it held, by its journal alone, and at which zxid the
-    /// new ensemble begins. Nothing if it held nothing.
+    /// The survivor's operator makes an ensemble of it alone. Gives what it held. Nothing if it held nothing.
     pub fn force_new_ensemble(&mut self, number: u64, chance: &mut Random) -> Option<Survivor> {
         let (now_ms, config) = (self.now_ms, self.config.journal.clone());
         let machine = self.machine(number);
         let seat = machine.seat.clone()?;
-        let opened = Journal::open(machine.disk.clone(), config.clone());
-        let (mut journal, recovered) = opened.expect("its disk is well");
-        // What its snapshot has replaced may have rotted since.
-        let covered = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
-        let index = recovered.last_index.max(covered);
-        if index == 0 {
-            return None;
-        }
-        let log = match index > covered {
-            true => journal.entries(covered + 1, index + 1, u64::MAX).expect("its disk is well"),
-            false => Vec::new(),
-        };
-        let log: Vec<_> = log.into_iter().map(council_entry).collect();
-
-        let tree = load(&mut journal, [0; 32]).expect("its disk is well");
-        let mut replay = revival::replay(&recovered, journal.membership(), tree);
-        while let Some(wanted) = replay.wants() {
-            let entries = journal.entries(wanted.start, wanted.end, u64::MAX).expect("its disk is well");
-            replay.take(entries).expect("its log can be read");
-        }
-        let (applied, mut tree, _) = replay.finish();
         let before = Identity { cluster: seat.cluster, incarnation: [0; 16], member: seat.id };
-        let mut name = || [chance.number().to_le_bytes(), chance.number().to_le_bytes()].concat();
-        let [cluster, incarnation] = [name(), name()].map(|name| name.try_into().expect("16 bytes"));
-        let identity = revival::identity(&before, cluster, incarnation);
-
-        let disk = SimDisk::new(chance.number());
-        let (mut journal, _) = Journal::open(disk.clone(), config).expect("a blank disk");
         let wall_ms = machine.now(now_ms).wall_ms;
-        let meta = revival::begin(&mut tree, applied.applied(), number, wall_ms);
-        let zxid = meta.zxid;
-        revival::write_snapshot(&mut journal, &mut tree, meta).expect("a blank disk");
-        journal.close().expect("a blank disk");
+        let Forced { disk, identity, survivor } = force(&machine.disk, &config, &before, wall_ms, chance)?;
         machine.disk = disk;
         machine.seat = Some(Seat { id: identity.member, cluster: identity.cluster, founders: Vec::new() });
         (machine.outsider, machine.founds) = (false, false);
+        let index = survivor.index;
         self.tell(
             "forced new ensemble",
             format_args!("member {number} becomes a new ensemble of itself alone, behind entry {index}"),
         );
-        Some(Survivor { member: number, index, zxid, log })
+        Some(survivor)
     }
 
     /// All machines but the survivor are lost. Most come back with blank disks, sooner or later; some, fewer than could
@@ -114,4 +88,63 @@ impl Ensemble {
             }
         }
     }
+}
+
+/// A new ensemble on a disk.
+pub struct Forced {
+    /// Its only member's.
+    pub disk: SimDisk,
+    /// Who that is.
+    pub identity: Identity,
+    /// What it was made of.
+    pub survivor: Survivor,
+}
+
+/// What `diwan force-new-ensemble --yes` makes of a survivor's disk, and what that held, by its journal alone. Nothing if it
+/// held nothing.
+///
+/// # Panics
+/// The disk is not well.
+#[must_use]
+pub fn force(
+    disk: &SimDisk,
+    config: &JournalConfig,
+    before: &Identity,
+    wall_ms: i64,
+    chance: &mut Random,
+) -> Option<Forced> {
+    let (mut journal, recovered) = Journal::open(disk.clone(), config.clone()).expect("its disk is well");
+    // What its snapshot has replaced may have rotted since.
+    let covered = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+    let index = recovered.last_index.max(covered);
+    if index == 0 {
+        return None;
+    }
+    let log = match index > covered {
+        true => journal.entries(covered + 1, index + 1, u64::MAX).expect("its disk is well"),
+        false => Vec::new(),
+    };
+    let log = log.into_iter().map(council_entry).collect();
+    let tree = load(&mut journal, [0; 32]).expect("its disk is well");
+    let mut replay = revival::replay(&recovered, journal.membership(), tree);
+    while let Some(wanted) = replay.wants() {
+        let entries = journal.entries(wanted.start, wanted.end, u64::MAX).expect("its disk is well");
+        replay.take(entries).expect("its log can be read");
+    }
+    let (applied, mut tree, _) = replay.finish();
+
+    let identity = revival::identity(before, name(chance), name(chance));
+    let disk = SimDisk::new(chance.number());
+    let (mut journal, _) = Journal::open(disk.clone(), config.clone()).expect("a blank disk");
+    let meta = revival::begin(&mut tree, applied.applied(), identity.member, wall_ms);
+    let survivor = Survivor { member: identity.member, index, zxid: meta.zxid, log };
+    revival::write_snapshot(&mut journal, &mut tree, meta).expect("a blank disk");
+    journal.close().expect("a blank disk");
+    Some(Forced { disk, identity, survivor })
+}
+
+fn name(chance: &mut Random) -> [u8; 16] {
+    let mut name = [0; 16];
+    name[..8].copy_from_slice(&chance.number().to_le_bytes());
+    name
 }

@@ -5,6 +5,7 @@ use member::PeerMessage;
 use member::founding::{BLANK, Cluster, NUMBERS};
 
 use super::machine::Life;
+use super::network::Direction;
 use super::{Ensemble, Faults};
 use crate::random::Random;
 
@@ -36,18 +37,28 @@ impl Ensemble {
         // Sooner or later the connections break.
         for (from, to) in self.network.cut.clone() {
             if chance.chance(50) {
+                if !self.routes.are_connected(from, to) {
+                    continue;
+                }
                 let id = self.id_of(from);
                 if let Some(node) = self.node(to) {
                     node.link(id, false);
                 }
+                self.routes.broke(to, from);
             }
         }
+        self.reroute();
     }
 
     /// Everything comes through again.
     pub fn mend(&mut self) {
         self.unreached.clear();
+        self.routes.mend();
+        self.reroute();
         for (from, to) in std::mem::take(&mut self.network.cut) {
+            if !self.routes.are_connected(from, to) {
+                continue;
+            }
             let id = self.id_of(from);
             let same = self.cluster(from) == self.cluster(to);
             if let Some(node) = self.node(to).filter(|_| same) {
@@ -61,10 +72,10 @@ impl Ensemble {
         let overtakes = faults.overtake > self.random.below(1000);
         let (now_ms, machines) = (self.now_ms, &self.machines);
         let is_deaf = |to| machines.get(&to).is_some_and(|machine| machine.is_paused(now_ms));
-        let Some(flight) = self.network.arrive(now_ms, overtakes, is_deaf, &mut self.random) else {
+        let Some((direction, flight)) = self.network.arrive(now_ms, overtakes, is_deaf, &mut self.random)
+        else {
             return false;
         };
-        let direction = (flight.from % NUMBERS, flight.to % NUMBERS);
         if faults.loss > self.random.below(1000) || self.network.cut.contains(&direction) {
             self.count("loss", 1);
             return true;
@@ -79,15 +90,20 @@ impl Ensemble {
             self.count("repeat", 1);
             self.network.again((direction, message.is_bulky()), flight.clone());
         }
-        self.hand_over(flight.from, flight.to, message);
+        self.hand_over(direction, (flight.from, flight.to), message);
         true
     }
 
-    pub(super) fn hand_over(&mut self, from: u64, to: u64, message: PeerMessage) {
-        let number = to % NUMBERS;
+    /// From the id of a member on one machine to that of one on another.
+    fn hand_over(&mut self, (source, number): Direction, (from, to): (u64, u64), message: PeerMessage) {
         let is_founding = matches!(message, PeerMessage::Founding(_));
-        if !is_founding && self.cluster(from % NUMBERS) != self.cluster(number) {
+        let are_strangers = !is_founding && self.cluster(source) != self.cluster(number);
+        if are_strangers || !self.routes.are_connected(source, number) {
             return;
+        }
+        let is_outsider = |place: u64| self.machines.get(&place).is_some_and(|machine| machine.outsider);
+        if !is_founding && is_outsider(source) != is_outsider(number) {
+            self.record.crosses(source, number);
         }
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let seat = machine.seat.as_ref().map(|seat| seat.id);
@@ -119,9 +135,10 @@ impl Ensemble {
         let (unsent_bytes, cut_off) = node.take_unsent();
         self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
         for (to, message) in outgoing {
+            let Some(place) = self.routes.place_of(number, to) else { continue };
             let (mut bytes, is_bulky) = (Vec::new(), message.is_bulky());
             message.encode(&mut bytes);
-            let lane = ((number, to % NUMBERS), is_bulky);
+            let lane = ((number, place), is_bulky);
             self.network.send((from, to), lane, bytes, now_ms, &mut self.random);
         }
         self.count("slow client cut off", cut_off);
@@ -141,7 +158,7 @@ impl Ensemble {
 
     pub(super) fn id_of(&self, number: u64) -> u64 {
         let seat = self.machines.get(&number).and_then(|machine| machine.seat.as_ref());
-        seat.map_or(BLANK | number, |seat| seat.id)
+        seat.map_or(BLANK | (number % NUMBERS), |seat| seat.id)
     }
 
     pub(super) fn cluster(&self, number: u64) -> Option<Cluster> {

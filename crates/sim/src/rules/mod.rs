@@ -54,6 +54,7 @@ mod rule_46_grants;
 mod rule_47_other_reads;
 mod rule_48_full_disk;
 mod rule_49_new_ensemble;
+mod rule_50_one_of_a_number;
 mod seen;
 mod shown;
 mod watching;
@@ -132,6 +133,7 @@ pub const RULES: &[Rule] = &[
     Rule { number: 47, name: "Other reads", check: rule_47_other_reads::check },
     Rule { number: 48, name: "Full disk", check: rule_48_full_disk::check },
     Rule { number: 49, name: "New ensemble", check: rule_49_new_ensemble::check },
+    Rule { number: 50, name: "One of a number", check: rule_50_one_of_a_number::check },
 ];
 
 /// Findings of one rule that are told.

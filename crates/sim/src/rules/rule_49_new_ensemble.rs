@@ -1,5 +1,5 @@
 //! Rule 49. New ensemble: one that is made of a survivor of a lost one gives no zxid that the lost one gave, and no member with
-//! data of the lost one serves anybody or leads. (That it keeps all that the survivor's log held, and the sessions, other rules
+//! data of the lost one serves anybody, leads, or is taken for one of the new. (That it keeps all that the survivor's log held, and the sessions, other rules
 //! judge: their record begins with that log.)
 //!
 //! Source: ours: docs/ensembles.md on `force-new-ensemble`; etcd's `--bump-revision` for the zxids.
@@ -9,7 +9,7 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, .. } = evidence;
-    let Some(Resumed { index, given_zxid, outsiders, .. }) = &record.resumed else { return };
+    let Some(Resumed { index, given_zxid, outsiders, crossed, .. }) = &record.resumed else { return };
     for done in oracle.transactions.iter().filter(|done| done.index > *index) {
         findings.judged("transactions of a new ensemble");
         if done.zxid <= *given_zxid {
@@ -18,6 +18,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                 done.index, done.zxid
             ));
         }
+    }
+    for (from, to) in crossed {
+        findings.add(format!("machine {to} takes machine {from} for one of its ensemble, which it is not"));
     }
     for outsider in outsiders.values() {
         findings.judged("lives of members with data of the lost ensemble");

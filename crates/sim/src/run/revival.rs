@@ -33,9 +33,10 @@ impl Run {
     /// The ensemble is lost. Gives what is wrong with what was until then.
     pub(super) fn lose(&mut self, loss: Loss) -> Vec<String> {
         let mut chance = loss.chance;
+        self.ensemble.end_double();
+        let number = self.ensemble.survivor(&mut chance);
         self.ensemble.black_out();
         self.load.part_all(&mut self.ensemble, &mut self.history);
-        let number = self.ensemble.survivor(&mut chance);
         let survivor = number.and_then(|number| self.ensemble.force_new_ensemble(number, &mut chance));
         let Some(survivor) = survivor else {
             self.ensemble.start_all();

@@ -5,6 +5,7 @@ mod another_disk;
 mod cut_off;
 mod divergence;
 mod false_messages;
+mod forced;
 mod forwarded;
 mod lease;
 mod level;
