@@ -138,7 +138,8 @@ impl Record {
         };
         let made_ms = self.made_ms.iter().filter(|(key, _)| holds(key)).map(|(key, at_ms)| (*key, *at_ms));
         let applies = self.applies.iter().filter(|apply| apply.index < survivor.index.min(kept as u64));
-        let resumed = Resumed { index: survivor.index, zxid: survivor.zxid, given_zxid, ..Resumed::default() };
+        let resumed =
+            Resumed { index: survivor.index, zxid: survivor.zxid, given_zxid, ..Resumed::default() };
         let record = Self {
             made_ms: made_ms.collect(),
             applies: applies.copied().collect(),

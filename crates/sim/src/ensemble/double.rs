@@ -39,9 +39,7 @@ impl Routes {
         let to = to % NUMBERS;
         match self.number {
             Some(number) if number == to => self.chosen.get(&from).copied(),
-            Some(number) if number == from % NUMBERS => {
-                (self.chosen.get(&to) == Some(&from)).then_some(to)
-            }
+            Some(number) if number == from % NUMBERS => (self.chosen.get(&to) == Some(&from)).then_some(to),
             _ => Some(to),
         }
     }
@@ -112,10 +110,13 @@ impl Ensemble {
         self.routes = Routes::default();
         self.tell(
             "one of two turned off",
-            format_args!("of two machines with the number {number} the {} is turned off", match goes == number {
-                true => "first",
-                false => "second",
-            }),
+            format_args!(
+                "of two machines with the number {number} the {} is turned off",
+                match goes == number {
+                    true => "first",
+                    false => "second",
+                }
+            ),
         );
         match matches!(self.machine(number).life, Life::Down) {
             true => self.start(number),

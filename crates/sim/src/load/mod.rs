@@ -188,8 +188,7 @@ impl Load {
 
     /// All connections break, and what was on its way over them is lost.
     pub fn part_all(&mut self, ensemble: &mut Ensemble, history: &mut History) {
-        let others =
-            [&mut self.operator.visitor, &mut self.intruder, &mut self.twin, &mut self.prophet];
+        let others = [&mut self.operator.visitor, &mut self.intruder, &mut self.twin, &mut self.prophet];
         for visitor in self.visitors.iter_mut().chain(others) {
             visitor.part(ensemble, history, false);
         }

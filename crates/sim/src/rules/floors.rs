@@ -80,6 +80,9 @@ const FLOORS: &[Floor] = &[
     (48, "sessions opened without room", 24),
     (48, "writes when there was room again", 24),
     (48, "writes without room", 30),
+    (49, "sessions that went on", 15),
+    (49, "transactions of a new ensemble", 250),
+    (50, "looks at two machines of one number", 2_000),
 ];
 
 /// Seeds below which chance alone may miss something.

@@ -11,7 +11,13 @@ use sim::random::Random;
 use crate::three::{Nodes, leader, node, pass, start, start_with};
 
 /// Asks for a node. Gives the zxid and the error of the answer.
-fn create(client: &mut Client, path: &str, nodes: &mut Nodes, at: u64, comes: fn(u64, u64) -> bool) -> (i64, i32) {
+fn create(
+    client: &mut Client,
+    path: &str,
+    nodes: &mut Nodes,
+    at: u64,
+    comes: fn(u64, u64) -> bool,
+) -> (i64, i32) {
     client.create(node(nodes, at), path, b"", 0);
     for _ in 0..100 {
         pass(nodes, 10, comes);
