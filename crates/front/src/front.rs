@@ -126,10 +126,16 @@ impl Front {
         }
     }
 
-    /// The bytes that wait to be sent to a connection.
+    /// The next bytes that wait to be sent to a connection: when all of them are [`Front::sent`], there may be more.
     #[must_use]
     pub fn output(&self, conn: ConnId) -> &[u8] {
         self.connections.get(conn).map_or(&[], |connection| connection.output.pending())
+    }
+
+    /// How many bytes wait to be sent to a connection in all.
+    #[must_use]
+    pub fn unsent(&self, conn: ConnId) -> usize {
+        self.connections.get(conn).map_or(0, |connection| connection.output.len())
     }
 
     /// The first `count` of those bytes have been handed to the socket.

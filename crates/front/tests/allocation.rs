@@ -58,7 +58,7 @@ fn serve(house: &mut House, conn: ConnId, bytes: &[u8]) -> usize {
     let front = &mut house.fronts[0];
     assert_eq!(front.receive(conn, bytes, &house.core.tree, house.now), bytes.len());
     front.dirty().for_each(drop);
-    let pending = front.output(conn).len();
+    let pending = front.unsent(conn);
     front.sent(conn, pending);
     assert_eq!(front.events().count(), 0);
     pending
@@ -123,7 +123,7 @@ fn open(front: &mut Front, house: &House, session: i64) -> ConnId {
         FromCore::Connected { conn, session, generation: 1, timeout_ms: 10_000, password, read_only: false };
     front.deliver(&item, &house.core.tree, house.now);
     front.dirty().for_each(drop);
-    front.sent(conn, front.output(conn).len());
+    front.sent(conn, front.unsent(conn));
     front.events().for_each(drop);
     conn
 }
@@ -156,7 +156,7 @@ fn an_idle_connection_costs_less_than_500_bytes() {
         let reply = front::read::evaluate(&house.core.tree, opcode, xid, &body, asker);
         front.deliver(&FromCore::ReadDone { conn, xid, reply }, &house.core.tree, house.now);
         front.dirty().for_each(drop);
-        let pending = front.output(conn).len();
+        let pending = front.unsent(conn);
         assert_eq!(pending, 4 + 16 + 5 + 4 + 16);
         front.sent(conn, pending);
     }

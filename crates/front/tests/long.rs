@@ -322,7 +322,7 @@ fn long_requests_of_lost_connections_leave_nothing() {
         front.go_on(&house.core.tree, house.now);
         front.events().for_each(drop);
     }
-    assert!(house.fronts[0].output(*a).len() > 20_000);
+    assert!(house.fronts[0].unsent(*a) > 20_000);
 }
 
 #[test]

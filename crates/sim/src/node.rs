@@ -466,14 +466,16 @@ impl<D: Disk> Node<D> {
         let (asleep, awake) = self.unsent.iter().partition(|conn| self.asleep.contains(conn));
         self.unsent = asleep;
         for conn in &self.unsent {
-            self.unsent_bytes = self.unsent_bytes.max(self.front.output(*conn).len());
+            self.unsent_bytes = self.unsent_bytes.max(self.front.unsent(*conn));
         }
         let awake: BTreeSet<ConnId> = awake;
         for conn in awake {
-            let bytes = self.front.output(conn).to_vec();
-            self.front.sent(conn, bytes.len());
-            if let Some(output) = self.output.get_mut(&conn) {
-                output.extend(bytes);
+            while self.front.unsent(conn) > 0 {
+                let bytes = self.front.output(conn).to_vec();
+                self.front.sent(conn, bytes.len());
+                if let Some(output) = self.output.get_mut(&conn) {
+                    output.extend(bytes);
+                }
             }
         }
         self.to_core.extend(self.front.to_core().drain(..));

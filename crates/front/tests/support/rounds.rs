@@ -59,9 +59,12 @@ impl Rounds {
         let ping = wire::request(-2, OpCode::Ping.code(), &[]);
         front.events().for_each(drop);
         assert_eq!(front.receive(*b, &ping, tree, house.now), ping.len(), "others are served");
-        front.sent(*b, front.output(*b).len());
-        let bytes = front.output(*a).to_vec();
-        front.sent(*a, bytes.len());
+        front.sent(*b, front.unsent(*b));
+        let mut bytes = Vec::new();
+        while front.unsent(*a) > 0 {
+            bytes.extend_from_slice(front.output(*a));
+            front.sent(*a, front.output(*a).len());
+        }
         front.dirty().for_each(drop);
         bytes
     }

@@ -168,19 +168,18 @@ impl Shard {
     /// Writes to each connection that has something to say.
     fn write_all(&mut self, turn: &mut Turn) {
         for conn in self.front.dirty().collect::<Vec<_>>() {
-            let bytes = self.front.output(conn);
-            let length = bytes.len();
-            if length == 0 {
-                continue;
+            while self.front.unsent(conn) > 0 {
+                let bytes = self.front.output(conn);
+                let length = bytes.len();
+                let socket = &mut self.sockets[conn.slot as usize];
+                let heard = Heard::of(bytes, !std::mem::replace(&mut socket.greeted, true));
+                let client = socket.client;
+                self.front.sent(conn, length);
+                turn.count.add(of::shard::SOCKET, 1);
+                turn.count.add_bytes(of::shard::KIB, length);
+                turn.count.add(of::shard::EVENT, heard.events);
+                turn.tell(Told::Client { client, heard });
             }
-            let socket = &mut self.sockets[conn.slot as usize];
-            let heard = Heard::of(bytes, !std::mem::replace(&mut socket.greeted, true));
-            let client = socket.client;
-            self.front.sent(conn, length);
-            turn.count.add(of::shard::SOCKET, 1);
-            turn.count.add_bytes(of::shard::KIB, length);
-            turn.count.add(of::shard::EVENT, heard.events);
-            turn.tell(Told::Client { client, heard });
         }
     }
 
