@@ -8,11 +8,11 @@
 pub(crate) const TURN_WORK: usize = 4096;
 /// Work of all connections after which the tree is let go before more is done.
 pub(crate) const ROUND_WORK: usize = 16384;
-/// Bytes of a reply that cost as much as one unit of work.
+/// Bytes of a reply, or of a write, that cost as much as one unit of work.
 pub(crate) const BYTES_PER_WORK: usize = 256;
 
-/// Bytes of a write that cost as much: it may hold an operation for every few of them.
-pub(crate) const WRITE_BYTES_PER_WORK: usize = 64;
+/// Bytes that cost as much of a write which holds an operation, or an entry of an ACL, for every few of them.
+pub(crate) const PART_BYTES_PER_WORK: usize = 8;
 /// Entries of ACLs that are held against identities for one unit of work.
 pub(crate) const ENTRIES_PER_WORK: usize = 8;
 

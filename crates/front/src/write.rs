@@ -9,7 +9,7 @@ use tree::{Command, Excess, Operation, Origin, Outcome, SubOutcome, Tree};
 
 use crate::common::Common;
 use crate::connection::{Connection, Stage};
-use crate::cost::WRITE_BYTES_PER_WORK;
+use crate::cost::{BYTES_PER_WORK, PART_BYTES_PER_WORK};
 use crate::event::{AuditRecord, CloseReason, FrontEvent};
 use crate::message::ToCore;
 use crate::replies::{Ephemerals, Slot};
@@ -27,7 +27,7 @@ impl Common {
         body: &[u8],
         tree: &Tree,
     ) {
-        self.charge(body.len() / WRITE_BYTES_PER_WORK);
+        self.charge(body.len() / bytes_per_work(opcode));
         let mut ephemerals = Ephemerals::default();
         let audit = match Request::decode(opcode, body) {
             Ok(request) => {
@@ -127,6 +127,14 @@ impl Common {
             opcode: operation,
             command,
         });
+    }
+}
+
+/// How many bytes of a write cost as much as one unit of work: of one that has many parts, each is looked at.
+const fn bytes_per_work(opcode: OpCode) -> usize {
+    match opcode {
+        OpCode::Multi | OpCode::SetAcl => PART_BYTES_PER_WORK,
+        _ => BYTES_PER_WORK,
     }
 }
 

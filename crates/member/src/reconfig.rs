@@ -14,6 +14,9 @@ use crate::convergence::LAG_MAX;
 use crate::core::Core;
 use crate::founding::NUMBERS;
 
+/// After how many of the engine's ticks a member that says nothing counts as absent: as many as for the engine.
+const HEARD_TICKS: u64 = 10;
+
 /// What becomes of a reconfig.
 enum Verdict {
     /// The tree judges it as it is.
@@ -83,6 +86,13 @@ impl Core {
         self.config_acl = tree.roster_acl().cloned();
     }
 
+    /// Whether a member is connected and was heard of lately. The engine's own word would not do: whenever it looks for a
+    /// majority it forgets who was active, until it hears of them again.
+    fn is_heard(&self, id: u64) -> bool {
+        let silent_ms = self.now.mono_ms.saturating_sub(self.heard_ms(id));
+        self.linked_peers.contains(&id) && silent_ms <= HEARD_TICKS * self.config.election_tick_ms
+    }
+
     /// Whether a majority of the members that are to vote is here and has caught up.
     fn has_majority(&self, next: &Roster) -> bool {
         let last_index = self.council.last_index();
@@ -91,7 +101,7 @@ impl Core {
             *number == self.config.member % NUMBERS
                 || progress.iter().any(|one| {
                     let keeps_up = one.matched > 0 && one.matched + LAG_MAX >= last_index;
-                    one.id.0 % NUMBERS == *number && one.active && keeps_up
+                    one.id.0 % NUMBERS == *number && self.is_heard(one.id.0) && keeps_up
                 })
         };
         let participants = next.participants();

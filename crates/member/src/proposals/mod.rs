@@ -22,9 +22,9 @@ pub(crate) use self::weight::{weight_in, weight_of};
 
 /// What weighs more is proposed alone when others wait, and takes several milliseconds to apply.
 const HEAVY: u64 = 1 << 20;
-/// How long no heavy command follows another one that was applied, milliseconds: requests that had to wait for it reach
-/// their shard, and their commands come before the next one.
-const REST_MS: u64 = 2;
+/// For each millisecond in which no heavy command follows another one that was applied, so much of the other's weight:
+/// its long reply is written meanwhile, and requests that had to wait for it come before the next one.
+const WEIGHT_PER_REST_MS: u64 = HEAVY / 2;
 
 /// Whose client a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +167,9 @@ impl Proposals {
 
     /// Entries up to this one are applied.
     pub(crate) fn applied(&mut self, index: u64, now_ms: u64) {
-        if self.proposed.applied(index) > HEAVY {
-            self.heavy_after_ms = now_ms + REST_MS;
+        let weight = self.proposed.applied(index);
+        if weight > HEAVY {
+            self.heavy_after_ms = now_ms + weight / WEIGHT_PER_REST_MS;
         }
     }
 

@@ -134,3 +134,24 @@ fn reconfig_to_twice_as_many_voters_as_are_here_is_refused() {
     let three_of_five = format!("server.3=c:1,{two_of_four}");
     assert_eq!(reconfig(&mut nodes, led, &mut by, None, Some(&three_of_five)), 0);
 }
+
+/// The engine forgets, at each look for a majority, who was active until it hears of them again.
+#[test]
+fn reconfig_is_taken_whenever_it_comes_between_two_words_of_the_others() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    pass(&mut nodes, 500, |_, _| true);
+    let mut by = operator(&mut nodes, led);
+    for round in 0..60 {
+        pass(&mut nodes, 40, |_, to| to != led);
+        let (joining, leaving) =
+            if round % 2 == 0 { (Some("server.4=d:7:observer"), None) } else { (None, Some("4")) };
+        let asked = by.ask(node(&mut nodes, led), OpCode::Reconfig, |writer| {
+            writer.string(joining).string(leaving).string(None).i64(-1);
+        });
+        pass(&mut nodes, 5, |_, to| to != led);
+        pass(&mut nodes, 300, |_, _| true);
+        let replies = by.replies(node(&mut nodes, led));
+        assert_eq!(replies.iter().find(|reply| reply.xid == asked).expect("an answer").err, 0, "{round}");
+    }
+}
