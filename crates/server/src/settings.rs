@@ -110,7 +110,7 @@ fn sasl(config: &SaslConfig) -> front::auth::SaslConfig {
 }
 
 /// What may be under way where there is no network to be filled: a few milliseconds of work.
-const UNDER_WAY_ALONE_MAX: u64 = 1 << 20;
+const UNDER_WAY_ALONE_MAX: u64 = 2 << 20;
 
 /// What the core is told.
 pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> CoreConfig {
