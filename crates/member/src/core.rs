@@ -546,7 +546,7 @@ impl Core {
             self.succession.next_ms(),
             self.barriers.next_ms(),
             self.gait.next_ms(),
-            self.proposals.deadline_ms(),
+            self.proposals.deadline_ms(self.now.mono_ms),
         ]
         .into_iter()
         .flatten()

@@ -1,8 +1,9 @@
 //! Commands from their arrival until they are applied: whose turn is next, what is put into the log or given to the
 //! leader together, and what must be given to the next leader.
 //!
-//! No more is under way at a time than [`crate::CoreConfig::under_way_max`]. What comes beyond waits by session and takes
-//! turns ([`flows`]), so that a small write waits for what is under way, and never for what others have piled up.
+//! No more is under way at a time than [`crate::CoreConfig::under_way_max`], but for one command. What comes beyond waits
+//! by session and takes turns ([`flows`]): a small write waits for what is under way, and not for all that others have
+//! piled up.
 
 pub(crate) mod batch;
 mod flows;
@@ -173,9 +174,10 @@ impl Proposals {
         }
     }
 
-    /// When commands that wait may be proposed though nothing else happens.
-    pub(crate) fn deadline_ms(&self) -> Option<u64> {
-        (self.leads && !self.flows.is_empty()).then_some(self.heavy_after_ms)
+    /// When a heavy command that rests may be proposed though nothing else happens.
+    pub(crate) fn deadline_ms(&self, now_ms: u64) -> Option<u64> {
+        let rests = self.leads && !self.flows.is_empty() && now_ms < self.heavy_after_ms;
+        rests.then_some(self.heavy_after_ms)
     }
 
     /// Own commands are in the log, among other members: the next leader is to be given them.
@@ -246,7 +248,7 @@ impl Proposals {
 }
 
 /// The session whose turn a command takes: that of the client who sent it. What the ensemble itself commands, a session's
-/// beginning included, waits for nobody's turn.
+/// beginning included, takes no turn.
 fn session_of(command: &[u8]) -> Option<SessionId> {
     Command::decode(command).ok()?.origin.map(|origin| origin.session)
 }

@@ -132,7 +132,8 @@ fn heavy_command_goes_alone_and_the_next_one_lets_those_go_first_that_come_meanw
     assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
     proposals.applied(1, NOW_MS);
     assert_eq!(proposed(&mut proposals, 2), [], "it rests");
-    assert_eq!(proposals.deadline_ms(), Some(NOW_MS + 2));
+    assert_eq!(proposals.deadline_ms(NOW_MS), Some(NOW_MS + 2));
+    assert_eq!(proposals.deadline_ms(NOW_MS + 2), None, "nothing rests any more");
     put(&mut proposals, &command(4, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, 2), [(4, 1)], "a small one does not");
     proposals.applied(2, NOW_MS);

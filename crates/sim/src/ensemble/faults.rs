@@ -265,7 +265,7 @@ impl Ensemble {
         );
     }
 
-    /// Somebody starts a second machine with a member's number, or finds out about it.
+    /// An operator starts a second machine with a member's number, or finds out about it.
     fn numbers_are_mixed_up(&mut self, faults: &Faults) {
         self.find_double();
         // Runs without this fault draw nothing for it.

@@ -39,7 +39,7 @@ pub(super) struct Machine {
     pub(super) founds: bool,
     /// Turned off: its member was removed.
     pub(super) off: bool,
-    /// Until when nobody starts it.
+    /// Until when it is not started.
     pub(super) away_until_ms: u64,
     /// Its disk is of an ensemble that was given up for a new one.
     pub(super) outsider: bool,

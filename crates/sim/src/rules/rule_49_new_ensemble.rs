@@ -1,6 +1,8 @@
-//! Rule 49. New ensemble: one that is made of a survivor of a lost one gives no zxid that the lost one gave, and no member with
-//! data of the lost one serves anybody, leads, or is taken for one of the new. (That it keeps all that the survivor's log held, and the sessions, other rules
-//! judge: their record begins with that log.)
+//! Rule 49. New ensemble: one that is made of a survivor of a lost one gives no zxid that the lost one gave. No member with
+//! data of the lost one serves, leads, or is taken for a member of the new one.
+//!
+//! Other rules judge that the new ensemble keeps all that the survivor's log held, sessions included: their record begins
+//! with that log.
 //!
 //! Source: ours: docs/ensembles.md on `force-new-ensemble`; etcd's `--bump-revision` for the zxids.
 
@@ -23,7 +25,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         findings.add(format!("machine {to} takes machine {from} for one of its ensemble, which it is not"));
     }
     for outsider in outsiders.values() {
-        findings.judged("lives of members with data of the lost ensemble");
+        findings.judged("starts of members with data of the lost ensemble");
         let member = outsider.member;
         if outsider.served || outsider.led {
             let what = if outsider.led { "leads" } else { "serves" };
