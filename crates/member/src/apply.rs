@@ -111,7 +111,7 @@ impl Core {
     fn applied_one(&mut self, entry: &Entry) {
         (self.applied_index, self.applied_term) = (entry.index, entry.term);
         self.council.applied(entry.index);
-        self.proposals.applied(entry.index, self.now.mono_ms);
+        self.proposals.applied(entry.index);
         self.compact();
     }
 

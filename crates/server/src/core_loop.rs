@@ -352,7 +352,7 @@ impl CoreLoop {
 
     /// Applies what is committed. The streams are appended before the tree is unlocked: whoever reads the tree finds
     /// everything that led to it in its stream.
-    fn apply(&mut self, now: Moment) -> Result<(), Fault> {
+    fn apply(&mut self, mut now: Moment) -> Result<(), Fault> {
         for _ in 0..APPLIES_IN_A_ROW {
             if !self.core.has_work(self.side_bytes) || self.is_held_up() {
                 break;
@@ -370,7 +370,9 @@ impl CoreLoop {
             self.tell_level(level);
             // Freed without the guard: it may be large.
             drop(replaced);
-            self.metrics.apply_us.record(self.clock.mono_us() - began);
+            // It may have taken long.
+            now = self.clock.now();
+            self.metrics.apply_us.record(now.mono_us - began);
             self.propose(now);
             if self.core.puts_off() {
                 self.let_read();

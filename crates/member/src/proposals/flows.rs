@@ -1,13 +1,16 @@
 //! Commands that wait for their turn, by session: deficit round robin, in which a session that had nothing waiting comes
 //! before those that have piled something up (the sparse flows of RFC 8290).
 //!
-//! Sparse sessions and the others get an equal share when there is work for both, so none waits for ever.
+//! Sparse sessions and the others get an equal share when there is work for both, so none waits for ever. Sessions whose
+//! next command is heavy stand in a line of their own: when theirs is the turn, the rests between heavy commands say.
 
 use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use jute::SessionId;
+
+use super::rest::HEAVY;
 
 /// What a session may put forward in one turn.
 const QUANTUM: u64 = 64 << 10;
@@ -21,6 +24,12 @@ pub(super) struct Waiting {
     pub(super) is_own: bool,
 }
 
+impl Waiting {
+    const fn is_heavy(&self) -> bool {
+        self.weight > HEAVY
+    }
+}
+
 /// What waits of one session, in order; never empty between calls.
 #[derive(Debug, Default)]
 struct Flow {
@@ -29,12 +38,20 @@ struct Flow {
     deficit: u64,
 }
 
+impl Flow {
+    fn is_heavy(&self) -> bool {
+        self.queue.front().is_some_and(Waiting::is_heavy)
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     flows: HashMap<SessionId, Flow, FixedState>,
     sparse: VecDeque<SessionId>,
     bulky: VecDeque<SessionId>,
+    /// Those whose next command is heavy; no other list holds them.
+    heavy: VecDeque<SessionId>,
     /// What sparse sessions may put forward before it is a bulky one's turn.
     sparse_deficit: u64,
     bytes: usize,
@@ -59,36 +76,64 @@ impl Flows {
     pub(super) fn push(&mut self, session: SessionId, waiting: Waiting) {
         self.bytes += waiting.command.len();
         self.own_commands += usize::from(waiting.is_own);
+        let list = if waiting.is_heavy() { &mut self.heavy } else { &mut self.sparse };
         let flow = self.flows.entry(session).or_insert_with(|| {
-            self.sparse.push_back(session);
+            list.push_back(session);
             Flow { queue: VecDeque::new(), deficit: QUANTUM }
         });
         flow.queue.push_back(waiting);
     }
 
-    /// The command whose turn it is.
-    pub(super) fn peek(&mut self) -> Option<&Waiting> {
-        let session = self.choose()?;
-        self.flows.get(&session)?.queue.front()
+    /// Whether a session's next command is heavy.
+    pub(super) fn has_heavy(&self) -> bool {
+        !self.heavy.is_empty()
     }
 
-    /// Takes it out.
+    /// Takes out the heavy command whose turn it is.
+    pub(super) fn next_heavy(&mut self) -> Option<Waiting> {
+        let session = self.heavy.pop_front()?;
+        let waiting = self.take_out(session)?;
+        self.line_up(session);
+        Some(waiting)
+    }
+
+    /// Takes out the command whose turn it is among those that are not heavy.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         let session = self.choose()?;
         let is_sparse = self.takes_sparse();
-        let flow = self.flows.get_mut(&session)?;
-        let waiting = flow.queue.pop_front()?;
-        flow.deficit -= waiting.weight;
-        if flow.queue.is_empty() {
-            self.flows.remove(&session);
-            if is_sparse { &mut self.sparse } else { &mut self.bulky }.pop_front();
-        }
+        let waiting = self.take_out(session)?;
         if is_sparse {
             self.sparse_deficit = self.sparse_deficit.saturating_sub(waiting.weight);
+        }
+        let flow = self.flows.get_mut(&session);
+        let stays = flow.is_some_and(|flow| {
+            flow.deficit -= waiting.weight;
+            !flow.is_heavy()
+        });
+        if !stays {
+            if is_sparse { &mut self.sparse } else { &mut self.bulky }.pop_front();
+            self.line_up(session);
+        }
+        Some(waiting)
+    }
+
+    /// Takes a session's first command out, and the session if it was the last.
+    fn take_out(&mut self, session: SessionId) -> Option<Waiting> {
+        let flow = self.flows.get_mut(&session)?;
+        let waiting = flow.queue.pop_front()?;
+        if flow.queue.is_empty() {
+            self.flows.remove(&session);
         }
         self.bytes -= waiting.command.len();
         self.own_commands -= usize::from(waiting.is_own);
         Some(waiting)
+    }
+
+    /// A session that is in no list, and has something waiting, goes to the end of one.
+    fn line_up(&mut self, session: SessionId) {
+        if let Some(flow) = self.flows.get(&session) {
+            if flow.is_heavy() { &mut self.heavy } else { &mut self.bulky }.push_back(session);
+        }
     }
 
     fn takes_sparse(&self) -> bool {
@@ -135,18 +180,25 @@ impl Flows {
     }
 
     fn keep_only(&mut self, mut keeps: impl FnMut(&mut Waiting) -> bool) {
-        let Self { flows, sparse, bulky, .. } = self;
-        for list in [sparse, bulky] {
+        let Self { flows, sparse, bulky, heavy, .. } = self;
+        let mut moved = Vec::new();
+        for list in [sparse, bulky, heavy] {
             list.retain(|session| {
                 let Some(flow) = flows.get_mut(session) else { return false };
+                let was_heavy = flow.is_heavy();
                 flow.queue.retain_mut(&mut keeps);
-                let is_empty = flow.queue.is_empty();
-                if is_empty {
+                if flow.queue.is_empty() {
                     flows.remove(session);
+                    return false;
                 }
-                !is_empty
+                let stays = flow.is_heavy() == was_heavy;
+                if !stays {
+                    moved.push(*session);
+                }
+                stays
             });
         }
+        moved.into_iter().for_each(|session| self.line_up(session));
         let left = || self.flows.values().flat_map(|flow| &flow.queue);
         self.bytes = left().map(|waiting| waiting.command.len()).sum();
         self.own_commands = left().filter(|waiting| waiting.is_own).count();

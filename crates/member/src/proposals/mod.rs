@@ -8,6 +8,7 @@
 pub(crate) mod batch;
 mod flows;
 mod pending;
+mod rest;
 mod under_way;
 mod weight;
 
@@ -18,14 +19,9 @@ use tree::Command;
 use self::batch::BatchWriter;
 use self::flows::{Flows, Waiting};
 use self::pending::Pending;
+use self::rest::{HEAVY, Rest};
 use self::under_way::UnderWay;
 pub(crate) use self::weight::{weight_in, weight_of};
-
-/// What weighs more is proposed alone when others wait, and takes several milliseconds to apply.
-const HEAVY: u64 = 1 << 20;
-/// For each millisecond in which no heavy command follows another one that was applied, so much of the other's weight:
-/// its long reply is written meanwhile, and requests that had to wait for it come before the next one.
-const WEIGHT_PER_REST_MS: u64 = HEAVY / 2;
 
 /// Whose client a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +52,7 @@ pub(crate) struct Proposals {
     proposed: UnderWay,
     leads: bool,
     under_way_max: u64,
-    /// When the next heavy command may follow.
-    heavy_after_ms: u64,
+    rest: Rest,
 }
 
 impl Proposals {
@@ -70,13 +65,17 @@ impl Proposals {
             proposed: UnderWay::default(),
             leads: false,
             under_way_max,
-            heavy_after_ms: 0,
+            rest: Rest::default(),
         }
     }
 
     /// Takes a command in, behind those of its session.
     pub(crate) fn put(&mut self, command: &[u8], weight: u64, whose: Whose) {
-        let waits = !self.flows.is_empty() || !self.has_room();
+        let is_heavy = weight > HEAVY;
+        if !is_heavy {
+            self.rest.other_came();
+        }
+        let waits = is_heavy || !self.flows.is_empty() || !self.has_room();
         match session_of(command).filter(|_| waits) {
             Some(session) => {
                 let waiting = Waiting { command: command.into(), weight, is_own: whose == Whose::Own };
@@ -106,19 +105,24 @@ impl Proposals {
     /// Those whose turn it is join what is proposed or forwarded next. A heavy one goes alone: what is small would have
     /// to wait until it is on the disk.
     pub(crate) fn take_turns(&mut self, now_ms: u64) {
-        while self.has_room()
-            && let Some(next) = self.flows.peek()
-        {
-            let is_heavy = next.weight > HEAVY;
-            if is_heavy && (self.ready() > 0 || now_ms < self.heavy_after_ms) {
+        self.rest.count(now_ms);
+        while self.has_room() {
+            if self.flows.has_heavy() && now_ms >= self.rest.until_ms() {
+                if self.ready() == 0
+                    && let Some(heavy) = self.flows.next_heavy()
+                {
+                    self.rest.begin(now_ms);
+                    self.put_turn(&heavy);
+                }
                 return;
             }
-            let Some(Waiting { command, weight, is_own }) = self.flows.next() else { return };
-            self.put_at_once(&command, weight, if is_own { Whose::Own } else { Whose::Relayed });
-            if is_heavy {
-                return;
-            }
+            let Some(next) = self.flows.next() else { return };
+            self.put_turn(&next);
         }
+    }
+
+    fn put_turn(&mut self, turn: &Waiting) {
+        self.put_at_once(&turn.command, turn.weight, if turn.is_own { Whose::Own } else { Whose::Relayed });
     }
 
     /// Commands that may be proposed next.
@@ -167,17 +171,14 @@ impl Proposals {
     }
 
     /// Entries up to this one are applied.
-    pub(crate) fn applied(&mut self, index: u64, now_ms: u64) {
-        let weight = self.proposed.applied(index);
-        if weight > HEAVY {
-            self.heavy_after_ms = now_ms + weight / WEIGHT_PER_REST_MS;
-        }
+    pub(crate) fn applied(&mut self, index: u64) {
+        self.rest.applied(self.proposed.applied(index));
     }
 
     /// When a heavy command that rests may be proposed though nothing else happens.
     pub(crate) fn deadline_ms(&self, now_ms: u64) -> Option<u64> {
-        let rests = self.leads && !self.flows.is_empty() && now_ms < self.heavy_after_ms;
-        rests.then_some(self.heavy_after_ms)
+        let until_ms = self.rest.until_ms();
+        (self.leads && self.flows.has_heavy() && now_ms < until_ms).then_some(until_ms)
     }
 
     /// Own commands are in the log, among other members: the next leader is to be given them.

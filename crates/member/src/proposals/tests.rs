@@ -54,9 +54,9 @@ fn small_write_does_not_wait_for_what_another_session_has_piled_up() {
     put(&mut proposals, &command(2, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, 1), [(1, 1)], "no more is under way than may be");
     assert_eq!(proposed(&mut proposals, 2), []);
-    proposals.applied(1, NOW_MS);
+    proposals.applied(1);
     assert_eq!(proposed(&mut proposals, 3), [(1, 2)], "its first turn was not over");
-    proposals.applied(3, NOW_MS);
+    proposals.applied(3);
     assert_eq!(proposed(&mut proposals, 4)[0], (2, 1));
 }
 
@@ -71,10 +71,10 @@ fn sessions_take_turns_each_in_its_order_and_none_waits_for_ever() {
         let now = proposed(&mut proposals, index);
         assert_eq!(now.len(), 1);
         order.extend(now);
-        proposals.applied(index, NOW_MS);
+        proposals.applied(index);
         // Small ones come and come.
         put(&mut proposals, &command(100 + index as i64, 1, 1), Whose::Own);
-        proposals.applied(index, NOW_MS);
+        proposals.applied(index);
     }
     for session in 1..=3 {
         let sequences: Vec<_> = order.iter().filter(|one| one.0 == session).map(|one| one.1).collect();
@@ -130,13 +130,13 @@ fn heavy_command_goes_alone_and_the_next_one_lets_those_go_first_that_come_meanw
     let mut proposals = leading(1);
     (1..=3).for_each(|session| proposals.put(&command(session, 1, 10), HEAVY + 1, Whose::Own));
     assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
-    proposals.applied(1, NOW_MS);
+    proposals.applied(1);
     assert_eq!(proposed(&mut proposals, 2), [], "it rests");
     assert_eq!(proposals.deadline_ms(NOW_MS), Some(NOW_MS + 2));
     assert_eq!(proposals.deadline_ms(NOW_MS + 2), None, "nothing rests any more");
     put(&mut proposals, &command(4, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, 2), [(4, 1)], "a small one does not");
-    proposals.applied(2, NOW_MS);
+    proposals.applied(2);
     proposals.take_turns(NOW_MS + 2);
     assert_eq!(named(&proposals.propose(0, u64::MAX).own), [(2, 1)]);
 }
