@@ -53,7 +53,8 @@ impl Core {
         self.standing = standing;
         self.relays.clear();
         self.give_again();
-        self.proposals.led_anew(self.council.role() == Role::Leader);
+        // Its role is told only with its next turn.
+        self.proposals.led_anew(standing.1 == self.config.member);
         if standing.1 != 0 {
             self.succession.forget();
             self.ask_for_lease();

@@ -97,10 +97,14 @@ impl Flows {
         Some(waiting)
     }
 
-    /// Takes out the command whose turn it is among those that are not heavy.
-    pub(super) fn next(&mut self) -> Option<Waiting> {
+    /// Takes out the command whose turn it is among those that are not heavy. Unless `all`, a bulky session's goes only
+    /// where sparse ones wait behind it: they have had their share.
+    pub(super) fn next(&mut self, all: bool) -> Option<Waiting> {
         let session = self.choose()?;
         let is_sparse = self.takes_sparse();
+        if !all && !is_sparse && self.sparse.is_empty() {
+            return None;
+        }
         let waiting = self.take_out(session)?;
         if is_sparse {
             self.sparse_deficit = self.sparse_deficit.saturating_sub(waiting.weight);

@@ -98,16 +98,20 @@ impl Proposals {
     }
 
     fn has_room(&self) -> bool {
+        self.under_way() < self.under_way_max
+    }
+
+    fn under_way(&self) -> u64 {
         let given = if self.leads { self.proposed.weight() } else { self.pending.weight() };
-        given + self.own.weight() + self.relayed.weight() < self.under_way_max
+        given + self.own.weight() + self.relayed.weight()
     }
 
     /// Those whose turn it is join what is proposed or forwarded next. A heavy one goes alone: what is small would have
     /// to wait until it is on the disk.
     pub(crate) fn take_turns(&mut self, now_ms: u64) {
-        self.rest.count(now_ms);
+        self.rest.turn(now_ms);
         while self.has_room() {
-            if self.flows.has_heavy() && now_ms >= self.rest.until_ms() {
+            if self.flows.has_heavy() && self.may_go_heavy(now_ms) {
                 if self.ready() == 0
                     && let Some(heavy) = self.flows.next_heavy()
                 {
@@ -116,9 +120,15 @@ impl Proposals {
                 }
                 return;
             }
-            let Some(next) = self.flows.next() else { return };
+            // Half of the room is kept for those that have piled nothing up.
+            let Some(next) = self.flows.next(self.under_way() < self.under_way_max / 2) else { return };
             self.put_turn(&next);
         }
+    }
+
+    /// Who leads lets one heavy command after another into the log, with rests between them.
+    const fn may_go_heavy(&self, now_ms: u64) -> bool {
+        !self.leads || (!self.proposed.has_heavy() && self.rest.is_over(now_ms))
     }
 
     fn put_turn(&mut self, turn: &Waiting) {
@@ -177,8 +187,8 @@ impl Proposals {
 
     /// When a heavy command that rests may be proposed though nothing else happens.
     pub(crate) fn deadline_ms(&self, now_ms: u64) -> Option<u64> {
-        let until_ms = self.rest.until_ms();
-        (self.leads && self.flows.has_heavy() && now_ms < until_ms).then_some(until_ms)
+        let rests = self.leads && self.flows.has_heavy() && !self.rest.is_over(now_ms);
+        rests.then_some(self.rest.until_ms())
     }
 
     /// Own commands are in the log, among other members: the next leader is to be given them.

@@ -6,18 +6,21 @@ pub(super) const HEAVY: u64 = 1 << 20;
 /// The least rest, ms, for so much weight: the long reply is written meanwhile, and requests that had to wait come before
 /// the next heavy command.
 const WEIGHT_PER_MS: u64 = HEAVY / 2;
-/// How many times as long as a heavy command was under way the next one waits, where others were held up.
+/// How many times as long as a heavy command was under way the next one waits, where others could be held up.
 const TIMES: u64 = 3;
 /// And the longest, ms: a disk that stalls holds up everybody anyway.
 const MOST_MS: u64 = 100;
+/// Others could be held up, if any came so shortly before.
+const LATELY_MS: u64 = 1000;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
-    /// When the heavy command that is under way was let go.
-    since_ms: u64,
-    /// Whether commands that are not heavy have come since.
+    /// Whether commands that are not heavy have come, and when that was seen last.
     others_came: bool,
+    others_ms: Option<u64>,
+    /// When the last heavy command went.
+    since_ms: Option<u64>,
     /// The weight of one that was applied, until its rest is counted.
     applied: Option<u64>,
     until_ms: u64,
@@ -29,9 +32,14 @@ impl Rest {
         self.others_came = true;
     }
 
+    /// Whether the next heavy command may go.
+    pub(super) const fn is_over(&self, now_ms: u64) -> bool {
+        now_ms >= self.until_ms
+    }
+
     /// A heavy command goes.
     pub(super) const fn begin(&mut self, now_ms: u64) {
-        (self.since_ms, self.others_came) = (now_ms, false);
+        self.since_ms = Some(now_ms);
     }
 
     /// Commands of this weight are applied.
@@ -41,19 +49,20 @@ impl Rest {
         }
     }
 
-    /// Counts the rest of what was applied from now on: only here the time is that after it.
-    pub(super) fn count(&mut self, now_ms: u64) {
+    /// Takes in what has happened since this was last called. Only here the time is that after a command was applied.
+    pub(super) fn turn(&mut self, now_ms: u64) {
+        if std::mem::take(&mut self.others_came) {
+            self.others_ms = Some(now_ms);
+        }
         let Some(weight) = self.applied.take() else { return };
+        let under_way_ms = self.since_ms.take().map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
         let shortest_ms = weight / WEIGHT_PER_MS;
-        let under_way_ms = now_ms.saturating_sub(self.since_ms);
-        let rest_ms = match self.others_came {
-            true => (TIMES * under_way_ms).min(MOST_MS).max(shortest_ms),
-            false => shortest_ms,
-        };
-        self.until_ms = now_ms + rest_ms;
+        let others = self.others_ms.is_some_and(|others_ms| now_ms < others_ms + LATELY_MS);
+        let longest_ms = if others { (TIMES * under_way_ms).min(MOST_MS) } else { 0 };
+        self.until_ms = now_ms + longest_ms.max(shortest_ms);
     }
 
-    /// Until when a heavy command waits.
+    /// Until when heavy commands wait.
     pub(super) const fn until_ms(&self) -> u64 {
         self.until_ms
     }

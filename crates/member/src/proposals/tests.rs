@@ -126,10 +126,11 @@ fn many_operations_weigh_more_than_one_of_their_length() {
 }
 
 #[test]
-fn heavy_command_goes_alone_and_the_next_one_lets_those_go_first_that_come_meanwhile() {
-    let mut proposals = leading(1);
+fn heavy_command_goes_alone_and_the_next_one_when_it_is_applied_and_has_rested() {
+    let mut proposals = leading(8 * HEAVY);
     (1..=3).for_each(|session| proposals.put(&command(session, 1, 10), HEAVY + 1, Whose::Own));
     assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
+    assert_eq!(proposed(&mut proposals, 2), [], "one is under way");
     proposals.applied(1);
     assert_eq!(proposed(&mut proposals, 2), [], "it rests");
     assert_eq!(proposals.deadline_ms(NOW_MS), Some(NOW_MS + 2));
@@ -139,4 +140,53 @@ fn heavy_command_goes_alone_and_the_next_one_lets_those_go_first_that_come_meanw
     proposals.applied(2);
     proposals.take_turns(NOW_MS + 2);
     assert_eq!(named(&proposals.propose(0, u64::MAX).own), [(2, 1)]);
+}
+
+#[test]
+fn heavy_command_rests_longer_where_others_could_be_held_up() {
+    let mut rest = Rest::default();
+    let mut until_ms = |others: bool, from_ms: u64, to_ms: u64| {
+        if others {
+            rest.other_came();
+        }
+        rest.turn(from_ms);
+        rest.begin(from_ms);
+        rest.applied(HEAVY + 1);
+        rest.turn(to_ms);
+        rest.until_ms() - to_ms
+    };
+    assert_eq!(until_ms(false, 1_000, 1_010), 2);
+    assert_eq!(until_ms(true, 2_000, 2_010), 30);
+    assert_eq!(until_ms(false, 2_900, 2_910), 30, "they came lately");
+    assert_eq!(until_ms(true, 3_000, 9_000), 2, "long ago");
+    assert_eq!(until_ms(true, 10_000, 10_900), 100, "no longer than that");
+}
+
+#[test]
+fn heavy_command_that_rests_keeps_none_of_another_session_waiting() {
+    let mut proposals = leading(8 * HEAVY);
+    proposals.put(&command(1, 1, 10), HEAVY + 1, Whose::Own);
+    proposals.put(&command(1, 2, 10), HEAVY + 1, Whose::Own);
+    proposals.put(&command(2, 1, 10), HEAVY + 1, Whose::Own);
+    assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
+    for sequence in 1..=40 {
+        put(&mut proposals, &command(3, sequence, LONG), Whose::Own);
+    }
+    put(&mut proposals, &command(1, 3, 10), Whose::Own);
+    let bulky = proposed(&mut proposals, 2);
+    assert!(bulky.len() > 10 && bulky.iter().all(|one| one.0 == 3), "{bulky:?}");
+}
+
+#[test]
+fn half_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
+    let mut proposals = leading(16 * LONG as u64);
+    (1..=30).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
+    let first = proposed(&mut proposals, 1).len();
+    assert!((15..=16).contains(&first), "all the room, while it was alone: {first}");
+    put(&mut proposals, &command(2, 1, 10), Whose::Own);
+    proposals.applied(1);
+    let next = proposed(&mut proposals, 2);
+    assert!(next.contains(&(2, 1)) && (8..=9).contains(&next.len()), "{next:?}");
+    put(&mut proposals, &command(3, 1, 10), Whose::Own);
+    assert_eq!(proposed(&mut proposals, 3), [(3, 1)], "at once");
 }

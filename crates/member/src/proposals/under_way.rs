@@ -2,18 +2,23 @@
 
 use std::collections::VecDeque;
 
+use super::rest::HEAVY;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     /// Proposals: their last entries, and what they weigh.
     proposals: VecDeque<(u64, u64)>,
     weight: u64,
+    /// How many of them are heavy.
+    heavy: usize,
 }
 
 impl UnderWay {
     pub(super) fn add(&mut self, last_index: u64, weight: u64) {
         self.proposals.push_back((last_index, weight));
         self.weight += weight;
+        self.heavy += usize::from(weight > HEAVY);
     }
 
     /// Entries up to this one are applied: gives what the proposals weigh that are done with it.
@@ -21,13 +26,17 @@ impl UnderWay {
         let before = self.weight;
         while let Some((_, weight)) = self.proposals.pop_front_if(|(last, _)| *last <= index) {
             self.weight -= weight;
+            self.heavy -= usize::from(weight > HEAVY);
         }
         before - self.weight
     }
 
     pub(super) fn clear(&mut self) {
-        self.proposals.clear();
-        self.weight = 0;
+        *self = Self::default();
+    }
+
+    pub(super) const fn has_heavy(&self) -> bool {
+        self.heavy > 0
     }
 
     pub(super) const fn weight(&self) -> u64 {

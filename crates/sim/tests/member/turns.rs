@@ -1,4 +1,5 @@
-//! A turn of applying is bounded: by the bytes of commands, and by what they cost beyond those.
+//! A turn of applying is bounded: by the bytes of commands, and by what they cost beyond those. So is what a leader puts
+//! into its log before it is applied.
 
 use jute::OpCode;
 use sim::client::Client;
@@ -87,4 +88,21 @@ fn turn_of_applying_ends_when_its_work_is_done() {
     assert!(most <= Some(100), "{counts:?}");
     writer.create(&mut node, "/p/again", b"", 0);
     assert_eq!(answers(&mut node, &mut writer)[0].err, 0);
+}
+
+#[test]
+fn leader_puts_no_more_into_its_log_than_may_be_under_way() {
+    let mut config = config();
+    config.core.under_way_max = BUDGET as u64;
+    let mut node = Node::start(SimDisk::new(1), &config, START).expect("the disk is well");
+    let mut writer = parent(&mut node);
+    for number in 0..60 {
+        writer.create(&mut node, &format!("/p/{number}"), &[0; 900], 0);
+    }
+    commit(&mut node);
+    // No turn of proposing comes between.
+    let in_log = turns(&mut node, children).pop();
+    assert!(in_log > Some(0) && in_log <= Some(BUDGET / 900 + 1), "{in_log:?}");
+    assert!(answers(&mut node, &mut writer).iter().all(|reply| reply.err == 0));
+    assert_eq!(children(&node), 60, "the others had their turns");
 }
