@@ -13,12 +13,16 @@ use tree::{Change, Command, DropReason, Operation, Origin, Outcome, SnapshotProg
 use crate::attachment::FIRST_GENERATION;
 use crate::commands::Commands;
 use crate::core::{Core, Fault};
+use crate::proposals::weight_to_apply;
 use crate::reconfig::sets_config_acl;
 use crate::{CoreEffect, Now, SessionEnd};
 
 /// Bytes of replies to reads behind writes that are made before others are let in again. What is not made then is made
 /// in the next turn, before any other command is applied: so each read shows the tree right behind its write.
 const REPLY_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of ordinary commands that are applied in the time of one step of the tree's work.
+const BYTES_PER_STEP: usize = 4;
 
 /// Sessions that have ended and are kept to be told of; of more only the number is.
 const ENDINGS_MAX: usize = 64;
@@ -85,8 +89,10 @@ impl Core {
                 commands.reach_ahead(tree);
                 let Some(command) = commands.next()? else { break };
                 self.apply_one(tree, stamp, &command, now);
-                let work = usize::try_from(tree.take_work()).unwrap_or(usize::MAX);
-                budget = budget.saturating_sub(commands.offset() - offset).saturating_sub(work);
+                let steps = usize::try_from(tree.take_work()).unwrap_or(usize::MAX);
+                let work = steps.saturating_mul(BYTES_PER_STEP);
+                let weight = weight_to_apply(&command.operation, commands.offset() - offset);
+                budget = budget.saturating_sub(weight).saturating_sub(work);
                 offset = commands.offset();
                 count += 1;
             }

@@ -21,7 +21,10 @@ use self::flows::{Flows, Waiting};
 use self::pending::Pending;
 use self::rest::{HEAVY, Rest};
 use self::under_way::UnderWay;
-pub(crate) use self::weight::{weight_in, weight_of};
+pub(crate) use self::weight::{weight_in, weight_of, weight_to_apply};
+
+/// The part of what may be under way that sessions get who have piled something up: the others are to wait for that only.
+const BULKY_SHARE: u64 = 8;
 
 /// Whose client a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +123,8 @@ impl Proposals {
                 }
                 return;
             }
-            // Half of the room is kept for those that have piled nothing up.
-            let Some(next) = self.flows.next(self.under_way() < self.under_way_max / 2) else { return };
+            let may_be_bulky = self.under_way() < self.under_way_max / BULKY_SHARE;
+            let Some(next) = self.flows.next(may_be_bulky) else { return };
             self.put_turn(&next);
         }
     }

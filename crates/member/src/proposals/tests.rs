@@ -169,6 +169,7 @@ fn heavy_command_that_rests_keeps_none_of_another_session_waiting() {
     proposals.put(&command(1, 2, 10), HEAVY + 1, Whose::Own);
     proposals.put(&command(2, 1, 10), HEAVY + 1, Whose::Own);
     assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
+    proposals.applied(1);
     for sequence in 1..=40 {
         put(&mut proposals, &command(3, sequence, LONG), Whose::Own);
     }
@@ -178,7 +179,7 @@ fn heavy_command_that_rests_keeps_none_of_another_session_waiting() {
 }
 
 #[test]
-fn half_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
+fn most_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
     let mut proposals = leading(16 * LONG as u64);
     (1..=30).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
     let first = proposed(&mut proposals, 1).len();
@@ -186,7 +187,7 @@ fn half_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
     put(&mut proposals, &command(2, 1, 10), Whose::Own);
     proposals.applied(1);
     let next = proposed(&mut proposals, 2);
-    assert!(next.contains(&(2, 1)) && (8..=9).contains(&next.len()), "{next:?}");
+    assert!(next.contains(&(2, 1)) && (2..=4).contains(&next.len()), "{next:?}");
     put(&mut proposals, &command(3, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, 3), [(3, 1)], "at once");
 }

@@ -40,6 +40,14 @@ fn weight_of_end(command: &[u8], tree: &Tree) -> u64 {
 }
 
 fn has_many_operations(command: &[u8]) -> bool {
-    let operation = Command::decode(command).map(|command| command.operation);
-    matches!(operation, Ok(Operation::Client { opcode: OpCode::Multi | OpCode::SetAcl, .. }))
+    Command::decode(command).is_ok_and(|command| is_of_many(&command.operation))
+}
+
+const fn is_of_many(operation: &Operation<'_>) -> bool {
+    matches!(operation, Operation::Client { opcode: OpCode::Multi | OpCode::SetAcl, .. })
+}
+
+/// What applying a command of that length costs.
+pub(crate) const fn weight_to_apply(operation: &Operation<'_>, bytes: usize) -> usize {
+    if is_of_many(operation) { bytes.saturating_mul(MANY_OPERATIONS as usize) } else { bytes }
 }
