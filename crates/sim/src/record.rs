@@ -159,6 +159,34 @@ impl Record {
         halves.map(Vec::len).filter(|count| *count > 0).min().unwrap_or(0)
     }
 
+    /// When the last change of the members was first applied; 0 if there was none.
+    #[must_use]
+    pub fn members_changed_ms(&self) -> u64 {
+        let changes = self.memberships.keys().filter_map(|index| self.committed(*index));
+        changes.map(|committed| committed.at_ms).max().unwrap_or(0)
+    }
+
+    /// When the first entry of the last term was first applied.
+    #[must_use]
+    pub fn last_term_applied_ms(&self) -> u64 {
+        let Some(last) = self.entries.last() else { return 0 };
+        let of_term = self.entries.iter().rev().take_while(|one| one.entry.term == last.entry.term);
+        of_term.last().map_or(0, |committed| committed.at_ms)
+    }
+
+    /// When an entry that was applied was first handed to a disk.
+    #[must_use]
+    pub fn entry_made_ms(&self, index: u64) -> u64 {
+        self.committed(index).map_or(0, |committed| {
+            let made_ms = self.made_ms.get(&(index, committed.entry.term));
+            made_ms.copied().unwrap_or(committed.at_ms)
+        })
+    }
+
+    fn committed(&self, index: u64) -> Option<&Committed> {
+        self.entries.get(usize::try_from(index.checked_sub(1)?).ok()?)
+    }
+
     /// A message goes from one ensemble to the other.
     pub fn crosses(&mut self, from: u64, to: u64) {
         if let Some(resumed) = &mut self.resumed {
