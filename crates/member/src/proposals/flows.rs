@@ -2,7 +2,7 @@
 //! before those that have piled something up (the sparse flows of RFC 8290).
 //!
 //! Sparse sessions and the others get an equal share when there is work for both, so none waits for ever. Sessions whose
-//! next command is heavy stand in a line of their own: when theirs is the turn, the rests between heavy commands say.
+//! next command is heavy wait in a list of their own; [`super::rest`] says when the next of them has its turn.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use jute::SessionId;
 
-use super::rest::HEAVY;
+use super::weight::HEAVY;
 
 /// What a session may put forward in one turn.
 const QUANTUM: u64 = 64 << 10;
@@ -97,12 +97,12 @@ impl Flows {
         Some(waiting)
     }
 
-    /// Takes out the command whose turn it is among those that are not heavy. Unless `all`, a bulky session's goes only
-    /// where sparse ones wait behind it: they have had their share.
-    pub(super) fn next(&mut self, all: bool) -> Option<Waiting> {
+    /// Takes out the command whose turn it is among those that are not heavy. If `may_be_bulky` is false, a bulky session
+    /// has its turn only when sparse ones have used up theirs.
+    pub(super) fn next(&mut self, may_be_bulky: bool) -> Option<Waiting> {
         let session = self.choose()?;
         let is_sparse = self.takes_sparse();
-        if !all && !is_sparse && self.sparse.is_empty() {
+        if !may_be_bulky && !is_sparse && self.sparse.is_empty() {
             return None;
         }
         let waiting = self.take_out(session)?;

@@ -19,11 +19,13 @@ use tree::Command;
 use self::batch::BatchWriter;
 use self::flows::{Flows, Waiting};
 use self::pending::Pending;
-use self::rest::{HEAVY, Rest};
+use self::rest::Rest;
 use self::under_way::UnderWay;
+use self::weight::HEAVY;
 pub(crate) use self::weight::{weight_in, weight_of, weight_to_apply};
 
-/// The part of what may be under way that sessions get who have piled something up: the others are to wait for that only.
+/// Sessions that have piled commands up get this part of what may be under way. A small write of another session waits
+/// for no more than that.
 const BULKY_SHARE: u64 = 8;
 
 /// Whose client a command comes from.
@@ -123,7 +125,7 @@ impl Proposals {
                 }
                 return;
             }
-            let may_be_bulky = self.under_way() < self.under_way_max / BULKY_SHARE;
+            let may_be_bulky = self.under_way() <= self.under_way_max / BULKY_SHARE;
             let Some(next) = self.flows.next(may_be_bulky) else { return };
             self.put_turn(&next);
         }

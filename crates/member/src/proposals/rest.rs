@@ -1,8 +1,8 @@
 //! Rests between heavy commands. One that is under way holds up all that comes behind it: it is written to the disk, and
 //! applied as a whole. While there are others to be held up, the next one leaves them time of their own.
 
-/// What weighs more is proposed alone when others wait, and takes several milliseconds to apply.
-pub(super) const HEAVY: u64 = 1 << 20;
+use super::weight::HEAVY;
+
 /// The least rest, ms, for so much weight: the long reply is written meanwhile, and requests that had to wait come before
 /// the next heavy command.
 const WEIGHT_PER_MS: u64 = HEAVY / 2;

@@ -191,3 +191,13 @@ fn most_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
     put(&mut proposals, &command(3, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, 3), [(3, 1)], "at once");
 }
+
+#[test]
+fn bulky_session_goes_on_however_little_may_be_under_way() {
+    let mut proposals = leading(1);
+    (1..=3).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
+    for index in 1..=3 {
+        assert_eq!(proposed(&mut proposals, index), [(1, index)]);
+        proposals.applied(index);
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::rest::HEAVY;
+use super::weight::HEAVY;
 
 /// See the module.
 #[derive(Debug, Default)]

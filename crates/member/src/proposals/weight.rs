@@ -4,22 +4,20 @@
 use jute::OpCode;
 use tree::{Command, Operation, Tree};
 
+/// What weighs more is heavy: it is proposed alone, and takes several milliseconds to apply.
+pub(super) const HEAVY: u64 = 1 << 20;
 /// What each costs, however short it is.
 const EACH: u64 = 256;
 /// A command no longer than this is one operation or a few.
 const SHORT_BYTES: usize = 1024;
 /// What one byte of many operations costs: each of them is looked up, checked and answered.
-const MANY_OPERATIONS: u64 = 4;
+const MANY_OPERATIONS: usize = 4;
 /// What it costs to remove one ephemeral node.
 const EPHEMERAL: u64 = 128;
 
 /// See the module.
 pub(crate) fn weight_of(command: &[u8]) -> u64 {
-    let bytes = command.len() as u64;
-    match command.len() > SHORT_BYTES && has_many_operations(command) {
-        true => EACH + MANY_OPERATIONS * bytes,
-        false => EACH + bytes,
-    }
+    EACH + weighted(command.len() > SHORT_BYTES && has_many_operations(command), command.len()) as u64
 }
 
 /// The same with what a session leaves to be removed, where it ends.
@@ -49,5 +47,9 @@ const fn is_of_many(operation: &Operation<'_>) -> bool {
 
 /// What applying a command of that length costs.
 pub(crate) const fn weight_to_apply(operation: &Operation<'_>, bytes: usize) -> usize {
-    if is_of_many(operation) { bytes.saturating_mul(MANY_OPERATIONS as usize) } else { bytes }
+    weighted(is_of_many(operation), bytes)
+}
+
+const fn weighted(is_of_many: bool, bytes: usize) -> usize {
+    if is_of_many { bytes.saturating_mul(MANY_OPERATIONS) } else { bytes }
 }
