@@ -39,7 +39,7 @@ fn run(arguments: &[&str]) -> Output {
 
 /// A brief run of these experiments on Diwan alone, for there is no other build.
 fn brief<'a>(experiments: &[&'a str], folder: &'a str) -> Vec<&'a str> {
-    let options = ["--seconds", "0.1", "--systems", "diwan,other", "--no-predictions", "--dir", folder];
+    let options = ["--seconds", "0.1", "--systems", "diwan,other", "--dir", folder];
     ["run"].iter().chain(experiments).chain(&options).copied().collect()
 }
 

@@ -6,7 +6,6 @@
 pub mod bench;
 pub mod compare;
 pub mod conduct;
-pub mod cost;
 mod dice;
 pub mod differential;
 pub mod ensemble;

@@ -40,7 +40,6 @@ fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>, p
         resume: false,
         data: std::env::temp_dir(),
         patience,
-        predictions: false,
         command: String::from("test"),
         begun: String::from("now"),
     };

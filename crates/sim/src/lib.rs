@@ -1,7 +1,6 @@
 //! The other driver: the shipped machines on virtual disks and clocks, every interleaving decided by a seed.
 
 pub mod client;
-pub mod cost;
 pub mod disk;
 pub mod ensemble;
 pub mod history;

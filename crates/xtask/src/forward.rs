@@ -32,26 +32,6 @@ pub(crate) struct BenchArgs {
     rest: Vec<String>,
 }
 
-#[derive(clap::Args)]
-#[command(disable_help_flag = true)]
-pub(crate) struct CostArgs {
-    /// Options of the program `cost`
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    rest: Vec<String>,
-}
-
-pub(crate) fn cost(workspace: &Workspace, args: &CostArgs) -> anyhow::Result<bool> {
-    if args.rest.first().is_some_and(|command| command == "measure") {
-        // It measures the binary that lies beside it.
-        let mut build = cargo();
-        build.args(["build", "--quiet", "--release", "--package", "diwan"]).current_dir(&workspace.root);
-        if !succeeds(&mut build)? {
-            return Ok(false);
-        }
-    }
-    succeeds(program(workspace, "release", "lab", "cost").args(&args.rest))
-}
-
 pub(crate) fn sim(workspace: &Workspace, args: &SimArgs) -> anyhow::Result<bool> {
     succeeds(program(workspace, "release", "sim", "sim").args(&args.rest))
 }

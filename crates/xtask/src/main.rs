@@ -61,8 +61,6 @@ enum Command {
     Torture(forward::TortureArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
     Bench(forward::BenchArgs),
-    /// Predict how fast ensembles would be that are not here; `cargo xtask cost --help` tells the commands
-    Cost(forward::CostArgs),
     /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
     #[command(hide = true)]
     Control(interop::control::Args),
@@ -101,7 +99,6 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
-        Command::Cost(args) => forward::cost(&workspace, &args),
         Command::Control(_) => unreachable!("answered above"),
     }
 }

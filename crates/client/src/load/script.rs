@@ -79,7 +79,7 @@ impl Mix {
     pub const WRITES: Self = Self { writes_per_mille: 1000 };
 }
 
-/// When requests are sent. (The simulator's cost mode has its own of this shape: neither crate may know the other.)
+/// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     /// Each connection keeps so many outstanding.

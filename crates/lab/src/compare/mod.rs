@@ -16,7 +16,7 @@ use std::path::Path;
 use self::certainty::Estimate;
 
 use crate::experiment::figure;
-use crate::record::{Origin, Point, Run, StoreError};
+use crate::record::{Point, Run, StoreError};
 
 /// The figures that are held against each other, and whether more is worse.
 const FIGURES: [(&str, bool); 8] = [
@@ -53,9 +53,7 @@ impl Side {
     /// A run, or one system of it.
     #[must_use]
     pub fn of(run: &Run, system: Option<&str>) -> Self {
-        let is_meant = |point: &&Point| {
-            point.origin == Origin::Measured && system.is_none_or(|name| point.key.system == name)
-        };
+        let is_meant = |point: &&Point| system.is_none_or(|name| point.key.system == name);
         let mut points: Vec<_> = run.points.iter().filter(is_meant).cloned().collect();
         if system.is_some() {
             points.iter_mut().for_each(|point| point.key.system.clear());
@@ -166,7 +164,6 @@ mod tests {
                 at: (number / 3).to_string(),
                 repetition: number % 3 + 1,
             },
-            origin: Origin::Measured,
             figures: [(
                 figure::RATE.to_owned(),
                 f64::from(1000 * (number / 3 + 1)) * times * (0.98 + dice.below(41) as f64 / 1000.0),

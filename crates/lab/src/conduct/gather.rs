@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::experiment::{Fate, Spec, Split, figure};
 use crate::peer::process;
-use crate::record::{Key, Origin, Point};
+use crate::record::{Key, Point};
 use crate::stand::Reading;
 use crate::task::{Edge, Outcome, Phase, Slot};
 
@@ -65,7 +65,6 @@ pub(super) fn points(keys: Vec<Key>, spec: &Spec, outcome: &Outcome, meters: &Me
     };
     let point = |(key, phases): (Key, Vec<&Phase>)| Point {
         key,
-        origin: Origin::Measured,
         figures: figures(&phases, spec, outcome, meters),
         curves: curves(&phases, spec, outcome),
         checked: outcome.checked,

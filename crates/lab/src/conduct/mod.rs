@@ -5,7 +5,6 @@
 //! something wrong is no figure: it is kept as failed.
 
 mod fate;
-mod forecast;
 mod gather;
 mod header;
 mod progress;
@@ -30,8 +29,6 @@ use progress::Progress;
 
 /// Why a system is left out of an experiment.
 const NOT_PUBLISHED: &str = "it takes part where it did in what was published";
-/// The system whose figures are the simulator's.
-pub const PREDICTED: &str = "predicted";
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -56,8 +53,6 @@ pub struct Options {
     pub data: PathBuf,
     /// How long servers may be silent.
     pub patience: Duration,
-    /// Whether the simulator predicts what no machine here holds.
-    pub predictions: bool,
     /// The exact command.
     pub command: String,
     /// When it was begun, RFC 3339.
@@ -174,10 +169,6 @@ impl Conductor<'_, '_> {
                     self.progress.done(Progress::of_block(block, &self.options.scale), began.elapsed());
                 }
             }
-        }
-        let wants_diwan = systems.iter().any(|system| matches!(system, System::Diwan { .. }));
-        if wants_diwan && self.options.predictions && !self.is_stopped() {
-            self.forecasts(experiment, plan)?;
         }
         Ok(())
     }

@@ -1,9 +1,7 @@
 //! C1: a client's latency against the number of replicas.
 
-use sim::cost::Setup;
-
 use super::text::{MEAN_LATENCY, PERCENTILE_99, REPLICAS, text};
-use super::{Block, Experiment, Forecast, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,14 +32,5 @@ fn plan(scale: &Scale) -> Plan {
         let task = Task { value_bytes: 100, ..scale.mixed(FEW, 1, 1000) };
         Block::of(*count, vec![Spec::new("updates", count, task)]).prepared().and_concoord()
     };
-    let forecast = |count: u64| Forecast {
-        series: String::from("updates"),
-        at: count.to_string(),
-        setup: Setup { value_bytes: 100, ..Setup::new(count, FEW, 1, 1000) },
-    };
-    Plan {
-        blocks: counts.iter().map(block).collect(),
-        forecasts: [3, 5, 7, 9, 11, 13].map(forecast).to_vec(),
-        ..Plan::default()
-    }
+    Plan { blocks: counts.iter().map(block).collect(), ..Plan::default() }
 }

@@ -1,9 +1,7 @@
 //! C4: latency against the number of replicas and acceptors, with the processors as the limit.
 
-use sim::cost::Setup;
-
 use super::text::{MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
-use super::{Block, Experiment, Forecast, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::stand::Setting;
 use crate::task::Task;
 
@@ -45,19 +43,5 @@ fn plan(scale: &Scale) -> Plan {
         let setting = Setting { observers, ..Setting::of(*acceptors) };
         Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared().and_concoord()
     };
-    // What no small machine holds.
-    let forecast = |(acceptors, replicas): &(usize, usize)| Forecast {
-        series: series(*acceptors),
-        at: replicas.to_string(),
-        setup: Setup {
-            observers: (replicas - acceptors) as u64,
-            value_bytes: 100,
-            ..Setup::new(*acceptors as u64, CLIENTS, OUTSTANDING, 1000)
-        },
-    };
-    Plan {
-        blocks: scale.pick(small, paper).iter().map(block).collect(),
-        forecasts: paper.iter().map(forecast).collect(),
-        ..Plan::default()
-    }
+    Plan { blocks: scale.pick(small, paper).iter().map(block).collect(), ..Plan::default() }
 }

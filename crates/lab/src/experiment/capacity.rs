@@ -1,5 +1,5 @@
-//! What a machine holds: how many servers, with how much memory each. What it does not hold is predicted, made smaller or
-//! left out, and the report says so. Knows no experiment.
+//! What a machine holds: how many servers, with how much memory each. What it does not hold is made smaller or left out,
+//! and the report says so. Knows no experiment.
 
 use std::thread;
 

@@ -1,8 +1,7 @@
 //! The published experiments, one module each: what is set up, what is varied, what is drawn, and what was published.
 //!
 //! An experiment is data. Its plan lists *blocks* (servers that are started together) of *specs* (a task, and where its
-//! figures stand in the picture), and *forecasts* for what no machine here holds. Who runs it, how often, and where
-//! figures are kept is not its business.
+//! figures stand in the picture). Who runs it, how often, and where figures are kept is not its business.
 
 mod c1;
 mod c2;
@@ -32,7 +31,7 @@ mod z6;
 
 pub use capacity::Capacity;
 pub use panel::{Panel, Reference, Shape};
-pub use plan::{Block, Forecast, Plan};
+pub use plan::{Block, Plan};
 pub use scale::Scale;
 pub use spec::{Fate, Spec, Split};
 pub use text::Text;

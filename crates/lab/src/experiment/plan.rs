@@ -1,7 +1,5 @@
-//! What an experiment comes to: servers that are started together with what is measured on them, and forecasts; and what of
-//! it a machine holds.
-
-use sim::cost::Setup;
+//! What an experiment comes to: servers that are started together with what is measured on them; and what of it a
+//! machine holds.
 
 use super::{Capacity, Spec};
 use crate::stand::{Setting, System};
@@ -10,10 +8,8 @@ use crate::task::Kind;
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// On real servers.
+    /// Servers, and what is measured on them.
     pub blocks: Vec<Block>,
-    /// By the simulator's cost mode, for Diwan alone.
-    pub forecasts: Vec<Forecast>,
     /// What the machine does not hold, and what is done instead, in words.
     pub beyond: Vec<String>,
 }
@@ -132,15 +128,4 @@ impl Block {
     pub const fn members(&self) -> usize {
         self.setting.servers + self.setting.observers
     }
-}
-
-/// What no machine here holds.
-#[derive(Clone, Debug)]
-pub struct Forecast {
-    /// The line of the figure.
-    pub series: String,
-    /// Where on it.
-    pub at: String,
-    /// Who does what.
-    pub setup: Setup,
 }

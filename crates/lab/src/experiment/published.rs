@@ -1,4 +1,4 @@
-//! The plans at the scale of the papers hold what was published, and what a machine does not hold is predicted or made
+//! The plans at the scale of the papers hold what was published, and what a machine does not hold is left out or made
 //! smaller.
 
 use std::collections::BTreeSet;
@@ -37,9 +37,6 @@ fn z1_varies_servers_and_the_share_of_reads() {
     let here = plan_here("Z1");
     assert_eq!(servers(&here), [3, 5, 7]);
     assert_eq!(here.beyond, ["9, 13 servers: this machine holds 8"]);
-    for series in ["9 servers", "13 servers"] {
-        assert_eq!(here.forecasts.iter().filter(|forecast| forecast.series == series).count(), 11);
-    }
 }
 
 #[test]
@@ -63,8 +60,7 @@ fn z4_gives_everything_to_the_leader() {
     assert!(specs(&plan("Z4")).all(|spec| spec.at_leader && spec.task.writes_per_mille == 1000));
     let here = plan_here("Z4");
     assert_eq!(servers(&here), [3, 5, 7]);
-    let predicted: Vec<_> = here.forecasts.iter().map(|forecast| forecast.at.as_str()).collect();
-    assert_eq!(predicted, ["3", "5", "7", "9", "13"]);
+    assert_eq!(here.beyond, ["9, 13 servers: this machine holds 8"]);
 }
 
 #[test]
@@ -85,7 +81,6 @@ fn z6_has_a_watch_of_each_client_on_the_node_of_each() {
     assert_eq!(of_tasks(&plan, |task| task.clients), [100, 200, 400, 800]);
     let here = plan_here("Z6");
     assert_eq!(servers(&here), [7], "as many as there may be, and none of even number");
-    assert!(here.forecasts.iter().all(|forecast| forecast.setup.members == 25));
 }
 
 #[test]
@@ -94,9 +89,8 @@ fn c1_varies_replicas_under_few_clients() {
     assert_eq!(servers(&plan), [1, 3, 5, 7, 9, 11, 13]);
     assert_eq!(of_tasks(&plan, |task| (task.clients, task.outstanding)), [(4, 1)]);
     let here = plan_here("C1");
-    let predicted: BTreeSet<_> =
-        here.forecasts.iter().map(|forecast| forecast.setup.members as usize).collect();
-    assert!([9, 11, 13].iter().all(|count| !servers(&here).contains(count) && predicted.contains(count)));
+    assert_eq!(servers(&here), [1, 3, 5, 7]);
+    assert_eq!(here.beyond, ["9, 11, 13 servers: this machine holds 8"]);
 }
 
 #[test]
@@ -121,12 +115,7 @@ fn c4_varies_acceptors_and_replicas_up_to_ten() {
     let (all, here) = (plan("C4"), plan_here("C4"));
     assert!(pairs(&all).contains(&(3, 10)) && pairs(&all).contains(&(7, 10)));
     assert!(pairs(&here).iter().all(|(_, replicas)| *replicas <= 8));
-    for (acceptors, replicas) in pairs(&all) {
-        let is_it = |setup: &sim::cost::Setup| {
-            (setup.members as usize, setup.observers as usize) == (acceptors, replicas - acceptors)
-        };
-        assert!(here.forecasts.iter().any(|forecast| is_it(&forecast.setup)), "{acceptors} of {replicas}");
-    }
+    assert!(here.beyond.iter().any(|words| words.ends_with("10 servers: this machine holds 8")));
 }
 
 #[test]

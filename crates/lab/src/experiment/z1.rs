@@ -1,16 +1,14 @@
 //! Z1: throughput against the share of reads.
 
-use sim::cost::Setup;
-
 use super::text::{SERVERS_CPU, THROUGHPUT, text};
-use super::{Block, Experiment, Forecast, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
+use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "Z1",
     title: text("Throughput against the share of reads", "الإنتاجية مقابل نسبة القراءات"),
     setup: text(
-        "Ensembles of 3 to 13 servers; reads and writes of 1 KiB in shares of 0 to 100 %; clients keep requests outstanding. The larger ensembles are predicted, each member on a machine of its own.",
-        "مجموعات من 3 إلى 13 خادمًا، وقراءات وكتابات بحجم 1 كيبيبايت بنسب من 0 إلى 100٪، ويُبقي العملاء طلبات معلّقة باستمرار. المجموعات الكبيرة متوقَّعة بالمحاكاة، كل عضو فيها على جهاز مستقل.",
+        "Ensembles of 3 to 13 servers; reads and writes of 1 KiB in shares of 0 to 100 %; clients keep requests outstanding.",
+        "مجموعات من 3 إلى 13 خادمًا، وقراءات وكتابات بحجم 1 كيبيبايت بنسب من 0 إلى 100٪، ويُبقي العملاء طلبات معلّقة باستمرار.",
     ),
     published: text(
         "13 servers: about 100,000 operations a second at 100 % reads and above 40,000 through 50 % writes; more servers make writes slower.",
@@ -26,8 +24,7 @@ const READS: Text = text("reads (%)", "القراءات (٪)");
 
 fn plan(scale: &Scale) -> Plan {
     let shares: &[u32] = scale.pick(&[0, 50, 80, 100], &[0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
-    let measured: &[usize] = scale.pick(&[3, 5], &[3, 5, 7, 9, 13]);
-    let predicted: &[u64] = &[3, 5, 7, 9, 13];
+    let counts: &[usize] = scale.pick(&[3, 5], &[3, 5, 7, 9, 13]);
     let block = |count: &usize| {
         let spec = |reads: &u32| {
             let (clients, outstanding) = scale.pick((20, 50), (250, 100));
@@ -36,19 +33,5 @@ fn plan(scale: &Scale) -> Plan {
         };
         Block::of(*count, shares.iter().map(spec).collect()).prepared()
     };
-    let forecast = |count: &u64| {
-        shares
-            .iter()
-            .map(|reads| Forecast {
-                series: servers(*count as usize),
-                at: reads.to_string(),
-                setup: Setup::new(*count, 250, 20, 1000 - reads * 10),
-            })
-            .collect::<Vec<_>>()
-    };
-    Plan {
-        blocks: measured.iter().map(block).collect(),
-        forecasts: predicted.iter().flat_map(forecast).collect(),
-        ..Plan::default()
-    }
+    Plan { blocks: counts.iter().map(block).collect(), ..Plan::default() }
 }

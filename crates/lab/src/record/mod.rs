@@ -5,5 +5,5 @@
 mod point;
 mod store;
 
-pub use point::{Checked, Key, Origin, Point};
+pub use point::{Checked, Key, Point};
 pub use store::{Failed, Header, Run, Skipped, StoreError};

@@ -27,16 +27,6 @@ impl Key {
     }
 }
 
-/// Where figures come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Origin {
-    /// Real processes on this machine.
-    Measured,
-    /// The simulator's cost mode, for what does not run here.
-    Predicted,
-}
-
 /// What was checked of the work while it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
@@ -56,8 +46,6 @@ pub struct Point {
     /// Which.
     #[serde(flatten)]
     pub key: Key,
-    /// Measured or predicted.
-    pub origin: Origin,
     /// Each figure by its name and unit, as `p99 (ms)`.
     pub figures: BTreeMap<String, f64>,
     /// Curves beside the figures, as a distribution or a timeline: pairs of x and y by name.

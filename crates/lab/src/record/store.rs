@@ -113,9 +113,27 @@ pub struct Run {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
-    Point(Point),
-    Skipped { skipped: Skipped },
-    Failed { failed: Failed },
+    Point {
+        origin: Origin,
+        #[serde(flatten)]
+        point: Point,
+    },
+    Skipped {
+        skipped: Skipped,
+    },
+    Failed {
+        failed: Failed,
+    },
+}
+
+/// Where the figures of a line come from.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Origin {
+    /// From servers that ran.
+    Measured,
+    /// From a simulator, in the runs of older builds. Such a line is read and ignored.
+    Predicted,
 }
 
 impl Run {
@@ -142,7 +160,8 @@ impl Run {
         })
     }
 
-    /// Reads a run, whole or broken off: a last line that was cut short was never measured.
+    /// Reads a run, whole or broken off: a last line that was cut short was never measured. Points that an older build
+    /// predicted are ignored.
     ///
     /// # Errors
     /// There is none, or it is of another form.
@@ -170,7 +189,8 @@ impl Run {
         while let Some(line) = lines.next() {
             let line = line.map_err(io_error(&path))?;
             match serde_json::from_str(&line) {
-                Ok(Line::Point(point)) => run.keep(point),
+                Ok(Line::Point { origin: Origin::Measured, point }) => run.keep(point),
+                Ok(Line::Point { origin: Origin::Predicted, .. }) => {}
                 Ok(Line::Skipped { skipped }) => run.skipped.push(skipped),
                 Ok(Line::Failed { failed }) => run.failed.push(failed),
                 Err(_) if lines.peek().is_none() => {}
@@ -215,7 +235,7 @@ impl Run {
     /// # Errors
     /// It cannot be written.
     pub fn add(&mut self, point: Point) -> Result<(), StoreError> {
-        self.append(&Line::Point(point.clone()))?;
+        self.append(&Line::Point { origin: Origin::Measured, point: point.clone() })?;
         self.keep(point);
         Ok(())
     }
@@ -282,8 +302,8 @@ fn foreign(path: &Path, what: &impl ToString) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Checked, Origin};
     use super::*;
+    use crate::record::Checked;
 
     fn header() -> Header {
         Header {
@@ -308,7 +328,6 @@ mod tests {
                 at: String::from("50"),
                 repetition,
             },
-            origin: Origin::Measured,
             figures: [(String::from("rate (op/s)"), 1.5)].into(),
             curves: [(String::from("latency (ms)"), vec![(0.5, 1.0)])].into(),
             checked: Checked { reads: 3, ..Checked::default() },
@@ -376,6 +395,19 @@ mod tests {
         let other = Header { repetitions: 3, ..header() };
         assert!(matches!(Run::go_on(&folder, &other), Err(StoreError::Differs { .. })));
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn recorded_run_with_predicted_points_is_read_without_them() {
+        for name in ["2026-11-22", "2026-11-22-concoord"] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results").join(name);
+            let text = fs::read_to_string(folder.join("points.jsonl")).unwrap();
+            let lines = |origin: &str| text.matches(&format!("\"origin\":\"{origin}\"")).count();
+            assert!(lines("measured") > 0 && lines("predicted") > 0, "{name}");
+            let run = Run::read(&folder).unwrap();
+            assert_eq!(run.points.len(), lines("measured"), "{name}");
+            assert!(run.points.iter().all(|point| point.key.system != "predicted"), "{name}");
+        }
     }
 
     #[test]

@@ -181,7 +181,7 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], eve
         out.push_str("</ul>");
     }
     out.push_str("<div class=\"pictures\">");
-    for chart in about.panels.iter().flat_map(|panel| picture::charts(summary, panel)) {
+    for chart in about.panels.iter().flat_map(|panel| picture::chart(summary, panel)) {
         put(out, format_args!("<figure>{}</figure>", chart.svg(None)));
     }
     out.push_str("</div><dl>");
@@ -197,9 +197,6 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], eve
     }
     if let Some(text) = checked(&summary.checked) {
         item(words::CHECKED, &text);
-    }
-    if summary.systems().contains(&crate::conduct::PREDICTED) {
-        item(PREDICTED_TERM, &both(&verdict::predictions(summary)));
     }
     let here = |one: &&&Skipped| !everywhere.iter().any(|known| known.system == one.system);
     let skipped = summary
@@ -223,8 +220,6 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], eve
     table(out, summary);
     out.push_str("</section>");
 }
-
-const PREDICTED_TERM: Word = Word("Predicted", "المتوقَّع");
 
 /// How servers were set up, in words.
 pub(super) fn setting(setting: &Setting) -> Spoken {

@@ -7,7 +7,6 @@ use super::html::{cell, columns, fact, setting};
 use super::summary::{Counted, Summary, settings, skipped_everywhere, summaries};
 use super::words::{self, Word, name};
 use super::{Language, STYLE, picture, verdict};
-use crate::conduct::PREDICTED;
 use crate::record::{Run, Skipped};
 use crate::stand::Setting;
 
@@ -87,9 +86,8 @@ fn experiment(
     };
     put(text, format_args!("\n## {} · {}\n\n", about.id, of(about.title)));
     for (place, panel) in about.panels.iter().enumerate() {
-        for (part, chart) in picture::charts(summary, panel).into_iter().enumerate() {
-            let part = ["", "-predicted"][part.min(1)];
-            let file = format!("{}-{}{part}.{language}.svg", about.id, place + 1);
+        if let Some(chart) = picture::chart(summary, panel) {
+            let file = format!("{}-{}.{language}.svg", about.id, place + 1);
             put(text, format_args!("![{}](figures/{file})\n", chart.title.of(language)));
             pictures.push((file, chart.svg(Some((language, STYLE)))));
         }
@@ -105,9 +103,6 @@ fn experiment(
         ),
     );
     put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
-    if summary.systems().contains(&PREDICTED) {
-        put(text, format_args!("{}\n\n", verdict::predictions(summary).of(language)));
-    }
     for Counted { place, of } in summary.calls() {
         let place: Vec<_> = place.iter().map(|word| name(word, language)).collect();
         // The isolates keep a value beside its system in text from right to left.

@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page in both languages, and Markdown with SVG for documents, one a language.
 //!
 //! Ratios to the peers of the same run stand first; published figures stand beside, as of their time and machines; what
-//! was predicted, left out or failed is marked as such. Nothing is fetched from a network.
+//! was left out or failed is marked as such. Nothing is fetched from a network.
 //!
 //! Knows runs and experiments, and nothing of how either came to be.
 
@@ -125,4 +125,30 @@ pub fn write(run: &Run) -> io::Result<Vec<PathBuf>> {
         files.push(file);
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn recorded_run_with_predicted_points_is_shown_without_them() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/2026-11-22");
+        let run = Run::read(&folder).expect("a recorded run");
+        let page = html::page(&run);
+        let documents = Language::ALL.map(|language| markdown::document(&run, language));
+        assert!(page.contains("Throughput against the share of reads"));
+        for text in ["predicted", "Predicted", "متوقَّع"] {
+            assert!(!page.contains(text), "the page says `{text}`");
+            for (document, pictures) in &documents {
+                assert!(!document.contains(text), "a document says `{text}`");
+                assert!(!pictures.is_empty());
+                for (name, svg) in pictures {
+                    assert!(!name.contains(text) && !svg.contains(text), "{name} says `{text}`");
+                }
+            }
+        }
+    }
 }

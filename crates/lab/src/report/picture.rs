@@ -4,11 +4,10 @@ use super::chart::{Across, Chart, Line, Value};
 use super::summary::{Row, Summary};
 use super::words::{self, PUBLISHED_SHORT};
 use super::{Language, Spoken};
-use crate::conduct::PREDICTED;
 use crate::experiment::{Panel, Reference, Shape, figure};
 
 /// Systems that have a colour of their own.
-const COLOURED: [&str; 6] = ["diwan", "zookeeper", "etcd", "concoord", "predicted", "other"];
+const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
 
 /// The class that gives a system its colour.
 fn class(system: &str) -> String {
@@ -18,33 +17,18 @@ fn class(system: &str) -> String {
     }
 }
 
-/// The pictures of a panel: of what was measured, and apart from it of what was predicted. Neither is there if no point has
-/// the figure.
-pub(super) fn charts(summary: &Summary<'_>, panel: &Panel) -> Vec<Chart> {
-    let measured = chart(summary, panel, |system| system != PREDICTED);
-    let predicted = chart(summary, panel, |system| system == PREDICTED).map(|chart| {
-        let note = words::PREDICTED_PANEL;
-        let title = Spoken {
-            en: format!("{} ({})", chart.title.en, note.of(Language::English)),
-            ar: format!("{} ({})", chart.title.ar, note.of(Language::Arabic)),
-        };
-        let lines = chart.lines.into_iter().filter(|line| line.class != "published").collect();
-        Chart { title, lines, ..chart }
-    });
-    measured.into_iter().chain(predicted).collect()
-}
-
-fn chart(summary: &Summary<'_>, panel: &Panel, shows: impl Fn(&str) -> bool) -> Option<Chart> {
+/// The picture of a panel; nothing if no point has the figure.
+pub(super) fn chart(summary: &Summary<'_>, panel: &Panel) -> Option<Chart> {
     let (across, lines) = match panel.shape {
-        Shape::Lines => (Across::Linear, lines(summary, panel.figure, &shows)),
-        Shape::LinesOverLog => (Across::Log, lines(summary, panel.figure, &shows)),
-        Shape::Bars => bars(summary, panel.figure, &shows),
+        Shape::Lines => (Across::Linear, lines(summary, panel.figure)),
+        Shape::LinesOverLog => (Across::Log, lines(summary, panel.figure)),
+        Shape::Bars => bars(summary, panel.figure),
         Shape::Curves(at) => {
             let across = match panel.figure {
                 figure::DISTRIBUTION => Across::Log,
                 _ => Across::Linear,
             };
-            (across, curves(summary, panel.figure, at, &shows))
+            (across, curves(summary, panel.figure, at))
         }
     };
     let published = |line: &&Line| line.class != "published";
@@ -79,10 +63,10 @@ fn all_series<'r>(summary: &Summary<'r>) -> Vec<&'r str> {
     series
 }
 
-fn lines(summary: &Summary<'_>, figure: &str, shows: &impl Fn(&str) -> bool) -> Vec<Line> {
+fn lines(summary: &Summary<'_>, figure: &str) -> Vec<Line> {
     let series = all_series(summary);
     let mut lines = Vec::new();
-    for system in summary.systems().into_iter().filter(|system| shows(system)) {
+    for system in summary.systems() {
         for (nth, one) in series.iter().enumerate() {
             let is_it = |row: &&Row<'_>| row.system == system && row.series == *one;
             let value = |row: &Row<'_>| {
@@ -116,14 +100,14 @@ fn references<'s>(
     summary.experiment.references.iter().filter(move |reference| reference.figure == figure)
 }
 
-fn bars(summary: &Summary<'_>, figure: &str, shows: &impl Fn(&str) -> bool) -> (Across, Vec<Line>) {
+fn bars(summary: &Summary<'_>, figure: &str) -> (Across, Vec<Line>) {
     let has_figure = |(series, at): &(&str, &str)| {
         let is_it = |row: &&Row<'_>| (row.series, row.at) == (*series, *at);
         summary.rows.iter().filter(is_it).any(|row| row.figures.contains_key(figure))
     };
     let places: Vec<_> = summary.places().into_iter().filter(has_figure).collect();
     let mut lines = Vec::new();
-    for system in summary.systems().into_iter().filter(|system| shows(system)) {
+    for system in summary.systems() {
         let value = |(place, (series, at)): (usize, &(&str, &str))| {
             let mean = summary.row(system, series, at)?.figures.get(figure)?;
             Some(Value { x: place as f64, y: mean.value, deviation: mean.deviation })
@@ -171,11 +155,11 @@ fn in_two(text: &Spoken) -> (Spoken, Spoken) {
     (Spoken { en, ar }, Spoken { en: en_below, ar: ar_below })
 }
 
-fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>, shows: &impl Fn(&str) -> bool) -> Vec<Line> {
+fn curves(summary: &Summary<'_>, name: &str, only: Option<&str>) -> Vec<Line> {
     let mut ats: Vec<&str> = summary.places().into_iter().map(|(_, at)| at).collect();
     ats.retain(|at| only.is_none_or(|only| *at == only));
     let mut lines = Vec::new();
-    for system in summary.systems().into_iter().filter(|system| shows(system)) {
+    for system in summary.systems() {
         for (nth, at) in ats.iter().enumerate() {
             let is_it = |row: &&Row<'_>| row.system == system && row.at == *at;
             let Some(row) = summary.rows.iter().find(is_it) else { continue };
@@ -218,22 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_predicted_has_a_picture_of_its_own() {
-        let curves = BTreeMap::new();
-        let summary = summary("Z1", &curves, &[("diwan", "0", 5.0), (PREDICTED, "0", 9.0)]);
-        let charts = charts(&summary, &summary.experiment.panels[0]);
-        assert_eq!(charts.len(), 2);
-        assert!(charts[0].lines.iter().all(|line| line.class != "s-predicted"));
-        assert!(charts[1].lines.iter().all(|line| line.class == "s-predicted"));
-        assert!(charts[1].title.en.ends_with("(predicted, not measured)"), "{}", charts[1].title.en);
-    }
-
-    #[test]
     fn bars_are_never_drawn_on_a_logarithmic_axis() {
         let curves = BTreeMap::new();
         let rows = [("diwan", "snapshots", 1.0), ("etcd", "snapshots", 100_000.0)];
         let summary = summary("C5", &curves, &rows);
-        let charts = charts(&summary, &summary.experiment.panels[0]);
-        assert!(matches!(charts[0].across, Across::Words(_)) && !charts[0].may_be_log);
+        let chart = chart(&summary, &summary.experiment.panels[0]).expect("a picture");
+        assert!(matches!(chart.across, Across::Words(_)) && !chart.may_be_log);
     }
 }

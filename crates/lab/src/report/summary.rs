@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::conduct::PREDICTED;
 use crate::experiment::{ALL, Capacity, Experiment, Scale, figure};
 use crate::record::{Checked, Failed, Point, Run, Skipped};
 use crate::stand::Setting;
@@ -64,17 +63,6 @@ impl Ratio<'_> {
     pub(super) fn is_better(&self) -> bool {
         (self.mean > 1.0) == (self.figure == figure::RATE)
     }
-}
-
-/// How far predictions are off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct PredictionError {
-    /// Points that were both predicted and measured.
-    pub(super) points: usize,
-    /// Of the measured value: 0.3 is 30 %.
-    pub(super) median: f64,
-    /// The same, of the worst point.
-    pub(super) greatest: f64,
 }
 
 /// Systems that no experiment of the run has, each with its one reason.
@@ -164,7 +152,7 @@ impl<'r> Summary<'r> {
         let order = places(&rows);
         rows.sort_by_key(|row| {
             let place = order.iter().position(|place| *place == (row.series, row.at));
-            (place, rank(row.system), row.system)
+            (place, row.system != OURS, row.system)
         });
         Self {
             experiment,
@@ -183,7 +171,7 @@ impl<'r> Summary<'r> {
     /// The systems that have a point, ours first.
     pub(super) fn systems(&self) -> Vec<&'r str> {
         let mut systems: Vec<_> = self.rows.iter().map(|row| row.system).collect();
-        systems.sort_by_key(|system| (rank(system), *system));
+        systems.sort_by_key(|system| (*system != OURS, *system));
         systems.dedup();
         systems
     }
@@ -195,21 +183,6 @@ impl<'r> Summary<'r> {
     /// The figures that are held against the peers': those that the experiment is about, and system calls.
     pub(super) fn compared(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.experiment.ratios.iter().copied().chain([figure::CALLS])
-    }
-
-    /// How far predictions of a figure are off where the same was measured here: the median and the greatest deviation, and
-    /// of how many points.
-    pub(super) fn prediction_error(&self, figure: &str) -> Option<PredictionError> {
-        let predicted = self.rows.iter().filter(|row| row.system == PREDICTED);
-        let deviations = predicted.filter_map(|row| {
-            let measured = self.row(OURS, row.series, row.at)?.figures.get(figure)?.value;
-            let predicted = row.figures.get(figure)?.value;
-            (measured > 0.0).then(|| (predicted / measured - 1.0).abs())
-        });
-        let mut deviations: Vec<f64> = deviations.collect();
-        deviations.sort_by(f64::total_cmp);
-        let median = *deviations.get(deviations.len() / 2)?;
-        Some(PredictionError { points: deviations.len(), median, greatest: *deviations.last()? })
     }
 
     /// System calls an operation, where they were counted: the place in words, and each system's.
@@ -228,7 +201,7 @@ impl<'r> Summary<'r> {
 
     /// Ours against each peer, for each figure that the experiment is about.
     pub(super) fn ratios(&self) -> Vec<Ratio<'r>> {
-        let peers = self.systems().into_iter().filter(|system| ![OURS, PREDICTED].contains(system));
+        let peers = self.systems().into_iter().filter(|system| *system != OURS);
         peers.flat_map(|peer| self.compared().filter_map(move |figure| self.ratio(peer, figure))).collect()
     }
 
@@ -259,13 +232,4 @@ fn places<'r>(rows: &[Row<'r>]) -> Vec<(&'r str, &'r str)> {
         }
     }
     places
-}
-
-/// Ours first, what was predicted of ours last.
-fn rank(system: &str) -> usize {
-    match system {
-        OURS => 0,
-        PREDICTED => 2,
-        _ => 1,
-    }
 }

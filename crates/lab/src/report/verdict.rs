@@ -3,9 +3,8 @@
 use super::Language;
 use super::Spoken;
 use super::chart::number;
-use super::summary::{PredictionError, Ratio, Summary};
+use super::summary::{Ratio, Summary};
 use super::words::{self, name};
-use crate::experiment::figure;
 
 /// Keeps a name or a number apart from the direction of the text around it.
 fn isolated(text: &str) -> String {
@@ -68,29 +67,10 @@ pub(super) fn shortened(ratio: f64) -> String {
     number((ratio / unit).round() * unit)
 }
 
-/// How far predictions are off, for the figures of throughput and latency.
-pub(super) fn predictions(summary: &Summary<'_>) -> Spoken {
-    let mut note = Spoken::from(words::PREDICTED_NOTE);
-    for about in [figure::RATE, figure::MEAN] {
-        if let Some(PredictionError { points, median, greatest }) = summary.prediction_error(about) {
-            let percent = |part: f64| format!("{:.0} %", part * 100.0);
-            let (median, greatest) = (percent(median), percent(greatest));
-            let (en, ar) = (name(about, Language::English), name(about, Language::Arabic));
-            note.en += &format!(
-                " At the {points} points that were also measured, on one machine that servers and load share, the predicted {en} differs by {median} (median) and {greatest} at most."
-            );
-            note.ar += &format!(
-                " عند النقاط التي قيست أيضًا (عددها {points}) على جهاز واحد تتقاسمه الخوادم والحمل، يختلف المتوقَّع من {} بمقدار \u{2068}{median}\u{2069} (الوسيط) و\u{2068}{greatest}\u{2069} على الأكثر.",
-                isolated(&ar)
-            );
-        }
-    }
-    note
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::figure;
 
     #[test]
     fn mean_does_not_hide_points_that_came_out_worse() {

@@ -52,7 +52,6 @@ pub(super) const CALLS: Word =
     Word("System calls of all servers, an operation", "نداءات النظام لجميع الخوادم لكل عملية");
 pub(super) const WHAT_CAME_OUT: Word = Word("What came out", "ما أسفرت عنه التجارب");
 pub(super) const SKIPPED_EVERYWHERE: Word = Word("Left out of every experiment", "ما استُبعد من جميع التجارب");
-pub(super) const PREDICTED_PANEL: Word = Word("predicted, not measured", "متوقَّع لا مقيس");
 pub(super) const SKIPPED: Word = Word("Left out", "ما استُبعد");
 pub(super) const FAILED: Word = Word("Failed, and drawn nowhere", "ما أخفق ولم يُرسم");
 pub(super) const ALL_FIGURES: Word = Word("All figures", "جميع القيم");
@@ -71,10 +70,6 @@ pub(super) const SERIES: Word = Word("Series", "السلسلة");
 pub(super) const AT: Word = Word("At", "عند");
 pub(super) const PUBLISHED_SHORT: Word = Word("published", "منشور");
 pub(super) const NOTHING: Word = Word("Nothing was measured yet.", "لم يُقس شيء بعد.");
-pub(super) const PREDICTED_NOTE: Word = Word(
-    "What is marked as predicted was not measured: the simulator plays Diwan's own code at the prices of this kind of hardware, each member on a machine of its own.",
-    "ما وُسم بأنه متوقَّع لم يُقس: يُشغّل المحاكي شيفرة ديوان نفسها بكلفة هذا النوع من العتاد، وكل عضو على جهاز مستقل.",
-);
 pub(super) const FAIRNESS: Word = Word(
     "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). ConCoord keeps nothing on disk, and of a value an update sends it 100 bytes at most: the rest lives in its object. The heaps of JVMs are limited, as each experiment says.",
     "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة في كل نظام الخادم الذي وُجِّهت إليه (وفي etcd قراءات serializable). ولا يحفظ ConCoord شيئًا على القرص، ولا يُرسل إليه التحديث من القيمة أكثر من 100 بايت: فسائرها في كائنه الحيّ. وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
@@ -84,7 +79,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 56] = [
+const ARABIC: [(&str, &str); 55] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -127,7 +122,6 @@ const ARABIC: [(&str, &str); 56] = [
     ("zookeeper", "ZooKeeper"),
     ("etcd", "etcd"),
     ("concoord", "ConCoord"),
-    ("predicted", "ديوان (متوقَّع)"),
     ("other", "إصدار آخر من ديوان"),
     ("start", "البدء"),
     ("small", "صغير"),
@@ -144,14 +138,13 @@ const ARABIC: [(&str, &str); 56] = [
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 8] = [
+const ENGLISH: [(&str, &str); 7] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
     ("memory gib", "memory (GiB)"),
     ("diwan", "Diwan"),
     ("zookeeper", "ZooKeeper"),
     ("concoord", "ConCoord"),
-    ("predicted", "Diwan (predicted)"),
     ("other", "other Diwan"),
 ];
 

@@ -113,10 +113,6 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
 
-    /// Leave out what the simulator predicts for larger ensembles.
-    #[arg(long)]
-    no_predictions: bool,
-
     /// What everything random is drawn from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -213,7 +209,6 @@ impl RunArguments {
             folder: self.dir,
             resume: self.resume,
             data: self.data.unwrap_or_else(env::temp_dir),
-            predictions: !self.no_predictions,
             patience: lasting(self.patience)?,
             command: format!("diwan lab {}", command::shown(env::args().skip(1))),
             begun: jiff::Timestamp::now().to_string(),
