@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use connect::{ConnectArguments, Connection, TlsArguments};
+use council_connect::{ConnectArguments, Connection, TlsArguments};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};

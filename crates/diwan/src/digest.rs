@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use server::config::DigestAlgorithm;
-use server::digest;
+use council_service::config::DigestAlgorithm;
+use council_service::digest;
 
 use crate::secret::SecretArguments;
 

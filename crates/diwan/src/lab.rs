@@ -22,7 +22,7 @@ fn refusal(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!(
             "error: `{NAME}` lies neither beside this program nor in PATH\n\
-             hint: it is built by `cargo build --release -p lab --bin {NAME}`"
+             hint: it is built by `cargo build --release -p tools-lab --bin {NAME}`"
         ),
         _ => format!("error: cannot run `{NAME}`: {error}"),
     }

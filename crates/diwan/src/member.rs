@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use client::{Client, Options};
-use connect::Connection;
-use jute::{ErrorCode, Reconfig};
-use server::config::{MemberConfig, Roster};
+use council_client::{Client, Options};
+use council_connect::Connection;
+use council_service::config::{MemberConfig, Roster};
+use council_wire::{ErrorCode, Reconfig};
 
 use crate::config::{Checked, Problem};
 
@@ -156,7 +156,7 @@ fn permitted(client: &Client, access: &Connection) -> Checked<()> {
 
 fn connect(access: &Connection) -> Checked<Client> {
     let client = access.open(Options::new())?;
-    connect::reach(&client, &access.servers, CONNECT)?;
+    council_connect::reach(&client, &access.servers, CONNECT)?;
     Ok(client)
 }
 
@@ -172,7 +172,7 @@ fn silent(access: &Connection) -> Problem {
         .hint("name one that serves with `--server HOST:PORT`")
 }
 
-fn refusal(error: &client::Error) -> Problem {
+fn refusal(error: &council_client::Error) -> Problem {
     let (what, hint) = match error.code() {
         Some(ErrorCode::ReconfigDisabled) => {
             ("members are not changed at run time here", "set `reconfigEnabled=true` for each member")

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use server::revival::{self, Survivor};
+use council_service::revival::{self, Survivor};
 
 use crate::config::{self, Sources};
 

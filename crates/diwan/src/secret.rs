@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use connect::prompted;
+use council_connect::prompted;
 
 /// The variable that holds a password.
 const VARIABLE: &str = "DIWAN_PASSWORD";

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{Server, ServerConfig};
+use council_service::{Server, ServerConfig};
 
 use crate::config::{self, Notice, Problem, Sources, Verdict, failure};
 use crate::log::Log;

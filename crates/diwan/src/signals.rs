@@ -12,7 +12,7 @@
 use std::io;
 use std::sync::Arc;
 
-use server::Server;
+use council_service::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::signal_name;

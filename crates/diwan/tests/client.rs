@@ -5,7 +5,7 @@ mod server;
 
 use std::time::Duration;
 
-use client::{
+use council_client::{
     Acl, Client, CreateMode, Error, ErrorCode, EventKind, Events, KeeperState, Multi, MultiRead,
     MultiReadResult, MultiResult, Options, SessionState, WatchMode, Watcher, WatcherType, permission,
 };

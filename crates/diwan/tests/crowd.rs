@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use client::{Client, CreateMode};
+use council_client::{Client, CreateMode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::{Folder, Server, serve};
 

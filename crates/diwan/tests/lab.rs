@@ -27,7 +27,7 @@ fn within(folder: &Folder, name: &str) -> String {
 
 fn lab(arguments: &[&str]) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_diwan")).with_file_name("diwan-lab");
-    assert!(program.is_file(), "`diwan-lab` is not built: `cargo build -p lab --bin diwan-lab`");
+    assert!(program.is_file(), "`diwan-lab` is not built: `cargo build -p tools-lab --bin diwan-lab`");
     let mut command = Command::new(env!("CARGO_BIN_EXE_diwan"));
     command.arg("lab").args(arguments).stdin(Stdio::null());
     command

@@ -5,8 +5,8 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-use client::load::{Load, Measured, Mix, Nodes, Pace, Servers, prepare, run};
-use client::{Access, ErrorCode};
+use council_client::load::{Load, Measured, Mix, Nodes, Pace, Servers, prepare, run};
+use council_client::{Access, ErrorCode};
 use rustix::process::{Resource, getrlimit};
 use server::secured::Secured;
 use server::{Folder, Server};
@@ -57,23 +57,23 @@ fn brief(servers: Servers) -> std::io::Result<Measured> {
 /// The server's encrypted port, as if the server had this name.
 fn named(secured: &Secured, host: &str, access: Access) -> Servers {
     let address = secured.server.secure_address().parse().unwrap();
-    Servers { list: vec![client::load::Server { host: String::from(host), address }], access }
+    Servers { list: vec![council_client::load::Server { host: String::from(host), address }], access }
 }
 
 fn encrypted(secured: &Secured) -> Access {
-    let trust_store = ::server::config::KeyStore {
+    let trust_store = ::council_service::config::KeyStore {
         path: secured.file("certs/ca.pem").into(),
-        password: ::server::config::Secret::default(),
-        kind: ::server::config::KeyStoreKind::Pem,
+        password: ::council_service::config::Secret::default(),
+        kind: ::council_service::config::KeyStoreKind::Pem,
     };
-    let tls = ::server::client_tls::ClientTls {
+    let tls = ::council_service::client_tls::ClientTls {
         trust_store,
         key_store: None,
         verify_hostname: true,
         protocols: None,
         cipher_suites: None,
     };
-    Access::default().tls(::server::client_tls::configure(&tls).unwrap())
+    Access::default().tls(::council_service::client_tls::configure(&tls).unwrap())
 }
 
 #[test]

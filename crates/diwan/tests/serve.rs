@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use client::{Client, CreateMode, ErrorCode};
+use council_client::{Client, CreateMode, ErrorCode};
 use rustix::process::{Pid, Signal, kill_process};
 use server::{Folder, Server, diwan, said, serve};
 
@@ -47,7 +47,7 @@ fn a_session_outlives_a_restart() {
     client.abandon();
     server.end(Signal::KILL);
     let server = Server::start_in(&data, &[]);
-    let resumed = client::Options::new().resume(ticket.clone()).connect(&server.address()).unwrap();
+    let resumed = council_client::Options::new().resume(ticket.clone()).connect(&server.address()).unwrap();
     assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session);
 }
 
@@ -278,11 +278,11 @@ fn log_names_client_of_an_expired_session_scheme_of_a_failed_authentication_and_
     let address = ready.split_once("client=\"").unwrap().1.split('"').next().unwrap();
     let silent = silent_session(address, 1_000);
     assert!(server.line("a session has expired").contains(&silent));
-    let nobody = client::Options::default().identity("nonsense", b"x").connect(address).unwrap();
+    let nobody = council_client::Options::default().identity("nonsense", b"x").connect(address).unwrap();
     assert!(server.line("a client could not be authenticated").contains("nonsense"));
     drop(nobody);
     let guess = |password: &str| {
-        let client = client::Options::default().identity("digest", password.as_bytes());
+        let client = council_client::Options::default().identity("digest", password.as_bytes());
         let client = client.connect(address).unwrap();
         client.sync("/").wait().unwrap();
         client.close();

@@ -6,7 +6,7 @@ mod server;
 use std::io::Write;
 use std::process::Stdio;
 
-use client::{Client, CreateMode};
+use council_client::{Client, CreateMode};
 use server::{Server, diwan, said};
 
 /// A node that is the root of one test.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use client::{Client, CreateMode, Options};
+use council_client::{Client, CreateMode, Options};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use server::{Folder, diwan, said};
@@ -141,7 +141,7 @@ fn status(arguments: &[&str]) -> (bool, String, String) {
 }
 
 /// Asks until it succeeds: an operation under way when a connection breaks is the client's to ask again.
-fn again<T>(what: &str, mut ask: impl FnMut() -> Result<T, client::Error>) -> T {
+fn again<T>(what: &str, mut ask: impl FnMut() -> Result<T, council_client::Error>) -> T {
     until(what, || ask().ok())
 }
 

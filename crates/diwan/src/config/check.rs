@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
+use council_service::{ServerConfig, prepare};
 use serde_json::{Value, json};
-use server::{ServerConfig, prepare};
 
 use super::{Loaded, Notice, Problem, Sources, Verdict, failure, load};
 

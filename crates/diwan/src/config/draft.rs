@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use server::ServerConfig;
-use server::config::{ClientAuth, ConnectionThrottle, KeyStoreKind, MemberConfig, Secret, TlsProtocol};
+use council_service::ServerConfig;
+use council_service::config::{
+    ClientAuth, ConnectionThrottle, KeyStoreKind, MemberConfig, Secret, TlsProtocol,
+};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Settings as they came in.

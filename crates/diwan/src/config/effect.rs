@@ -1,6 +1,6 @@
 //! Which settings do nothing beside the others: a port of metrics that is not served, keys for a port that is not there.
 
-use server::ServerConfig;
+use council_service::ServerConfig;
 
 use super::draft::Draft;
 use super::{Notice, Verdict};

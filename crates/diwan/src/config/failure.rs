@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use server::config::KeyStore;
-use server::{ServerConfig, StartError, StoreError, TlsError};
+use council_service::config::KeyStore;
+use council_service::{ServerConfig, StartError, StoreError, TlsError};
 
 use super::Problem;
 

@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
-use connect::jaas;
-use server::ServerConfig;
-use server::config::{
+use council_connect::jaas;
+use council_service::ServerConfig;
+use council_service::config::{
     ClientAuth, EnsembleConfig, EnsembleSecret, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
     SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
 };
-use server::digest;
+use council_service::digest;
 
 use super::members;
 use super::value::{Checked, Problem, Setting};
@@ -287,7 +287,7 @@ impl Draft {
 
     fn finish_rest(&mut self) -> Checked<()> {
         self.config.limits.connection_throttle = self.throttle.filter(|throttle| throttle.tokens > 0);
-        if let (true, server::config::WordConfig::Named(words)) =
+        if let (true, council_service::config::WordConfig::Named(words)) =
             (self.read_only_mode, &mut self.config.words)
         {
             words.push(String::from("isro"));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use server::config::MemberConfig;
+use council_service::config::MemberConfig;
 
 use super::value::{Checked, Problem};
 

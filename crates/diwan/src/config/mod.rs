@@ -13,8 +13,8 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-use connect::properties;
-use server::ServerConfig;
+use council_connect::properties;
+use council_service::ServerConfig;
 
 pub(crate) use check::{CheckOptions, check};
 pub(crate) use document::{describe_keys, document_keys};

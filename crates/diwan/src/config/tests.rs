@@ -1,7 +1,9 @@
 use std::fs;
 use std::net::SocketAddr;
 
-use server::config::{ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, TlsProtocol, WordConfig};
+use council_service::config::{
+    ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, TlsProtocol, WordConfig,
+};
 
 use super::value::Problem;
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-pub(crate) use connect::{Checked, Problem};
+pub(crate) use council_connect::{Checked, Problem};
 
 /// One key with its value.
 #[derive(Clone, Copy, Debug)]

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &BackupArguments, out: &mut impl Write) -> io::Resu
     }
 }
 
-fn keep(arguments: &BackupArguments) -> Result<(PathBuf, server::backup::Summary), Failure> {
+fn keep(arguments: &BackupArguments) -> Result<(PathBuf, council_service::backup::Summary), Failure> {
     if let Some(target) = arguments.output.as_deref().filter(|_| !arguments.force) {
         refuse_existing(target)?;
     }
@@ -46,7 +46,7 @@ fn keep(arguments: &BackupArguments) -> Result<(PathBuf, server::backup::Summary
         refuse_existing(&target)?;
     }
     let partial = Partial::receive(&target, &mut page.body, bytes)?;
-    let backup = server::backup::read(&partial.path)
+    let backup = council_service::backup::read(&partial.path)
         .map_err(|error| Failure::new(format!("what `{address}` sent is no sound backup: {error}")))?;
     let summary = backup.summary;
     if summary.last_zxid.0 != announced {

@@ -141,7 +141,7 @@ impl Failure {
 pub(crate) fn run(command: &CouncilCommand, out: &mut impl Write) -> io::Result<ExitCode> {
     let outcome = match command {
         CouncilCommand::Backup(arguments) => backup::run(arguments, out)?,
-        CouncilCommand::Verify { file } => match server::backup::read(file) {
+        CouncilCommand::Verify { file } => match council_service::backup::read(file) {
             Ok(backup) => Ok(show::tell(out, file, &backup.summary)?),
             Err(error) => Err(Failure::new(format!("`{}` is no backup: {error}", file.display()))),
         },

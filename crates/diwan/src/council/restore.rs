@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use server::ServerConfig;
-use server::backup::{self, Backup};
-use server::config::StorageConfig;
+use council_service::ServerConfig;
+use council_service::backup::{self, Backup};
+use council_service::config::StorageConfig;
 
 use super::backup::refusal;
 use super::{Failure, RestoreArguments, show};

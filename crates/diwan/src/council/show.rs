@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use council_service::backup::Summary;
 use jiff::Timestamp;
-use server::backup::Summary;
 
 /// Prints it.
 pub(super) fn tell(out: &mut impl Write, file: &Path, summary: &Summary) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use client::Client;
+use council_client::Client;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::{Context, Helper as LineHelper, Hinter, Validator};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use client::{Error, ErrorCode};
+use council_client::{Error, ErrorCode};
 
 use crate::config::Problem;
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use client::{Client, Event, Events, Options, Pending, Watcher};
-use connect::Connection;
+use council_client::{Client, Event, Events, Options, Pending, Watcher};
+use council_connect::Connection;
 
 use failure::Failure;
 use verbs::Next;
@@ -195,7 +195,7 @@ impl<'o> Shell<'o> {
 
     /// Waits for the first connection.
     fn reach(&self) -> Result<(), Failure> {
-        Ok(connect::reach(&self.client, &self.options.connection.servers, self.options.timeout)?)
+        Ok(council_connect::reach(&self.client, &self.options.connection.servers, self.options.timeout)?)
     }
 
     /// Opens a new session.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use client::{Acl, Stat, permission};
+use council_client::{Acl, Stat, permission};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

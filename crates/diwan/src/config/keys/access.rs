@@ -1,6 +1,6 @@
 //! Who may do what: ACLs, authentication, SASL.
 
-use server::config::{DigestAlgorithm, Secret};
+use council_service::config::{DigestAlgorithm, Secret};
 
 use super::super::draft::Draft;
 use super::super::value::{Checked, Setting};

@@ -1,6 +1,6 @@
 //! Ports, sessions, limits, storage, nodes and HTTP: what every server has.
 
-use server::config::{ConnectionThrottle, WordConfig};
+use council_service::config::{ConnectionThrottle, WordConfig};
 
 use super::super::draft::Draft;
 use super::super::value::{Checked, Setting};

@@ -1,6 +1,6 @@
 //! TLS of client connections.
 
-use server::config::{ClientAuth, KeyStoreKind, Secret, TlsProtocol};
+use council_service::config::{ClientAuth, KeyStoreKind, Secret, TlsProtocol};
 
 use super::super::draft::{Draft, StoreDraft};
 use super::super::value::{Checked, Problem, Setting};

@@ -1,6 +1,6 @@
 //! Verbs about quotas: limits live in nodes below `/zookeeper/quota`, which the client makes.
 
-use client::{CreateMode, Error, ErrorCode};
+use council_client::{CreateMode, Error, ErrorCode};
 
 use super::super::Shell;
 use super::super::failure::Failure;
@@ -212,7 +212,7 @@ fn read(shell: &Shell<'_>, path: &str) -> Result<Quota, Failure> {
 }
 
 fn make(shell: &Shell<'_>, path: &str, data: Option<String>) -> Result<(), Failure> {
-    let acl = [client::Acl::open()];
+    let acl = [council_client::Acl::open()];
     let data = data.as_deref().map(str::as_bytes);
     match shell.client.create_with(path, data, &acl, CreateMode::Persistent).wait() {
         Ok(_) | Err(Error::Refused { code: ErrorCode::NodeExists, .. }) => Ok(()),

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use client::{Error, ErrorCode, Watcher};
+use council_client::{Error, ErrorCode, Watcher};
 
 use super::super::Shell;
 use super::super::failure::Failure;

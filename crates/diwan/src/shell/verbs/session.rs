@@ -1,6 +1,6 @@
 //! Verbs about the connection, the ensemble and the shell itself.
 
-use client::{Error, KeeperState, SessionState};
+use council_client::{Error, KeeperState, SessionState};
 
 use super::super::Shell;
 use super::super::failure::Failure;
@@ -239,7 +239,7 @@ pub(in super::super) const fn state_name(state: SessionState) -> &'static str {
 }
 
 /// Whether an event only tells of the connection.
-pub(in super::super) fn is_of_connection(event: &client::Event) -> bool {
+pub(in super::super) fn is_of_connection(event: &council_client::Event) -> bool {
     event.path.is_none() && event.state != KeeperState::Expired
 }
 

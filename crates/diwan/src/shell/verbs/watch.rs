@@ -1,6 +1,6 @@
 //! Verbs about watches.
 
-use client::{WatchMode, WatcherType};
+use council_client::{WatchMode, WatcherType};
 
 use super::super::Shell;
 use super::super::failure::Failure;

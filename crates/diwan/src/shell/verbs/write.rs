@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use client::{Acl, CreateMode, ErrorCode};
+use council_client::{Acl, CreateMode, ErrorCode};
 
 use super::super::Shell;
 use super::super::failure::Failure;

@@ -1,0 +1,114 @@
+//! What peers say, on its way to the engine: judged first, by what this member knows of itself.
+
+use raft::INVALID_ID;
+use raft::eraftpb::{self, MessageType};
+
+use super::RaftNode;
+use crate::Message;
+use crate::guard::{Guard, Refused};
+
+/// A leader counts on more of this member's log than there is: its disk may have lost what it had acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Doubt {
+    /// The leader's term.
+    term: u64,
+    /// Up to where the leader has this member acknowledge what is committed.
+    index: u64,
+}
+
+impl RaftNode {
+    /// A message of a peer.
+    ///
+    /// # Errors
+    /// [`Refused`] when no member that works sends such a message; nothing has changed then.
+    pub fn step(&mut self, message: Message) -> Result<(), Refused> {
+        let mut message = message.0;
+        if !self.guard().judge(&message)? {
+            return Ok(());
+        }
+        // A heartbeat names what this member has acknowledged: the engine panics where it does not hold it.
+        let last = self.node.raft.raft_log.last_index();
+        if message.get_msg_type() == MessageType::MsgHeartbeat
+            && message.term >= self.node.raft.term
+            && message.commit > last
+        {
+            self.doubt = Some(Doubt { term: message.term, index: message.commit });
+            message.commit = 0;
+        }
+        self.take(message);
+        Ok(())
+    }
+
+    fn take(&mut self, message: eraftpb::Message) {
+        // The only errors are messages of those who are no members and proposals; neither is answered.
+        let _ = self.node.step(message);
+        self.note_leader();
+        self.hold_timeout();
+    }
+
+    pub(super) fn note_leader(&mut self) {
+        let raft = &self.node.raft;
+        if raft.leader_id != INVALID_ID {
+            self.led = (raft.term, raft.leader_id);
+        }
+    }
+
+    fn guard(&self) -> Guard {
+        let raft = &self.node.raft;
+        let (committed, committed_term) = raft.raft_log.commit_info();
+        let led = if raft.leader_id == INVALID_ID { self.led } else { (raft.term, raft.leader_id) };
+        Guard {
+            id: raft.id,
+            term: raft.term,
+            state: raft.state,
+            leader: if led.0 == raft.term { led.1 } else { INVALID_ID },
+            last_index: raft.raft_log.last_index(),
+            committed,
+            committed_term,
+            may_campaign: self.may_campaign(),
+            is_doubtful: self.doubt.is_some(),
+            asked_votes_in: self.asked_votes_in,
+            reads: raft.pending_read_count(),
+        }
+    }
+
+    /// Whether the state that a message offers may be asked for: the leader of the present term offers it.
+    ///
+    /// # Errors
+    /// [`Refused`] as [`Self::step`].
+    pub fn may_take(&self, message: &Message) -> Result<bool, Refused> {
+        let Some(offer) = message.snapshot() else { return Err(Refused("an offer of nothing")) };
+        self.guard().offer(&message.0, &offer.membership)
+    }
+
+    /// Answers an offer, which [`Self::may_take`] approved, of state that is committed here already.
+    ///
+    /// # Errors
+    /// [`Refused`] when it contradicts what is committed here.
+    pub fn has_already(&mut self, message: Message) -> Result<(), Refused> {
+        let meta = message.0.get_snapshot().get_metadata();
+        let (committed, committed_term) = self.node.raft.raft_log.commit_info();
+        if meta.index > committed || (meta.index == committed && meta.term != committed_term) {
+            return Err(Refused("a snapshot that contradicts what is committed here"));
+        }
+        self.take(message.0);
+        Ok(())
+    }
+
+    /// Up to which index a leader counts on this member's log while it is shorter: its disk may have lost what it had
+    /// acknowledged. It gives no vote until it has that again, or what a later leader has committed in its own term:
+    /// with its vote, members could elect a leader that lacks what only this one and others had.
+    #[must_use]
+    pub fn lacks(&self) -> Option<u64> {
+        self.doubt.map(|doubt| doubt.index)
+    }
+
+    pub(super) fn settle_doubt(&mut self) {
+        if let Some(doubt) = self.doubt {
+            let (committed, term) = self.node.raft.raft_log.commit_info();
+            if committed >= doubt.index || term > doubt.term {
+                self.doubt = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! TLS of a client from its settings.
+
+use std::sync::Arc;
+
+use council_service::client_tls::{self, ClientTls};
+use council_service::config::{KeyStore, KeyStoreKind, Secret};
+use rustls::ClientConfig;
+
+use crate::settings::Settings;
+use crate::{Checked, Problem, secret};
+
+/// Files that the command line names.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) authority: Option<std::path::PathBuf>,
+    pub(crate) identity: Option<std::path::PathBuf>,
+}
+
+/// TLS, if the settings or the files ask for it.
+pub(crate) fn configure(settings: &mut Settings, files: Files) -> Checked<Option<Arc<ClientConfig>>> {
+    let named = |path| KeyStore { path, password: Secret::default(), kind: KeyStoreKind::Pem };
+    let secure = settings.secure()? || files.authority.is_some() || files.identity.is_some();
+    let from_properties = (settings.store("trustStore")?, settings.store("keyStore")?);
+    let trust_store = files.authority.map(named).or(from_properties.0);
+    let key_store = files.identity.map(named).or(from_properties.1);
+    let (verify_hostname, protocols, cipher_suites) =
+        (settings.verifies_hostname()?, settings.protocols()?, settings.cipher_suites());
+    if !secure {
+        for (name, store) in [("trustStore", &trust_store), ("keyStore", &key_store)] {
+            if store.is_some() {
+                eprintln!(
+                    "warning: `zookeeper.ssl.{name}.location` is not used, and the connection is not encrypted\n\
+                     hint: `zookeeper.client.secure=true` encrypts it"
+                );
+            }
+        }
+        return Ok(None);
+    }
+    let trust_store = trust_store.ok_or_else(|| {
+        Problem::new("TLS without a trust store: no server could be trusted").hint(
+            "name the authority that signed the servers' certificates: `--tls-ca FILE`, or \
+                   `zookeeper.ssl.trustStore.location`",
+        )
+    })?;
+    let mut tls = ClientTls { trust_store, key_store, verify_hostname, protocols, cipher_suites };
+    let problem = |error: council_service::TlsError| Problem::new(error.to_string());
+    let first = match client_tls::configure(&tls) {
+        Ok(config) => return Ok(Some(config)),
+        Err(error) => error,
+    };
+    // A key store without a password may want one.
+    let Some(store) = tls.key_store.as_mut().filter(|store| store.password.0.is_empty()) else {
+        return Err(problem(first));
+    };
+    store.password = match secret::from_environment(secret::KEY_PASSWORD) {
+        Some(password) => password,
+        None => secret::ask(
+            &format!("password for `{}`", store.path.display()),
+            "set `zookeeper.ssl.keyStore.passwordPath`, or the variable `DIWAN_KEY_PASSWORD`",
+        )
+        .map_err(|_| problem(first))?,
+    };
+    client_tls::configure(&tls).map(Some).map_err(problem)
+}

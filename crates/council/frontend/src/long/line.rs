@@ -1,0 +1,184 @@
+//! Whose long request gets the next turn.
+
+use std::collections::VecDeque;
+
+use council_tree::Tree;
+use council_wire::ErrorCode;
+
+use super::{Long, Progress, Step};
+use crate::common::Common;
+use crate::connection::{ConnId, Connection, Stage};
+use crate::cost::TURN_WORK;
+use crate::replies::{Answered, Slot};
+
+/// A frame holds no more: its length is a signed number of 32 bits.
+const FRAME_BYTES_MAX: usize = 1 << 30;
+/// For how many microseconds nothing else is read as a whole, for each unit of work that something took so.
+const REST_US_PER_WORK: u64 = 1;
+
+/// Connections with long requests.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// Those that get turns, in order.
+    pub(crate) ready: VecDeque<ConnId>,
+    /// The one whose long reply is being made, or whose watches are being set.
+    writer: Option<ConnId>,
+    /// Those that wait for it to end.
+    behind_writer: VecDeque<ConnId>,
+    /// Those that wait until there is room for what is not sent yet, or until something may be read as a whole again.
+    pub(crate) waiting: Vec<ConnId>,
+    /// When that is, on the clock that never goes back.
+    whole_after_us: u64,
+}
+
+impl Lines {
+    /// Whether this one may make its reply now; otherwise it gets its turn later.
+    fn lets(&mut self, conn: ConnId) -> bool {
+        match self.writer {
+            Some(writer) if writer != conn => {
+                self.behind_writer.push_back(conn);
+                false
+            }
+            _ => {
+                self.writer = Some(conn);
+                true
+            }
+        }
+    }
+
+    /// The connection makes no reply any more: the next one may.
+    pub(crate) fn leave(&mut self, conn: ConnId) {
+        if self.writer.is_none_or(|writer| writer == conn) {
+            self.writer = None;
+            self.ready.extend(self.behind_writer.pop_front());
+        }
+    }
+}
+
+impl Common {
+    /// Queues a request that takes long; it is begun when everything before it is answered.
+    pub(crate) fn take_long(&mut self, connection: &mut Connection, long: Long) {
+        self.enqueue(connection, Slot::Long(Box::new(long)));
+        self.begin_long(connection);
+    }
+
+    /// Gives a long request its turns if it is the next to be answered.
+    pub(crate) fn begin_long(&mut self, connection: &mut Connection) {
+        if let Some(Slot::Long(long)) = connection.slots.front_mut()
+            && !long.queued
+        {
+            long.queued = true;
+            self.lines.ready.push_back(connection.id);
+        }
+    }
+
+    /// Does a piece of a connection's long request.
+    pub(crate) fn go_on(&mut self, connection: &mut Connection, tree: &Tree) {
+        let Some(Slot::Long(mut long)) = connection.slots.pop_front_if(|slot| matches!(slot, Slot::Long(_)))
+        else {
+            return self.lines.leave(connection.id);
+        };
+        if long.bears_bytes() && !self.lines.lets(connection.id) {
+            return connection.slots.push_front(Slot::Long(long));
+        }
+        let mut work = TURN_WORK;
+        let mut step = self.step(connection, &mut long, tree, &mut work);
+        self.charge(TURN_WORK - work);
+        if let Step::Whole = step {
+            if self.now.mono_us < self.lines.whole_after_us {
+                return self.put_off(connection, long);
+            }
+            let mut work = usize::MAX;
+            step = self.step(connection, &mut long, tree, &mut work);
+            let took = usize::MAX - work;
+            self.charge(took);
+            self.lines.whole_after_us = self.now.mono_us + took as u64 * REST_US_PER_WORK;
+        }
+        if connection.stage == Stage::Closing {
+            return self.drop_long(&long);
+        }
+        match step {
+            Step::More | Step::Whole => {
+                self.count_frame(&mut long);
+                connection.slots.push_front(Slot::Long(long));
+                self.lines.ready.push_back(connection.id);
+            }
+            Step::Over => match self.reply_bytes_max(connection, long.counted) {
+                (_, true) => self.end_long(connection, *long, Err(ErrorCode::BadArguments), tree),
+                (tried_bytes, false) => {
+                    long.tried_bytes = tried_bytes;
+                    self.put_off(connection, long);
+                }
+            },
+            Step::Done(error) => self.end_long(connection, *long, Ok(error), tree),
+            Step::Failed(error) => self.end_long(connection, *long, Err(error), tree),
+        }
+    }
+
+    /// Lets others make their replies first.
+    fn put_off(&mut self, connection: &mut Connection, mut long: Box<Long>) {
+        if !matches!(long.progress, Progress::Count(_) | Progress::Set(_)) {
+            long.reset();
+        }
+        self.count_frame(&mut long);
+        connection.slots.push_front(Slot::Long(long));
+        self.lines.waiting.push(connection.id);
+        self.lines.leave(connection.id);
+    }
+
+    /// Counts what a long request keeps for its reply among what is not sent yet.
+    fn count_frame(&mut self, long: &mut Long) {
+        self.stats.unsent_bytes = self.stats.unsent_bytes + long.frame.len() - long.counted;
+        long.counted = long.frame.len();
+    }
+
+    /// A long request is in the queue no more.
+    fn drop_long(&mut self, long: &Long) {
+        self.stats.in_flight_bytes -= long.body.len();
+        self.stats.unsent_bytes -= long.counted;
+    }
+
+    fn end_long(
+        &mut self,
+        connection: &mut Connection,
+        mut long: Long,
+        result: Result<ErrorCode, ErrorCode>,
+        tree: &Tree,
+    ) {
+        self.drop_long(&long);
+        self.lines.leave(connection.id);
+        let zxid = long.settled().unwrap_or(tree.last_zxid()).0;
+        match result {
+            Ok(error) => long.end(zxid, error),
+            Err(error) => {
+                long.begin();
+                long.end(zxid, error);
+                self.stats.malformed += u64::from(error == ErrorCode::MarshallingError);
+            }
+        }
+        connection.output.append(long.frame, &mut self.buffers);
+        let answered = Answered { xid: long.xid, zxid, operation: Some(long.operation), close: None };
+        self.answered(connection, answered, long.received_us);
+        self.release(connection, tree);
+    }
+
+    /// Bytes that a long reply to this connection may have, and whether that is so however much room there is: while
+    /// there is none, its share is left to each. `own` of the unsent bytes are this reply's.
+    pub(super) fn reply_bytes_max(&self, connection: &Connection, own: usize) -> (usize, bool) {
+        let most = self.config.reply_bytes_max.min(FRAME_BYTES_MAX);
+        if self.has_room(own) {
+            return (most, true);
+        }
+        let share = self.share_of(self.config.output_bytes_all_max).saturating_sub(connection.output.len());
+        (most.min(share), most <= share)
+    }
+
+    /// Whether a long request that was put off may go on.
+    pub(crate) fn may_go_on(&self, connection: &Connection) -> bool {
+        let Some(Slot::Long(long)) = connection.slots.front() else { return true };
+        let (bytes, _) = self.reply_bytes_max(connection, long.counted());
+        // Not at each byte more: what was tried in vain is done again from its beginning.
+        let is_worth_it = connection.output.len() == 0 || self.has_room(0) || bytes / 2 >= long.tried_bytes;
+        bytes > long.tried_bytes && is_worth_it && self.now.mono_us >= self.lines.whole_after_us
+    }
+}

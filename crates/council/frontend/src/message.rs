@@ -1,0 +1,177 @@
+//! What a shard and the core tell each other.
+//!
+//! Two ordered channels: one from each shard to the core, one stream back. The order of the stream is the order
+//! that clients see: the changes of a transaction come before its outcome, a read that waited comes right behind
+//! the outcome of the write that it waited for.
+
+use std::sync::Arc;
+
+use council_tree::{Change, IdentityList, Outcome, Policy};
+use council_wire::{OpCode, SessionId, Zxid};
+
+use crate::connection::ConnId;
+use crate::read::Evaluated;
+
+/// From a shard to the core.
+#[derive(Clone, Debug)]
+pub enum ToCore {
+    /// A client asks for a session. Answered by [`FromCore::Connected`] or [`FromCore::ConnectRefused`].
+    Connect {
+        /// Who asks.
+        conn: ConnId,
+        /// The session to take up, or 0 for a new one.
+        session: SessionId,
+        /// Its password.
+        password: [u8; 16],
+        /// The timeout to grant, already negotiated.
+        timeout_ms: i32,
+        /// What the client has seen; the shard has checked that this server has seen it too.
+        last_zxid_seen: i64,
+        /// Whether a read-only server will do.
+        read_only: bool,
+    },
+    /// A write. Answered by [`FromCore::Outcome`], always: also when the session is gone, but then `SessionClosed`
+    /// or `Moved` does as well.
+    Command {
+        /// Who sent it.
+        conn: ConnId,
+        /// Its session.
+        session: SessionId,
+        /// Of which connection of the session.
+        generation: u32,
+        /// The command's number on that connection, from 1 without gaps.
+        sequence: u64,
+        /// What it asks for.
+        opcode: OpCode,
+        /// The encoded `council_tree::Command`, with the same origin inside.
+        command: Vec<u8>,
+    },
+    /// A read behind a write (or a sync, or another such read) of its connection, and every sync. To be evaluated
+    /// by [`crate::read::evaluate`] once the write with sequence `after` is applied, in the order in which the
+    /// connection sent them. Answered by [`FromCore::ReadDone`].
+    Read {
+        /// Who sent it.
+        conn: ConnId,
+        /// Its session.
+        session: SessionId,
+        /// The sequence of the last write that its connection sent before it; 0 if none.
+        after: u64,
+        /// The request's number.
+        xid: i32,
+        /// What it reads.
+        opcode: OpCode,
+        /// The request's body; it decodes.
+        body: Vec<u8>,
+        /// Who the client was when it sent it.
+        identities: IdentityList,
+        /// Whether permissions are looked at.
+        policy: Policy,
+    },
+    /// The answer to [`FromCore::TouchRound`].
+    Touched {
+        /// Which round.
+        round: u64,
+        /// Sessions heard of since the round before, and when: milliseconds of [`crate::Now::mono_ms`].
+        sessions: Vec<(SessionId, u64)>,
+    },
+    /// A connection with a session is gone. The session lives on until it expires.
+    Disconnected {
+        /// Which.
+        conn: ConnId,
+        /// The session that it had.
+        session: SessionId,
+        /// Which connection of the session it was.
+        generation: u32,
+        /// When its client was last heard of, milliseconds of [`crate::Now::mono_ms`]; no round tells it any more.
+        heard_ms: u64,
+    },
+}
+
+/// From the core to a shard.
+#[derive(Clone, Debug)]
+pub enum FromCore {
+    /// What one transaction changed; to every shard, in the order of zxids, before its outcome.
+    Changes(Arc<[Change]>),
+    /// What became of a write; to the shard of its connection.
+    Outcome {
+        /// Who sent it.
+        conn: ConnId,
+        /// Its number on that connection.
+        sequence: u64,
+        /// Its own zxid; the last applied one if it took none.
+        zxid: Zxid,
+        /// The result.
+        outcome: Outcome,
+    },
+    /// What a read that waited found.
+    ReadDone {
+        /// Who sent it.
+        conn: ConnId,
+        /// The request's number.
+        xid: i32,
+        /// The reply and the watches to leave, at this place of the stream.
+        reply: Evaluated,
+    },
+    /// A session is open, or taken up.
+    Connected {
+        /// Who asked.
+        conn: ConnId,
+        /// The session.
+        session: SessionId,
+        /// Which connection of the session this is.
+        generation: u32,
+        /// The granted timeout.
+        timeout_ms: i32,
+        /// The session's password.
+        password: [u8; 16],
+        /// Whether this server is read-only.
+        read_only: bool,
+    },
+    /// There is no session for this client here.
+    ConnectRefused {
+        /// Who asked.
+        conn: ConnId,
+        /// Why.
+        reason: ConnectRefusal,
+    },
+    /// A session has a new connection; to every shard: those of older generations are cut.
+    Moved {
+        /// The session.
+        session: SessionId,
+        /// Which of its connections is the living one.
+        generation: u32,
+    },
+    /// A session is closed or expired; to every shard, behind the changes that this made.
+    SessionClosed {
+        /// The session.
+        session: SessionId,
+        /// The transaction that closed it.
+        zxid: Zxid,
+    },
+    /// Tell which sessions were heard of: [`ToCore::Touched`].
+    TouchRound {
+        /// Which round.
+        round: u64,
+    },
+    /// Whether writes can be taken: not while the disk is full.
+    Writable(bool),
+    /// Whether clients are served: not by a member that has heard of no leader for long. Whoever has a session here is
+    /// cut off, to go on elsewhere.
+    Serving(bool),
+    /// The tree was replaced as a whole, and what changed in it is told by no stream: every client has to come again.
+    TreeReplaced {
+        /// The last transaction in it.
+        zxid: Zxid,
+    },
+}
+
+/// Why a client gets no session here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectRefusal {
+    /// The session is gone, or the password wrong: the client is told so.
+    Expired,
+    /// The client has seen more than this server: it is to try another one, and told nothing.
+    AheadOfServer,
+    /// This server cannot open sessions now: the client is to try again, and told nothing.
+    Closing,
+}

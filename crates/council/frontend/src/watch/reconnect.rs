@@ -1,0 +1,428 @@
+//! setWatches: a client is back and says what it watched and how far it had seen.
+//!
+//! One-shot watches follow ZooKeeper's rules: judged against the tree, either an event at once or the watch again.
+//! Such events carry zxid -1 and are not filtered by ACL, as there.
+//!
+//! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an
+//! exists watch on a node that came and went meanwhile hears that it is gone. Both are told once a path, judged
+//! against the tree as it is now, and only to those who may read the node when they are told.
+//!
+//! All of it happens at one moment, the zxid of the reply, however many pieces it takes: what changed up to there is
+//! told before the reply, what changes later is told behind it, by the watches that were set. In three stages:
+//!
+//! 1. The paths are collected, and what the tree shows of each.
+//! 2. The history is looked through. What changed since a path was collected is judged anew. The end of the history
+//!    is the moment.
+//! 3. Events are told and watches are put into the shard's table. Those that are not there yet fire from
+//!    [`Settled`] meanwhile, and what they tell waits behind the reply.
+
+use council_tree::{Change, ChangeKind, Tree, permits};
+use council_wire::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
+
+use super::NULL_PATH;
+use super::fire::encode;
+use super::missed::{Missed, MissedEvents};
+use super::named::{Marks, Named};
+use crate::common::Common;
+use crate::connection::Connection;
+use crate::event::FrontEvent;
+
+// What things cost was measured on a machine of 2026 whose core does a turn's work in about a millisecond, so a unit is
+// about 250 ns. They are rounded up.
+
+/// Changes of the history that are looked at for one unit of work where no watch is concerned: 70 ns each, or 165 ns
+/// where ancestors have to be looked up for recursive watches.
+const CHANGES_PER_WORK: usize = 4;
+const CHANGES_PER_WORK_RECURSIVE: usize = 2;
+/// A path that is named or has changed is hashed and looked up in the tree: 400 ns.
+const WORK_PER_PATH: usize = 2;
+/// An event that a persistent watch missed: its path is copied and put in order, 450 ns.
+const WORK_PER_MISSED: usize = 2;
+/// A path is looked up, and perhaps an event of it is told: 220 ns.
+const WORK_PER_TOLD: usize = 1;
+/// A watch is put into the table: 500 ns.
+const WORK_PER_WATCH: usize = 2;
+/// Paths of a request that are read over for one unit of work, as each piece does: 10 ns each.
+const PATHS_READ_PER_WORK: usize = 24;
+
+/// How often all is done again because the history has lost what changed meanwhile; then it is done as a whole.
+const RESTARTS_MAX: u8 = 3;
+
+/// The lists of a setWatches, in order.
+const LISTS: [Marks; 5] = [Marks::DATA, Marks::EXIST, Marks::CHILD, Marks::PERSISTENT, Marks::RECURSIVE];
+
+/// How far a setWatches has come.
+#[derive(Debug, Default)]
+pub(crate) struct SetAgain {
+    stage: Stage,
+    /// The list under way, and how many of its paths are done.
+    list: usize,
+    done: usize,
+    /// `None` at the beginning, and while they are in [`Settled`].
+    named: Option<Named>,
+    /// Whether a list ends in what ZooKeeper stops at.
+    broken: bool,
+    /// The last transaction when the first path was collected.
+    began: Zxid,
+    /// How far the history has been looked through.
+    looked: Option<Zxid>,
+    /// Whether the history reaches back to what the client had seen; if not though it should, where it starts.
+    catches_up: bool,
+    too_short: Option<Zxid>,
+    missed: MissedEvents,
+    /// The moment at which all of it happens, when it is known.
+    settled: Option<Zxid>,
+    restarts: u8,
+}
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Collect,
+    LookBack,
+    TellListed,
+    TellMissed,
+}
+
+/// How a piece of a setWatches ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewed {
+    All,
+    More,
+    /// It must be done as a whole: the history is too short for what changes meanwhile.
+    Whole,
+}
+
+/// Watches of a setWatches that are set, and not yet all in the shard's table.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) slot: u32,
+    pub(crate) named: Named,
+}
+
+impl SetAgain {
+    /// The moment at which all of it happens, when it is known.
+    pub(crate) const fn settled(&self) -> Option<Zxid> {
+        self.settled
+    }
+
+    /// Whether so much work is enough for the rest.
+    fn fits(&self, set: &SetWatches<'_>, work: usize) -> bool {
+        let paths: usize = lists(set).iter().map(PathList::len).sum();
+        let watched = paths.saturating_mul(WORK_PER_TOLD + WORK_PER_WATCH);
+        watched.saturating_add(self.missed.left().saturating_mul(WORK_PER_TOLD)) <= work
+    }
+
+    fn to(&mut self, stage: Stage) {
+        (self.stage, self.list, self.done) = (stage, 0, 0);
+    }
+}
+
+impl Common {
+    /// Does a setWatches if that takes no more than so much work; whether it is done. Otherwise nothing has happened.
+    pub(crate) fn set_watches_at_once(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Result<bool, ErrorCode> {
+        let mut progress = SetAgain::default();
+        if self.settle_watches(connection, set, &mut progress, tree, work) != Renewed::All
+            || !progress.fits(set, *work)
+        {
+            return Ok(false);
+        }
+        self.tell_settled(connection, set, &mut progress, tree, work)
+    }
+
+    /// Goes on for so much work. At a null path, or a null list, ZooKeeper stops where it is, with what it has done so
+    /// far; only persistent watches may be on null.
+    pub(crate) fn set_watches(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Result<Renewed, ErrorCode> {
+        let paths: usize = lists(set).iter().map(PathList::len).sum();
+        *work -= (paths / PATHS_READ_PER_WORK).min(*work / 2);
+        if progress.settled.is_none() {
+            let settled = self.settle_watches(connection, set, progress, tree, work);
+            if settled != Renewed::All {
+                return Ok(settled);
+            }
+        } else {
+            progress.named = self.settled.take().map(|settled| settled.named);
+        }
+        if self.tell_settled(connection, set, progress, tree, work)? {
+            return Ok(Renewed::All);
+        }
+        let slot = connection.id.slot;
+        self.settled = progress.named.take().map(|named| Settled { slot, named });
+        Ok(Renewed::More)
+    }
+
+    /// Finds out what is to be told and watched, up to the end of the history.
+    fn settle_watches(
+        &mut self,
+        connection: &Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Renewed {
+        if progress.stage == Stage::Collect {
+            if !self.collect(set, progress, tree, work) {
+                return Renewed::More;
+            }
+            progress.to(Stage::LookBack);
+        }
+        let ended = self.look_back(connection, set, progress, tree, work);
+        match ended {
+            Renewed::All => {
+                progress.settled = Some(tree.last_zxid());
+                progress.to(Stage::TellListed);
+            }
+            Renewed::More => {}
+            Renewed::Whole if progress.restarts < RESTARTS_MAX => {
+                *progress = SetAgain { restarts: progress.restarts + 1, ..SetAgain::default() };
+                return Renewed::More;
+            }
+            Renewed::Whole => *progress = SetAgain::default(),
+        }
+        ended
+    }
+
+    /// Collects what the lists name; whether all of it is.
+    fn collect(&self, set: &SetWatches<'_>, progress: &mut SetAgain, tree: &Tree, work: &mut usize) -> bool {
+        let SetAgain { list, done, named, broken, began, .. } = progress;
+        let named = named.get_or_insert_with(|| {
+            *began = tree.last_zxid();
+            Named::new(self.watches.hasher(), lists(set).iter().map(PathList::len).sum())
+        });
+        for (mark, paths) in LISTS.into_iter().zip(lists(set)).skip(*list) {
+            if paths.is_null() {
+                *broken = true;
+                return true;
+            }
+            for path in paths.iter().skip(*done) {
+                if *work == 0 {
+                    return false;
+                }
+                *work = work.saturating_sub(WORK_PER_PATH);
+                *done += 1;
+                let Some(path) = named_path(path, mark) else {
+                    *broken = true;
+                    return true;
+                };
+                named.name(path, mark, tree, set.relative_zxid);
+            }
+            (*list, *done) = (*list + 1, 0);
+        }
+        true
+    }
+
+    /// Looks through the history: what came and went, what persistent watches have missed, and what has changed since
+    /// it was collected.
+    fn look_back(
+        &mut self,
+        connection: &Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Renewed {
+        let from = match progress.looked {
+            Some(looked) => looked,
+            None => self.start_of_look(set, progress),
+        };
+        if !self.history.reaches(from) {
+            return Renewed::Whole;
+        }
+        let hasher = self.watches.hasher();
+        let asker = self.asker(connection);
+        let may_read =
+            |acl: &[council_wire::Acl]| permits(acl, permission::READ, asker.identities, asker.policy);
+        let SetAgain { named: Some(named), missed, began, catches_up, broken, .. } = progress else {
+            return Renewed::Whole;
+        };
+        let persists = persists(set) && *catches_up && !*broken;
+        let waits = !set.exist.is_empty() && *catches_up;
+        let seen = set.relative_zxid;
+        let recursive = persists && !set.persistent_recursive.is_empty();
+        let per_work = if recursive { CHANGES_PER_WORK_RECURSIVE } else { CHANGES_PER_WORK };
+        let (looked, is_all) = self.history.look(from, work, per_work, |change| {
+            let mut cost = 0;
+            if change.zxid > *began {
+                cost += WORK_PER_PATH * usize::from(named.refresh(&change.path, tree, seen));
+                if change.kind != ChangeKind::DataChanged {
+                    cost += WORK_PER_PATH * usize::from(named.refresh(change.parent_path(), tree, seen));
+                }
+            }
+            if change.zxid.0 <= seen {
+                return cost;
+            }
+            if waits && change.kind == ChangeKind::Deleted && named.marks(&change.path).has(Marks::EXIST) {
+                cost += WORK_PER_PATH;
+                if may_read(&change.acl) {
+                    named.went(&change.path);
+                }
+            }
+            if persists {
+                for event in missed_events(named, change, tree, seen) {
+                    cost += WORK_PER_MISSED;
+                    missed.put(event, hasher);
+                }
+            }
+            cost
+        });
+        progress.looked = Some(looked);
+        if is_all { Renewed::All } else { Renewed::More }
+    }
+
+    /// Behind which transaction to look through the history.
+    fn start_of_look(&self, set: &SetWatches<'_>, progress: &mut SetAgain) -> Zxid {
+        let (seen, began) = (Zxid(set.relative_zxid), progress.began);
+        if !self.config.catch_up || (!persists(set) && set.exist.is_empty()) {
+            return began;
+        }
+        progress.catches_up = self.history.reaches(seen);
+        if progress.catches_up {
+            return seen.min(began);
+        }
+        progress.too_short = persists(set).then(|| self.history.start_zxid());
+        began
+    }
+
+    /// Tells what was found out and sets the watches; whether all is done.
+    fn tell_settled(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Result<bool, ErrorCode> {
+        if progress.stage == Stage::TellListed {
+            if !self.tell_listed(connection, set, progress, work)? {
+                return Ok(false);
+            }
+            progress.to(Stage::TellMissed);
+            if let Some(since) = progress.too_short {
+                self.stats.history_too_short += 1;
+                let (session, seen) = (connection.session, Zxid(set.relative_zxid));
+                self.events.push(FrontEvent::HistoryTooShort { session, seen, since });
+            }
+        }
+        Ok(self.tell_missed(connection, progress, tree, work))
+    }
+
+    /// Tells what became of what the lists name, and puts their watches into the table; whether all of it is done.
+    fn tell_listed(
+        &mut self,
+        connection: &mut Connection,
+        set: &SetWatches<'_>,
+        progress: &mut SetAgain,
+        work: &mut usize,
+    ) -> Result<bool, ErrorCode> {
+        for (mark, paths) in LISTS.into_iter().zip(lists(set)).skip(progress.list) {
+            if paths.is_null() {
+                return Err(ErrorCode::MarshallingError);
+            }
+            for path in paths.iter().skip(progress.done) {
+                if *work == 0 {
+                    return Ok(false);
+                }
+                *work = work.saturating_sub(WORK_PER_TOLD);
+                progress.done += 1;
+                let path = named_path(path, mark).ok_or(ErrorCode::MarshallingError)?;
+                let Some(named) = &mut progress.named else { continue };
+                let (modes, marks) = named.leave(path, mark);
+                if !modes.is_empty() {
+                    *work = work.saturating_sub(WORK_PER_WATCH);
+                    self.watches.add(connection.id.slot, path, modes);
+                }
+                if let Some(event) = marks.event(mark) {
+                    self.stats.events_caught_up += u64::from(mark == Marks::EXIST && !marks.is_there());
+                    self.tell_back(connection, event, path);
+                }
+            }
+            (progress.list, progress.done) = (progress.list + 1, 0);
+        }
+        Ok(true)
+    }
+
+    /// Tells what persistent watches have missed; whether all is told.
+    fn tell_missed(
+        &mut self,
+        connection: &mut Connection,
+        progress: &mut SetAgain,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> bool {
+        while *work > 0 {
+            let Some(place) = progress.missed.next_place() else { return true };
+            *work = work.saturating_sub(WORK_PER_TOLD);
+            let Some(Missed { path, event, acl }) = place else { continue };
+            let is_there = |named: &Named| named.marks(&path).is_there();
+            if event == EventType::NodeChildrenChanged && !progress.named.as_ref().is_some_and(is_there) {
+                continue;
+            }
+            let node = tree.node(&path);
+            let acl = node.as_ref().map_or(&*acl, |node| node.acl());
+            let asker = self.asker(connection);
+            if permits(acl, permission::READ, asker.identities, asker.policy) {
+                self.stats.events_caught_up += 1;
+                self.tell_back(connection, event, &path);
+            }
+        }
+        progress.missed.left() == 0
+    }
+
+    fn tell_back(&mut self, connection: &mut Connection, event: EventType, path: &str) {
+        self.stats.events_on_reconnect += 1;
+        let mut frame = core::mem::take(&mut self.event_frame);
+        encode(event, path, -1, &mut frame);
+        self.notify_now(connection, &frame);
+        self.event_frame = frame;
+    }
+}
+
+const fn lists<'a>(set: &SetWatches<'a>) -> [PathList<'a>; 5] {
+    [set.data, set.exist, set.child, set.persistent, set.persistent_recursive]
+}
+
+/// Whether persistent watches are among them.
+const fn persists(set: &SetWatches<'_>) -> bool {
+    !set.persistent.is_empty() || !set.persistent_recursive.is_empty()
+}
+
+/// A path of a list; `None` where ZooKeeper stops.
+fn named_path(path: Option<&str>, list: Marks) -> Option<&str> {
+    let may_be_null = list == Marks::PERSISTENT || list == Marks::RECURSIVE;
+    path.or_else(|| may_be_null.then_some(NULL_PATH))
+}
+
+/// What a change is to persistent watches: first of the node, then of its parent's children.
+fn missed_events(named: &Named, change: &Change, tree: &Tree, seen: i64) -> impl Iterator<Item = Missed> {
+    let of_node = named.covers(&change.path).then(|| Missed {
+        path: change.path.clone(),
+        event: match tree.node(&change.path).map(|node| node.stat()) {
+            None => EventType::NodeDeleted,
+            Some(stat) if stat.czxid > seen => EventType::NodeCreated,
+            Some(_) => EventType::NodeDataChanged,
+        },
+        acl: change.acl.clone(),
+    });
+    let parent = change.parent_path();
+    let is_of_children = change.kind != ChangeKind::DataChanged && named.marks(parent).has(Marks::PERSISTENT);
+    let of_children = is_of_children.then(|| Missed {
+        path: parent.into(),
+        event: EventType::NodeChildrenChanged,
+        acl: change.parent_acl.clone(),
+    });
+    of_node.into_iter().chain(of_children)
+}

@@ -1,0 +1,116 @@
+//! What passes between a core, its journal and its clock. What passes between a core and its shards is `front`'s.
+
+use council_wire::SessionId;
+use storage_raft_log::{Batch, SnapshotMeta, Space};
+
+use crate::pieces::Pieces;
+
+/// The time, read once for a round of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Milliseconds on a clock that never goes back.
+    pub mono_ms: u64,
+    /// Milliseconds since 1970, as the leader stamps entries.
+    pub wall_ms: i64,
+}
+
+/// What a core asks of its journal, in order.
+#[derive(Debug)]
+pub enum CoreEffect {
+    /// Make this durable, then answer [`JournalEvent::Persisted`]. Answering the last of several answers all.
+    Persist {
+        /// Counts up.
+        number: u64,
+        /// What to write.
+        batch: Batch,
+        /// Whether it may use the space kept for when the disk is full.
+        reserved: bool,
+        /// How many commands its entries hold, for metrics.
+        commands: u64,
+    },
+    /// More is to be persisted than the journal said it has room for: make room for so many bytes of records. Answer
+    /// [`JournalEvent::Room`], or [`JournalEvent::Space`] if the disk is full.
+    MakeRoom {
+        /// How many, counted as [`storage_raft_log::log_bytes_max`] does.
+        bytes: u64,
+    },
+    /// A snapshot begins.
+    SnapshotBegin,
+    /// Its next piece. Answer [`JournalEvent::SnapshotChunkWritten`] when it is written and the rate allows more.
+    SnapshotChunk {
+        /// The piece.
+        bytes: Vec<u8>,
+        /// Writes displace much meanwhile: do not hold back for the rate.
+        hurry: bool,
+    },
+    /// The snapshot is whole: make it durable, drop what it replaces, answer [`JournalEvent::SnapshotSaved`].
+    SnapshotFinish {
+        /// What it is called.
+        meta: SnapshotMeta,
+        /// It came from another member and takes the place of the log: no batch may overtake it.
+        replaces: bool,
+    },
+    /// Another member needs pieces of the saved snapshot of this index, from this one on. Answer
+    /// [`JournalEvent::SnapshotRead`].
+    SnapshotRead {
+        /// Who needs it.
+        peer: u64,
+        /// Which snapshot.
+        index: u64,
+        /// The number of the first piece, from 0.
+        first: u64,
+    },
+}
+
+/// A session that has ended, for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionEnd {
+    /// The session.
+    pub session: SessionId,
+    /// Its timeout in milliseconds; 0 if it is not known here.
+    pub timeout_ms: u64,
+    /// Whether it was silent for too long; otherwise its client closed it.
+    pub expired: bool,
+}
+
+/// What a journal answers.
+#[derive(Debug)]
+pub enum JournalEvent {
+    /// Everything up to this number is durable.
+    Persisted {
+        /// The number of the last [`CoreEffect::Persist`] that is.
+        number: u64,
+    },
+    /// How much more the journal can take without a further segment. A journal that never says so sets no limit.
+    Room {
+        /// The number of the last [`CoreEffect::Persist`] that is taken into account; 0 for none.
+        after: u64,
+        /// Bytes of records, counted as [`storage_raft_log::log_bytes_max`] does.
+        bytes: u64,
+    },
+    /// A piece of the snapshot is written.
+    SnapshotChunkWritten {
+        /// Its length.
+        bytes: u64,
+    },
+    /// The snapshot is durable.
+    SnapshotSaved {
+        /// The index that it covers.
+        index: u64,
+    },
+    /// Pieces of a saved snapshot, or nothing when it is not there any more.
+    SnapshotRead {
+        /// Who needs them.
+        peer: u64,
+        /// Which snapshot.
+        index: u64,
+        /// The number of the first piece.
+        first: u64,
+        /// The pieces, and behind the last one what the snapshot says of itself.
+        read: Option<Pieces>,
+    },
+    /// The snapshot could not be written; the log is whole, and a later one may succeed.
+    SnapshotFailed(String),
+    /// Whether there is room ahead.
+    Space(Space),
+}

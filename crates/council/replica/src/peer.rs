@@ -1,0 +1,366 @@
+//! What members say to each other, and its bytes.
+//!
+//! Little-endian, of fixed width; the first byte is the kind. A decoder is bounded by the bytes it is given.
+
+use bytes::{Buf, Bytes};
+use consensus_raft::{Malformed, Message};
+use council_wire::SessionId;
+
+use crate::founding::FoundingMessage;
+
+/// A message from one member's core to another's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PeerMessage {
+    /// The consensus engine's own.
+    Engine(Message),
+    /// Commands of the sender's clients, for the leader to propose: the content of a log entry whose stamp means
+    /// nothing yet.
+    Forward(Bytes),
+    /// The leader asks whom the receiver's clients' connections have been heard of.
+    TouchAsk {
+        /// Which of the leader's rounds.
+        round: u64,
+    },
+    /// The answer: who was heard of, and how many milliseconds ago.
+    Touched {
+        /// Which of the leader's rounds.
+        round: u64,
+        /// By session.
+        ages: Vec<(SessionId, u64)>,
+    },
+    /// May the sender go on serving clients? A member asks its leader, a leader the other voters.
+    LeaseAsk {
+        /// The term in which the receiver leads, or the sender.
+        term: u64,
+        /// The asker's clock.
+        at_ms: u64,
+    },
+    /// It may, for the length of a lease from the time on its own clock at which it asked: so far, then, may its
+    /// clients have been heard of without the leader's knowing.
+    LeaseGrant {
+        /// The term it was asked in, and which the sender has not gone beyond.
+        term: u64,
+        /// What the asker's clock said.
+        at_ms: u64,
+    },
+    /// The connection to the leader broke: whoever hears this from a majority need not wait for a timeout.
+    LeaderLost {
+        /// The term it led.
+        term: u64,
+        /// Who led.
+        leader: u64,
+        /// How far the sender's log reaches.
+        last_index: u64,
+    },
+    /// State that the receiver needs and no log can give it any more: the engine's message, to be taken when the
+    /// state has arrived.
+    Offer(Message),
+    /// The receiver of an offer asks for the pieces from this one on.
+    Want {
+        /// The snapshot's index.
+        index: u64,
+        /// The first piece that is missing, counted from 0.
+        piece: u64,
+    },
+    /// Pieces of a snapshot, in order.
+    Pieces {
+        /// The snapshot's index.
+        index: u64,
+        /// The number of the first of them.
+        first: u64,
+        /// The pieces.
+        pieces: Vec<Bytes>,
+        /// Behind the last piece: what the snapshot says of itself.
+        end: Option<SnapshotEnd>,
+    },
+    /// The receiver of an offer is done with it.
+    Taken {
+        /// The snapshot's index.
+        index: u64,
+        /// Whether it has it now.
+        whole: bool,
+    },
+    /// The sender's tree had this digest right behind that transaction.
+    Digest {
+        /// The transaction.
+        zxid: i64,
+        /// The digest.
+        digest: u64,
+    },
+    /// One of the two has no seat yet.
+    Founding(FoundingMessage),
+}
+
+/// What a snapshot says of itself beside what the engine knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotEnd {
+    /// The last transaction in it.
+    pub zxid: i64,
+    /// The digest of its tree.
+    pub digest: u64,
+    /// When it was begun, milliseconds since 1970.
+    pub created_ms: i64,
+}
+
+impl PeerMessage {
+    /// Whether it may wait behind a slow link without harm to anybody's lead or session.
+    #[must_use]
+    pub fn is_bulky(&self) -> bool {
+        match self {
+            Self::Engine(message) => message.is_bulky(),
+            Self::Forward(_) | Self::Pieces { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Engine(message) => {
+                out.push(0);
+                message.encode(out);
+            }
+            Self::Forward(content) => {
+                out.push(1);
+                out.extend_from_slice(content);
+            }
+            Self::TouchAsk { round } => put(out, 2, &[*round]),
+            Self::Touched { round, ages } => {
+                put(out, 3, &[*round]);
+                for (session, age_ms) in ages {
+                    out.extend_from_slice(&session.0.to_le_bytes());
+                    out.extend_from_slice(&age_ms.to_le_bytes());
+                }
+            }
+            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[*term, *leader, *last_index]),
+            Self::Offer(message) => {
+                out.push(5);
+                message.encode(out);
+            }
+            Self::Want { index, piece } => put(out, 6, &[*index, *piece]),
+            Self::Pieces { index, first, pieces, end } => {
+                put(out, 7, &[*index, *first]);
+                out.push(u8::from(end.is_some()));
+                if let Some(SnapshotEnd { zxid, digest, created_ms }) = end {
+                    out.extend_from_slice(&zxid.to_le_bytes());
+                    out.extend_from_slice(&digest.to_le_bytes());
+                    out.extend_from_slice(&created_ms.to_le_bytes());
+                }
+                for piece in pieces {
+                    let length = u32::try_from(piece.len()).expect("a piece is bounded");
+                    out.extend_from_slice(&length.to_le_bytes());
+                    out.extend_from_slice(piece);
+                }
+            }
+            Self::Taken { index, whole } => {
+                put(out, 8, &[*index]);
+                out.push(u8::from(*whole));
+            }
+            Self::LeaseAsk { term, at_ms } => put(out, 9, &[*term, *at_ms]),
+            Self::LeaseGrant { term, at_ms } => put(out, 10, &[*term, *at_ms]),
+            Self::Founding(message) => put_founding(out, message),
+            Self::Digest { zxid, digest } => put(out, 16, &[*zxid as u64, *digest]),
+        }
+    }
+
+    /// Reads a message; what is large stays a slice of `bytes`.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the bytes are not exactly one message.
+    pub fn decode(mut bytes: Bytes) -> Result<Self, Malformed> {
+        let message = match bytes.try_get_u8().map_err(|_| CUT_SHORT)? {
+            0 => return Message::decode(bytes).map(Self::Engine),
+            1 => return Ok(Self::Forward(bytes)),
+            2 => Self::TouchAsk { round: number(&mut bytes)? },
+            3 => {
+                let round = number(&mut bytes)?;
+                let mut ages = Vec::with_capacity(bytes.len() / 16);
+                while !bytes.is_empty() {
+                    ages.push((SessionId(signed(&mut bytes)?), number(&mut bytes)?));
+                }
+                Self::Touched { round, ages }
+            }
+            4 => {
+                let (term, leader) = (number(&mut bytes)?, number(&mut bytes)?);
+                Self::LeaderLost { term, leader, last_index: number(&mut bytes)? }
+            }
+            5 => return Message::decode(bytes).map(Self::Offer),
+            6 => Self::Want { index: number(&mut bytes)?, piece: number(&mut bytes)? },
+            7 => pieces(&mut bytes)?,
+            8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
+            9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
+            10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
+            11 => {
+                let incarnation = name(&mut bytes)?;
+                Self::Founding(FoundingMessage::Blank { incarnation, founds: flag(&mut bytes)? })
+            }
+            12 => Self::Founding(FoundingMessage::Seated { cluster: name(&mut bytes)?, untouched: None }),
+            13 => {
+                let (cluster, untouched) = (name(&mut bytes)?, Some(numbers(&mut bytes)?));
+                Self::Founding(FoundingMessage::Seated { cluster, untouched })
+            }
+            14 => {
+                let (cluster, voters) = (name(&mut bytes)?, numbers(&mut bytes)?);
+                Self::Founding(FoundingMessage::Propose { cluster, voters })
+            }
+            15 => {
+                let (cluster, id) = (name(&mut bytes)?, number(&mut bytes)?);
+                let incarnation = name(&mut bytes)?;
+                Self::Founding(FoundingMessage::Admitted { cluster, id, incarnation })
+            }
+            17 => {
+                let id = number(&mut bytes)?;
+                Self::Founding(FoundingMessage::Replaced { id, index: number(&mut bytes)? })
+            }
+            16 => Self::Digest { zxid: signed(&mut bytes)?, digest: number(&mut bytes)? },
+            _ => return Err(Malformed("a message of unknown kind")),
+        };
+        if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
+    }
+}
+
+const CUT_SHORT: Malformed = Malformed("a message that is cut short");
+
+fn put(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
+    out.push(kind);
+    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
+    let kind = match message {
+        FoundingMessage::Blank { .. } => 11,
+        FoundingMessage::Seated { untouched: None, .. } => 12,
+        FoundingMessage::Seated { untouched: Some(_), .. } => 13,
+        FoundingMessage::Propose { .. } => 14,
+        FoundingMessage::Admitted { .. } => 15,
+        FoundingMessage::Replaced { .. } => 17,
+    };
+    out.push(kind);
+    match message {
+        FoundingMessage::Blank { incarnation, founds } => {
+            out.extend_from_slice(incarnation);
+            out.push(u8::from(*founds));
+        }
+        FoundingMessage::Seated { cluster, untouched: voters } => {
+            out.extend_from_slice(cluster);
+            voters.iter().flatten().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+        }
+        FoundingMessage::Propose { cluster, voters } => {
+            out.extend_from_slice(cluster);
+            voters.iter().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+        }
+        FoundingMessage::Replaced { id, index } => {
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&index.to_le_bytes());
+        }
+        FoundingMessage::Admitted { cluster, id, incarnation } => {
+            out.extend_from_slice(cluster);
+            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(incarnation);
+        }
+    }
+}
+
+fn name(bytes: &mut Bytes) -> Result<[u8; 16], Malformed> {
+    let mut name = [0; 16];
+    bytes.try_copy_to_slice(&mut name).map_err(|_| CUT_SHORT)?;
+    Ok(name)
+}
+
+fn numbers(bytes: &mut Bytes) -> Result<Vec<u64>, Malformed> {
+    let mut numbers = Vec::with_capacity(bytes.len() / 8);
+    while !bytes.is_empty() {
+        numbers.push(number(bytes)?);
+    }
+    Ok(numbers)
+}
+
+fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
+    bytes.try_get_u64_le().map_err(|_| CUT_SHORT)
+}
+
+fn signed(bytes: &mut Bytes) -> Result<i64, Malformed> {
+    bytes.try_get_i64_le().map_err(|_| CUT_SHORT)
+}
+
+fn flag(bytes: &mut Bytes) -> Result<bool, Malformed> {
+    match bytes.try_get_u8() {
+        Ok(0) => Ok(false),
+        Ok(1) => Ok(true),
+        Ok(_) => Err(Malformed("a message with an unknown flag")),
+        Err(_) => Err(CUT_SHORT),
+    }
+}
+
+fn pieces(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
+    let (index, first) = (number(bytes)?, number(bytes)?);
+    let end = if flag(bytes)? {
+        let (zxid, digest) = (signed(bytes)?, number(bytes)?);
+        Some(SnapshotEnd { zxid, digest, created_ms: signed(bytes)? })
+    } else {
+        None
+    };
+    let mut pieces = Vec::new();
+    while !bytes.is_empty() {
+        let length = bytes.try_get_u32_le().map_err(|_| CUT_SHORT)? as usize;
+        if length > bytes.len() {
+            return Err(CUT_SHORT);
+        }
+        pieces.push(bytes.split_to(length));
+    }
+    Ok(PeerMessage::Pieces { index, first, pieces, end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<PeerMessage> {
+        let end = SnapshotEnd { zxid: -5, digest: 6, created_ms: 7 };
+        let pieces = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
+        vec![
+            PeerMessage::Forward(Bytes::from_static(b"commands")),
+            PeerMessage::TouchAsk { round: 3 },
+            PeerMessage::Touched { round: 3, ages: vec![(SessionId(-1), 0), (SessionId(7), 900)] },
+            PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
+            PeerMessage::Want { index: 8, piece: 9 },
+            PeerMessage::Pieces { index: 8, first: 9, pieces, end: Some(end) },
+            PeerMessage::Pieces { index: 8, first: 9, pieces: vec![Bytes::from_static(b"x")], end: None },
+            PeerMessage::Taken { index: 8, whole: true },
+            PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
+            PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
+            PeerMessage::Digest { zxid: -3, digest: 4 },
+            PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: 6 }),
+            PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
+            PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
+            PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),
+            PeerMessage::Founding(FoundingMessage::Propose { cluster: [3; 16], voters: vec![1, 7] }),
+            PeerMessage::Founding(FoundingMessage::Admitted {
+                cluster: [4; 16],
+                id: 258,
+                incarnation: [5; 16],
+            }),
+        ]
+    }
+
+    #[test]
+    fn a_message_comes_back_whole() {
+        for message in all() {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            assert_eq!(PeerMessage::decode(Bytes::from(bytes)), Ok(message));
+        }
+    }
+
+    #[test]
+    fn no_cut_is_taken_for_the_whole() {
+        for message in all() {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            for cut in 0..bytes.len() {
+                let read = PeerMessage::decode(Bytes::copy_from_slice(&bytes[..cut]));
+                assert_ne!(read, Ok(message.clone()), "{cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The gate: which member may say what now. Nothing that arrives reaches the engine or changes anything before it has
+//! passed here; what it says is checked where it is taken in. Pure: a table.
+//!
+//! A driver vouches for the sender's number and id. What is left to judge is the part that it has among the members, as
+//! far as this member has applied them, and what this member is itself.
+//!
+//! A message is *ignored* that an honest member may send: it comes late, or from a member that does not know yet what has
+//! changed. One that no honest member sends is *refused*: it is counted, and told to the driver.
+
+use std::collections::BTreeSet;
+
+use consensus_raft::Role;
+
+use crate::core::Core;
+use crate::founding::{BLANK, FoundingMessage, NUMBERS};
+use crate::peer::PeerMessage;
+
+/// Reasons for refusals that are kept until the driver takes them.
+const UNTOLD_MAX: usize = 32;
+/// Removed members that are remembered.
+const EVICTED_MAX: usize = 1_024;
+
+/// What the sender is, as far as the members are applied here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// It votes.
+    Voter,
+    /// It receives everything and does not vote.
+    Learner,
+    /// It has no id yet.
+    Joining,
+    /// It was a member in this life of this one.
+    Evicted,
+    /// It has an id that is not known here: it was removed before, or let in by a change that is not applied here.
+    Unknown,
+}
+
+/// What this member is to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// It leads.
+    pub(crate) leads: bool,
+    /// It follows the sender.
+    pub(crate) follows: bool,
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is taken in; its content is checked there.
+    Accept,
+    /// It is dropped.
+    Ignore,
+    /// It is dropped, counted and told.
+    Refuse(&'static str),
+}
+
+/// A refused message, for the driver to log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The sender.
+    pub from: u64,
+    /// Why.
+    pub reason: &'static str,
+    /// How many messages of the sender were refused for this since the last time.
+    pub times: u64,
+}
+
+/// What was refused.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    untold: Vec<Refusal>,
+}
+
+impl Refusals {
+    fn note(&mut self, from: u64, reason: &'static str) {
+        let is_full = self.untold.len() == UNTOLD_MAX;
+        let same = |known: &&mut Refusal| (known.from, known.reason) == (from, reason);
+        match self.untold.iter_mut().find(same) {
+            Some(known) => known.times += 1,
+            None if is_full => {}
+            None => self.untold.push(Refusal { from, reason, times: 1 }),
+        }
+    }
+}
+
+/// Removed members. At the bound the lowest id is forgotten: its member is unknown then.
+#[derive(Debug, Default)]
+pub(crate) struct Evicted(BTreeSet<u64>);
+
+impl Evicted {
+    pub(crate) fn note(&mut self, id: u64) {
+        if self.0.len() == EVICTED_MAX {
+            self.0.pop_first();
+        }
+        self.0.insert(id);
+    }
+}
+
+/// The table.
+pub(crate) fn judge(message: &PeerMessage, from: Relation, own: Own) -> Verdict {
+    use Relation::{Evicted, Joining, Learner, Unknown, Voter};
+    use Verdict::{Accept, Ignore, Refuse};
+    let when = |may: bool| if may { Accept } else { Ignore };
+    match (message, from) {
+        (PeerMessage::Founding(FoundingMessage::Blank { .. }), Joining) => Accept,
+        (PeerMessage::Founding(FoundingMessage::Blank { .. }), _) => {
+            Refuse("a member that has an id says that its disk is blank")
+        }
+        // It was meant for this member before that had its id.
+        (PeerMessage::Founding(FoundingMessage::Propose { .. }), _) => Ignore,
+        (_, Joining) => Refuse("a member without an id says more than that it has none"),
+        // Its content says whether it counts.
+        (PeerMessage::Founding(FoundingMessage::Replaced { .. }), _) => Accept,
+        // Late answers to what this member asked before it had its id.
+        (PeerMessage::Founding(_), _) => Ignore,
+        // Also from those who are unknown: a member that was away for long may know none of those who lead now.
+        (PeerMessage::Engine(_) | PeerMessage::Offer(_), Voter | Learner) => Accept,
+        (PeerMessage::Engine(_) | PeerMessage::Offer(_), Unknown) => when(!own.leads),
+        (PeerMessage::LeaseAsk { .. }, _) => Accept,
+        (_, Evicted) => Ignore,
+        (_, Unknown) if !own.follows => Ignore,
+        (PeerMessage::Forward(_) | PeerMessage::Touched { .. }, _) => when(own.leads),
+        (PeerMessage::TouchAsk { .. }, _) => when(own.follows),
+        (PeerMessage::LeaseGrant { .. }, _) => when(own.follows || (own.leads && from == Voter)),
+        (PeerMessage::LeaderLost { .. } | PeerMessage::Digest { .. }, _) => when(from == Voter),
+        (PeerMessage::Want { .. } | PeerMessage::Pieces { .. } | PeerMessage::Taken { .. }, _) => Accept,
+    }
+}
+
+impl Core {
+    /// Whether the message may be taken in. Counts those that are refused.
+    pub(crate) fn admits(&mut self, from: u64, message: &PeerMessage) -> bool {
+        if from % NUMBERS == self.config.member % NUMBERS {
+            self.refuse_message(from, "a message under this member's own number");
+            return false;
+        }
+        let role = self.raft.role();
+        let follows = role != Role::Leader && self.raft.leader().is_some_and(|leader| leader.0 == from);
+        match judge(message, self.relation(from), Own { leads: role == Role::Leader, follows }) {
+            Verdict::Accept => true,
+            Verdict::Ignore => false,
+            Verdict::Refuse(reason) => {
+                self.refuse_message(from, reason);
+                false
+            }
+        }
+    }
+
+    fn relation(&self, id: u64) -> Relation {
+        let membership = &self.membership;
+        if id & BLANK != 0 {
+            Relation::Joining
+        } else if membership.voters.contains(&id) || membership.voters_outgoing.contains(&id) {
+            Relation::Voter
+        } else if membership.contains(id) {
+            Relation::Learner
+        } else if self.evicted.0.contains(&id) {
+            Relation::Evicted
+        } else {
+            Relation::Unknown
+        }
+    }
+
+    /// A message is dropped that no member that works sends.
+    pub(crate) fn refuse_message(&mut self, from: u64, reason: &'static str) {
+        self.status.refused_messages += 1;
+        self.refusals.note(from, reason);
+    }
+
+    /// Takes what was refused since the last time, by sender and reason.
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refusals.untold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    const NOBODY: Own = Own { leads: false, follows: false };
+    const FOLLOWS: Own = Own { leads: false, follows: true };
+    const LEADS: Own = Own { leads: true, follows: false };
+
+    /// Which of these relations and states may say it: `v`oter, `l`earner, `j`oining, `e`victed, `u`nknown, each to one
+    /// that follows it, to a leader, and to any other. `x` accepts, `-` ignores, `!` refuses.
+    fn table(message: &PeerMessage) -> String {
+        let relations =
+            [Relation::Voter, Relation::Learner, Relation::Joining, Relation::Evicted, Relation::Unknown];
+        let row = |relation: Relation| {
+            let cell = |own| match judge(message, relation, own) {
+                Verdict::Accept => 'x',
+                Verdict::Ignore => '-',
+                Verdict::Refuse(_) => '!',
+            };
+            [FOLLOWS, LEADS, NOBODY].map(cell).iter().collect::<String>()
+        };
+        relations.map(row).join(" ")
+    }
+
+    #[test]
+    fn the_gate_lets_in_what_each_may_say() {
+        let founding = PeerMessage::Founding;
+        let lost = PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 };
+        let pieces = PeerMessage::Pieces { index: 1, first: 0, pieces: Vec::new(), end: None };
+        let rows = [
+            // Relation:               voter learner joining evicted unknown; to: follower, leader, other
+            (PeerMessage::Forward(Bytes::new()), "-x- -x- !!! --- ---"),
+            (PeerMessage::TouchAsk { round: 1 }, "x-- x-- !!! --- x--"),
+            (PeerMessage::Touched { round: 1, ages: Vec::new() }, "-x- -x- !!! --- ---"),
+            (PeerMessage::LeaseAsk { term: 1, at_ms: 1 }, "xxx xxx !!! xxx xxx"),
+            (PeerMessage::LeaseGrant { term: 1, at_ms: 1 }, "xx- x-- !!! --- x--"),
+            (lost, "xxx --- !!! --- ---"),
+            (PeerMessage::Want { index: 1, piece: 1 }, "xxx xxx !!! --- x--"),
+            (pieces, "xxx xxx !!! --- x--"),
+            (PeerMessage::Taken { index: 1, whole: true }, "xxx xxx !!! --- x--"),
+            (PeerMessage::Digest { zxid: 1, digest: 1 }, "xxx --- !!! --- ---"),
+            (founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }), "!!! !!! xxx !!! !!!"),
+            (founding(FoundingMessage::Replaced { id: 1, index: 1 }), "xxx xxx !!! xxx xxx"),
+            (founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }), "--- --- !!! --- ---"),
+            (
+                founding(FoundingMessage::Propose { cluster: [1; 16], voters: Vec::new() }),
+                "--- --- --- --- ---",
+            ),
+        ];
+        for (message, expected) in rows {
+            assert_eq!(table(&message), expected, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_counted_by_sender_and_reason_and_bounded() {
+        let mut refusals = Refusals::default();
+        for from in 0..100 {
+            refusals.note(from, "a reason");
+            refusals.note(1, "another");
+        }
+        assert_eq!(refusals.untold.len(), UNTOLD_MAX);
+        assert!(refusals.untold.contains(&Refusal { from: 1, reason: "another", times: 100 }));
+    }
+}

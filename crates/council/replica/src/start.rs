@@ -1,0 +1,43 @@
+//! Taking a seat with what the journal recovered.
+
+use consensus_raft::{Recovered, SnapshotOffer};
+use storage_raft_log::Batch;
+
+use crate::convert;
+
+/// What a member that founds an ensemble writes before anything else: who the members are. The driver appends and
+/// flushes it into a journal that is [`is_unfounded`].
+#[must_use]
+pub fn founding(voters: Vec<u64>, learners: Vec<u64>) -> Batch {
+    let founders = consensus_raft::Membership { voters, learners, ..consensus_raft::Membership::default() };
+    Batch { hard_state: None, membership: Some(convert::membership(&founders)), entries: Vec::new() }
+}
+
+/// Whether the journal belongs to no ensemble yet.
+#[must_use]
+pub fn is_unfounded(recovered: &storage_raft_log::Recovered) -> bool {
+    recovered.membership.voters.is_empty() && recovered.last_index == 0
+}
+
+/// What a core begins with, from a [`crate::Replay`].
+#[derive(Debug)]
+pub struct Seat {
+    /// The log, from a while before what is applied on.
+    pub(crate) recovered: Recovered,
+    /// Index and term of the last entry that is applied.
+    pub(crate) applied: (u64, u64),
+    /// How much log was applied behind the snapshot.
+    pub(crate) log_bytes: u64,
+    /// How many commands that was.
+    pub(crate) commands: u64,
+    /// The newest snapshot.
+    pub(crate) snapshot: Option<SnapshotOffer>,
+}
+
+impl Seat {
+    /// Index and term of the last entry that is applied.
+    #[must_use]
+    pub const fn applied(&self) -> (u64, u64) {
+        self.applied
+    }
+}

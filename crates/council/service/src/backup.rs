@@ -1,0 +1,290 @@
+//! A backup: a snapshot outside of any data directory, as the AdminServer's command `snapshot` sends it. It is checked
+//! as a whole before anything is made of it.
+//!
+//! [`restore`] makes a fresh data directory of it, for a server that is alone or for one member of an ensemble. Two
+//! things keep clients and members of the past apart from what begins there:
+//!
+//! - The directory gets an identity of its own, so that a member that still has data of the old ensemble is refused.
+//! - Zxids go on at an epoch that follows the clock, so that a backup that is restored twice does not give out the same
+//!   zxids twice. A client that has seen newer transactions than the backup holds would be refused by a server that is
+//!   behind it, and two transactions must not have the same zxid.
+//!
+//! A crash in the middle leaves the file `.restore-unfinished` in the directory. No server starts on it then, and the next
+//! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use council_replica::revival;
+use council_tree::Tree;
+use council_wire::Zxid;
+use storage_raft_log::{Identity, Journal, LooseSnapshot, Membership, OpenError, SnapshotMeta};
+
+use crate::config::StorageConfig;
+use crate::error::{ServerFault, StartError};
+use crate::random;
+use crate::reading_disk::ReadingDisk;
+use crate::recovery::{self, NewSeat};
+
+/// Lies in a data directory as long as a backup is being restored into it. The dot keeps the journal from taking it for
+/// something foreign.
+pub(crate) const UNFINISHED: &str = ".restore-unfinished";
+/// The mark while it is written.
+const UNFINISHED_NEW: &str = ".restore-unfinished.new";
+/// A backup that was read and found sound.
+#[derive(Debug)]
+pub struct Backup {
+    /// What it holds.
+    pub summary: Summary,
+    index: u64,
+    term: u64,
+    tree: Tree,
+}
+
+/// What a backup holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its last transaction.
+    pub last_zxid: Zxid,
+    /// Its znodes.
+    pub nodes: usize,
+    /// Its open sessions.
+    pub sessions: usize,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// When it was taken, milliseconds since 1970.
+    pub created_ms: i64,
+    /// The digest of its tree, which was compared with its content.
+    pub digest: u64,
+}
+
+/// Why a file is no backup.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// It cannot be read.
+    #[error("cannot read the file: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is damaged, incomplete or something else.
+    #[error("{0}")]
+    Unsound(String),
+}
+
+/// Reads a backup as a whole and checks all of it: checksums, form, feature level, and the digest of the tree.
+///
+/// # Errors
+/// The file is no sound backup. Nothing was changed.
+pub fn read(path: &Path) -> Result<Backup, BackupError> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    let mut begin = Vec::new();
+    (&mut file).take(8).read_to_end(&mut begin)?;
+    if let Some(what) = foreign(&begin) {
+        return Err(BackupError::Unsound(String::from(what)));
+    }
+    let (directory, name) = apart(path)?;
+    let mut snapshot = LooseSnapshot::open(ReadingDisk::new(directory, None), name).map_err(of_journal)?;
+    let seed =
+        random::table_seed().map_err(|error| BackupError::Unreadable(io::Error::other(error.to_string())))?;
+    let mut loader = Tree::loader(seed);
+    let unsound = |error: council_wire::Malformed| BackupError::Unsound(error.to_string());
+    while let Some(chunk) = snapshot.next_chunk().map_err(of_journal)? {
+        loader.chunk(&chunk).map_err(unsound)?;
+    }
+    let tree = loader.finish().map_err(unsound)?;
+    let meta = snapshot.meta();
+    if tree.feature_level() > council_replica::FEATURE_LEVEL {
+        return Err(BackupError::Unsound(format!(
+            "it was taken at feature level {}, and this build understands {}",
+            tree.feature_level(),
+            council_replica::FEATURE_LEVEL
+        )));
+    }
+    if (meta.digest, meta.zxid) != (tree.digest(), tree.last_zxid().0) {
+        return Err(BackupError::Unsound(String::from("its end does not fit its content")));
+    }
+    let summary = Summary {
+        last_zxid: tree.last_zxid(),
+        nodes: tree.node_count(),
+        sessions: tree.sessions().len(),
+        bytes,
+        created_ms: meta.created_ms,
+        digest: meta.digest,
+    };
+    Ok(Backup { summary, index: meta.index, term: meta.term, tree })
+}
+
+/// The directory and the name of a file.
+fn apart(path: &Path) -> Result<(&Path, &str), BackupError> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let name = path.file_name().and_then(OsStr::to_str);
+    let odd = || io::Error::new(io::ErrorKind::InvalidInput, "its name is no UTF-8");
+    Ok((directory.unwrap_or(Path::new(".")), name.ok_or_else(odd)?))
+}
+
+impl Backup {
+    /// Its tree.
+    #[must_use]
+    pub(crate) fn into_tree(self) -> Tree {
+        self.tree
+    }
+}
+
+/// What a file with this beginning is instead of a backup, if that can be told.
+pub(crate) fn foreign(begin: &[u8]) -> Option<&'static str> {
+    match begin {
+        [] => Some("it is empty: it is cut off, or was never written"),
+        [b'Z', b'K', b'S', b'N', ..] => {
+            Some("it is one of ZooKeeper's, and importing those is not there yet")
+        }
+        [b'{', ..] => Some("it is JSON: the answer of a server that refused to give a snapshot"),
+        [0x1f, 0x8b, ..] => Some("it is compressed by gzip: unpack it first"),
+        _ => None,
+    }
+}
+
+/// The error without what it says of data directories: here there is none.
+fn of_journal(error: OpenError) -> BackupError {
+    match error {
+        OpenError::Corrupt(damage) => {
+            BackupError::Unsound(format!("it is damaged at byte {}: {}", damage.offset, damage.what))
+        }
+        OpenError::Version { found, known, .. } => BackupError::Unsound(format!(
+            "it has format version {found}, which a newer build wrote: this one knows up to {known}"
+        )),
+        OpenError::Disk(fault) => BackupError::Unreadable(io::Error::other(fault.error.to_string())),
+        other => BackupError::Unsound(other.to_string()),
+    }
+}
+
+/// Makes a data directory that goes on from a backup, for member `number` of an ensemble or for a server that is alone
+/// (number 1). The ensemble begins with this member alone; the others join with empty directories. Its members are those
+/// of this member's configuration, whatever the backup says.
+///
+/// Gives the zxid that it goes on from. It is a later one the later `now` is.
+///
+/// # Errors
+/// There is data in the directory already, which is left as it is; or the disk refuses, and the next call begins from
+/// scratch.
+pub fn restore(
+    backup: Backup,
+    storage: &StorageConfig,
+    number: u64,
+    now: SystemTime,
+) -> Result<Zxid, StartError> {
+    let Backup { mut tree, index, term, summary } = backup;
+    if summary.last_zxid.epoch() > revival::EPOCH_MAX {
+        return Err(StartError::Unsupported(format!(
+            "the zxid 0x{:x} of the backup leaves no room for those to come",
+            summary.last_zxid.0
+        )));
+    }
+    // Not the members of the ensemble that was backed up.
+    tree.succeed(&Tree::new());
+    let last = summary.last_zxid.epoch();
+    let since_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let wall_ms = i64::try_from(since_ms).unwrap_or(i64::MAX);
+    tree.skip_epochs(revival::epoch_after(last, wall_ms) - last);
+    recovery::judge_for_restoration(storage)?;
+    let disk = recovery::open_disk(storage)?;
+    begin(storage)?;
+    let seat = NewSeat::alone(random::bytes()?);
+    let identity = Identity { member: number, ..seat.identity };
+    let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
+    let zxid = tree.last_zxid();
+    let meta = SnapshotMeta {
+        index,
+        term,
+        membership: Membership { voters: vec![number], ..Membership::default() },
+        zxid: zxid.0,
+        digest: 0,
+        created_ms: summary.created_ms,
+    };
+    let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
+    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(failed)?;
+    journal.close().map_err(|error| failed(error.to_string()))?;
+    finish(storage)?;
+    Ok(zxid)
+}
+
+fn system(source: io::Error) -> StartError {
+    StartError::System { action: "prepare the data directory", source }
+}
+
+/// The log of a data directory, wherever it lies.
+fn log_of(storage: &StorageConfig) -> Result<PathBuf, StartError> {
+    let directory = storage.log_dir.as_ref().unwrap_or(&storage.data_dir);
+    Ok(fs::canonicalize(directory).map_err(system)?.join("log"))
+}
+
+/// Marks the directory, and clears away what an interrupted restoration has left.
+fn begin(storage: &StorageConfig) -> Result<(), StartError> {
+    let log = log_of(storage)?;
+    let own = [storage.data_dir.join("meta"), storage.data_dir.join("snapshot")];
+    let interrupted = interrupted_log(storage)?;
+    let is_own_log = interrupted.as_ref() == Some(&log);
+    let not_ours = own.iter().filter(|_| interrupted.is_none()).chain((!is_own_log).then_some(&log));
+    if let Some(there) = not_ours.into_iter().find(|part| part.exists()) {
+        return Err(StartError::Unsupported(format!(
+            "there is data already: `{}`; hint: nothing was changed; stop the server and move `meta`, `log` and \
+             `snapshot` away, or name an empty data directory",
+            there.display()
+        )));
+    }
+    for part in own.iter().chain(&interrupted).filter(|_| interrupted.is_some()) {
+        let removed = if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(error)),
+            _ => {}
+        }
+    }
+    mark(&storage.data_dir, &log)
+}
+
+/// The log that an interrupted restoration made, if there was one. A mark of an older build names none: then only a log
+/// within the data directory can be told to be its own.
+fn interrupted_log(storage: &StorageConfig) -> Result<Option<PathBuf>, StartError> {
+    match fs::read(storage.data_dir.join(UNFINISHED)) {
+        Ok(named) if named.is_empty() => {
+            Ok(Some(fs::canonicalize(&storage.data_dir).map_err(system)?.join("log")))
+        }
+        Ok(named) => Ok(Some(PathBuf::from(OsString::from_vec(named)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(system(error)),
+    }
+}
+
+/// Marks the directory as one into which a backup is being restored, with its log at this place.
+fn mark(data_dir: &Path, log: &Path) -> Result<(), StartError> {
+    let new = data_dir.join(UNFINISHED_NEW);
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(log.as_os_str().as_bytes())?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&new, data_dir.join(UNFINISHED))).map_err(system)?;
+    sync(data_dir)
+}
+
+fn finish(storage: &StorageConfig) -> Result<(), StartError> {
+    fs::remove_file(storage.data_dir.join(UNFINISHED)).map_err(system)?;
+    sync(&storage.data_dir)
+}
+
+fn sync(directory: &Path) -> Result<(), StartError> {
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(system)
+}
+
+/// Refuses a directory into which a backup was not wholly restored.
+pub(crate) fn refuse_unfinished(storage: &StorageConfig) -> Result<(), StartError> {
+    let mark = storage.data_dir.join(UNFINISHED);
+    if !mark.exists() {
+        return Ok(());
+    }
+    Err(StartError::Unsupported(format!(
+        "the restoration of a backup into `{}` was interrupted; hint: run `diwan council restore` again",
+        storage.data_dir.display()
+    )))
+}

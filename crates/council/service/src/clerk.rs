@@ -1,0 +1,84 @@
+//! The thread that answers four-letter words, for a shard that asked the others itself could wait for ever: they may
+//! be asking it. It also looks after changed key files.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use council_frontend::ConnId;
+
+use crate::inspect::Inspect;
+use crate::mailbox::Mailbox;
+use crate::net::shard::ShardMail;
+use crate::net::tls::context::TlsContext;
+use crate::words::{Word, dispatch};
+
+/// Words that may wait; one more closes its connection unanswered.
+const WAITING_MAX: usize = 1024;
+/// How often key files are looked at.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
+
+/// A word that a client asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WordRequest {
+    pub(crate) shard: u16,
+    pub(crate) conn: ConnId,
+    pub(crate) word: [u8; 4],
+    pub(crate) argument: Option<i64>,
+}
+
+/// The clerk's desk: where words are handed in. When all desks are gone, the clerk ends.
+pub(crate) struct Clerk {
+    queue: SyncSender<WordRequest>,
+}
+
+impl Clerk {
+    /// A desk, and the clerk's end of it.
+    pub(crate) fn new() -> (Arc<Self>, Receiver<WordRequest>) {
+        let (queue, requests) = sync_channel(WAITING_MAX);
+        (Arc::new(Self { queue }), requests)
+    }
+
+    /// Hands a word in; false when too many wait.
+    pub(crate) fn ask(&self, request: WordRequest) -> bool {
+        self.queue.try_send(request).is_ok()
+    }
+}
+
+/// Answers words until nobody can ask any more.
+pub(crate) fn run(
+    requests: &Receiver<WordRequest>,
+    server: &dyn Inspect,
+    shards: &[Arc<Mailbox<ShardMail>>],
+    tls: Option<&TlsContext>,
+) {
+    loop {
+        match requests.recv_timeout(RELOAD_INTERVAL) {
+            Ok(request) => answer(request, server, shards),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if let Some(context) = tls.filter(|context| context.reloads()) {
+            reload(context);
+        }
+    }
+}
+
+fn answer(request: WordRequest, server: &dyn Inspect, shards: &[Arc<Mailbox<ShardMail>>]) {
+    let WordRequest { shard, conn, word, argument } = request;
+    let text =
+        Word::from_bytes(word).map_or_else(String::new, |word| dispatch::answer(word, argument, server));
+    if let Some(shard) = shards.get(usize::from(shard)) {
+        shard.put(ShardMail::Word { conn, text: text.into_bytes(), last: true });
+    }
+}
+
+fn reload(context: &TlsContext) {
+    match context.reload_if_changed() {
+        Ok(true) => tracing::info!("certificates were read anew: connections that begin now use them"),
+        Ok(false) => {}
+        Err(error) => {
+            tracing::error!(%error, "changed certificates cannot be used; those read before stay in force");
+        }
+    }
+}

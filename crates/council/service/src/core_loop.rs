@@ -1,0 +1,485 @@
+//! The core's thread: mail of shards and journal in, effects and streams out, the tree lent for writing only while
+//! something is applied.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use council_frontend::{FromCore, ToCore};
+use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::{Core, CoreEffect, Fault, JournalEvent, Tenure};
+use council_tree::Tree;
+use parking_lot::RwLock;
+
+use crate::boot::Started;
+use crate::chronicle::Chronicle;
+use crate::clock::{Clock, Moment};
+use crate::journal_loop::JournalMail;
+use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::CoreMetrics;
+use crate::metrics::reign::{ReignMetrics, Stand};
+use crate::net::shard::ShardMail;
+use crate::peer_report::PeerReport;
+use crate::peers::Established;
+use crate::peers::switchboard::{News, Switchboard};
+use crate::restore::Restoration;
+use crate::session_clients::SessionClients;
+use crate::standing::Standing;
+
+/// How often the tree is written to before mail is looked at again.
+const APPLIES_IN_A_ROW: usize = 16;
+
+/// Items that may lie in a shard's stream before nothing more is applied: a shard that stands still must not make the
+/// others' writes pile up in memory.
+const STREAM_ITEMS_MAX: usize = 1 << 18;
+/// How long applying is put off then.
+const STREAM_PAUSE: Duration = Duration::from_millis(2);
+/// How often and how long a command that takes long is put off for shards that have not read yet what they were told.
+const LET_READ_TIMES: u32 = 10;
+const LET_READ_PAUSE: Duration = Duration::from_micros(100);
+
+/// Something for the core's thread, besides what shards and journal say.
+pub(crate) enum CoreMail {
+    /// A question of another thread.
+    Ask(Box<dyn FnOnce(&mut Core) + Send>),
+    /// A connection to another member.
+    Peer(Box<Established>),
+    /// A tree to go on with instead, for a server that is alone.
+    Restore(Box<Restoration>),
+    /// End.
+    Stop,
+}
+
+/// The mailboxes around the core.
+pub(crate) struct CoreLinks {
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) mail: Arc<Mailbox<CoreMail>>,
+    /// By shard.
+    pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
+    /// By shard.
+    pub(crate) to_shards: Vec<Arc<Mailbox<FromCore>>>,
+    /// By shard: what is none of the core's stream.
+    pub(crate) shard_mail: Vec<Arc<Mailbox<ShardMail>>>,
+    pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
+    pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
+    pub(crate) tree: Arc<RwLock<Tree>>,
+    pub(crate) session_clients: Arc<SessionClients>,
+}
+
+/// How a core's loop ended.
+pub(crate) enum Ending {
+    Stopped,
+    /// Another core is to go on, with the same mailboxes.
+    Next(CoreLinks, Reason),
+}
+
+/// Why another core must go on.
+pub(crate) enum Reason {
+    /// This member's seat is lost or in doubt.
+    Unseated(Box<Switchboard>, Tenure),
+    /// Another tree is to take the place of this one.
+    Restored(Box<Restoration>),
+}
+
+/// What a member is among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Part {
+    leader: Option<u64>,
+    serving: bool,
+}
+
+/// See the module.
+pub(crate) struct CoreLoop {
+    core: Core,
+    links: CoreLinks,
+    metrics: Arc<CoreMetrics>,
+    reign: Arc<ReignMetrics>,
+    clock: Clock,
+    messages: Vec<ToCore>,
+    answers: Vec<JournalEvent>,
+    effects: Vec<JournalMail>,
+    /// Shards whose stream has grown and who have not been woken yet.
+    unwoken: Vec<bool>,
+    side_bytes: usize,
+    /// What the log may say, as far as was told.
+    level: u32,
+    standing: Arc<Standing>,
+    /// The other members, in an ensemble.
+    peers: Option<Switchboard>,
+    /// How often the members had changed when the switchboard was last told.
+    roster_seen: u64,
+    chronicle: Chronicle,
+    /// What the log has said of this member's part last.
+    part: Part,
+    /// Told once, when requests can be served.
+    serves: Option<Started>,
+    restoration: Option<Box<Restoration>>,
+    report: PeerReport,
+    stopping: bool,
+}
+
+impl CoreLoop {
+    pub(crate) fn new(
+        core: Core,
+        links: CoreLinks,
+        (metrics, reign): (Arc<CoreMetrics>, Arc<ReignMetrics>),
+        standing: Arc<Standing>,
+        clock: Clock,
+        peers: Option<Switchboard>,
+        serves: Started,
+    ) -> Self {
+        let unwoken = vec![false; links.to_shards.len()];
+        let level = links.tree.read().feature_level();
+        reign.begin(clock.now().mono_ms());
+        Self {
+            core,
+            links,
+            metrics,
+            reign,
+            clock,
+            messages: Vec::new(),
+            answers: Vec::new(),
+            effects: Vec::new(),
+            unwoken,
+            side_bytes: 0,
+            level,
+            standing,
+            peers,
+            roster_seen: 0,
+            chronicle: Chronicle::default(),
+            part: Part::default(),
+            serves: Some(serves),
+            restoration: None,
+            report: PeerReport::default(),
+            stopping: false,
+        }
+    }
+
+    /// Runs until told to stop, or until another core must go on.
+    ///
+    /// # Errors
+    /// When this member must not go on.
+    pub(crate) fn run(mut self) -> Result<Ending, Fault> {
+        while !self.stopping && self.restoration.is_none() && self.core.tenure() == Tenure::Sound {
+            let now = self.clock.now();
+            // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
+            let mail = self.take_mail();
+            self.listen(now)?;
+            self.hear_peers(now)?;
+            self.read_mail(mail, now);
+            self.propose(now);
+            self.apply(now)?;
+            self.publish();
+            self.tell_part();
+            self.chronicle.sessions(&mut self.core, &self.links.session_clients);
+            self.note(now);
+            if self.core.is_serving()
+                && let Some(serves) = self.serves.take()
+            {
+                // Whoever started us may not wait for it.
+                let _ = serves.send(Ok(()));
+            }
+            if self.is_held_up() {
+                self.sleep(STREAM_PAUSE)?;
+            } else if !self.core.has_work(self.side_bytes) {
+                self.sleep(Duration::MAX)?;
+            }
+        }
+        self.standing.set(false, false, 0);
+        let tenure = self.core.tenure();
+        let Self { links, peers, stopping, restoration, .. } = self;
+        Ok(match (peers, restoration) {
+            _ if stopping => Ending::Stopped,
+            (Some(peers), _) => Ending::Next(links, Reason::Unseated(Box::new(peers), tenure)),
+            (None, Some(restoration)) => Ending::Next(links, Reason::Restored(restoration)),
+            (None, None) => Ending::Stopped,
+        })
+    }
+
+    /// Tells the other threads how things stand.
+    fn publish(&mut self) {
+        let leads_others = self.peers.is_some() && self.core.leader() == Some(self.core.id());
+        self.standing.set(self.core.is_serving(), leads_others, self.core.lease_until_ms());
+        if let Some(peers) = &mut self.peers
+            && self.roster_seen != self.core.roster_changes()
+        {
+            self.roster_seen = self.core.roster_changes();
+            if let Some(roster) = self.core.roster() {
+                peers.know(roster);
+            }
+            self.chronicle.members(&self.core);
+            if self.core.is_leaving() {
+                // Twice is once: a shard that parts already goes on.
+                self.links.shard_mail.iter().for_each(|shard| shard.put(ShardMail::Part));
+            }
+        }
+        self.chronicle.votes(&self.core);
+    }
+
+    /// Takes in what other members say.
+    fn hear_peers(&mut self, now: Moment) -> Result<(), Fault> {
+        let Some(peers) = &mut self.peers else { return Ok(()) };
+        for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
+            match news {
+                News::Message(from, message) => {
+                    self.reign.heard(from % NUMBERS);
+                    self.core.peer(from, message, now.for_core())?;
+                }
+                News::Up(id, level) => {
+                    self.core.understands(id, level);
+                    self.reign.link(id % NUMBERS, Some(now.wall_ms));
+                    if id & BLANK == 0 {
+                        self.core.link(id, true, now.for_core());
+                    }
+                }
+                News::Down(id) => {
+                    self.reign.link(id % NUMBERS, None);
+                    if id & BLANK == 0 {
+                        self.core.link(id, false, now.for_core());
+                    }
+                }
+                News::Lost(id) => self.core.lost(id, now.for_core()),
+            }
+        }
+        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        Ok(())
+    }
+
+    /// Says when this member's part among the others has changed.
+    fn tell_part(&mut self) {
+        if self.peers.is_none() {
+            return;
+        }
+        let part = Part { leader: self.core.leader(), serving: self.core.is_serving() };
+        if part == self.part {
+            return;
+        }
+        let stalled_ms = self.core.disk_stalled_ms();
+        if stalled_ms > 0 && (self.part.serving && !part.serving) {
+            tracing::warn!(
+                stalled_ms,
+                "this member's disk does not keep up with the others': its clients go elsewhere"
+            );
+        }
+        match (part.leader, part.serving) {
+            (None, true) => tracing::warn!("the leader is lost; clients are served while the lease lasts"),
+            (None, false) => tracing::warn!("there is no leader: clients are not served"),
+            (Some(leader), serving) if leader == self.core.id() => {
+                tracing::info!(serving, term = self.core.term(), "this member leads");
+            }
+            (Some(leader), serving) => {
+                tracing::info!(
+                    leader = leader % NUMBERS,
+                    serving,
+                    term = self.core.term(),
+                    "this member follows"
+                );
+            }
+        }
+        self.part = part;
+    }
+
+    /// For whoever asks later.
+    fn note(&mut self, now: Moment) {
+        if self.peers.is_none() {
+            return;
+        }
+        let leader = self.core.leader();
+        let leads = leader == Some(self.core.id());
+        let stand = Stand {
+            term: self.core.term(),
+            leader: leader.map(|id| id % NUMBERS),
+            leads,
+            serving: self.core.is_serving(),
+        };
+        self.reign.note(stand, now.mono_ms());
+        self.report.tell(&mut self.core, now.mono_ms());
+        self.reign.applied(self.core.applied_index(), leads, self.clock.mono_us());
+        if self.reign.trail.is_due(now.mono_ms()) {
+            let zxid = self.links.tree.read().last_zxid().0;
+            self.reign.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
+        }
+    }
+
+    fn take_mail(&self) -> Vec<CoreMail> {
+        let mut mail = Vec::new();
+        self.links.mail.take_all(&mut mail);
+        mail
+    }
+
+    fn read_mail(&mut self, mail: Vec<CoreMail>, now: Moment) {
+        for letter in mail {
+            match letter {
+                CoreMail::Ask(question) => question(&mut self.core),
+                CoreMail::Peer(established) => {
+                    if let Some(peers) = &mut self.peers {
+                        peers.take(*established, now.mono_ms());
+                    }
+                }
+                // Among others, dropping it tells whoever waits.
+                CoreMail::Restore(restoration) if self.peers.is_none() => {
+                    self.restoration = Some(restoration)
+                }
+                CoreMail::Restore(_) => {}
+                CoreMail::Stop => self.stopping = true,
+            }
+        }
+    }
+
+    /// Takes in what shards and journal say. This thread alone writes the tree, so nobody waits for its read guard.
+    fn listen(&mut self, now: Moment) -> Result<(), Fault> {
+        self.links.from_journal.take_all(&mut self.answers);
+        for answer in self.answers.drain(..) {
+            self.core.journal(answer, now.for_core())?;
+        }
+        let tree = self.links.tree.read();
+        for (number, mailbox) in self.links.from_shards.iter().enumerate() {
+            let since_us = mailbox.take_all_since(&mut self.messages);
+            if !self.messages.is_empty() {
+                let waited_us = now.mono_us.saturating_sub(since_us.unwrap_or(now.mono_us));
+                self.metrics.received(self.messages.len() as u64, waited_us);
+            }
+            let shard = u16::try_from(number).expect("shards are counted in 16 bits");
+            for message in self.messages.drain(..) {
+                self.core.receive(shard, message, &tree);
+            }
+        }
+        if now.mono_ms() >= self.core.next_deadline_ms() {
+            self.core.tick(now.for_core(), &tree);
+        }
+        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        Ok(())
+    }
+
+    /// Applies what is committed. The streams are appended before the tree is unlocked: whoever reads the tree finds
+    /// everything that led to it in its stream.
+    fn apply(&mut self, mut now: Moment) -> Result<(), Fault> {
+        for _ in 0..APPLIES_IN_A_ROW {
+            if !self.core.has_work(self.side_bytes) || self.is_held_up() {
+                break;
+            }
+            let began = self.clock.mono_us();
+            let level;
+            let replaced = {
+                let mut tree = self.links.tree.write();
+                let replaced = self.core.apply(&mut tree, now.for_core())?;
+                self.side_bytes = tree.snapshot_side_bytes();
+                append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+                level = tree.feature_level();
+                replaced
+            };
+            self.tell_level(level);
+            // Freed without the guard: it may be large.
+            drop(replaced);
+            // It may have taken long.
+            now = self.clock.now();
+            self.metrics.apply_us.record(now.mono_us - began);
+            self.propose(now);
+            if self.core.puts_off() {
+                self.let_read();
+            }
+        }
+        Ok(())
+    }
+
+    /// What shards were told is read before the tree is locked for long, if they come to it soon.
+    fn let_read(&self) {
+        for _ in 0..LET_READ_TIMES {
+            if self.links.to_shards.iter().all(|shard| shard.is_empty()) {
+                return;
+            }
+            std::thread::sleep(LET_READ_PAUSE);
+        }
+    }
+
+    /// Whoever upgrades an ensemble wants to know from when on there is no way back.
+    fn tell_level(&mut self, level: u32) {
+        if level != self.level {
+            let first = std::mem::replace(&mut self.level, level) == 0;
+            if first {
+                tracing::debug!(level, "the log begins with this feature level");
+            } else {
+                tracing::info!(
+                    level,
+                    "the feature level of the log rose: members of older builds that do not know it are refused"
+                );
+            }
+        }
+    }
+
+    /// Proposes what waits and hands on what comes of it.
+    fn propose(&mut self, now: Moment) {
+        let began_us = self.clock.mono_us();
+        self.core.advance(now.for_core());
+        let proposed_us = self.clock.mono_us();
+        let commands = self.pass_on(proposed_us);
+        if commands > 0 {
+            self.metrics.handed_over(commands, proposed_us - began_us, self.clock.mono_us() - proposed_us);
+        }
+    }
+
+    /// Wakes shards and hands the journal its work; gives the number of commands in it.
+    fn pass_on(&mut self, now_us: u64) -> u64 {
+        let mut handed_over = 0;
+        for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
+            if std::mem::take(unwoken) {
+                shard.ring();
+            }
+        }
+        for effect in self.core.take_effects() {
+            if let CoreEffect::Persist { batch, commands, .. } = &effect {
+                self.metrics.proposed(batch);
+                if self.peers.is_some() {
+                    let leads = self.core.leader() == Some(self.core.id());
+                    self.reign.persisting(batch, leads, now_us);
+                }
+                handed_over += commands;
+            }
+            self.effects.push(JournalMail::Effect(effect));
+        }
+        self.links.to_journal.put_all_at(&mut self.effects, now_us);
+        let outgoing = self.core.take_outgoing();
+        if let Some(peers) = &mut self.peers {
+            self.reign.told(outgoing.iter().map(|(to, _)| to % NUMBERS));
+            outgoing.iter().for_each(|(to, message)| peers.send(*to, message));
+            peers.flush();
+        }
+        handed_over
+    }
+
+    fn is_held_up(&self) -> bool {
+        self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
+    }
+
+    fn sleep(&mut self, longest: Duration) -> Result<(), Fault> {
+        let now_ms = self.clock.mono_us() / 1000;
+        let deadline = Duration::from_millis(self.core.next_deadline_ms().saturating_sub(now_ms).max(1));
+        let timeout = deadline.min(longest);
+        let links = &self.links;
+        let mail = || {
+            !links.mail.is_empty()
+                || !links.from_journal.is_empty()
+                || links.from_shards.iter().any(|mailbox| !mailbox.is_empty())
+        };
+        match &mut self.peers {
+            Some(peers) => peers.sleep(timeout, mail).map_err(poll_fault),
+            None => {
+                links.bell.park(Some(timeout), mail);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn poll_fault(error: std::io::Error) -> Fault {
+    Fault(format!("the members' connections cannot be polled: {error}"))
+}
+
+fn append_streams(core: &mut Core, shards: &[Arc<Mailbox<FromCore>>], unwoken: &mut [bool]) {
+    for (number, (shard, unwoken)) in shards.iter().zip(unwoken).enumerate() {
+        let stream = core.stream(u16::try_from(number).expect("shards are counted in 16 bits"));
+        if !stream.is_empty() {
+            shard.put_all_quietly(stream);
+            *unwoken = true;
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! The journal's disk as it really is: files in one directory, locked against a second process.
+//!
+//! It adds nothing to what the system calls promise. What an error means is the journal's to decide.
+
+use crate::descriptors;
+use crate::private;
+use parking_lot::Mutex;
+use rustix::fs::{Access, OFlags, access};
+use std::collections::{HashMap, VecDeque};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use storage_raft_log::{Disk, DiskError};
+
+const LOCK_NAME: &str = "lock";
+/// The journal's directory of log segments.
+const LOG_NAME: &str = "log";
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// Another process uses it.
+    #[error(
+        "the data directory `{0}` is in use by another process\nhint: stop that process, or choose another directory"
+    )]
+    Locked(PathBuf),
+    /// It cannot be made, read or written.
+    #[error(
+        "the data directory `{path}` cannot be used: {source}\nhint: choose a directory that this user may write to"
+    )]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A data directory on a real disk, or two: the log may lie in a directory of its own, on a disk of its own. As long as
+/// it lives, no other process can open either.
+#[derive(Debug)]
+pub struct DirDisk {
+    root: PathBuf,
+    /// Where the journal's directory [`LOG_NAME`] lies; elsewhere than all else only if told so.
+    log_root: PathBuf,
+    writeback: Option<Writeback>,
+    filling: Option<Filling>,
+    /// The directories whose names were made durable before: to do it again takes no descriptor.
+    directories: HashMap<PathBuf, File>,
+    spares: Spares,
+    /// Held for their locks alone.
+    _locks: Vec<File>,
+}
+
+/// An open file of a [`DirDisk`].
+#[derive(Clone, Debug)]
+pub struct DirFile(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    file: File,
+    /// A flush in the background failed. The system tells of such a failure once only, so that it must be kept for
+    /// the flush that counts; the lock is held during any flush, so that none can miss it.
+    failed: Mutex<Option<DiskError>>,
+}
+
+impl Shared {
+    fn sync_data(&self) -> Result<(), DiskError> {
+        let mut failed = self.failed.lock();
+        if let Some(error) = failed.as_ref() {
+            return Err(error.clone());
+        }
+        self.file.sync_data().map_err(|error| failed.insert(disk_error(&error)).clone())
+    }
+}
+
+/// What is written past the cache must lie and go on such boundaries.
+const ALIGNMENT: u64 = 4096;
+
+#[repr(align(4096))]
+struct Aligned([u8; 256 << 10]);
+
+static ZEROS: Aligned = Aligned([0; 256 << 10]);
+
+/// The file that is being filled with zeros. Through the system's cache those would cost a copy and a page each, and
+/// push out what somebody reads; they are written once and never read.
+#[derive(Debug)]
+struct Filling {
+    of: Arc<Shared>,
+    direct: Option<File>,
+}
+
+/// What need not be waited for.
+#[derive(Debug)]
+enum Errand {
+    /// Flush this file ahead of the flush that counts, which learns of a failure from the file.
+    Flush(Arc<Shared>),
+    /// Free the room of this file, whose name is gone.
+    Free(File),
+}
+
+/// A thread that flushes files ahead of the flush that waits, and frees the room of files that were removed.
+#[derive(Debug)]
+struct Writeback {
+    queue: Option<Sender<Errand>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How much room of files that are gone is given back at once, and how often. All at once it can hold the whole disk
+/// up, where the file system tells the device about it.
+const FREE_BYTES: u64 = 1 << 20;
+const FREE_PAUSE: Duration = Duration::from_millis(16);
+
+impl Writeback {
+    fn start() -> io::Result<Writeback> {
+        let (queue, errands) = channel();
+        let thread = std::thread::Builder::new().name("writeback".into()).spawn(move || run(&errands))?;
+        Ok(Writeback { queue: Some(queue), thread: Some(thread) })
+    }
+}
+
+fn run(errands: &Receiver<Errand>) {
+    let mut gone = VecDeque::new();
+    loop {
+        let errand = match gone.front() {
+            None => errands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(_) => errands.recv_timeout(FREE_PAUSE),
+        };
+        match errand {
+            Ok(Errand::Flush(file)) => drop(file.sync_data()),
+            Ok(Errand::Free(file)) => gone.push_back(file),
+            Err(RecvTimeoutError::Timeout) => {
+                gone.pop_front_if(|file| free_some(file).is_none());
+            }
+            // What is left is freed when it is closed.
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// Gives back some of a file's room; nothing when there is no more, or it cannot be given back by and by.
+fn free_some(file: &File) -> Option<()> {
+    let left = file.metadata().ok()?.len().checked_sub(FREE_BYTES)?;
+    file.set_len(left).ok()
+}
+
+impl Drop for Writeback {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl DirDisk {
+    /// Makes the directory if it is missing, and locks it.
+    ///
+    /// # Errors
+    /// When another process uses it, or it cannot be written.
+    pub fn open(root: &Path) -> Result<DirDisk, DirectoryError> {
+        Ok(DirDisk {
+            root: root.to_path_buf(),
+            log_root: root.to_path_buf(),
+            writeback: None,
+            filling: None,
+            directories: HashMap::new(),
+            spares: Spares::default(),
+            _locks: vec![make_and_lock(root)?],
+        })
+    }
+
+    /// The same with the log in another directory.
+    ///
+    /// # Errors
+    /// When another process uses either, or one cannot be written.
+    pub fn open_split(root: &Path, log_root: &Path) -> Result<DirDisk, DirectoryError> {
+        let mut disk = DirDisk::open(root)?;
+        disk._locks.push(make_and_lock(log_root)?);
+        disk.log_root = log_root.to_path_buf();
+        Ok(disk)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        let of_log = path.strip_prefix(LOG_NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if of_log { self.log_root.join(path) } else { self.root.join(path) }
+    }
+
+    /// Makes the names in a directory durable.
+    fn sync_names(&mut self, path: PathBuf) -> io::Result<()> {
+        if let Some(directory) = self.directories.get(&path) {
+            return directory.sync_all();
+        }
+        let directory = self.spares.open(|| File::open(&path))?;
+        directory.sync_all()?;
+        self.directories.insert(path, directory);
+        Ok(())
+    }
+
+    /// Writes zeros past the system's cache, as many as its rules for that allow at once; says how many, 0 if none.
+    fn fill_directly(&mut self, file: &DirFile, from: u64, until: u64) -> Result<u64, DiskError> {
+        let length = (until - from).min(ZEROS.0.len() as u64) / ALIGNMENT * ALIGNMENT;
+        if length == 0 || !from.is_multiple_of(ALIGNMENT) {
+            return Ok(0);
+        }
+        if !self.filling.as_ref().is_some_and(|filling| Arc::ptr_eq(&filling.of, &file.0)) {
+            self.filling = Some(Filling { direct: open_directly(&file.0.file), of: Arc::clone(&file.0) });
+        }
+        let direct = self.filling.as_ref().and_then(|filling| filling.direct.as_ref());
+        let (Some(direct), Some(zeros)) = (direct, ZEROS.0.get(..length as usize)) else { return Ok(0) };
+        match direct.write_all_at(zeros, from) {
+            Ok(()) => Ok(length),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                self.filling = Some(Filling { direct: None, of: Arc::clone(&file.0) });
+                Ok(0)
+            }
+            Err(error) => Err(disk_error(&error)),
+        }
+    }
+
+    /// Hands something to the thread. Without the thread the flush that counts does all the work, and a file is
+    /// freed here.
+    fn send(&mut self, errand: Errand) {
+        if self.writeback.is_none() {
+            self.writeback = Writeback::start().ok();
+        }
+        if let Some(queue) = self.writeback.as_ref().and_then(|writeback| writeback.queue.as_ref()) {
+            let _ = queue.send(errand);
+        }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// How many descriptors are kept for the time when there are no others: for the segment that is made, the one that is
+/// read, the directory, and a snapshot that is written and read.
+const SPARES: usize = 8;
+
+/// Descriptors that are given up when the system has no others, so that the log goes on.
+#[derive(Debug, Default)]
+struct Spares(Vec<File>);
+
+impl Spares {
+    /// Opens a file, if need be with a spare descriptor; and takes back spares that were given up.
+    fn open(&mut self, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
+        let file = loop {
+            match open() {
+                Err(error) if descriptors::has_run_out(&error) && self.0.pop().is_some() => {}
+                other => break other?,
+            }
+        };
+        while self.0.len() < SPARES {
+            let Ok(spare) = File::open("/dev/null") else { break };
+            self.0.push(spare);
+        }
+        Ok(file)
+    }
+}
+
+/// The bytes that this process may still write to the file system of a path.
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(path).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+/// A second way into an open file, past the system's cache; not every file system has one.
+fn open_directly(file: &File) -> Option<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let direct = i32::try_from(OFlags::DIRECT.bits()).ok()?;
+    OpenOptions::new().write(true).custom_flags(direct).open(path).ok()
+}
+
+fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
+    let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
+    if root.is_dir() {
+        private::narrow(root);
+    } else {
+        private::create_directories(root).map_err(unusable)?;
+        let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync_directory(parent.unwrap_or(Path::new("."))).map_err(unusable)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(private::FILE_MODE);
+    let lock = options.open(root.join(LOCK_NAME)).map_err(unusable)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(DirectoryError::Locked(root.to_path_buf())),
+        Err(TryLockError::Error(source)) => Err(unusable(source)),
+    }
+}
+
+/// Whether [`DirDisk::open`] could use this directory. Nothing is changed: what is missing is made and removed again.
+///
+/// # Errors
+/// As [`DirDisk::open`].
+pub(crate) fn probe(root: &Path) -> Result<(), DirectoryError> {
+    let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
+    if !root.is_dir() {
+        return probe_missing(root).map_err(unusable);
+    }
+    match File::open(root.join(LOCK_NAME)).map(|lock| lock.try_lock()) {
+        Ok(Err(TryLockError::WouldBlock)) => return Err(DirectoryError::Locked(root.to_path_buf())),
+        Ok(Err(TryLockError::Error(source))) => return Err(unusable(source)),
+        Ok(Ok(())) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(source) => return Err(unusable(source)),
+    }
+    access(root, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| unusable(error.into()))
+}
+
+/// Makes a directory with those above it, and removes what it made.
+fn probe_missing(root: &Path) -> io::Result<()> {
+    let mut missing: Vec<&Path> = root.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    missing.retain(|path| path.symlink_metadata().is_err());
+    let made = std::fs::create_dir_all(root);
+    for path in missing {
+        // Only what is empty goes; what was not made was not there.
+        let _ = std::fs::remove_dir(path);
+    }
+    made
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub(crate) fn disk_error(error: &io::Error) -> DiskError {
+    match error.kind() {
+        _ if descriptors::has_run_out(error) => DiskError::NoDescriptor,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DiskError::Full,
+        ErrorKind::NotFound => DiskError::NotFound,
+        _ => DiskError::Other(error.to_string()),
+    }
+}
+
+fn opened(result: io::Result<File>) -> Result<DirFile, DiskError> {
+    let file = result.map_err(|error| disk_error(&error))?;
+    Ok(DirFile(Arc::new(Shared { file, failed: Mutex::new(None) })))
+}
+
+impl Disk for DirDisk {
+    type File = DirFile;
+
+    fn list(&mut self, directory: &str) -> Result<Vec<String>, DiskError> {
+        let read = || -> io::Result<Vec<String>> {
+            let entries = std::fs::read_dir(self.path(directory))?;
+            let mut names: Vec<String> = entries
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect::<io::Result<_>>()?;
+            // What lies elsewhere belongs to the directory all the same.
+            let log_is_apart = directory.is_empty() && self.log_root != self.root;
+            if log_is_apart && self.path(LOG_NAME).is_dir() && !names.iter().any(|name| name == LOG_NAME) {
+                names.push(String::from(LOG_NAME));
+            }
+            Ok(names)
+        };
+        read().map_err(|error| disk_error(&error))
+    }
+
+    fn create_directory(&mut self, directory: &str) -> Result<(), DiskError> {
+        match private::create_directory(&self.path(directory)) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            other => other.map_err(|error| disk_error(&error)),
+        }
+    }
+
+    fn create(&mut self, path: &str) -> Result<DirFile, DiskError> {
+        let path = self.path(path);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true).mode(private::FILE_MODE);
+        opened(self.spares.open(|| options.open(&path)))
+    }
+
+    fn open(&mut self, path: &str) -> Result<DirFile, DiskError> {
+        let path = self.path(path);
+        opened(self.spares.open(|| OpenOptions::new().read(true).write(true).open(&path)))
+    }
+
+    fn len(&mut self, file: &DirFile) -> Result<u64, DiskError> {
+        file.0.file.metadata().map(|metadata| metadata.len()).map_err(|error| disk_error(&error))
+    }
+
+    fn read_at(&mut self, file: &DirFile, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+        let mut read = 0;
+        while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match file.0.file.read_at(rest, offset + read as u64) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => (),
+                Err(error) => return Err(disk_error(&error)),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        file.0.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))
+    }
+
+    fn write_zeros(&mut self, file: &DirFile, from: u64, until: u64) -> Result<bool, DiskError> {
+        let mut at = from;
+        while at < until {
+            let filled = self.fill_directly(file, at, until)?;
+            if filled == 0 {
+                break;
+            }
+            at += filled;
+        }
+        let piles_up = at < until;
+        while at < until {
+            let length = (until - at).min(ZEROS.0.len() as u64);
+            self.write_at(file, at, ZEROS.0.get(..length as usize).unwrap_or_default())?;
+            at += length;
+        }
+        Ok(piles_up)
+    }
+
+    fn sync_data(&mut self, file: &DirFile) -> Result<(), DiskError> {
+        file.0.sync_data()
+    }
+
+    fn start_writeback(&mut self, file: &DirFile) {
+        self.send(Errand::Flush(Arc::clone(&file.0)));
+    }
+
+    fn sync_directory(&mut self, directory: &str) -> Result<(), DiskError> {
+        self.sync_names(self.path(directory)).map_err(|error| disk_error(&error))
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), DiskError> {
+        self.filling = None;
+        std::fs::rename(self.path(from), self.path(to)).map_err(|error| disk_error(&error))
+    }
+
+    fn remove(&mut self, path: &str) -> Result<(), DiskError> {
+        // An open file would keep its room.
+        self.filling = None;
+        let path = self.path(path);
+        let held = OpenOptions::new().write(true).open(&path);
+        std::fs::remove_file(path).map_err(|error| disk_error(&error))?;
+        if let Ok(held) = held {
+            self.send(Errand::Free(held));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_file_is_opened_with_a_spare_descriptor_when_there_is_no_other() {
+        let mut spares = Spares::default();
+        let null = || File::open("/dev/null");
+        spares.open(null).expect("opened");
+        assert_eq!(spares.0.len(), SPARES);
+        let failures = std::cell::Cell::new(2);
+        let scarce = || match failures.get() {
+            0 => null(),
+            left => {
+                failures.set(left - 1);
+                Err(Errno::MFILE.into())
+            }
+        };
+        spares.open(scarce).expect("the third try succeeds");
+        assert_eq!((failures.get(), spares.0.len()), (0, SPARES), "spares that were given up are taken back");
+        let none = spares.open(|| Err(Errno::MFILE.into())).expect_err("there is none");
+        assert_eq!(disk_error(&none), DiskError::NoDescriptor);
+        assert!(spares.0.is_empty());
+        assert_eq!(
+            spares.open(|| Err(Errno::NOENT.into())).expect_err("no file").kind(),
+            ErrorKind::NotFound
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! The real driver: sockets, threads, timers, TLS, metrics, HTTP, four-letter words.
+//!
+//! Everything with protocol meaning lives in the pure crates below; this one feeds them bytes, clocks and disk
+//! answers, and carries out what they ask for.
+//!
+//! # Threads
+//! One accepts; N shards each poll their connections and hold a [`council_frontend::Front`]; one is the core, which alone writes
+//! the tree; one is the journal, which alone touches the disk; one answers four-letter words; one a listener for
+//! HTTP. In an ensemble the core also reads and writes the members' connections, one thread answers members who dial,
+//! and one dials each other member. They share the tree behind a lock, and otherwise mail.
+//!
+//! # Not done, and what that costs
+//! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. A snapshot can be
+//! restored while it runs into a server that is alone only.
+
+mod access;
+mod aside;
+mod audit;
+pub mod backup;
+mod board;
+mod boot;
+mod calendar;
+mod chronicle;
+mod clerk;
+mod clock;
+pub mod config;
+mod core_loop;
+mod descriptors;
+pub mod digest;
+pub mod disk;
+mod ensemble;
+mod environment;
+mod error;
+mod http;
+mod inspect;
+mod journal_loop;
+mod line_limit;
+mod mailbox;
+mod metrics;
+mod net;
+mod overview;
+mod peer_report;
+mod peers;
+pub mod prepare;
+mod private;
+mod random;
+mod rate_limit;
+mod reading_disk;
+mod recovery;
+mod restore;
+pub mod revival;
+mod secret;
+mod server;
+mod session_clients;
+mod settings;
+mod snapshots;
+mod sockets;
+mod standing;
+#[cfg(test)]
+mod testing;
+mod version;
+mod words;
+
+pub use config::ServerConfig;
+pub use error::{ServerFault, StartError};
+pub use net::tls::client as client_tls;
+pub use net::tls::context::TlsError;
+pub use net::tls::store::StoreError;
+pub use peers::wire as peer_wire;
+pub use server::Server;

@@ -1,0 +1,399 @@
+//! The list of metrics: all of ZooKeeper's names first, so that dashboards and alerts made for it go on working, then
+//! ours.
+
+use std::collections::{BTreeMap, HashSet};
+
+use council_frontend::{CloseReason, FrontStats, Tally, operation_index};
+use council_replica::CoreStatus;
+use council_wire::OpCode;
+
+use super::histogram::Distribution;
+use super::network::NetworkMetrics;
+use super::reign::ReignMetrics;
+use super::sample::Sample;
+use super::zookeeper::QuotaSums;
+use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
+use crate::ensemble::EnsembleView;
+use crate::net::tls::ends::CertificateEnds;
+use crate::restore::RestoreDesk;
+
+/// Everything that is known at one moment.
+pub(crate) struct Knowledge<'a> {
+    /// Added up over all shards.
+    pub(crate) front: FrontStats,
+    pub(crate) core: CoreStatus,
+    pub(crate) journal: &'a JournalMetrics,
+    pub(crate) core_metrics: &'a CoreMetrics,
+    pub(crate) network: &'a NetworkMetrics,
+    /// Among other members.
+    pub(crate) ensemble: Option<&'a EnsembleView>,
+    pub(crate) reign: &'a ReignMetrics,
+    pub(crate) start: StartMetrics,
+    /// By the first name of the path.
+    pub(crate) quotas: BTreeMap<String, QuotaSums>,
+    pub(crate) snapshots_rate_limited: u64,
+    pub(crate) restore: &'a RestoreDesk,
+    pub(crate) certificates: &'a CertificateEnds,
+    pub(crate) node_count: u64,
+    pub(crate) ephemeral_count: u64,
+    pub(crate) acl_count: u64,
+    pub(crate) data_bytes: i64,
+    pub(crate) uptime_ms: u64,
+    pub(crate) rejected: u64,
+    pub(crate) throttled: u64,
+    pub(crate) without_descriptor: u64,
+    pub(crate) answered_in_time: bool,
+}
+
+/// All metrics.
+pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
+    let mut all = zookeeper::samples(known);
+    all.extend(ensemble::samples(known));
+    let measured: HashSet<_> = all.iter().map(|sample| sample.name).collect();
+    all.extend(absent::samples().filter(|sample| !measured.contains(sample.name)));
+    all.extend(operations(&known.front));
+    all.extend(shards(known));
+    all.extend(closed(&known.front));
+    all.extend(core(known));
+    all.extend(disk(known));
+    all.extend(certificates(known));
+    all.extend(of_process());
+    all
+}
+
+/// The latencies of reads and writes together, as `srvr` shows them.
+pub(crate) fn all_latencies(front: &FrontStats) -> Distribution {
+    let mut all = distribution(&front.latency(false), 1);
+    all.add(&distribution(&front.latency(true), 1));
+    all
+}
+
+fn operations(front: &FrontStats) -> Vec<Sample> {
+    let mut list: Vec<Sample> = OpCode::ALL
+        .iter()
+        .filter_map(|opcode| {
+            let count = *front.operations.get(operation_index(*opcode))?;
+            let sample = Sample::counter("diwan_requests", "Requests answered, by operation", count);
+            Some(sample.labelled("operation", opcode.name()))
+        })
+        .collect();
+    // An operation that nobody has asked for yet would only add 27 lines of zeros.
+    for opcode in OpCode::ALL {
+        let Some(latency) = front.latencies.get(operation_index(*opcode)).filter(|latency| latency.count > 0)
+        else {
+            continue;
+        };
+        let help = "From a request's arrival to its reply, seconds, by operation";
+        let sample = Sample::seconds("diwan_request_seconds", help, distribution(latency, 1));
+        list.push(sample.labelled("operation", opcode.name()));
+    }
+    for (event, count) in [
+        ("created", front.events_created),
+        ("deleted", front.events_deleted),
+        ("data_changed", front.events_data_changed),
+        ("children_changed", front.events_children_changed),
+    ] {
+        list.push(
+            Sample::counter("diwan_watch_events", "Watch events sent, by kind", count)
+                .labelled("event", event),
+        );
+    }
+    list
+}
+
+fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
+    let front = &known.front;
+    vec![
+        Sample::counter("diwan_connections", "Connections accepted", front.connections_accepted),
+        Sample::counter(
+            "diwan_connections_throttled",
+            "Connections refused because too many came at once",
+            known.throttled,
+        ),
+        Sample::counter(
+            "diwan_connections_without_descriptor",
+            "Connections refused because the limit of open files was nearly reached",
+            known.without_descriptor,
+        ),
+        Sample::counter("diwan_sent_bytes", "Bytes handed to sockets", front.bytes_sent),
+        Sample::gauge(
+            "diwan_watch_memory_bytes",
+            "Estimated memory of all watches",
+            whole(front.watch_bytes),
+        ),
+        Sample::gauge("diwan_connected_sessions", "Sessions with a connection here", whole(front.sessions)),
+        Sample::gauge("diwan_watched_paths", "Paths with a watch", whole(front.watched_paths)),
+        Sample::gauge(
+            "diwan_history_bytes",
+            "Memory of the history of changes, bytes",
+            whole(front.history_bytes),
+        ),
+        Sample::gauge(
+            "diwan_in_flight_bytes",
+            "Bytes of writes that wait for their outcome",
+            whole(front.in_flight_bytes),
+        ),
+        Sample::gauge(
+            "diwan_unsent_bytes",
+            "Bytes of replies and events that no socket has taken yet",
+            whole(front.unsent_bytes),
+        ),
+        Sample::counter("diwan_watches_refused", "Watches refused for a limit", front.watches_refused),
+        Sample::counter("diwan_malformed_requests", "Requests that did not decode", front.malformed),
+        Sample::counter("diwan_pauses", "Times that a connection was not read for a limit", front.pauses),
+        Sample::counter(
+            "diwan_auth_missing",
+            "Requests refused for missing authentication",
+            front.auth_missing,
+        ),
+        Sample::counter(
+            "diwan_super_passwords_wrong",
+            "Wrong passwords of the super user at the client ports",
+            front.super_passwords_wrong,
+        ),
+        Sample::counter(
+            "diwan_super_passwords_unheard",
+            "Passwords of the super user that were not looked at, after too many wrong ones from the same address",
+            front.super_passwords_unheard,
+        ),
+        Sample::counter(
+            "diwan_refused_disk_full",
+            "Writes refused because the disk is full",
+            front.refused_unwritable,
+        ),
+        Sample::counter(
+            "diwan_refused_costly",
+            "Writes refused because they would cost too much to apply",
+            front.refused_costly,
+        ),
+        Sample::counter(
+            "diwan_watch_events_filtered",
+            "Watch events withheld because the receiver may not read the node",
+            front.events_filtered,
+        ),
+        Sample::counter(
+            "diwan_watch_events_reconnect",
+            "Watch events sent to clients that came back",
+            front.events_on_reconnect,
+        ),
+        Sample::counter(
+            "diwan_watch_events_caught_up",
+            "Of those, events that only the history of changes could tell",
+            front.events_caught_up,
+        ),
+        Sample::counter(
+            "diwan_history_too_short",
+            "Clients that came back with persistent watches after longer than the history reaches",
+            front.history_too_short,
+        ),
+    ]
+}
+
+fn closed(front: &FrontStats) -> impl Iterator<Item = Sample> {
+    let counts = CloseReason::ALL.iter().zip(&front.connections_closed);
+    counts.map(|(reason, count)| {
+        let help = "Connections closed by the server, by reason";
+        Sample::counter("diwan_connections_closed", help, *count).labelled("reason", reason.name())
+    })
+}
+
+fn core(known: &Knowledge<'_>) -> Vec<Sample> {
+    let Knowledge { core, core_metrics, .. } = known;
+    let mut list = vec![
+        Sample::gauge("diwan_serving", "Whether requests are served", i64::from(core.serving)),
+        Sample::gauge("diwan_last_zxid", "The last transaction applied", core.last_zxid.0),
+        Sample::gauge("diwan_term", "The consensus engine's term", big(core.term)),
+        Sample::gauge("diwan_applied_index", "The last log entry applied", big(core.applied_index)),
+        Sample::gauge(
+            "diwan_snapshotting",
+            "Whether a snapshot is being taken",
+            i64::from(core.snapshotting),
+        ),
+        Sample::gauge("diwan_acl_count", "Distinct access control lists", big(known.acl_count)),
+        Sample::gauge(
+            "diwan_shards_answered",
+            "Whether every shard answered this scrape in time",
+            i64::from(known.answered_in_time),
+        ),
+        Sample::counter("diwan_entries_proposed", "Log entries proposed", core.entries),
+        Sample::counter("diwan_commands_proposed", "Writes proposed", core.commands),
+        Sample::counter("diwan_command_bytes", "Bytes of writes proposed", core.command_bytes),
+        Sample::counter("diwan_commands_dropped", "Writes that came twice or too late", core.dropped),
+        Sample::counter(
+            "diwan_stall_forgiven_ms",
+            "Milliseconds by which sessions were kept longer because this process stood still",
+            core.forgiven_ms,
+        ),
+        Sample::seconds(
+            "diwan_apply_seconds",
+            "How long readers wait for one turn of applying, seconds",
+            core_metrics.apply_us.snapshot(),
+        ),
+        Sample::sizes("diwan_entry_bytes", "Bytes of a log entry", core_metrics.bytes_per_entry.snapshot()),
+    ];
+    if let Some(last) = core.last_snapshot {
+        list.push(Sample::gauge("diwan_last_snapshot_bytes", "Bytes of the last snapshot", big(last.bytes)));
+        list.push(Sample::gauge("diwan_last_snapshot_zxid", "The last snapshot's zxid", last.zxid));
+    }
+    list
+}
+
+fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
+    let (journal, stats) = (known.journal, known.journal.stats());
+    vec![
+        Sample::counter(
+            "fsync_threshold_exceed_count",
+            "Flushes that took longer than fsync.warningthresholdms",
+            known.journal.slow_flushes(),
+        ),
+        Sample::seconds(
+            "diwan_fsync_seconds",
+            "Time of a flush of the log, seconds",
+            journal.flush_us.snapshot(),
+        ),
+        Sample::sizes("diwan_flush_bytes", "Bytes of entries per flush", journal.bytes_per_flush.snapshot()),
+        Sample::sizes("diwan_flush_entries", "Log entries per flush", journal.entries_per_flush.snapshot()),
+        Sample::sizes("diwan_flush_batches", "Batches per flush", journal.batches_per_flush.snapshot()),
+        Sample::seconds(
+            "diwan_snapshot_seconds",
+            "Time of a snapshot, seconds",
+            journal.snapshot_us.snapshot(),
+        ),
+        Sample::counter("diwan_log_bytes", "Bytes written to the log", stats.log_bytes_written),
+        Sample::counter("diwan_snapshot_bytes", "Bytes written to snapshots", stats.snapshot_bytes_written),
+        Sample::counter(
+            "diwan_zero_bytes",
+            "Bytes of zeros written to prepare segments",
+            stats.zero_bytes_written,
+        ),
+        Sample::counter("diwan_flushes", "Flushes of the log", stats.flushes),
+        Sample::counter("diwan_segments_recycled", "Log segments used again", stats.segments_recycled),
+        Sample::gauge("diwan_segments", "Log segments held", big(stats.segments)),
+        Sample::gauge("diwan_snapshots", "Snapshots held", big(stats.snapshots)),
+        Sample::gauge(
+            "diwan_disk_full",
+            "Whether writes are refused for lack of room",
+            i64::from(journal.is_full()),
+        ),
+    ]
+}
+
+fn certificates(known: &Knowledge<'_>) -> impl Iterator<Item = Sample> {
+    let help = "When this server's own certificate ends, seconds since 1970, by whom it is shown to";
+    known.certificates.all().map(move |(used, end)| {
+        Sample::gauge("diwan_certificate_expiry_seconds", help, end).labelled("use", used)
+    })
+}
+
+fn of_process() -> Vec<Sample> {
+    let build = Sample::gauge("diwan_build_info", "Which build runs: always 1", 1);
+    let mut list = vec![build.labelled("version", env!("CARGO_PKG_VERSION"))];
+    if let Some(seconds) = process::cpu_seconds() {
+        list.push(Sample::fraction("process_cpu_seconds_total", "Processor time, seconds", seconds));
+    }
+    if let Some(seconds) = process::start_seconds() {
+        list.push(Sample::fraction(
+            "process_start_time_seconds",
+            "When it began, seconds since 1970",
+            seconds,
+        ));
+    }
+    if let Some((resident, all)) = process::memory() {
+        list.push(Sample::gauge("process_resident_memory_bytes", "Resident memory", big(resident)));
+        list.push(Sample::gauge("process_virtual_memory_bytes", "Virtual memory", big(all)));
+    }
+    if let (Some(open), Some(max)) = (process::open_descriptors(), process::descriptors_max()) {
+        list.push(Sample::gauge("process_open_fds", "Descriptors open", big(open)));
+        list.push(Sample::gauge("process_max_fds", "Descriptors that may be open", big(max)));
+    }
+    list
+}
+
+pub(super) fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn big(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// What was counted by powers of two, in units of `unit`.
+pub(super) fn distribution(tally: &Tally, unit: u64) -> Distribution {
+    let counts = tally.buckets.iter().enumerate().map(|(power, count)| {
+        let below = 1u64 << power;
+        (below.saturating_sub(1) / unit, *count)
+    });
+    Distribution::of_counts(counts, tally.sum / unit, tally.min / unit, tally.max / unit)
+}
+
+/// Adds one shard's figures to another's.
+pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
+    macro_rules! sum {
+        ($($field:ident),+ $(,)?) => { $(all.$field += one.$field;)+ };
+    }
+    sum!(
+        packets_received,
+        packets_sent,
+        bytes_received,
+        bytes_sent,
+        reply_bytes,
+        event_bytes,
+        connections_accepted,
+        connections_refused,
+        connections_lost,
+        session_requests,
+        sessions_resumed,
+        malformed,
+        oversized,
+        refused_unwritable,
+        refused_costly,
+        auth_failed,
+        super_passwords_wrong,
+        super_passwords_unheard,
+        auth_missing,
+        ensemble_named,
+        ensemble_misnamed,
+        ensemble_unnamed,
+        outcomes_unclaimed,
+        pauses,
+        watches_refused,
+        events_created,
+        events_deleted,
+        events_data_changed,
+        events_children_changed,
+        events_filtered,
+        events_on_reconnect,
+        events_caught_up,
+        history_too_short,
+        outstanding,
+        in_flight_bytes,
+        unsent_bytes,
+        connections,
+        sessions,
+        watch_count,
+        watched_paths,
+        watch_bytes,
+        history_bytes,
+    );
+    for (mine, theirs) in all.operations.iter_mut().zip(&one.operations) {
+        *mine += theirs;
+    }
+    for (mine, theirs) in all.connections_closed.iter_mut().zip(&one.connections_closed) {
+        *mine += theirs;
+    }
+    if one.responses.max > 0 {
+        let had_none = all.responses.max == 0;
+        all.responses.last = one.responses.last;
+        all.responses.min =
+            if had_none { one.responses.min } else { all.responses.min.min(one.responses.min) };
+        all.responses.max = all.responses.max.max(one.responses.max);
+    }
+    for (mine, theirs) in all.latencies.iter_mut().zip(&one.latencies) {
+        mine.add(theirs);
+    }
+    all.watchers_created.add(&one.watchers_created);
+    all.watchers_deleted.add(&one.watchers_deleted);
+    all.watchers_data_changed.add(&one.watchers_data_changed);
+    all.watchers_children_changed.add(&one.watchers_children_changed);
+    all.reads.add(&one.reads);
+}

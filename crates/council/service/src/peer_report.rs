@@ -1,0 +1,62 @@
+//! What an operator should know of what other members say: that messages were refused, that others believe this member to
+//! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
+
+use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::{Core, Denials};
+
+/// How often something is logged at the most, milliseconds.
+const INTERVAL_MS: u64 = 5_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct PeerReport {
+    /// When something may be logged next.
+    next_ms: u64,
+    lacks_index: u64,
+}
+
+impl PeerReport {
+    /// Logs what is new, if it is time for that.
+    pub(crate) fn tell(&mut self, core: &mut Core, now_ms: u64) {
+        if now_ms < self.next_ms {
+            return;
+        }
+        self.next_ms = now_ms + INTERVAL_MS;
+        for refusal in core.take_refusals() {
+            tracing::warn!(
+                member = refusal.from % NUMBERS,
+                id = refusal.from & !BLANK,
+                messages = refusal.times,
+                reason = refusal.reason,
+                "messages of a member were refused; hint: see which program runs at that member's address, and who may \
+                 connect to the members' ports"
+            );
+        }
+        let Denials { numbers, known, needed } = core.denials();
+        if !numbers.is_empty() {
+            tracing::warn!(
+                members = ?numbers,
+                known,
+                needed,
+                "members say that this member's number was given to another disk: it keeps its data until enough of those \
+                 that it knows say so; hint: if those are gone for good, stop it and empty its data directory"
+            );
+        }
+        self.tell_lack(core.lacks());
+    }
+
+    fn tell_lack(&mut self, index: u64) {
+        if index != self.lacks_index {
+            match index {
+                0 => tracing::info!("this member has again all that its leader counted on, and votes"),
+                _ => tracing::error!(
+                    index,
+                    "the leader counts on this member's log up to an entry that it does not have: it gives no vote until \
+                     it has; hint: if its disk was set back to an earlier state, empty its data directory; if it was \
+                     not, restart it"
+                ),
+            }
+        }
+        self.lacks_index = index;
+    }
+}

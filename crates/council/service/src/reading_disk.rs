@@ -1,0 +1,101 @@
+//! A data directory that is only looked at: what the journal writes while it opens one is thrown away.
+//!
+//! The journal reads and judges everything before it changes the first byte, so what it says of such a directory is what
+//! it says of the same directory on a real disk.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use storage_raft_log::{Disk, DiskError};
+
+use crate::disk::disk_error;
+
+/// See the module.
+pub(crate) struct ReadingDisk {
+    root: PathBuf,
+    log_root: PathBuf,
+}
+
+/// An open file; nothing for one that the journal has made, and that is not there.
+#[derive(Clone)]
+pub(crate) struct ReadingFile(Option<Arc<File>>);
+
+impl ReadingDisk {
+    /// The directory, and the one that the log lies in if that is another.
+    pub(crate) fn new(root: &Path, log_root: Option<&Path>) -> Self {
+        Self { root: root.to_path_buf(), log_root: log_root.unwrap_or(root).to_path_buf() }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        let of_log = path.split('/').next() == Some("log");
+        if of_log { self.log_root.join(path) } else { self.root.join(path) }
+    }
+}
+
+fn failed(error: io::Error) -> DiskError {
+    disk_error(&error)
+}
+
+impl Disk for ReadingDisk {
+    type File = ReadingFile;
+
+    fn list(&mut self, directory: &str) -> Result<Vec<String>, DiskError> {
+        let entries = std::fs::read_dir(self.path(directory)).map_err(failed)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.collect::<io::Result<_>>().map_err(failed)
+    }
+
+    fn create_directory(&mut self, _directory: &str) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn create(&mut self, _path: &str) -> Result<Self::File, DiskError> {
+        Ok(ReadingFile(None))
+    }
+
+    fn open(&mut self, path: &str) -> Result<Self::File, DiskError> {
+        File::open(self.path(path)).map(|file| ReadingFile(Some(Arc::new(file)))).map_err(failed)
+    }
+
+    fn len(&mut self, file: &Self::File) -> Result<u64, DiskError> {
+        let Some(file) = &file.0 else { return Ok(0) };
+        file.metadata().map(|metadata| metadata.len()).map_err(failed)
+    }
+
+    fn read_at(&mut self, file: &Self::File, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+        let Some(file) = &file.0 else { return Ok(0) };
+        let mut read = 0;
+        while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, offset + read as u64) {
+                Ok(0) => break,
+                Ok(count) => read += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&mut self, _file: &Self::File, _offset: u64, _bytes: &[u8]) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn sync_data(&mut self, _file: &Self::File) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn sync_directory(&mut self, _directory: &str) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn rename(&mut self, _from: &str, _to: &str) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn remove(&mut self, _path: &str) -> Result<(), DiskError> {
+        Ok(())
+    }
+}

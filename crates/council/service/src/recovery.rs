@@ -1,0 +1,364 @@
+//! From a data directory to a tree and a seat for the core.
+
+use std::path::Path;
+
+use council_frontend::History;
+use council_replica::founding::NUMBERS;
+use council_replica::start::{self, Seat};
+use council_replica::{CoreConfig, Fault, Replay};
+use council_tree::Tree;
+use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
+
+use crate::aside;
+use crate::backup;
+use crate::clock::Clock;
+use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
+use crate::disk::DirDisk;
+use crate::error::{ServerFault, StartError};
+use crate::metrics::StartMetrics;
+use crate::random;
+use crate::reading_disk::ReadingDisk;
+use crate::snapshots::Saved;
+
+/// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
+/// standalone ZooKeeper.
+pub(crate) const MEMBER: u64 = 1;
+
+/// How much of the log is in memory at a time.
+pub(crate) const PIECE_BYTES: u64 = 4 << 20;
+
+/// What the data directory held.
+pub(crate) struct Opened {
+    pub(crate) journal: Journal<DirDisk>,
+    pub(crate) seat: Seat,
+    pub(crate) tree: Tree,
+    /// What lately changed in the tree.
+    pub(crate) history: History,
+    pub(crate) figures: StartMetrics,
+    /// The snapshot that the tree began with, if there is one, and its time in seconds.
+    pub(crate) snapshot: Option<(Saved, i64)>,
+}
+
+/// What a blank directory becomes.
+pub(crate) struct NewSeat {
+    pub(crate) identity: Identity,
+    /// Who founds the ensemble; nobody when it is there already.
+    pub(crate) founders: Option<Vec<u64>>,
+}
+
+impl NewSeat {
+    /// An ensemble of one.
+    pub(crate) fn alone(random: [u8; 32]) -> Self {
+        let (cluster, incarnation) = random.split_at(16);
+        let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
+        let identity = Identity { cluster: bytes(cluster), incarnation: bytes(incarnation), member: MEMBER };
+        Self { identity, founders: Some(vec![MEMBER]) }
+    }
+}
+
+/// What there is in a data directory.
+pub(crate) enum Found {
+    Data(Box<Opened>),
+    /// Nothing that anybody was promised, and nobody says what to make of it.
+    Nothing,
+}
+
+/// Opens the data directory, as a member of `ensemble` if there is one. `new` says what a blank one becomes.
+pub(crate) fn open(
+    config: &StorageConfig,
+    ensemble: Option<&EnsembleConfig>,
+    history_bytes_max: usize,
+    new: Option<&NewSeat>,
+    clock: Clock,
+) -> Result<Found, StartError> {
+    aside::settle(config)?;
+    judge_directories(config)?;
+    if new.is_none() && !config.data_dir.join("meta").exists() {
+        return Ok(Found::Nothing);
+    }
+    let disk = open_disk(config)?;
+    let identity = new.map(|new| new.identity).unwrap_or_default();
+    // Alone nobody lags.
+    let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER, 0).window_bytes_max);
+    let (mut journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
+    report(&recovered);
+    refuse_another_members(ensemble, journal.identity().member, &recovered)?;
+    refuse_an_absurd_term(&recovered)?;
+    if start::is_unfounded(&recovered) {
+        let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
+        let Some(new) = new else {
+            if recovered.hard_state.term == 0 {
+                // A seat that was never taken: a crash came between its name and its first word.
+                journal.close().map_err(|error| fault(error.to_string()))?;
+                forget(config)?;
+                return Ok(Found::Nothing);
+            }
+            return Ok(Found::Data(Box::new(finish(
+                journal,
+                &recovered,
+                history_bytes_max,
+                window_bytes_max,
+                clock,
+            )?)));
+        };
+        if let Some(founders) = &new.founders {
+            journal
+                .append(&start::founding(founders.clone(), Vec::new()))
+                .map_err(|error| fault(error.to_string()))?;
+            journal.flush().map_err(|error| fault(error.to_string()))?;
+        }
+    }
+    Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, window_bytes_max, clock)?)))
+}
+
+/// Opens the directory, or both, and locks it.
+pub(crate) fn open_disk(config: &StorageConfig) -> Result<DirDisk, StartError> {
+    judge_log_directory(config)?;
+    Ok(match log_apart(config) {
+        Some(log_dir) => DirDisk::open_split(&config.data_dir, log_dir)?,
+        None => DirDisk::open(&config.data_dir)?,
+    })
+}
+
+/// The log's directory, if it has one of its own.
+fn log_apart(config: &StorageConfig) -> Option<&Path> {
+    config.log_dir.as_deref().filter(|log_dir| *log_dir != config.data_dir)
+}
+
+/// Refuses directories that are not this server's to use. Changes nothing.
+pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
+    judge_data_directory(config)?;
+    backup::refuse_unfinished(config)?;
+    if aside::is_interrupted(config) {
+        // A start finishes that first.
+        return Ok(());
+    }
+    refuse_a_missing_log(&config.data_dir, config.log_dir.as_deref().unwrap_or(&config.data_dir))?;
+    judge_log_directory(config)
+}
+
+/// Refuses directories into which no backup may be restored. Changes nothing.
+pub(crate) fn judge_for_restoration(config: &StorageConfig) -> Result<(), StartError> {
+    judge_data_directory(config)?;
+    if aside::is_interrupted(config) {
+        return Err(StartError::Unsupported(format!(
+            "the data in `{}` was being put aside when that was interrupted; hint: start the server once, which \
+             finishes it, or name an empty data directory",
+            config.data_dir.display()
+        )));
+    }
+    judge_log_directory(config)
+}
+
+/// The data directory must be there or be made, and be no ZooKeeper's.
+fn judge_data_directory(config: &StorageConfig) -> Result<(), StartError> {
+    if !config.create_dir && !config.data_dir.is_dir() {
+        return Err(StartError::Unsupported(format!(
+            "the data directory `{}` is missing; hint: make it, or let it be made with `datadir.autocreate=true`",
+            config.data_dir.display()
+        )));
+    }
+    refuse_zookeepers(&config.data_dir)
+}
+
+fn judge_log_directory(config: &StorageConfig) -> Result<(), StartError> {
+    let Some(log_dir) = log_apart(config) else { return Ok(()) };
+    refuse_zookeepers(log_dir)?;
+    refuse_a_log_left_behind(&config.data_dir)
+}
+
+/// What a data directory holds.
+pub(crate) enum Condition {
+    /// A server starts with it, or there is nothing yet.
+    Sound,
+    /// It does not, and the other members have what was in it.
+    Damaged(StartError),
+}
+
+/// Judges the log and the snapshots as [`open`] does. Changes nothing.
+pub(crate) fn inspect(config: &ServerConfig) -> Result<Condition, StartError> {
+    let ServerConfig { storage, ensemble, .. } = config;
+    if aside::is_interrupted(storage) || !storage.data_dir.is_dir() {
+        return Ok(Condition::Sound);
+    }
+    let is_ours = storage.data_dir.join("meta").exists();
+    let judge = || -> Result<(), StartError> {
+        let disk = ReadingDisk::new(&storage.data_dir, log_apart(storage));
+        let (journal, recovered) = Journal::open(disk, journal_config(storage, Identity::default()))?;
+        let member = journal.identity().member;
+        if is_ours {
+            refuse_another_members(ensemble.as_ref(), member, &recovered)?;
+        }
+        refuse_an_absurd_term(&recovered)
+    };
+    match judge() {
+        Ok(()) => Ok(Condition::Sound),
+        Err(error) if ensemble.is_some() && is_damage(&error) => Ok(Condition::Damaged(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether bytes on the disk are not those that were written, which other members have.
+pub(crate) const fn is_damage(error: &StartError) -> bool {
+    matches!(
+        error,
+        StartError::Journal { source: OpenError::Corrupt(_) }
+            | StartError::Read(ReadError::Corrupt(_))
+            | StartError::Snapshot(_)
+    )
+}
+
+/// Loads snapshot and log.
+fn finish(
+    mut journal: Journal<DirDisk>,
+    recovered: &storage_raft_log::Recovered,
+    history_bytes_max: usize,
+    window_bytes_max: usize,
+    clock: Clock,
+) -> Result<Opened, StartError> {
+    let began_us = clock.mono_us();
+    let tree = load(&mut journal)?;
+    let loaded_us = clock.mono_us();
+    let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
+    while let Some(wanted) = replay.wants() {
+        let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
+        replay.take(entries).map_err(|Fault(reason)| ServerFault { part: String::from("core"), reason })?;
+    }
+    let (seat, tree, history) = replay.finish();
+    let snapshot_index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+    let figures = StartMetrics {
+        snapshot_load_ms: (loaded_us - began_us) / 1000,
+        log_load_ms: (clock.mono_us() - loaded_us) / 1000,
+        entries_loaded: recovered.last_index - snapshot_index,
+        ..StartMetrics::default()
+    };
+    let snapshot = recovered
+        .snapshot
+        .as_ref()
+        .map(|meta| (Saved { index: meta.index, zxid: meta.zxid }, meta.created_ms / 1000));
+    Ok(Opened { journal, seat, tree, history, figures, snapshot })
+}
+
+/// How many snapshots are kept.
+pub(crate) fn keep(config: &StorageConfig) -> KeepPolicy {
+    KeepPolicy { snapshots: config.snapshots_kept.max(1) as usize, ..KeepPolicy::default() }
+}
+
+/// Data of a real ZooKeeper is left alone, whatever else lies beside it.
+fn refuse_zookeepers(directory: &Path) -> Result<(), StartError> {
+    if directory.join("version-2").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds the data of a ZooKeeper server (`version-2`), which was left untouched; hint: choose an \
+             empty directory; importing such data is not there yet",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A log that the configuration no longer points at may hold what was acknowledged.
+fn refuse_a_log_left_behind(directory: &Path) -> Result<(), StartError> {
+    if directory.join("log").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds a log, although the log is said to lie elsewhere; hint: move its directory `log` there",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// `meta` is written when everything else is in place, so a log belongs to it.
+fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), StartError> {
+    if directory.join("meta").exists() && !log_directory.join("log").exists() {
+        return Err(StartError::Unsupported(format!(
+            "`{}` holds data, but its log is not in `{}`; hint: say where it lies with `dataLogDir` \
+             (`storage.log-dir`)",
+            directory.display(),
+            log_directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Data of one member is not another's, and what several have agreed upon is not for one to go on with.
+fn refuse_another_members(
+    ensemble: Option<&EnsembleConfig>,
+    member: u64,
+    recovered: &storage_raft_log::Recovered,
+) -> Result<(), StartError> {
+    let voters = &recovered.membership.voters;
+    match ensemble {
+        Some(ensemble) if member % NUMBERS != ensemble.number => Err(StartError::Unsupported(format!(
+            "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
+            member % NUMBERS,
+            ensemble.number
+        ))),
+        None if !voters.is_empty() && *voters != [member] => Err(StartError::Unsupported(format!(
+            "the data directory belongs to an ensemble of {} voters; hint: name them all by `server.` lines, or \
+             choose an empty directory",
+            voters.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a seat that was never taken.
+fn forget(config: &StorageConfig) -> Result<(), StartError> {
+    let remove = || {
+        std::fs::remove_file(config.data_dir.join("meta"))?;
+        for directory in [Some(&config.data_dir), config.log_dir.as_ref()].into_iter().flatten() {
+            for part in ["log", "snapshot"] {
+                match std::fs::remove_dir_all(directory.join(part)) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    };
+    remove().map_err(|source| StartError::System { action: "clear the data directory", source })
+}
+
+/// A term that no ensemble reaches was made up. Behind the last one there is no next.
+fn refuse_an_absurd_term(recovered: &storage_raft_log::Recovered) -> Result<(), StartError> {
+    let term = recovered.hard_state.term;
+    if term <= consensus_raft::TERM_MAX {
+        return Ok(());
+    }
+    Err(StartError::Unsupported(format!(
+        "the data says that term {term} was reached, which no ensemble reaches: a member took over what another had made \
+         up; the tree is not affected; hint: if other members start, empty this one's data directory; otherwise run \
+         `diwan force-new-ensemble` at the member with the highest zxid, and empty the directories of the others"
+    )))
+}
+
+pub(crate) fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
+    let default = JournalConfig::default();
+    let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
+    JournalConfig {
+        identity,
+        segment_bytes,
+        first_segment_bytes: default.first_segment_bytes.min(segment_bytes),
+        ..default
+    }
+}
+
+fn report(recovered: &storage_raft_log::Recovered) {
+    if let Some(torn) = &recovered.torn_tail {
+        tracing::warn!(?torn, "the last flush before the crash had not succeeded: its beginning was cut off");
+    }
+    for damage in &recovered.damaged_snapshots {
+        tracing::error!(%damage, "a newer snapshot is damaged and was passed over");
+    }
+}
+
+/// The tree of the newest snapshot; a fresh one where there is none.
+pub(crate) fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
+    let seed = random::table_seed()?;
+    let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::seeded(seed)) };
+    let mut loader = Tree::loader(seed);
+    while let Some(chunk) = journal.read_snapshot(&mut reader)? {
+        loader.chunk(&chunk).map_err(StartError::Snapshot)?;
+    }
+    loader.finish().map_err(StartError::Snapshot)
+}

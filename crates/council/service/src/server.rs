@@ -1,0 +1,487 @@
+//! The server: its threads, put together, started and stopped.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use council_frontend::Front;
+use parking_lot::Mutex;
+
+use crate::board::{Board, spawn};
+use crate::boot::{self, Boot};
+use crate::clerk::{self, Clerk};
+use crate::clock::Clock;
+use crate::config::ServerConfig;
+use crate::core_loop::{CoreLinks, CoreMail};
+use crate::descriptors::Descriptors;
+use crate::error::{ServerFault, StartError};
+use crate::http::host::{self, Hosts};
+use crate::http::listener::HttpListener;
+use crate::http::router::Router;
+use crate::journal_loop::JournalMail;
+use crate::mailbox::{Doorbell, Mailbox};
+use crate::metrics::network::NetworkMetrics;
+use crate::metrics::{CoreMetrics, JournalMetrics};
+use crate::net::listener::{Gate, Listener};
+use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
+use crate::net::tls::context::TlsContext;
+use crate::net::tls::ends::CertificateEnds;
+use crate::overview::Overview;
+use crate::peers::credentials::{Badge, Credentials};
+use crate::peers::dial::{Diallers, Means};
+use crate::peers::door::Door;
+use crate::peers::switchboard::Switchboard;
+use crate::prepare::{Prepared, prepare};
+use crate::restore::RestoreDesk;
+use crate::snapshots::SnapshotDesk;
+use crate::sockets::{self, Addresses, Page, Sockets};
+use crate::{audit, random, settings};
+
+/// How long a leader that stops waits for another to lead.
+const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
+
+/// A running server. Dropping it stops it.
+pub struct Server {
+    addresses: Addresses,
+    board: Arc<Board>,
+    running: Mutex<Option<Running>>,
+    overview: Arc<Overview>,
+    tls: Option<Arc<TlsContext>>,
+    credentials: Option<Arc<Credentials>>,
+}
+
+/// What is there to be stopped, in the order of stopping.
+#[derive(Default)]
+struct Running {
+    accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
+    http: Vec<HttpListener>,
+    shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
+    clerk: Option<(Arc<Clerk>, JoinHandle<()>)>,
+    door: Option<(mio::Waker, JoinHandle<()>)>,
+    core: Option<(Arc<Mailbox<CoreMail>>, JoinHandle<()>)>,
+}
+
+/// The mailboxes of all threads, made before any of them.
+struct Post {
+    polls: Vec<(mio::Poll, Arc<Doorbell>)>,
+    shards: Vec<Arc<Mailbox<ShardMail>>>,
+    streams: Vec<Arc<Mailbox<council_frontend::FromCore>>>,
+    to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
+    core_bell: Arc<Doorbell>,
+    /// In an ensemble the core sleeps where its peers' connections are polled.
+    core_poll: Option<mio::Poll>,
+    core: Arc<Mailbox<CoreMail>>,
+    from_journal: Arc<Mailbox<council_replica::JournalEvent>>,
+    journal_bell: Arc<Doorbell>,
+    journal: Arc<Mailbox<JournalMail>>,
+}
+
+impl Post {
+    fn new(shards: u16, among_others: bool) -> io::Result<Self> {
+        let polls = (0..shards).map(|_| Shard::poll()).collect::<io::Result<Vec<_>>>()?;
+        let (core_poll, core_bell) = match among_others {
+            true => Switchboard::poll().map(|(poll, bell)| (Some(poll), bell))?,
+            false => (None, Doorbell::of_parking()),
+        };
+        let journal_bell = Doorbell::of_parking();
+        Ok(Self {
+            shards: polls.iter().map(|(_, bell)| Arc::new(Mailbox::new(Arc::clone(bell)))).collect(),
+            streams: polls.iter().map(|(_, bell)| Arc::new(Mailbox::new(Arc::clone(bell)))).collect(),
+            to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_bell)))).collect(),
+            core: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
+            from_journal: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
+            journal: Arc::new(Mailbox::new(Arc::clone(&journal_bell))),
+            polls,
+            core_bell,
+            core_poll,
+            journal_bell,
+        })
+    }
+}
+
+fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
+    move |source| StartError::System { action, source }
+}
+
+impl Server {
+    /// Starts a server and returns once it serves clients: its data is loaded, its addresses are listened at. A member
+    /// of an ensemble returns at once: it serves as soon as a majority is there ([`Self::is_serving`]).
+    ///
+    /// # Errors
+    /// [`StartError`], with everything undone that had begun.
+    pub fn start(config: ServerConfig) -> Result<Self, StartError> {
+        let clock = Clock::start();
+        let prepared = prepare(&config, clock)?;
+        for warning in prepared.warnings(clock) {
+            tracing::warn!("{warning}");
+        }
+        let Prepared { tls, mut sockets, credentials } = prepared;
+        let tls = tls.map(Arc::new);
+        let shards = settings::shard_count(config.listen.shards);
+        let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
+        let limits = &config.limits;
+        let others = config.ensemble.as_ref().map_or(0, |ensemble| ensemble.members.len().saturating_sub(1));
+        let descriptors = Descriptors::of_process(others);
+        let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
+        let other_ensembles = credentials.as_ref().map(|known| Arc::clone(&known.other_ensembles));
+        let overview = Arc::new(Overview {
+            shards: post.shards.clone(),
+            core: Arc::clone(&post.core),
+            tree: boot::empty_tree(),
+            gate: Arc::clone(&gate),
+            journal_metrics: Arc::new(JournalMetrics::default()),
+            core_metrics: Arc::new(CoreMetrics::default()),
+            reign: Arc::default(),
+            other_ensembles: other_ensembles.unwrap_or_default(),
+            network_metrics: Arc::new(NetworkMetrics::default()),
+            snapshots: Arc::new(SnapshotDesk::default()),
+            restore: RestoreDesk::default(),
+            session_clients: Arc::default(),
+            guesses: Mutex::default(),
+            refusal_lines: Default::default(),
+            act_lines: Default::default(),
+            lists: Default::default(),
+            clock,
+            start: OnceLock::new(),
+            first_snapshot: Mutex::default(),
+            ports: OnceLock::new(),
+            standing: Arc::default(),
+            trace_mask: Overview::initial_trace_mask(),
+            unanswered: Default::default(),
+            certificates: CertificateEnds::new(tls.clone()),
+            config,
+        });
+        let mut server = Self {
+            addresses: sockets.addresses(),
+            board: Arc::new(Board::default()),
+            running: Mutex::new(Some(Running::default())),
+            overview,
+            tls: tls.clone(),
+            credentials: None,
+        };
+        // From here on, dropping the server on an error stops what has begun.
+        server.start_http(descriptors)?;
+        let ports = (server.addresses.client, server.addresses.secure);
+        let _ = server.overview.ports.set((ports.0.map(|at| at.port()), ports.1.map(|at| at.port())));
+        server.start_shards(&mut post, tls.as_ref())?;
+        let peers = server.start_peers(&mut post, sockets.peers.take(), credentials, descriptors)?;
+        let alone = peers.is_none();
+        let news = server.start_core(&post, peers)?;
+        if alone {
+            server.board.wait_until(&news)??;
+        }
+        server.start_accepting(sockets, &post, gate)?;
+        if server.overview.config.audit.enabled {
+            audit::server("serverStart", "success");
+        }
+        Ok(server)
+    }
+
+    fn running(&mut self) -> &mut Running {
+        self.running.get_mut().get_or_insert_default()
+    }
+
+    /// The pages come first: a probe may ask while data is being loaded.
+    fn start_http(&mut self, descriptors: Descriptors) -> Result<(), StartError> {
+        let command_url = self.overview.config.admin.command_url.trim_end_matches('/').to_owned();
+        let hosts = self.overview.config.admin.hosts.clone();
+        for Page { purpose, address, optional, metrics, commands } in sockets::pages(&self.overview.config) {
+            let router = Router {
+                server: Arc::clone(&self.overview) as Arc<dyn crate::inspect::Inspect>,
+                metrics,
+                commands: commands.then(|| command_url.clone()),
+                hosts: Hosts::new(address, hosts.iter().cloned().chain(host::own_name())),
+            };
+            match HttpListener::start(address, "http", router, descriptors) {
+                Ok(listener) => {
+                    let at = Some(listener.address());
+                    self.running().http.push(listener);
+                    self.addresses.http = at.filter(|_| metrics).or(self.addresses.http);
+                    self.addresses.admin = at.filter(|_| commands).or(self.addresses.admin);
+                }
+                Err(source) if optional => {
+                    // Nobody asked for it, and a second server on a machine is nothing unusual.
+                    tracing::info!(
+                        %address,
+                        %source,
+                        "{purpose}: not served over HTTP, for the address that is taken when none is named is in use; hint: \
+                         set `metrics.listen` and `admin.listen` to another address, or to `off`"
+                    );
+                }
+                Err(source) => return Err(StartError::Listen { address, purpose, source }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the core's thread take its seat and load the data. Gives what is told once it serves.
+    fn start_core(
+        &mut self,
+        post: &Post,
+        peers: Option<(Switchboard, Arc<Badge>)>,
+    ) -> Result<Receiver<Result<(), StartError>>, StartError> {
+        let links = CoreLinks {
+            bell: Arc::clone(&post.core_bell),
+            mail: Arc::clone(&post.core),
+            from_shards: post.to_core.clone(),
+            to_shards: post.streams.clone(),
+            shard_mail: post.shards.clone(),
+            from_journal: Arc::clone(&post.from_journal),
+            to_journal: Arc::clone(&post.journal),
+            tree: Arc::clone(&self.overview.tree),
+            session_clients: Arc::clone(&self.overview.session_clients),
+        };
+        let boot = Boot {
+            doubted: None,
+            overview: Arc::clone(&self.overview),
+            board: Arc::clone(&self.board),
+            links,
+            journal: Arc::clone(&post.journal),
+            journal_bell: Arc::clone(&post.journal_bell),
+            peers,
+        };
+        let (started, news) = mpsc::channel();
+        let thread =
+            spawn("core", &self.board, move || boot.run(&started)).map_err(system("start a thread"))?;
+        self.running().core = Some((Arc::clone(&post.core), thread));
+        Ok(news)
+    }
+
+    /// Answers other members and dials them.
+    fn start_peers(
+        &mut self,
+        post: &mut Post,
+        listener: Option<TcpListener>,
+        credentials: Option<Credentials>,
+        descriptors: Descriptors,
+    ) -> Result<Option<(Switchboard, Arc<Badge>)>, StartError> {
+        let (Some(credentials), Some(listener), Some(poll)) = (credentials, listener, post.core_poll.take())
+        else {
+            return Ok(None);
+        };
+        let credentials = Arc::new(credentials);
+        self.overview.certificates.set_members(credentials.tls().and_then(|tls| tls.own.not_after));
+        self.credentials = Some(Arc::clone(&credentials));
+        let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
+        let (door, waker) =
+            Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core), descriptors)
+                .map_err(system("poll the members' port"))?;
+        let run = move || door.run().map_err(|error| error.to_string());
+        let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
+        self.running().door = Some((waker, thread));
+        let means = Means {
+            credentials: Arc::clone(&credentials),
+            source,
+            core: Arc::clone(&post.core),
+            board: Arc::clone(&self.board),
+        };
+        let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
+        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
+        Ok(Some((switchboard, badge)))
+    }
+
+    fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
+        let (desk, requests) = Clerk::new();
+        let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
+        let answer = move || {
+            clerk::run(&requests, overview.as_ref(), &shards, context.as_deref());
+            Ok(())
+        };
+        let thread = spawn("clerk", &self.board, answer).map_err(system("start a thread"))?;
+        self.running().clerk = Some((Arc::clone(&desk), thread));
+        let config = &self.overview.config;
+        let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
+        let front_config = settings::front(config, count, random::bytes()?)?;
+        let shard_config = ShardConfig {
+            words: config.words.clone(),
+            plain_takes_tls: config.listen.client_takes_tls,
+            audit: config.audit.enabled,
+        };
+        for (number, poll) in (0..count).zip(post.polls.drain(..)) {
+            let place = usize::from(number);
+            let links = ShardLinks {
+                mail: Arc::clone(&post.shards[place]),
+                stream: Arc::clone(&post.streams[place]),
+                to_core: Arc::clone(&post.to_core[place]),
+                tree: Arc::clone(&self.overview.tree),
+                session_clients: Arc::clone(&self.overview.session_clients),
+                standing: Arc::clone(&self.overview.standing),
+                clerk: Arc::clone(&desk),
+                tls: tls.cloned(),
+                clock: self.overview.clock,
+                metrics: Arc::clone(&self.overview.network_metrics),
+            };
+            let front = Front::new(front_config.clone(), number);
+            let shard = Shard::new(number, shard_config.clone(), links, poll, front);
+            let run = move || shard.run().map_err(|error| error.to_string());
+            let thread = spawn("shard", &self.board, run).map_err(system("start a thread"))?;
+            self.running().shards.push((Arc::clone(&post.shards[place]), thread));
+        }
+        Ok(())
+    }
+
+    fn start_accepting(&mut self, sockets: Sockets, post: &Post, gate: Arc<Gate>) -> Result<(), StartError> {
+        let config = &self.overview.config;
+        let (listener, waker) = Listener::new(
+            (sockets.client, sockets.secure),
+            &config.listen,
+            config.limits.connection_throttle,
+            post.shards.clone(),
+            gate,
+            self.overview.clock,
+            Arc::clone(&self.overview.network_metrics),
+        )
+        .map_err(system("poll the client port"))?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stopping);
+        let run = move || {
+            listener.run(&flag);
+            Ok(())
+        };
+        let thread = spawn("accept", &self.board, run).map_err(system("start a thread"))?;
+        self.running().accepting = Some((stopping, waker, thread));
+        Ok(())
+    }
+
+    /// Where plain clients connect.
+    #[must_use]
+    pub const fn client_addr(&self) -> Option<SocketAddr> {
+        self.addresses.client
+    }
+
+    /// Where clients connect encrypted.
+    #[must_use]
+    pub const fn secure_addr(&self) -> Option<SocketAddr> {
+        self.addresses.secure
+    }
+
+    /// Where the metrics are.
+    #[must_use]
+    pub const fn http_addr(&self) -> Option<SocketAddr> {
+        self.addresses.http
+    }
+
+    /// Where the AdminServer's commands are.
+    #[must_use]
+    pub const fn admin_addr(&self) -> Option<SocketAddr> {
+        self.addresses.admin
+    }
+
+    /// Whether clients are served.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.overview.standing.is_serving()
+    }
+
+    /// Reads the certificates for clients and for other members again. Connections that begin from now on use them; those
+    /// that are there notice nothing. What cannot be used is told in the log, and what was read before stays in force.
+    pub fn reload(&self) {
+        self.reload_for_members();
+        let Some(context) = &self.tls else { return };
+        match context.reload() {
+            Ok(()) => tracing::info!("certificates for clients were read again: new connections use them"),
+            Err(error) => tracing::error!(
+                %error,
+                "certificates for clients cannot be used; those read before stay in force"
+            ),
+        }
+    }
+
+    fn reload_for_members(&self) {
+        let Some(credentials) = &self.credentials else { return };
+        match credentials.reload() {
+            Ok(false) => {}
+            Ok(true) => {
+                let end = credentials.tls().and_then(|tls| tls.own.not_after);
+                self.overview.certificates.set_members(end);
+                tracing::info!("certificates for members were read again: new connections use them");
+            }
+            Err(error) => tracing::error!(
+                %error,
+                "certificates for members cannot be used; those read before stay in force"
+            ),
+        }
+    }
+
+    /// Where other members connect.
+    #[must_use]
+    pub const fn peer_addr(&self) -> Option<SocketAddr> {
+        self.addresses.peers
+    }
+
+    /// Stops: no new connections, output flushed, connections closed, the journal closed cleanly. Returns when all
+    /// of that is done; sessions live on until their clients come back or they expire.
+    pub fn stop(&self) {
+        let running = self.running.lock().take();
+        if let Some(running) = running {
+            if self.overview.config.audit.enabled {
+                audit::server("serverStop", "invoked");
+            }
+            self.step_aside();
+            running.stop();
+        }
+        self.board.stopped();
+    }
+
+    /// Has another member lead before this one goes, so that nobody need find out that it is gone.
+    fn step_aside(&self) {
+        let began = Instant::now();
+        while self.overview.standing.is_leading() && began.elapsed() < STEPPING_ASIDE_MAX {
+            self.overview.core.put(CoreMail::Ask(Box::new(council_replica::Core::step_aside)));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the server was stopped, or has to stop because of a fault; then all of it is down.
+    ///
+    /// # Errors
+    /// The fault.
+    pub fn wait(&self) -> Result<(), ServerFault> {
+        let outcome = self.board.wait();
+        self.stop();
+        outcome
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Running {
+    fn stop(self) {
+        // A thread that panicked has been reported by the board.
+        if let Some((flag, waker, thread)) = self.accepting {
+            flag.store(true, Ordering::SeqCst);
+            let _ = waker.wake();
+            let _ = thread.join();
+        }
+        for mut listener in self.http {
+            listener.stop();
+        }
+        for (mail, _) in &self.shards {
+            mail.put(ShardMail::Stop);
+        }
+        for (_, thread) in self.shards {
+            let _ = thread.join();
+        }
+        if let Some((desk, thread)) = self.clerk {
+            // The shards' desks are gone with them; with this one the clerk ends.
+            drop(desk);
+            let _ = thread.join();
+        }
+        if let Some((waker, thread)) = self.door {
+            let _ = waker.wake();
+            let _ = thread.join();
+        }
+        if let Some((mail, thread)) = self.core {
+            mail.put(CoreMail::Stop);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! One machine: its disk, its clock, and the member that lives on it.
+
+use council_replica::Now;
+use council_replica::founding::{Cluster, Founding};
+
+use crate::disk::SimDisk;
+use crate::ensemble::faults::DRIFT_MAX_PPM;
+use crate::node::Node;
+use crate::random::Random;
+
+/// What runs on a machine.
+pub(super) enum Life {
+    /// Nothing.
+    Down,
+    /// A member without a seat.
+    Blank(Box<Founding>),
+    /// A member.
+    Seated(Box<Node<SimDisk>>),
+}
+
+/// What is written down of a member's seat.
+#[derive(Clone)]
+pub(super) struct Seat {
+    pub(super) id: u64,
+    pub(super) cluster: Cluster,
+    pub(super) founders: Vec<u64>,
+}
+
+/// See the module.
+pub(super) struct Machine {
+    pub(super) disk: SimDisk,
+    pub(super) seat: Option<Seat>,
+    pub(super) life: Life,
+    /// Which of all lives this one is.
+    pub(super) born: u64,
+    /// In which of them its process started, if it runs. A member that begins anew without a restart keeps that.
+    pub(super) process: Option<u64>,
+    /// Whether a blank member here may found an ensemble.
+    pub(super) founds: bool,
+    /// Turned off: its member was removed.
+    pub(super) off: bool,
+    /// Until when it is not started.
+    pub(super) away_until_ms: u64,
+    /// Its disk is of an ensemble that was given up for a new one.
+    pub(super) outsider: bool,
+    /// When it last began to stand still, and until when it does.
+    pub(super) paused_from_ms: u64,
+    pub(super) paused_until_ms: u64,
+    /// Until when its disk does.
+    pub(super) stalled_until_ms: u64,
+    /// How long a flush takes, until then.
+    pub(super) flush_ms: u64,
+    pub(super) slow_until_ms: u64,
+    /// When the flush that is under way is done.
+    pub(super) flushed_ms: Option<u64>,
+    pub(super) full_until_ms: Option<u64>,
+    /// Its disk was told to fail.
+    pub(super) failing: bool,
+    /// Something that its disk had kept is no longer as it was.
+    pub(super) damaged: bool,
+    /// What the build that runs on it understands.
+    pub(super) level: u32,
+    drift_ppm: i64,
+}
+
+impl Machine {
+    pub(super) fn new(random: &mut Random, drifts: bool, founds: bool, level: u32) -> Self {
+        let drift_ppm = random.below(2 * DRIFT_MAX_PPM as u64 + 1) as i64 - DRIFT_MAX_PPM;
+        Self {
+            disk: SimDisk::new(random.number()),
+            seat: None,
+            life: Life::Down,
+            born: 0,
+            process: None,
+            founds,
+            off: false,
+            away_until_ms: 0,
+            outsider: false,
+            paused_from_ms: 0,
+            paused_until_ms: 0,
+            stalled_until_ms: 0,
+            flush_ms: 0,
+            slow_until_ms: 0,
+            flushed_ms: None,
+            full_until_ms: None,
+            failing: false,
+            damaged: false,
+            level,
+            drift_ppm: if drifts { drift_ppm } else { 0 },
+        }
+    }
+
+    /// What its monotonic clock says at that time.
+    pub(super) const fn mono_ms(&self, now_ms: u64) -> u64 {
+        (now_ms as i64 + now_ms as i64 * self.drift_ppm / 1_000_000) as u64
+    }
+
+    /// What its clocks say at that time, unless the wall clock was set.
+    pub(super) const fn now(&self, now_ms: u64) -> Now {
+        let mono_ms = self.mono_ms(now_ms);
+        Now { mono_ms, wall_ms: 1_700_000_000_000 + mono_ms as i64 }
+    }
+
+    pub(super) const fn is_paused(&self, now_ms: u64) -> bool {
+        now_ms < self.paused_until_ms
+    }
+
+    /// Whether its journal can do nothing now.
+    pub(super) fn is_disk_busy(&mut self, now_ms: u64) -> bool {
+        if now_ms < self.stalled_until_ms {
+            return true;
+        }
+        let Life::Seated(node) = &self.life else { return false };
+        if !node.asks_journal() || now_ms >= self.slow_until_ms {
+            self.flushed_ms = None;
+            return false;
+        }
+        let done_ms = *self.flushed_ms.get_or_insert(now_ms + self.flush_ms);
+        if now_ms >= done_ms {
+            self.flushed_ms = None;
+        }
+        now_ms < done_ms
+    }
+
+    /// It stands still for so long.
+    pub(super) const fn pause(&mut self, now_ms: u64, long_ms: u64) {
+        if !self.is_paused(now_ms) {
+            self.paused_from_ms = now_ms;
+        }
+        self.paused_until_ms = now_ms + long_ms;
+    }
+
+    /// Everything about it is well again.
+    pub(super) fn heal(&mut self) {
+        (self.paused_until_ms, self.stalled_until_ms, self.slow_until_ms) = (0, 0, 0);
+        (self.full_until_ms, self.failing, self.away_until_ms) = (None, false, 0);
+        self.disk.repair();
+    }
+
+    pub(super) fn node(&mut self) -> Option<&mut Node<SimDisk>> {
+        match &mut self.life {
+            Life::Seated(node) => Some(node),
+            _ => None,
+        }
+    }
+}

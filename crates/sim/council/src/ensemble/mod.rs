@@ -1,0 +1,447 @@
+//! Several members and what lies between them: a network that loses, delays, repeats and reorders, links that break,
+//! members that crash, pause, lose their disk and come back, disks that stall, fail and fill up, clocks that drift and
+//! jump, machines that are added and turned off. What happens next is decided by a seed. Knows no rule of what is right.
+
+mod damage;
+mod double;
+mod faults;
+mod lives;
+mod machine;
+mod network;
+mod revival;
+mod strikes;
+mod traffic;
+
+pub use faults::{DRIFT_MAX_PPM, Faults};
+pub use revival::{Forced, force};
+pub use strikes::{OF_MESSAGES, Without};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Arguments;
+
+use council_frontend::ConnId;
+use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::{PeerMessage, Tenure};
+use council_tree::{Member, Roster};
+
+use crate::disk::SimDisk;
+use crate::node::{Node, NodeConfig, NodeError, STEPS, Step};
+use crate::random::Random;
+use crate::record::Record;
+use crate::trace::Trace;
+use double::Routes;
+use machine::{Life, Machine};
+use network::Network;
+use strikes::Strikes;
+
+/// Lines of the story that are kept.
+const STORY_MAX: usize = 400;
+/// After how long without faults an operator looks after members that wait for one, milliseconds.
+const OPERATOR_MS: u64 = 15_000;
+
+/// Several members, known by their numbers.
+pub struct Ensemble {
+    /// What decides everything.
+    pub random: Random,
+    config: NodeConfig,
+    machines: BTreeMap<u64, Machine>,
+    network: Network,
+    routes: Routes,
+    /// Members that no client reaches.
+    unreached: BTreeSet<u64>,
+    /// Members whose clients are far away: how much longer everything takes, and until when.
+    client_delays: BTreeMap<u64, (u64, u64)>,
+    /// Whether clocks run at paces of their own.
+    drifts: bool,
+    /// A disk was lost and is not made good yet.
+    wiped: bool,
+    /// A change of members may be under way, as whoever asks for one says.
+    pub changing: bool,
+    now_ms: u64,
+    /// When all faults ended.
+    healed_ms: Option<u64>,
+    moments: u64,
+    strikes: Strikes,
+    lives: u64,
+    /// How often each thing happened.
+    pub happened: BTreeMap<&'static str, u64>,
+    /// What the members did, for those who judge.
+    pub record: Record,
+    /// Requests that became commands: the member's life, the connection and the request, and the command's number.
+    pub sequences: BTreeMap<(u64, ConnId, i32), u64>,
+    /// The hash of all steps.
+    pub trace: Trace,
+    /// What happened lately, in words.
+    story: Vec<(u64, String)>,
+}
+
+impl Ensemble {
+    /// Members 1 to `members`, with blank disks.
+    #[must_use]
+    pub fn new(members: u64, mut config: NodeConfig, mut random: Random) -> Self {
+        config.core.roster = Some(Roster::new((1..=members).map(member_of)));
+        let drifts = random.chance(70);
+        let base_max_ms = [0, 2, 20][random.below(3) as usize];
+        // Founders of an older build are given the newer one when they start again.
+        let newest = config.core.feature_level;
+        let level = if random.chance(30) { newest - 1 } else { newest };
+        let machines =
+            (1..=members).map(|number| (number, Machine::new(&mut random, drifts, true, level))).collect();
+        let mut ensemble = Self {
+            random,
+            config,
+            machines,
+            network: Network::new(base_max_ms),
+            routes: Routes::default(),
+            unreached: BTreeSet::new(),
+            client_delays: BTreeMap::new(),
+            drifts,
+            wiped: false,
+            changing: false,
+            now_ms: 1_000,
+            healed_ms: None,
+            moments: 0,
+            strikes: Strikes::default(),
+            lives: 0,
+            happened: BTreeMap::new(),
+            record: Record::default(),
+            sequences: BTreeMap::new(),
+            trace: Trace::default(),
+            story: Vec::new(),
+        };
+        (1..=members).for_each(|number| ensemble.start(number));
+        ensemble
+    }
+
+    /// Counts that something happened, and tells it.
+    pub(crate) fn tell(&mut self, what: &'static str, words: Arguments<'_>) {
+        self.count(what, 1);
+        self.trace.step(what, &[self.now_ms]);
+        if self.story.len() == STORY_MAX {
+            self.story.remove(0);
+        }
+        let fault =
+            self.strikes.present.take().map_or_else(String::new, |number| format!("fault {number}: "));
+        self.story.push((self.now_ms, format!("{fault}{words}")));
+    }
+
+    /// These faults do not strike.
+    pub fn leave_out(&mut self, without: Without) {
+        self.strikes.without = without;
+    }
+
+    /// How many faults were to strike, those that are left out among them.
+    #[must_use]
+    pub const fn struck(&self) -> u64 {
+        self.strikes.count
+    }
+
+    /// Counts something. What never happened is not there.
+    pub fn count(&mut self, what: &'static str, more: u64) {
+        if more > 0 {
+            *self.happened.entry(what).or_default() += more;
+        }
+    }
+
+    /// Milliseconds that have passed.
+    #[must_use]
+    pub const fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// What happened lately: when, and in words.
+    #[must_use]
+    pub fn story(&self) -> &[(u64, String)] {
+        &self.story
+    }
+
+    /// The members that run and have a seat.
+    #[must_use]
+    pub fn running(&self) -> Vec<u64> {
+        let seated = self.machines.iter().filter(|(_, machine)| matches!(machine.life, Life::Seated(_)));
+        seated.map(|(number, _)| *number).collect()
+    }
+
+    /// The numbers of all machines that there are.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
+        self.machines.keys().copied().collect()
+    }
+
+    /// The members that are to be, as the member knows that has come farthest. Nothing while none has come as far as
+    /// somebody once had: what that one knew may have been a change of members.
+    #[must_use]
+    pub fn roster(&mut self) -> Option<Roster> {
+        self.farthest()?.core().roster().cloned()
+    }
+
+    fn farthest(&mut self) -> Option<&mut Node<SimDisk>> {
+        let whole_index = self.record.whole_index;
+        let machines = self.machines.values_mut().filter(|machine| !machine.outsider);
+        let nodes = machines.filter_map(Machine::node);
+        let farthest = nodes.max_by_key(|node| node.applied_index())?;
+        (farthest.applied_index() >= whole_index).then_some(farthest)
+    }
+
+    /// Whether a disk was lost that is not made good yet.
+    #[must_use]
+    pub const fn has_lost_disk(&self) -> bool {
+        self.wiped
+    }
+
+    /// The highest level that the builds of all these members understand.
+    #[must_use]
+    pub fn level_of(&self, members: &[u64]) -> u32 {
+        let machines = members.iter().filter_map(|number| self.machines.get(number));
+        machines.map(|machine| machine.level).min().unwrap_or(0)
+    }
+
+    /// Whether anything comes through between a member and clients.
+    #[must_use]
+    pub fn is_reached(&self, number: u64) -> bool {
+        !self.unreached.contains(&number)
+    }
+
+    /// How much longer what goes between a member and its clients takes now, milliseconds.
+    #[must_use]
+    pub fn client_delay_ms(&self, number: u64) -> u64 {
+        let delay = self.client_delays.get(&number).filter(|(_, until_ms)| self.now_ms < *until_ms);
+        delay.map_or(0, |(extra_ms, _)| *extra_ms)
+    }
+
+    /// When a member last began to stand still in this life; 0 if it never did.
+    #[must_use]
+    pub fn stood_still_from_ms(&self, number: u64) -> u64 {
+        self.machines.get(&number).map_or(0, |machine| machine.paused_from_ms)
+    }
+
+    fn is_member(&mut self, number: u64) -> bool {
+        self.roster().is_some_and(|roster| roster.member(number).is_some())
+    }
+
+    /// Whether the members that are to be are those that there are: every one runs, has a seat in the same ensemble, and
+    /// knows who votes and who only learns.
+    pub fn is_whole(&mut self) -> bool {
+        if self.routes.doubled().is_some() {
+            return false;
+        }
+        let Some(roster) = self.roster() else { return false };
+        // One that was replaced while it lived takes itself for a member as long as nobody tells it otherwise.
+        let seats = self.farthest().map(|node| node.core().membership().clone()).unwrap_or_default();
+        let votes: BTreeSet<_> = roster.participants().into_iter().collect();
+        let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
+        let clusters: BTreeSet<_> = all.iter().map(|number| self.cluster(*number)).collect();
+        clusters.len() == 1
+            && all.iter().all(|number| {
+                let Some(node) = self.node(*number) else { return false };
+                let id = node.core().id();
+                let membership = node.core().membership();
+                let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
+                let is_seated = membership.voters.contains(&id) == votes.contains(number);
+                is_seated
+                    && seats.contains(id)
+                    && membership.voters_outgoing.is_empty()
+                    && membership.learners_next.is_empty()
+                    && numbers(&membership.voters) == votes
+                    && numbers(&membership.learners) == &all - &votes
+                    && node.core().roster() == Some(&roster)
+            })
+    }
+
+    /// Which of all lives a member has now; a connection does not outlast it.
+    #[must_use]
+    pub fn life(&self, number: u64) -> Option<u64> {
+        self.machines
+            .get(&number)
+            .filter(|machine| matches!(machine.life, Life::Seated(_)))
+            .map(|machine| machine.born)
+    }
+
+    /// A member, if it runs.
+    pub fn node(&mut self, number: u64) -> Option<&mut Node<SimDisk>> {
+        self.machines.get_mut(&number)?.node()
+    }
+
+    fn machine(&mut self, number: u64) -> &mut Machine {
+        self.machines.get_mut(&number).expect("a machine of that number")
+    }
+
+    /// One moment in which something happens, and time passes.
+    pub fn moment(&mut self, faults: &Faults) {
+        self.moments += 1;
+        self.misfortune(faults);
+        let most = 6 + self.network.in_flight() as u64 / 2;
+        for _ in 0..1 + self.random.below(most) {
+            if !self.deliver(faults) {
+                break;
+            }
+        }
+        for number in self.running() {
+            let (step, twice) = (self.random.below(STEPS.len() as u64) as usize, self.random.chance(50));
+            self.step(number, STEPS[step]);
+            if twice {
+                STEPS.into_iter().for_each(|step| self.step(number, step));
+            }
+        }
+        if self.random.chance(60) {
+            let passed = 1 + self.random.below(20);
+            self.pass(passed);
+        }
+    }
+
+    /// A step of one member.
+    pub fn step(&mut self, number: u64, step: Step) {
+        let now_ms = self.now_ms;
+        let machine = self.machine(number);
+        if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_busy(now_ms)) {
+            return;
+        }
+        let mono_ms = machine.mono_ms(now_ms);
+        let Some(node) = machine.node() else { return };
+        node.look_at_clock(mono_ms);
+        let stepped = node.step(step);
+        self.trace.step("step", &[number, step as u64, now_ms]);
+        self.collect(number);
+        match stepped {
+            Ok(()) => {}
+            Err(NodeError::Fault(error)) if self.may_fail(number) => {
+                self.tell("disk fault", format_args!("member {number} stops: {error}"));
+                self.stop(number);
+            }
+            Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
+                // It was not there when the others went on; its operator does what it says.
+                self.machine(number).level = self.config.core.feature_level;
+                self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
+                self.stop(number);
+                self.start(number);
+            }
+            Err(error) => panic!("member {number}: {error:?}"),
+        }
+    }
+
+    fn is_outdated(&mut self, number: u64) -> bool {
+        self.machine(number).level < self.config.core.feature_level
+    }
+
+    fn may_fail(&mut self, number: u64) -> bool {
+        let machine = self.machine(number);
+        machine.failing || machine.full_until_ms.is_some()
+    }
+
+    /// Time passes, for whoever does not stand still.
+    pub fn pass(&mut self, ms: u64) {
+        self.now_ms += ms;
+        let now_ms = self.now_ms;
+        let mut outcomes = Vec::new();
+        for (number, machine) in &mut self.machines {
+            let (paused, mono_ms) = (machine.is_paused(now_ms), machine.mono_ms(now_ms));
+            match &mut machine.life {
+                Life::Seated(node) if !paused => {
+                    node.look_at_clock(mono_ms);
+                    node.pass(0);
+                }
+                Life::Blank(member) => {
+                    member.tick(mono_ms);
+                    for (to, message) in member.take_outgoing() {
+                        let Some(place) = self.routes.place_of(*number, to) else { continue };
+                        let mut bytes = Vec::new();
+                        PeerMessage::Founding(message).encode(&mut bytes);
+                        let ids = (BLANK | (*number % NUMBERS), BLANK | to);
+                        self.network.send(ids, ((*number, place), false), bytes, now_ms, &mut self.random);
+                    }
+                    outcomes.extend(member.outcome().map(|outcome| (*number, outcome.clone())));
+                }
+                _ => {}
+            }
+        }
+        self.running().into_iter().for_each(|number| self.collect(number));
+        outcomes.into_iter().for_each(|(number, outcome)| self.seat(number, outcome));
+        for number in self.running() {
+            match self.node(number).map_or(Tenure::Sound, |node| node.core().tenure()) {
+                Tenure::Sound => self.look_after(number),
+                Tenure::Doubtful => self.doubt(number),
+                Tenure::Lost => {
+                    self.tell(
+                        "seat lost",
+                        format_args!("member {number} has lost its seat, and begins anew"),
+                    );
+                    let to_another = self.routes.doubled() == Some(number % NUMBERS);
+                    self.count("seat lost to another machine", u64::from(to_another));
+                    let process = self.machine(number).process;
+                    self.empty(number);
+                    let machine = self.machine(number);
+                    (machine.founds, machine.process) = (false, process);
+                    self.start(number);
+                }
+            }
+        }
+        self.watch_double();
+    }
+
+    /// A member that was replaced while it was away, and of whose ensemble too few are left to tell it so, waits for its
+    /// operator, as docs/ensembles.md says: no software can tell it from a member whose ensemble was taken over. The operator
+    /// does what it logs, and does so only there: a member that can be told has to mend itself, or there is no rest.
+    fn look_after(&mut self, number: u64) {
+        let calm = self.healed_ms.is_some_and(|healed_ms| self.now_ms >= healed_ms + OPERATOR_MS);
+        if calm && self.waits_for_operator(number) {
+            self.tell(
+                "operator",
+                format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
+            );
+            self.empty(number);
+            self.machine(number).founds = false;
+            self.start(number);
+        }
+    }
+
+    /// Whether a member is told that it was replaced, and fewer run of those that it knows than it has to be told by.
+    fn waits_for_operator(&mut self, number: u64) -> bool {
+        let Some(node) = self.node(number) else { return false };
+        let denials = node.core().denials();
+        if denials.numbers.is_empty() {
+            return false;
+        }
+        let id = node.core().id();
+        let others = node.core().membership().others(id);
+        let known: BTreeSet<_> = others.iter().map(|id| id % NUMBERS).collect();
+        let Some(roster) = self.roster() else { return false };
+        let tells =
+            |other: &u64| *other != number && known.contains(other) && roster.member(*other).is_some();
+        self.running().iter().filter(|other| tells(other)).count() < denials.needed
+    }
+
+    /// All faults end: every member runs, everything comes through.
+    pub fn heal(&mut self) {
+        self.tell("heal", format_args!("all faults end"));
+        self.healed_ms = Some(self.now_ms);
+        self.end_double();
+        self.empty_outsiders();
+        self.machines.values_mut().for_each(Machine::heal);
+        self.start_all();
+        self.network.speed_up(self.now_ms);
+        self.client_delays.clear();
+        self.mend();
+    }
+}
+
+/// What a configuration says of a member.
+#[must_use]
+pub fn member_of(number: u64) -> Member {
+    Member {
+        number,
+        host: format!("member{number}"),
+        peer_port: 1,
+        election_port: 0,
+        votes: true,
+        client: None,
+    }
+}
+
+/// A member is asked for more, and its power fails while its disk is busy.
+fn die_while_asked(node: &mut Node<SimDisk>, disk: &SimDisk, operations: u64) {
+    let asked = [Step::Shard, Step::Core, Step::Advance].into_iter().try_for_each(|step| node.step(step));
+    if asked.is_ok() {
+        disk.crash_at(disk.operations() + operations);
+        let _ = node.step(Step::Journal);
+    }
+}

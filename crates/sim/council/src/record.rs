@@ -1,0 +1,263 @@
+//! What the members did: which entries they applied, in which order, and what their trees were then. Only looks;
+//! judges nothing but that which it could not keep otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use consensus_raft::{Entry, Membership};
+use storage_raft_log::Disk;
+
+use crate::node::Node;
+
+/// An entry of the log, when it was first applied anywhere.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The entry.
+    pub entry: Entry,
+    /// When it was first seen applied.
+    pub at_ms: u64,
+    /// Where.
+    pub member: u64,
+}
+
+/// A member has applied some more.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply {
+    /// When.
+    pub at_ms: u64,
+    /// Which member.
+    pub member: u64,
+    /// In which of all lives.
+    pub life: u64,
+    /// Up to which entry, that one wholly and maybe something of the next.
+    pub index: u64,
+    /// Its last zxid then.
+    pub zxid: i64,
+    /// Its tree's digest then.
+    pub digest: u64,
+}
+
+/// What the survivor of a lost ensemble held, of which a new one was made.
+#[derive(Clone, Debug)]
+pub struct Survivor {
+    /// Which.
+    pub member: u64,
+    /// The last entry of its log.
+    pub index: u64,
+    /// The zxid that the new ensemble goes on from.
+    pub zxid: i64,
+    /// Its log, as far as no snapshot had replaced it.
+    pub log: Vec<Entry>,
+}
+
+/// A member with data of the ensemble that was given up, in one of its lives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outsider {
+    /// Which.
+    pub member: u64,
+    /// Whether it ever served clients.
+    pub served: bool,
+    /// Whether it led.
+    pub led: bool,
+}
+
+/// Where a new ensemble went on from the log of a survivor.
+#[derive(Clone, Debug, Default)]
+pub struct Resumed {
+    /// The last entry of that log.
+    pub index: u64,
+    /// The zxid that it goes on from, as its first snapshot says.
+    pub zxid: i64,
+    /// The highest zxid that anybody gave in the ensemble that was, as far as is known.
+    pub given_zxid: i64,
+    /// Members of the ensemble that was, by their lives.
+    pub outsiders: BTreeMap<u64, Outsider>,
+    /// Messages between a member of the ensemble that was and one of the new that neither refused: from one machine to
+    /// another.
+    pub crossed: Vec<(u64, u64)>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Where a new ensemble began, if one did.
+    pub resumed: Option<Resumed>,
+    /// Every entry that was applied anywhere, in part at the least; that of index 1 comes first.
+    pub entries: Vec<Committed>,
+    /// The last entry that was applied wholly anywhere.
+    pub whole_index: u64,
+    /// When each entry, by index and term, was first handed to a disk: its leader had just made it.
+    pub made_ms: BTreeMap<(u64, u64), u64>,
+    /// When somebody decided that sessions were to end, in order.
+    pub verdicts_ms: Vec<u64>,
+    /// Entries that were applied and are not what was applied at their index first: member and entry.
+    pub contradictions: Vec<(u64, Entry)>,
+    /// Entries that were applied before the one below them was seen.
+    pub gaps: Vec<(u64, u64)>,
+    /// Where the members stood, in the order of time.
+    pub applies: Vec<Apply>,
+    /// Who led in which term, by id.
+    pub reigns: BTreeMap<u64, BTreeSet<u64>>,
+    /// When the latest lead was won.
+    pub reign_began_ms: u64,
+    /// The members as of each index at which a change of them was applied, and who says so.
+    pub memberships: BTreeMap<u64, Membership>,
+    /// Memberships that differ from what another member held at the same index.
+    pub unlike: Vec<(u64, u64, Membership)>,
+    /// How often two machines of one number were looked at.
+    pub doubled_looks: usize,
+    /// Numbers of which two machines served at a time, and when they were last seen to.
+    pub both_served: BTreeMap<u64, u64>,
+    /// The most bytes that a member kept for a client that did not read.
+    pub unsent_bytes: usize,
+    /// The last place noted of each member's life.
+    noted: BTreeMap<u64, (u64, u64, i64)>,
+}
+
+impl Record {
+    /// A member's new life begins.
+    pub fn begun(&mut self, member: u64, life: u64) {
+        self.noted.insert(member, (life, 0, 0));
+    }
+
+    /// The record of a new ensemble made of that survivor. What is known of the entries that it held stays known. Gives how
+    /// many of the entries that were applied before it held.
+    #[must_use]
+    pub fn resume(mut self, at_ms: u64, survivor: &Survivor, given_zxid: i64) -> (Self, usize) {
+        let first = survivor.log.first().map_or(survivor.index + 1, |entry| entry.index);
+        let same = |known: &&Committed| {
+            let at = known.entry.index.checked_sub(first);
+            at.is_none_or(|at| survivor.log.get(at as usize) == Some(&known.entry))
+        };
+        let kept = self.entries.iter().take(survivor.index as usize).take_while(same).count();
+        self.entries.truncate(kept);
+        let tail = survivor.log.iter().filter(|entry| entry.index > kept as u64);
+        let member = survivor.member;
+        self.entries.extend(tail.map(|entry| Committed { entry: entry.clone(), at_ms, member }));
+        let holds = |(index, term): &(u64, u64)| {
+            self.entries.get(*index as usize - 1).is_some_and(|known| known.entry.term == *term)
+        };
+        let made_ms = self.made_ms.iter().filter(|(key, _)| holds(key)).map(|(key, at_ms)| (*key, *at_ms));
+        let applies = self.applies.iter().filter(|apply| apply.index < survivor.index.min(kept as u64));
+        let resumed =
+            Resumed { index: survivor.index, zxid: survivor.zxid, given_zxid, ..Resumed::default() };
+        let record = Self {
+            made_ms: made_ms.collect(),
+            applies: applies.copied().collect(),
+            resumed: Some(resumed),
+            whole_index: survivor.index,
+            verdicts_ms: self.verdicts_ms,
+            entries: self.entries,
+            ..Self::default()
+        };
+        (record, kept)
+    }
+
+    /// The fewest voters of which a majority could ever decide; 0 if none were ever known.
+    #[must_use]
+    pub fn voters_min(&self) -> usize {
+        let halves = self.memberships.values().flat_map(|known| [&known.voters, &known.voters_outgoing]);
+        halves.map(Vec::len).filter(|count| *count > 0).min().unwrap_or(0)
+    }
+
+    /// When the last change of the members was first applied; 0 if there was none.
+    #[must_use]
+    pub fn members_changed_ms(&self) -> u64 {
+        let changes = self.memberships.keys().filter_map(|index| self.committed(*index));
+        changes.map(|committed| committed.at_ms).max().unwrap_or(0)
+    }
+
+    /// When the first entry of the last term was first applied.
+    #[must_use]
+    pub fn last_term_applied_ms(&self) -> u64 {
+        let Some(last) = self.entries.last() else { return 0 };
+        let of_term = self.entries.iter().rev().take_while(|one| one.entry.term == last.entry.term);
+        of_term.last().map_or(0, |committed| committed.at_ms)
+    }
+
+    /// When an entry that was applied was first handed to a disk.
+    #[must_use]
+    pub fn entry_made_ms(&self, index: u64) -> u64 {
+        self.committed(index).map_or(0, |committed| {
+            let made_ms = self.made_ms.get(&(index, committed.entry.term));
+            made_ms.copied().unwrap_or(committed.at_ms)
+        })
+    }
+
+    fn committed(&self, index: u64) -> Option<&Committed> {
+        self.entries.get(usize::try_from(index.checked_sub(1)?).ok()?)
+    }
+
+    /// A message goes from one ensemble to the other.
+    pub fn crosses(&mut self, from: u64, to: u64) {
+        if let Some(resumed) = &mut self.resumed {
+            resumed.crossed.push((from, to));
+        }
+    }
+
+    /// What does a member do that has data of the ensemble that was?
+    pub fn look_at_outsider<D: Disk>(&mut self, member: u64, life: u64, node: &mut Node<D>) {
+        let Some(resumed) = &mut self.resumed else { return };
+        let outsider = resumed.outsiders.entry(life).or_default();
+        outsider.member = member;
+        outsider.served |= node.core().is_serving();
+        outsider.led |= node.leads_in().is_some();
+    }
+
+    /// What has a member done since the last look?
+    pub fn look<D: Disk>(&mut self, at_ms: u64, member: u64, life: u64, node: &mut Node<D>) {
+        for entry in node.take_written() {
+            self.made_ms.entry(entry).or_insert(at_ms);
+        }
+        for entry in node.take_applied() {
+            self.applied(at_ms, member, entry);
+        }
+        if let Some(term) = node.leads_in()
+            && self.reigns.entry(term).or_default().insert(node.core().id())
+        {
+            self.reign_began_ms = at_ms;
+        }
+        let (index, zxid) = (node.applied_index(), node.tree().last_zxid().0);
+        self.whole_index = self.whole_index.max(index);
+        let noted = self.noted.entry(member).or_default();
+        if *noted == (life, index, zxid) || index == 0 {
+            return;
+        }
+        *noted = (life, index, zxid);
+        let digest = node.tree().digest();
+        self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
+        let membership = sorted(node.core().membership());
+        let known = self.memberships.range(..=index).next_back();
+        match known {
+            Some((_, known)) if *known == membership => {}
+            Some((at, _)) if *at == index => self.unlike.push((member, index, membership)),
+            _ => drop(self.memberships.insert(index, membership)),
+        }
+    }
+
+    fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
+        let last = self.entries.len() as u64;
+        if let Some(known) = entry.index.checked_sub(1).and_then(|at| self.entries.get(at as usize)) {
+            if known.entry != entry {
+                self.contradictions.push((member, entry));
+            }
+        } else if entry.index == last + 1 {
+            self.entries.push(Committed { entry, at_ms, member });
+        } else {
+            self.gaps.push((member, entry.index));
+        }
+    }
+}
+
+/// In one order: who is meant does not depend on it.
+fn sorted(membership: &Membership) -> Membership {
+    let mut membership = membership.clone();
+    for list in [
+        &mut membership.voters,
+        &mut membership.learners,
+        &mut membership.voters_outgoing,
+        &mut membership.learners_next,
+    ] {
+        list.sort_unstable();
+    }
+    membership
+}

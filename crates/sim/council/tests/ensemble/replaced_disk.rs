@@ -1,0 +1,73 @@
+//! A disk takes the place of one whose member is cut off and may still serve: its member must not serve at the same time.
+
+use sim_council::client::Client;
+
+use crate::quorum_kept::join;
+use crate::three::{LEASE_MS, Nodes, founders_with, leader, node, pass};
+
+const FOUNDERS: [u64; 5] = [1, 2, 3, 4, 5];
+/// The leader that is cut off, and the member beside it.
+const LED: u64 = 5;
+const OLD: u64 = 4;
+const STEP_MS: u64 = 20;
+
+/// These two notice only after two leases that they have no majority, which has no say in how long leases last.
+const fn election_tick_ms(id: u64) -> u64 {
+    if id == LED || id == OLD { LEASE_MS / 5 } else { 100 }
+}
+
+fn five() -> Nodes {
+    founders_with(&FOUNDERS, |core| core.election_tick_ms = election_tick_ms(core.member))
+}
+
+/// Two of five are cut off together, the leader among them. It grants the other one leases as long as it has one itself, so
+/// that one serves for up to two leases. The other three elect a leader and let in a blank disk with its number.
+#[test]
+fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
+    let mut nodes = five();
+    let first = leader(&mut nodes, |_| true, |_, _| true);
+    pass(&mut nodes, LEASE_MS, |_, _| true);
+    let mut client = Client::connect(node(&mut nodes, OLD), 30_000);
+    pass(&mut nodes, 500, |_, _| true);
+    assert!(client.replies(node(&mut nodes, OLD)).is_empty() && client.is_connected());
+    if first != LED {
+        // Of those who have all of the log, the one with the highest number is handed the lead.
+        node(&mut nodes, first).core().step_aside();
+        assert_eq!(leader(&mut nodes, |id| id != first, |_, _| true), LED);
+    }
+    pass(&mut nodes, 500, |_, _| true);
+
+    let is_cut = |id: u64| id == LED || id == OLD;
+    let apart = |from, to| is_cut(from) == is_cut(to);
+    let apart_ms = node(&mut nodes, OLD).now().mono_ms;
+    for id in FOUNDERS.into_iter().filter(|id| !is_cut(*id)) {
+        [LED, OLD].into_iter().for_each(|gone| node(&mut nodes, id).link(gone, false));
+    }
+    let next = leader(&mut nodes, |id| !is_cut(id), apart);
+    let passed_ms = node(&mut nodes, next).now().mono_ms - apart_ms;
+    assert!(passed_ms < LEASE_MS / 4, "they elect one at once");
+    // Nobody is let in while the old one may be alive, as far as its leader knows.
+    pass(&mut nodes, LEASE_MS, apart);
+    let new = join(&FOUNDERS, &mut nodes, next, OLD, apart);
+
+    let (mut served_ms, mut caught_up_ms) = (0, u64::MAX);
+    let serves = (0..4 * LEASE_MS / STEP_MS).any(|_| {
+        pass(&mut nodes, STEP_MS, apart);
+        let passed_ms = node(&mut nodes, OLD).now().mono_ms - apart_ms;
+        let [serves_old, serves_new] = [OLD, new].map(|id| node(&mut nodes, id).core().status().serving);
+        assert!(!(serves_old && serves_new), "both serve {passed_ms} ms after they are apart");
+        if serves_old {
+            served_ms = passed_ms;
+        }
+        if node(&mut nodes, new).applied_index() > 0 {
+            caught_up_ms = caught_up_ms.min(passed_ms);
+        }
+        serves_new
+    });
+    assert!(serves, "it takes its place in the end");
+    assert!(node(&mut nodes, new).core().membership().voters.contains(&new));
+    assert!(
+        served_ms > caught_up_ms + LEASE_MS / 4,
+        "the old one served until {served_ms} ms, {caught_up_ms}"
+    );
+}

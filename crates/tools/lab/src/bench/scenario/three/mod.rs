@@ -1,0 +1,89 @@
+//! What befalls an ensemble of three, and what its clients feel of it.
+
+mod disk;
+mod failover;
+mod pace;
+mod restart;
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(super) use disk::DISK_STALLED;
+pub(super) use failover::{KILLED, STOPPED};
+pub(super) use pace::{FOLLOWER_STOPPED, JOIN, JOIN_1GB};
+pub(super) use restart::{HANDOVER, ROLLING};
+
+use crate::bench::patient::Patient;
+use crate::bench::setting::HEAP_MB;
+use crate::bench::{Bench, Failure, Who};
+use crate::ensemble::Ensemble;
+use crate::peer::word;
+
+/// Members of an ensemble.
+const MEMBERS: usize = 3;
+/// How long the ensemble works undisturbed before something befalls it.
+const CALM: Duration = Duration::from_millis(500);
+/// How long it may be without a leader.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks. Not a synchronisation: only how often we look.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Each who takes part, as three fresh members with a small tree.
+fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {
+    let mut all = Vec::new();
+    for who in bench.servers() {
+        let ensemble = bench.ensemble(who, MEMBERS, HEAP_MB, &[])?;
+        council_client::load::prepare(ensemble.address(1), bench.few_kib())?;
+        all.push((who, ensemble));
+    }
+    Ok(all)
+}
+
+/// Waits until one of these leads; which.
+fn leader(ensemble: &Ensemble, among: &[usize]) -> Result<usize, Failure> {
+    let began = Instant::now();
+    loop {
+        let leads = |number: &&usize| {
+            let answer = word(ensemble.address(**number), "srvr", Duration::from_secs(1));
+            answer.is_ok_and(|text| text.contains("Mode: leader"))
+        };
+        if let Some(leader) = among.iter().find(leads) {
+            return Ok(*leader);
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(Failure(format!("nobody leads for {PATIENCE:?}")));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// All serve and one leads, its number first, then the others.
+fn settled(ensemble: &mut Ensemble) -> Result<Vec<usize>, Failure> {
+    let all = ensemble.all();
+    ensemble.wait_for(all.iter().copied())?;
+    let leader = leader(ensemble, &all)?;
+    let mut order = ensemble.others(leader);
+    order.insert(0, leader);
+    Ok(order)
+}
+
+/// The addresses of these members.
+fn addresses(ensemble: &Ensemble, numbers: &[usize]) -> Vec<SocketAddr> {
+    numbers.iter().map(|number| ensemble.address(*number)).collect()
+}
+
+/// A writer at the leader, which comes first in `order`, and one at a follower who knows only the followers.
+fn two_writers(ensemble: &Ensemble, order: &[usize]) -> Result<[Patient; 2], Failure> {
+    let at_leader = Patient::start(addresses(ensemble, order), 0);
+    let at_follower = Patient::start(addresses(ensemble, &order[1..]), 1);
+    let now = Instant::now();
+    at_leader.next_write(now)?;
+    at_follower.next_write(now)?;
+    thread::sleep(CALM);
+    Ok([at_leader, at_follower])
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

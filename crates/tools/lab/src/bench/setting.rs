@@ -1,0 +1,303 @@
+//! Where a run takes place: which contestants there are, how they are set up, where their data lies.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use council_client::load::{Load, Measured, Mix, Nodes, Pace};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::contestant::{Contestant, FloorServer};
+use super::floor::Kind;
+use super::machine::Machine;
+use super::options::Scale;
+use super::{Failure, Options, Row, Sheet, Who, probe};
+use crate::ensemble::{Ensemble, Place};
+use crate::peer::zookeeper::Distribution;
+use crate::peer::{Config, PeerError, Server, Software, diwan, port, zookeeper};
+
+/// ZooKeeper's heap, MiB.
+pub(super) const HEAP_MB: u32 = 2048;
+/// Keys under which no snapshot is taken but those at a start. 0, which its documentation names for no limit of the
+/// size, ends ZooKeeper 3.9.5 by a division by zero.
+pub(super) const NO_SNAPSHOTS: [(&str, &str); 2] =
+    [("snapCount", "2000000000"), ("snapSizeLimitInKb", "1000000000")];
+
+/// What a ZooKeeper needs to know beyond the `server.` lines, as its own example has them.
+const ENSEMBLE_OF_ZOOKEEPER: [(&str, &str); 2] = [("initLimit", "10"), ("syncLimit", "5")];
+
+/// A run's surroundings.
+pub struct Bench {
+    pub(super) options: Options,
+    zookeeper: Option<Software>,
+    diwan: Option<Software>,
+    floor: PathBuf,
+    folder: PathBuf,
+    pub(super) machine: Machine,
+}
+
+impl Bench {
+    /// Finds the contestants; `floor` is the program whose `floor` command is the bare server.
+    ///
+    /// # Errors
+    /// A contestant that is asked for is missing.
+    pub fn new(options: Options, floor: PathBuf) -> Result<Self, PeerError> {
+        let zookeeper = match options.zookeeper {
+            true => {
+                let cache = options.cache.clone().map_or_else(zookeeper::default_cache, Ok)?;
+                Some(Software::ZooKeeper(Distribution::find(&cache)?))
+            }
+            false => None,
+        };
+        let diwan = match options.diwan {
+            true => Some(Software::Diwan(options.diwan_path.clone().map_or_else(diwan::find, Ok)?)),
+            false => None,
+        };
+        let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = parent.join(format!("bench-{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|source| PeerError::Io { what: folder.clone(), source })?;
+        let machine = Machine::look(&folder);
+        raise_open_files();
+        Ok(Self { options, zookeeper, diwan, floor, folder, machine })
+    }
+
+    /// Measures a row.
+    ///
+    /// # Errors
+    /// A server or a connection failed.
+    pub fn measure(&self, row: &Row) -> Result<Sheet, Failure> {
+        let mut sheet = Sheet::new(row.figures);
+        let measured = (row.run)(self, &mut sheet);
+        self.clear()?;
+        measured.map(|()| sheet)
+    }
+
+    /// How much of everything.
+    pub(super) fn scale(&self) -> &Scale {
+        &self.options.scale
+    }
+
+    /// Who takes part, but for the floor.
+    pub(super) fn servers(&self) -> Vec<Who> {
+        let present = |who: &Who| self.software(*who).is_some();
+        Who::ALL.into_iter().filter(present).collect()
+    }
+
+    /// Whether `who` takes part.
+    pub(super) fn has(&self, who: Who) -> bool {
+        who == Who::Floor || self.software(who).is_some()
+    }
+
+    fn software(&self, who: Who) -> Option<&Software> {
+        match who {
+            Who::ZooKeeper => self.zookeeper.as_ref(),
+            Who::Diwan => self.diwan.as_ref(),
+            Who::Floor => None,
+        }
+    }
+
+    /// The folder of one server's files.
+    pub(super) fn folder(&self, who: Who) -> PathBuf {
+        self.folder.join(who.name().to_lowercase())
+    }
+
+    /// The folder that holds all servers' files.
+    pub(super) fn disk(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Removes what servers left.
+    pub(super) fn clear(&self) -> Result<(), Failure> {
+        fs::remove_dir_all(&self.folder)?;
+        Ok(fs::create_dir_all(&self.folder)?)
+    }
+
+    /// A server over an empty folder, with further keys of `zoo.cfg`.
+    pub(super) fn fresh(&self, who: Who, keys: &[(&str, &str)]) -> Result<Server, Failure> {
+        let folder = self.folder(who);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        self.over(who, HEAP_MB, keys)
+    }
+
+    /// A server over whatever its folder holds.
+    pub(super) fn over(&self, who: Who, heap_mb: u32, keys: &[(&str, &str)]) -> Result<Server, Failure> {
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?;
+        let [client_port] = port::free()?;
+        let config = Config {
+            folder: self.folder(who),
+            client: (Ipv4Addr::LOCALHOST, client_port).into(),
+            namespace: None,
+            heap_mb,
+            flags: Vec::new(),
+            keys: all_keys(keys),
+            environment: Vec::new(),
+        };
+        Ok(Server::start(software, config)?)
+    }
+
+    /// A bare server.
+    pub(super) fn floor(&self, kind: Kind) -> Result<FloorServer, Failure> {
+        FloorServer::start(&self.floor, kind)
+    }
+
+    /// Members of one ensemble over empty folders, none of them started, with further keys of `zoo.cfg`.
+    pub(super) fn members(
+        &self,
+        who: Who,
+        members: usize,
+        heap_mb: u32,
+        keys: &[(&str, &str)],
+    ) -> Result<Ensemble, Failure> {
+        let folder = self.folder(who);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?.clone();
+        let keys: Vec<_> = [("maxSessionTimeout", "600000")].iter().chain(keys).copied().collect();
+        let (keys, flags): (Vec<_>, Vec<_>) = match software {
+            Software::ZooKeeper(_) => {
+                (ENSEMBLE_OF_ZOOKEEPER.iter().copied().chain(keys).collect(), Vec::new())
+            }
+            Software::Diwan(_) => (keys, ["-D", "metrics.listen=off"].map(String::from).to_vec()),
+        };
+        let ensemble = Ensemble::of(software, &folder, members, &Place::loopback(), &keys, &flags);
+        Ok(ensemble.with_heap(heap_mb))
+    }
+
+    /// As [`Self::members`], all serving.
+    pub(super) fn ensemble(
+        &self,
+        who: Who,
+        members: usize,
+        heap_mb: u32,
+        keys: &[(&str, &str)],
+    ) -> Result<Ensemble, Failure> {
+        let mut ensemble = self.members(who, members, heap_mb, keys)?;
+        ensemble.start_all()?;
+        Ok(ensemble)
+    }
+
+    /// All who take part with so many servers, fresh, each with its nodes, and as many bare ones if `floor` says which.
+    pub(super) fn all(
+        &self,
+        servers: usize,
+        nodes: Nodes,
+        floor: Option<Kind>,
+    ) -> Result<Vec<(Who, Contestant)>, Failure> {
+        let mut started = Vec::new();
+        for who in self.servers() {
+            let contestant = match servers {
+                1 => Contestant::Peer(Box::new(self.fresh(who, &[])?)),
+                _ => Contestant::Ensemble(self.ensemble(who, servers, HEAP_MB, &[])?),
+            };
+            council_client::load::prepare(contestant.addresses()[0], nodes)?;
+            started.push((who, contestant));
+        }
+        if let Some(kind) = floor {
+            let floor: Result<_, _> = (0..servers).map(|_| self.floor(kind)).collect();
+            started.push((Who::Floor, Contestant::Floor(floor?)));
+        }
+        Ok(started)
+    }
+
+    /// A load on 1 KiB values.
+    pub(super) fn load(&self, on: &Contestant, connections: usize, pace: Pace, mix: Mix) -> Load {
+        Load {
+            servers: on.addresses().into(),
+            connections,
+            pace,
+            mix,
+            nodes: self.few_kib(),
+            seed: 1,
+            checks: false,
+        }
+    }
+
+    /// The small tree with values of 1 KiB.
+    pub(super) fn few_kib(&self) -> Nodes {
+        Nodes { count: self.scale().few, value_bytes: 1024 }
+    }
+
+    /// Warms a fresh server up: what a JVM has not compiled yet says nothing.
+    pub(super) fn warm_up(&self, load: &Load) -> Result<(), Failure> {
+        council_client::load::run(load, std::time::Duration::ZERO, self.scale().first_warm_up, || {})?;
+        Ok(())
+    }
+
+    /// Runs a load, and gives the server's CPU time an operation beside what the load saw.
+    pub(super) fn run(&self, on: &Contestant, load: &Load) -> Result<(Measured, f64), Failure> {
+        let mut readings = Vec::new();
+        let Scale { warm_up, measure, .. } = *self.scale();
+        let measured = council_client::load::run(load, warm_up, measure, || readings.push(on.cpu_time()))?;
+        let readings: Vec<_> = readings.into_iter().collect::<Result<_, _>>()?;
+        let [before, after] = readings[..] else { return Err(Failure("no CPU time".into())) };
+        if measured.operations == 0 || measured.errors > 0 {
+            let Measured { operations, errors, .. } = measured;
+            return Err(Failure(format!("{operations} operations were answered well, {errors} with errors")));
+        }
+        let microseconds = after.since(before).total().as_secs_f64() * 1e6;
+        Ok((measured.clone(), microseconds / measured.operations as f64))
+    }
+
+    /// Says what is going on, on standard error.
+    pub(super) fn say(&self, text: &str) {
+        eprintln!("  {text}");
+    }
+
+    /// Each repeat, each of `who` in turn, on a disk that has done with what the one before left.
+    pub(super) fn in_turn<T>(
+        &self,
+        among: &mut [T],
+        mut turn: impl FnMut(&mut T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for repeat in 1..=self.options.repeats {
+            let began = Instant::now();
+            for one in among.iter_mut() {
+                if !probe::settle(&self.folder)? {
+                    self.say("the disk is busy with something else: tails and durable writes may suffer");
+                }
+                turn(one)?;
+            }
+            let took = began.elapsed().as_secs_f64();
+            self.say(&format!("repeat {repeat} of {}: {took:.1} s", self.options.repeats));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Data of servers that are gone: what cannot be removed stays in a folder for temporary files.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The keys of every server: no limit on connections from one address, sessions that outlive a silent load, no
+/// AdminServer. All else is as it is by default.
+fn all_keys(further: &[(&str, &str)]) -> Vec<(String, String)> {
+    let common = [
+        ("tickTime", "2000"),
+        ("maxClientCnxns", "0"),
+        ("maxSessionTimeout", "600000"),
+        ("admin.enableServer", "false"),
+    ];
+    let all = common.iter().chain(further);
+    all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// The keys for a restart.
+pub(super) fn keys(further: &[(&str, &str)]) -> Vec<(String, String)> {
+    all_keys(further)
+}
+
+/// As many open files as the system allows, for this program and the servers it starts: a crowd has thousands.
+pub(crate) fn raise_open_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current < maximum || maximum.is_none() {
+        // Refused, it fails later with the name of what could not be opened.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}

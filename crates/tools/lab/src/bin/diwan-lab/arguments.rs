@@ -1,0 +1,217 @@
+//! What can be said to `diwan lab`, and what it comes to.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use council_client::load::Servers;
+use council_connect::AccessArguments;
+use tools_lab::conduct::Options;
+use tools_lab::experiment::{self, Capacity, Experiment, Scale};
+use tools_lab::peer::diwan;
+use tools_lab::stand::{Sources, System, default_cache, named_addresses};
+
+use super::command;
+
+const HELP: &str = "\
+Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the \
+report says why.
+
+  diwan lab run                                all experiments, all systems, in less than an hour
+  diwan lab run Z1 C5 --systems diwan,etcd     some
+  diwan lab run --resume                       goes on with what was broken off
+  diwan lab run Z1 --address mine=zk1:2181     another server that speaks ZooKeeper's protocol
+  diwan lab run Z1 --address mine=zk1:2281 --tls-ca ca.pem --sasl-user bob
+  diwan lab run Z1 --against /old/diwan        another build beside this one
+  diwan lab compare before after               status 1 if something moved beyond noise
+  diwan lab compare run:other run:diwan        two systems of one run";
+
+/// Where a run is kept unless told otherwise.
+const FOLDER: &str = "diwan-lab";
+
+/// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
+#[derive(Debug, Parser)]
+#[command(name = "diwan-lab", bin_name = "diwan lab", version, after_help = HELP)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// List the experiments.
+    List,
+    /// Measure, and write the report.
+    Run(Box<RunArguments>),
+    /// Write the report of a run again: HTML, and Markdown with SVG.
+    Report {
+        /// What `run` wrote.
+        #[arg(default_value = FOLDER)]
+        folder: PathBuf,
+    },
+    /// Say which figures of B moved beyond noise against A; the status is 1 then.
+    Compare(CompareArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// A run's folder; with `:SYSTEM` behind it, one system of it.
+    pub(crate) a: String,
+
+    /// Another, or another system.
+    pub(crate) b: String,
+
+    /// Less than so many percent counts as noise, however sure.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) noise: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ScaleName {
+    /// What finishes on a small machine within an hour.
+    Small,
+    /// As published.
+    Paper,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Which experiments [default: all].
+    #[arg(value_name = "EXPERIMENT", value_parser = one)]
+    experiments: Vec<&'static Experiment>,
+
+    /// Where the run is kept.
+    #[arg(short, long, value_name = "DIRECTORY", default_value = FOLDER)]
+    dir: PathBuf,
+
+    /// Go on with a run that was broken off.
+    #[arg(long)]
+    resume: bool,
+
+    /// How much of everything.
+    #[arg(long, value_enum, default_value = "small")]
+    scale: ScaleName,
+
+    /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord].
+    #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
+    systems: Vec<String>,
+
+    /// Further servers that speak ZooKeeper's protocol; the lab's nodes on them are removed.
+    #[arg(long = "address", value_name = "NAME=HOST:PORT[,..]", value_parser = named_addresses)]
+    addresses: Vec<(String, Servers)>,
+
+    /// Another build of Diwan, measured beside this one as `other`.
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
+
+    /// How often each point is measured.
+    #[arg(long, value_name = "N", default_value_t = Scale::REPETITIONS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repetitions: u32,
+
+    /// How long a point is measured [default: 2, or 30 at the scale of the papers]. Less than 1 also makes sizes smaller.
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
+
+    /// What everything random is drawn from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How long servers may be silent before a point is given up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    patience: f64,
+
+    /// Where peers are kept once they are fetched.
+    #[arg(long, value_name = "DIRECTORY")]
+    cache: Option<PathBuf>,
+
+    /// Where servers keep their data while they run [default: the system's folder for temporary files].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+
+    /// Of the servers of `--address`; the lab's own servers have neither TLS nor users.
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// What the build of `--against` is called.
+const OTHER: &str = "other";
+
+fn one(name: &str) -> Result<&'static Experiment, String> {
+    experiment::named(name).ok_or_else(|| String::from("nobody knows it; `diwan lab list` lists them all"))
+}
+
+/// Servers with what lets clients in.
+fn let_in(
+    mut addresses: Vec<(String, Servers)>,
+    arguments: AccessArguments,
+) -> Result<Vec<(String, Servers)>, String> {
+    if addresses.is_empty() {
+        return match arguments.is_empty() {
+            true => Ok(addresses),
+            false => Err(String::from(
+                "options for TLS, SASL and identities without `--address`; \
+                 hint: the lab's own servers need none; name others with `--address NAME=HOST:PORT`",
+            )),
+        };
+    }
+    let access = arguments.resolve().map_err(|problem| problem.to_string())?;
+    for (_, servers) in &mut addresses {
+        servers.access = access.clone();
+    }
+    Ok(addresses)
+}
+
+impl RunArguments {
+    /// What is to be run.
+    pub(super) fn options(self) -> Result<Options, String> {
+        let scale = match self.scale {
+            ScaleName::Small => Scale::small(),
+            ScaleName::Paper => Scale::paper(),
+        };
+        let lasting = |seconds: f64| match Duration::try_from_secs_f64(seconds) {
+            Ok(time) if !time.is_zero() => Ok(time),
+            _ => Err(format!("{seconds} s is no time")),
+        };
+        let scale = scale.on(Capacity::here());
+        let scale = match self.seconds {
+            Some(seconds) => scale.lasting(lasting(seconds)?),
+            None => scale,
+        };
+        let diwan = diwan::find().map_err(|error| error.to_string())?;
+        let mut systems = self.systems;
+        if systems.is_empty() {
+            systems.extend(System::NAMES.into_iter().filter(|name| *name != OTHER).map(String::from));
+        }
+        let further = self.addresses.iter().map(|(name, _)| name.clone());
+        for name in self.against.iter().map(|_| OTHER.to_owned()).chain(further) {
+            if !systems.contains(&name) {
+                systems.push(name);
+            }
+        }
+        let experiments = match self.experiments.is_empty() {
+            true => experiment::ALL.to_vec(),
+            false => self.experiments,
+        };
+        let sources = Sources {
+            diwan,
+            other: self.against,
+            cache: self.cache.unwrap_or_else(default_cache),
+            addresses: let_in(self.addresses, self.access)?,
+        };
+        Ok(Options {
+            experiments,
+            systems,
+            sources,
+            scale,
+            seed: self.seed,
+            repetitions: self.repetitions,
+            folder: self.dir,
+            resume: self.resume,
+            data: self.data.unwrap_or_else(env::temp_dir),
+            patience: lasting(self.patience)?,
+            command: format!("diwan lab {}", command::shown(env::args().skip(1))),
+            begun: jiff::Timestamp::now().to_string(),
+        })
+    }
+}

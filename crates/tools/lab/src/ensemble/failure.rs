@@ -1,0 +1,63 @@
+//! Why a scenario did not pass.
+
+use std::fmt;
+use std::io;
+
+use crate::peer::PeerError;
+
+/// Why a scenario did not pass.
+#[derive(Debug)]
+pub enum Failure {
+    /// This machine lacks something: the scenario is skipped.
+    Missing(String),
+    /// A server could not be had, or does not do what it is told.
+    Peer(PeerError),
+    /// What must hold does not: one line each.
+    Broken(Vec<String>),
+}
+
+impl Failure {
+    /// One thing that does not hold.
+    #[must_use]
+    pub fn broken(what: impl Into<String>) -> Self {
+        Self::Broken(vec![what.into()])
+    }
+
+    /// Shorthand for `map_err`: a client could not do what every client can.
+    pub(super) fn client(what: &str) -> impl FnOnce(council_client::Error) -> Self {
+        move |error| Self::broken(format!("{what}: {error}"))
+    }
+
+    /// Shorthand for `map_err`: the machine does not do what every machine can.
+    pub fn io(what: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Peer(PeerError::Io { what: what.into(), source })
+    }
+}
+
+impl From<PeerError> for Failure {
+    fn from(error: PeerError) -> Self {
+        match error {
+            PeerError::Missing(what) => Self::Missing(what),
+            other => Self::Peer(other),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(what) => f.write_str(what),
+            Self::Peer(error) => error.fmt(f),
+            Self::Broken(lines) => f.write_str(&lines.join("\n")),
+        }
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Peer(error) => Some(error),
+            _ => None,
+        }
+    }
+}

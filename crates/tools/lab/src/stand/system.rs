@@ -1,0 +1,136 @@
+//! Which systems there are, and where they come from. One that cannot be had says why.
+
+use std::path::PathBuf;
+
+use council_client::load::Servers;
+
+use super::{ConCoordPackage, EtcdProgram};
+use crate::peer::zookeeper::Distribution;
+use crate::peer::{PeerError, diwan};
+
+/// A system that can be measured.
+#[derive(Clone, Debug)]
+pub enum System {
+    /// Diwan, or another build of it.
+    Diwan {
+        /// Its name in the report.
+        name: String,
+        /// The program, whose `serve` serves.
+        program: PathBuf,
+    },
+    /// Apache ZooKeeper.
+    ZooKeeper(Distribution),
+    /// etcd.
+    Etcd(EtcdProgram),
+    /// ConCoord.
+    ConCoord(ConCoordPackage),
+    /// Servers that speak ZooKeeper's protocol and are somebody else's.
+    Elsewhere {
+        /// Their name in the report.
+        name: String,
+        /// Where clients connect, and how they are let in.
+        servers: Servers,
+    },
+}
+
+/// Where systems come from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The program that is measured as `diwan`.
+    pub diwan: PathBuf,
+    /// Another build, measured beside it as `other`.
+    pub other: Option<PathBuf>,
+    /// Where peers are kept once they are fetched.
+    pub cache: PathBuf,
+    /// Further servers, each ensemble under its name.
+    pub addresses: Vec<(String, Servers)>,
+}
+
+impl System {
+    /// The names that [`Sources::find`] knows beside those of addresses.
+    pub const NAMES: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
+
+    /// Its name in the report.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
+            Self::ZooKeeper(_) => "zookeeper",
+            Self::Etcd(_) => "etcd",
+            Self::ConCoord(_) => "concoord",
+        }
+    }
+
+    /// Its version, as it says itself.
+    #[must_use]
+    pub fn version(&self) -> String {
+        match self {
+            Self::Diwan { program, .. } => {
+                let said = std::process::Command::new(program).arg("--version").output();
+                said.map_or_else(|_| String::from("unknown"), |output| first_line(&output.stdout))
+            }
+            Self::ZooKeeper(distribution) => distribution.version(),
+            Self::Etcd(program) => program.version(),
+            Self::ConCoord(package) => package.version(),
+            Self::Elsewhere { servers, .. } => place(servers),
+        }
+    }
+}
+
+/// Where servers are, and what stands between them and clients: it costs both sides something.
+fn place(servers: &Servers) -> String {
+    let addresses: Vec<_> = servers.list.iter().map(|server| server.address.to_string()).collect();
+    let access = &servers.access;
+    let tls = if access.is_encrypted() { ", by TLS" } else { "" };
+    let sasl = access.sasl_user().map(|user| format!(", as the SASL user {user}")).unwrap_or_default();
+    format!("at {}{tls}{sasl}", addresses.join(","))
+}
+
+fn first_line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).lines().next().unwrap_or("unknown").to_owned()
+}
+
+impl Sources {
+    /// The system of that name, fetched or built if it is not there yet.
+    ///
+    /// # Errors
+    /// `Missing`, with what is missing, if it cannot be had here.
+    pub fn find(&self, name: &str) -> Result<System, PeerError> {
+        if let Some((name, servers)) = self.addresses.iter().find(|(known, _)| known == name) {
+            return Ok(System::Elsewhere { name: name.clone(), servers: servers.clone() });
+        }
+        match name {
+            "diwan" => Ok(System::Diwan { name: name.to_owned(), program: self.diwan.clone() }),
+            "other" => match &self.other {
+                Some(program) => Ok(System::Diwan { name: name.to_owned(), program: program.clone() }),
+                None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
+            },
+            "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
+            "etcd" => EtcdProgram::find(&self.cache).map(System::Etcd),
+            "concoord" => ConCoordPackage::find(&self.cache).map(System::ConCoord),
+            other => Err(PeerError::Missing(format!("nobody knows the system `{other}`"))),
+        }
+    }
+}
+
+/// The folder for fetched peers: beside the build's other output if this program lies in a build folder, else the user's.
+#[must_use]
+pub fn default_cache() -> PathBuf {
+    if let Ok(folder) = diwan::build_folder() {
+        return folder.join("peers");
+    }
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("diwan").join("lab")
+}
+
+/// Takes `NAME=HOST:PORT,..` apart.
+///
+/// # Errors
+/// It is of another form, or a host has no address.
+pub fn named_addresses(text: &str) -> Result<(String, Servers), String> {
+    let (name, list) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=HOST:PORT,.."))?;
+    let servers = Servers::resolve(list).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), servers))
+}
