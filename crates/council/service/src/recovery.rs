@@ -332,6 +332,9 @@ fn refuse_an_absurd_term(recovered: &storage_raft_log::Recovered) -> Result<(), 
     )))
 }
 
+/// What an operator or ZooKeeper's scripts put into a new data directory.
+const ZOOKEEPER_NAMES: [&str; 3] = ["myid", "initialize", "zookeeper_server.pid"];
+
 pub(crate) fn journal_config(config: &StorageConfig, identity: Identity) -> JournalConfig {
     let default = JournalConfig::default();
     let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
@@ -339,6 +342,7 @@ pub(crate) fn journal_config(config: &StorageConfig, identity: Identity) -> Jour
         identity,
         segment_bytes,
         first_segment_bytes: default.first_segment_bytes.min(segment_bytes),
+        harmless_names: &ZOOKEEPER_NAMES,
         ..default
     }
 }

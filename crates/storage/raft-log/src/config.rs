@@ -34,6 +34,8 @@ pub struct JournalConfig {
     pub record_bytes_max: usize,
     /// How many segments no longer needed are kept for reuse.
     pub spare_segments_max: usize,
+    /// What may lie in the directory before it is ours: other small files of the service that it belongs to.
+    pub harmless_names: &'static [&'static str],
 }
 
 impl Default for JournalConfig {
@@ -48,6 +50,7 @@ impl Default for JournalConfig {
             snapshot_writeback_bytes: 512 << 10,
             record_bytes_max: 1 << 20,
             spare_segments_max: 2,
+            harmless_names: &[],
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Corruption {
 /// Why a data directory was not opened. In none of these cases anything acknowledged was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The directory holds something else, for example the data of a ZooKeeper server. It was left untouched.
+    /// The directory holds something else, for example the data of another program. It was left untouched.
     #[error("the data directory holds `{name}`, which is not ours\nhint: {hint}")]
     Foreign {
         /// The name that was found.

@@ -8,7 +8,7 @@ use crate::error::{Corruption, Fault, OpenError};
 use crate::segment::{GROWING_PATH, LOG_DIRECTORY, Start, segment_path};
 use crate::snapshot::SNAPSHOT_DIRECTORY;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 const META_PATH: &str = "meta";
@@ -20,31 +20,26 @@ const META_BYTES: usize = 8 + 4 + 16 + 16 + 8 + 4;
 /// More than any version of the file holds, so that a newer one can be told from a damaged one.
 const META_READ_BYTES: usize = 4096;
 
-const ZOOKEEPER_DATA: &str = "version-2";
-/// What may lie in a directory that is not ours yet: ZooKeeper's own small files beside its data, and the lock.
-const HARMLESS: [&str; 7] =
-    ["myid", "initialize", "zookeeper_server.pid", "lost+found", "lock", "put-aside", META_TEMPORARY];
+/// What may lie in a directory that is not ours yet, besides what the configuration names.
+const HARMLESS: [&str; 4] = ["lost+found", "lock", "put-aside", META_TEMPORARY];
 
-const HINT_ZOOKEEPER: &str = "this is the data of a ZooKeeper server, which cannot be imported yet; it was not touched. \
-     Choose another data directory";
 const HINT_FOREIGN: &str = "choose an empty directory, or the one that this server used before";
 const HINT_META: &str = "the rest of the directory was not touched. Restore `meta` from a backup of this very directory, or, \
      in an ensemble, start the member anew with an empty directory";
 
 /// Reads whose directory this is; nothing if it is nobody's. What a making that was interrupted left is removed.
-pub(crate) fn open<D: Disk>(disk: &mut D) -> Result<Option<Identity>, OpenError> {
+pub(crate) fn open<D: Disk>(disk: &mut D, harmless_names: &[&str]) -> Result<Option<Identity>, OpenError> {
     let names = disk.list("").map_err(|error| fault("", "list", error))?;
-    let foreign = |name: &str, hint| Err(OpenError::Foreign { name: name.to_string(), hint });
-    if names.iter().any(|name| name == ZOOKEEPER_DATA) {
-        return foreign(ZOOKEEPER_DATA, HINT_ZOOKEEPER);
-    }
     if names.iter().any(|name| name == META_PATH) {
         return Ok(Some(read(disk)?));
     }
-    let harmless = |name: &String| name.starts_with('.') || HARMLESS.contains(&name.as_str());
+    let harmless = |name: &String| {
+        let name = name.as_str();
+        name.starts_with('.') || HARMLESS.contains(&name) || harmless_names.contains(&name)
+    };
     let ours = [LOG_DIRECTORY, SNAPSHOT_DIRECTORY];
     if let Some(name) = names.iter().find(|name| !harmless(name) && !ours.contains(&name.as_str())) {
-        return foreign(name, HINT_FOREIGN);
+        return Err(OpenError::Foreign { name: name.clone(), hint: HINT_FOREIGN });
     }
     for directory in ours.into_iter().filter(|directory| names.iter().any(|name| name == directory)) {
         remove_unfinished(disk, directory)?;

@@ -62,7 +62,7 @@ pub(crate) fn open<D: Disk>(
     mut disk: D,
     config: JournalConfig,
 ) -> Result<(Journal<D>, Recovered), OpenError> {
-    let (mut journal, recovered) = match meta::open(&mut disk)? {
+    let (mut journal, recovered) = match meta::open(&mut disk, config.harmless_names)? {
         None => make(disk, config)?,
         Some(identity) => {
             let snapshots = Snapshots::read(&mut disk)?;

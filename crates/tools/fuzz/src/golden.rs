@@ -21,7 +21,7 @@ pub struct Captured {
 /// When the checkout lacks them.
 #[must_use]
 pub fn conversations() -> Vec<Vec<Captured>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jute/tests/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../council/wire/tests/golden");
     let entries = fs::read_dir(&folder).expect("the checkout holds the captures");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
     files.sort();

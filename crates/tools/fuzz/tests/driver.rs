@@ -46,7 +46,7 @@ fn the_stranger_that_a_careless_judge_lets_in_is_found() {
 
 #[test]
 fn every_target_can_be_reached_by_libfuzzer() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("the checkout holds it");
     for Target { name, .. } in TARGETS {
         let file = folder.join("targets").join(format!("{}.rs", name.replace('-', "_")));

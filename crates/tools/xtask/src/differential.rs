@@ -9,7 +9,7 @@ use crate::workspace::{Workspace, program};
 
 /// The name by which `--only` and `--require` know it; also the program's.
 pub(crate) const NAME: &str = "differential";
-const PACKAGE: &str = "lab";
+const PACKAGE: &str = "tools-lab";
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
 
 pub(crate) fn exists(workspace: &Workspace) -> bool {

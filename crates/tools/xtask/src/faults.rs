@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, cargo, program};
 
 /// The name by which `--only` and `--require` know it; also the program's.
 pub(crate) const NAME: &str = "faults";
-const PACKAGE: &str = "lab";
+const PACKAGE: &str = "tools-lab";
 /// The short scenarios take a tenth of this.
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// The scenario that goes to a build whose log says more.

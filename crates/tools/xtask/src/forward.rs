@@ -33,13 +33,23 @@ pub(crate) struct BenchArgs {
 }
 
 pub(crate) fn sim(workspace: &Workspace, args: &SimArgs) -> anyhow::Result<bool> {
-    succeeds(program(workspace, "release", "sim", "sim").args(&args.rest))
+    succeeds(program(workspace, "release", "sim-council", "sim").args(&args.rest))
 }
 
 pub(crate) fn torture(workspace: &Workspace, args: &TortureArgs) -> anyhow::Result<bool> {
     let mut command = cargo();
     command
-        .args(["test", "--release", "--package", "sim", "--test", "journal", "--test", "member", "--"])
+        .args([
+            "test",
+            "--release",
+            "--package",
+            "sim-council",
+            "--test",
+            "journal",
+            "--test",
+            "member",
+            "--",
+        ])
         .args(&args.rest);
     command.env("SIM_SEEDS", args.seeds.to_string()).current_dir(&workspace.root);
     succeeds(&mut command)
@@ -49,7 +59,8 @@ pub(crate) fn bench(workspace: &Workspace, args: &BenchArgs) -> anyhow::Result<b
     // It measures the binary that lies beside it.
     let mut build = cargo();
     build.args(["build", "--quiet", "--release", "--package", "diwan"]).current_dir(&workspace.root);
-    Ok(succeeds(&mut build)? && succeeds(program(workspace, "release", "lab", "bench").args(&args.rest))?)
+    Ok(succeeds(&mut build)?
+        && succeeds(program(workspace, "release", "tools-lab", "bench").args(&args.rest))?)
 }
 
 /// Runs it at our own terminal: an interrupt reaches it as it reaches us.

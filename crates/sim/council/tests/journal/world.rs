@@ -37,6 +37,7 @@ pub(crate) fn config() -> JournalConfig {
         snapshot_writeback_bytes: 1000,
         record_bytes_max: 1 << 20,
         spare_segments_max: 2,
+        harmless_names: &[],
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn has_nightly() -> bool {
 pub(super) fn run(workspace: &Workspace, targets: &[String], seconds: u64) -> anyhow::Result<Tally> {
     let tool = CARGO_FUZZ.installed(workspace)?;
     let folder = workspace.root.join(FOLDER);
-    let mut seeds = program(workspace, "test", super::NAME, super::NAME);
+    let mut seeds = program(workspace, "test", super::PACKAGE, super::NAME);
     if !seeds.arg("--write-seeds").arg(folder.join("corpus")).args(targets).status()?.success() {
         bail!("the seeds cannot be written");
     }

@@ -12,6 +12,7 @@ use crate::tally::Tally;
 use crate::workspace::{Workspace, program};
 
 /// The name by which `--only` and `--require` know it; also the package's and the program's.
+pub(crate) const PACKAGE: &str = "tools-fuzz";
 pub(crate) const NAME: &str = "fuzz";
 /// How long each target is fed within the test command, besides its fixed inputs.
 const BRIEF_SECONDS: u64 = 3;
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     if args.list {
-        let status = program(workspace, "test", NAME, NAME).arg("--list").status()?;
+        let status = program(workspace, "test", PACKAGE, NAME).arg("--list").status()?;
         return Ok(status.success());
     }
     let targets = chosen(workspace, &args.targets)?;
@@ -67,7 +68,7 @@ fn blind(
     seconds: u64,
     seed: Option<u64>,
 ) -> anyhow::Result<Tally> {
-    let mut command = program(workspace, "test", NAME, NAME);
+    let mut command = program(workspace, "test", PACKAGE, NAME);
     command.args(["--seconds", &seconds.to_string()]).args(targets);
     if let Some(seed) = seed {
         command.args(["--seed", &seed.to_string()]);
@@ -89,7 +90,7 @@ fn chosen(workspace: &Workspace, wanted: &[String]) -> anyhow::Result<Vec<String
 
 /// The targets, as the package tells them: the canary last.
 fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
-    let output = program(workspace, "test", NAME, NAME)
+    let output = program(workspace, "test", PACKAGE, NAME)
         .arg("--list")
         .stderr(std::process::Stdio::inherit())
         .output()?;

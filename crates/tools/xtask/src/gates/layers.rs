@@ -1,8 +1,9 @@
-//! The floors of the house: every dependency between our crates points to a lower floor, and the pure
-//! crates depend on nothing that reaches the clock, the network, the disk or a random source.
+//! The layers of the workspace. Crates lie in folders; a package is named after its folder and its own name. Every
+//! dependency between our crates points down, a service uses another one only through `council-client`, shared layers name
+//! no service, and the pure crates depend on nothing that reaches the clock, the network, the disk or a random source.
 //!
-//! Judges declared dependencies (of every kind: also a test may not look upwards) and the text of the
-//! pure crates; what their code calls is clippy's to judge, through `clippy.toml`.
+//! Judges declared dependencies (of every kind: also a test may not look upwards) and the text of shared and pure crates.
+//! What pure crates call is clippy's to judge, through `clippy.toml`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,44 +13,50 @@ use anyhow::{Context, bail};
 use super::Verdict;
 use crate::workspace::{Package, Workspace};
 
-/// A tool of the workspace: depends on what it likes, and nobody on it.
-const TOOL: &str = "xtask";
-
-const FLOORS: &[(&str, u8)] = &[
-    ("jute", 1),
-    ("tree", 1),
-    ("journal", 2),
-    ("front", 2),
-    ("council", 2),
-    ("member", 3),
-    ("server", 4),
-    ("client", 4),
-    ("sim", 4),
-    // How a program becomes a client: above both, as it reads keys and certificates like a server and opens a client.
-    // Below the programs, so that `diwan` and `lab` take the same options.
-    ("connect", 5),
-    ("diwan", 6),
-    ("fuzz", 6),
-    ("lab", 6),
+/// The folders of `crates/` from the bottom to the top, and in each its crates from the bottom to the top: a crate
+/// depends on those that stand before it.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("storage", &["raft-log"]),
+    ("consensus", &["raft"]),
+    ("council", &["wire", "tree", "frontend", "replica", "service", "client", "connect"]),
+    ("sim", &["council"]),
+    ("tools", &["lab", "fuzz", "xtask"]),
+    // The program itself lies in no folder.
+    ("", &["diwan"]),
 ];
 
-/// The arrows allowed on one floor, each with its reason.
-const SIDEWAYS: &[(&str, &str)] = &[
-    // The tree's results are the wire's records; a copy of them would only have to be converted.
-    ("tree", "jute"),
-];
+/// Layers that all services stand on. They name none of them, neither in code nor in words.
+const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node"];
+
+/// Each depends on no other, but for [`CLIENT`].
+const SERVICES: &[&str] = &["council", "log", "store", "objects"];
+
+/// What services may use of the council.
+const CLIENT: &str = "council-client";
+
+/// What gives a service away, in any spelling.
+const SERVICE_WORDS: &[&str] = &["council", "zookeeper", "znode", "kafka", "redis", "valkey"];
+
+/// Depends on what it likes, and no crate on it.
+const TOOL: &str = "tools-xtask";
 
 /// What each pure crate may take from outside: only what reaches nothing. A new entry here is a decision:
 /// read the crate's own dependencies first.
 const PURE: &[(&str, &[&str])] = &[
-    ("jute", &["bytes", "hashbrown", "smallvec", "thiserror"]),
-    ("tree", &["bytes", "hashbrown", "smallvec", "thiserror", "sha1", "base64", "crc32c", "twox-hash"]),
-    ("journal", &["bytes", "crc32c", "hashbrown", "smallvec", "thiserror"]),
-    // The engine draws its election timeouts itself; `council` overwrites them from the seed. It wants a
-    // logger of `slog`'s, which discards what it is told.
-    ("council", &["bytes", "crc32c", "hashbrown", "protobuf", "raft", "slog", "smallvec", "thiserror"]),
+    ("council-wire", &["bytes", "hashbrown", "smallvec", "thiserror"]),
     (
-        "front",
+        "council-tree",
+        &["bytes", "hashbrown", "smallvec", "thiserror", "sha1", "base64", "crc32c", "twox-hash"],
+    ),
+    ("storage-raft-log", &["bytes", "crc32c", "hashbrown", "smallvec", "thiserror"]),
+    // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a
+    // logger of `slog`'s, which discards what it is told.
+    (
+        "consensus-raft",
+        &["bytes", "crc32c", "hashbrown", "protobuf", "raft", "slog", "smallvec", "thiserror"],
+    ),
+    (
+        "council-frontend",
         &[
             "base64",
             "bytes",
@@ -65,7 +72,7 @@ const PURE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "member",
+        "council-replica",
         &["bytes", "crc32c", "foldhash", "hashbrown", "rand_chacha", "smallvec", "subtle", "thiserror"],
     ),
 ];
@@ -76,27 +83,31 @@ const PURE_IN_TESTS: &[&str] = &["goldenscript", "proptest"];
 const DENY_LINE: &str = "#![deny(clippy::disallowed_types, clippy::disallowed_methods)]";
 
 /// A crate as this gate sees it.
-struct Room {
+struct Crate {
     name: String,
     /// Name, and whether only tests need it.
     needs: Vec<(String, bool)>,
 }
 
 pub(crate) fn run(workspace: &Workspace) -> Verdict {
-    let rooms: Vec<Room> = workspace.packages.iter().map(Room::of).collect();
-    let mut wrongs = violations(&rooms);
-    for (name, _) in PURE {
-        if let Some(package) = workspace.package(name) {
-            wrongs.extend(impurities(package)?);
+    let crates: Vec<Crate> = workspace.packages.iter().map(Crate::of).collect();
+    let mut violations = violations(&crates);
+    for package in &workspace.packages {
+        violations.extend(misplaced(package, &workspace.root));
+        if SHARED.contains(&folder(&package.name)) {
+            violations.extend(names_of_services(package)?);
+        }
+        if PURE.iter().any(|(pure, _)| *pure == package.name) {
+            violations.extend(impurities(package)?);
         }
     }
-    if wrongs.is_empty() {
+    if violations.is_empty() {
         return Ok(String::new());
     }
-    bail!("{}", wrongs.join("\n"))
+    bail!("{}", violations.join("\n"))
 }
 
-impl Room {
+impl Crate {
     fn of(package: &Package) -> Self {
         let needs = package.dependencies.iter();
         let needs = needs.map(|need| (need.name.clone(), need.kind.as_deref() == Some("dev"))).collect();
@@ -104,43 +115,95 @@ impl Room {
     }
 }
 
-fn floor(name: &str) -> Option<u8> {
-    FLOORS.iter().find(|(room, _)| *room == name).map(|(_, floor)| *floor)
+/// The folder of a package by its name; empty for what lies in none.
+fn folder(name: &str) -> &str {
+    name.split_once('-').map_or("", |(folder, _)| folder)
+}
+
+/// How far above the bottom a crate stands.
+fn height(name: &str) -> Option<usize> {
+    let in_order = LAYERS.iter().flat_map(|(folder, crates)| crates.iter().map(move |own| (*folder, *own)));
+    let mut names = in_order.map(|(folder, own)| match folder {
+        "" => own.to_owned(),
+        _ => format!("{folder}-{own}"),
+    });
+    names.position(|candidate| candidate == name)
+}
+
+/// A package that does not lie where its name says.
+fn misplaced(package: &Package, root: &Path) -> Option<String> {
+    let expected = match package.name.split_once('-') {
+        Some((folder, own)) => format!("crates/{folder}/{own}/Cargo.toml"),
+        None => format!("crates/{}/Cargo.toml", package.name),
+    };
+    (package.manifest_path != root.join(&expected)).then(|| {
+        format!("`{}` does not lie in `{expected}`: a package is named after its folder", package.name)
+    })
 }
 
 /// Every broken rule among the declared dependencies, one sentence each.
-fn violations(rooms: &[Room]) -> Vec<String> {
-    let ours: BTreeSet<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
-    let mut wrongs = Vec::new();
-    for room in rooms.iter().filter(|room| room.name != TOOL) {
-        let Some(from) = floor(&room.name) else {
-            wrongs.push(format!("`{}` has no floor: give it one in FLOORS", room.name));
+fn violations(crates: &[Crate]) -> Vec<String> {
+    let ours: BTreeSet<&str> = crates.iter().map(|own| own.name.as_str()).collect();
+    let mut violations = Vec::new();
+    for own in crates {
+        let Some(from) = height(&own.name) else {
+            violations.push(format!("`{}` has no layer: give it one in LAYERS", own.name));
             continue;
         };
-        for (need, in_tests) in &room.needs {
+        for (need, in_tests) in &own.needs {
             if ours.contains(need.as_str()) {
-                wrongs.extend(wrong_arrow(&room.name, from, need));
+                violations.extend(wrong_direction(&own.name, from, need));
+                violations.extend(wrong_service(&own.name, need));
             } else {
-                wrongs.extend(wrong_import(&room.name, need, *in_tests));
+                violations.extend(wrong_import(&own.name, need, *in_tests));
             }
         }
     }
-    wrongs
+    violations
 }
 
-fn wrong_arrow(room: &str, from: u8, need: &str) -> Option<String> {
+fn wrong_direction(own: &str, from: usize, need: &str) -> Option<String> {
     if need == TOOL {
-        return Some(format!("`{room}` depends on `{TOOL}`: nobody may"));
+        return Some(format!("`{own}` depends on `{TOOL}`: no crate may"));
     }
-    let to = floor(need)?;
-    let allowed = to < from || SIDEWAYS.contains(&(room, need));
-    (!allowed).then(|| format!("`{room}` (floor {from}) depends on `{need}` (floor {to}): arrows point down"))
+    (height(need)? >= from).then(|| format!("`{own}` depends on `{need}`, which stands above it: see LAYERS"))
 }
 
-fn wrong_import(room: &str, need: &str, in_tests: bool) -> Option<String> {
-    let (_, permitted) = PURE.iter().find(|(pure, _)| *pure == room)?;
+fn wrong_service(own: &str, need: &str) -> Option<String> {
+    let (from, to) = (folder(own), folder(need));
+    let other = SERVICES.contains(&from) && SERVICES.contains(&to) && from != to && need != CLIENT;
+    other.then(|| format!("`{own}` depends on `{need}`: a service uses another one through `{CLIENT}` only"))
+}
+
+fn wrong_import(own: &str, need: &str, in_tests: bool) -> Option<String> {
+    let (_, permitted) = PURE.iter().find(|(pure, _)| *pure == own)?;
     let allowed = permitted.contains(&need) || (in_tests && PURE_IN_TESTS.contains(&need));
-    (!allowed).then(|| format!("`{room}` is pure and may not depend on `{need}`: see PURE"))
+    (!allowed).then(|| format!("`{own}` is pure and may not depend on `{need}`: see PURE"))
+}
+
+/// The lines of a shared crate that name a service.
+fn names_of_services(package: &Package) -> anyhow::Result<Vec<String>> {
+    let root = package.manifest_path.parent().unwrap_or(&package.manifest_path);
+    let mut found = Vec::new();
+    for file in rust_files(root)? {
+        let line = line_that_names_a_service(&read(&file)?);
+        found.extend(line.map(|(line, word)| {
+            format!(
+                "`{}` is shared by all services: {} line {line} names `{word}`",
+                package.name,
+                file.display()
+            )
+        }));
+    }
+    Ok(found)
+}
+
+fn line_that_names_a_service(text: &str) -> Option<(usize, &'static str)> {
+    let named = |line: &str| {
+        let line = line.to_lowercase();
+        SERVICE_WORDS.iter().copied().find(|word| line.contains(word))
+    };
+    text.lines().enumerate().find_map(|(index, line)| Some((index + 1, named(line)?)))
 }
 
 /// Whether the crate denies what `clippy.toml` disallows, everywhere.
@@ -193,57 +256,86 @@ fn rust_files(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, exemption, violations};
+    use super::{Crate, LAYERS, exemption, folder, line_that_names_a_service, violations};
 
-    fn room(name: &str, needs: &[&str]) -> Room {
-        Room { name: name.into(), needs: needs.iter().map(|need| ((*need).into(), false)).collect() }
+    fn own(name: &str, needs: &[&str]) -> Crate {
+        Crate { name: name.into(), needs: needs.iter().map(|need| ((*need).into(), false)).collect() }
     }
 
-    fn house(changed: Room) -> Vec<String> {
-        let mut rooms: Vec<Room> = super::FLOORS.iter().map(|(name, _)| room(name, &[])).collect();
-        rooms.push(room("xtask", &["diwan", "anything"]));
-        rooms.retain(|room| room.name != changed.name);
-        rooms.push(changed);
-        violations(&rooms)
+    /// All crates without dependencies, but for one of them.
+    fn workspace(changed: Crate) -> Vec<String> {
+        let named = |folder: &str, own: &str| match folder {
+            "" => own.to_owned(),
+            _ => format!("{folder}-{own}"),
+        };
+        let names =
+            LAYERS.iter().flat_map(|(folder, crates)| crates.iter().map(move |own| named(folder, own)));
+        let mut crates: Vec<Crate> = names.map(|name| own(&name, &[])).collect();
+        crates.retain(|own| own.name != changed.name);
+        crates.push(changed);
+        violations(&crates)
     }
 
     #[test]
-    fn arrows_that_point_down_are_fine() {
-        assert!(house(room("member", &["tree", "jute", "council", "front", "journal", "bytes"])).is_empty());
-        assert!(house(room("diwan", &["server", "client", "clap"])).is_empty());
-        assert!(house(room("tree", &["jute"])).is_empty());
+    fn dependencies_that_point_down_are_fine() {
+        let needs = ["council-tree", "council-wire", "consensus-raft", "storage-raft-log", "bytes"];
+        assert!(workspace(own("council-replica", &needs)).is_empty());
+        assert!(workspace(own("diwan", &["council-service", "council-client", "clap"])).is_empty());
+        assert!(workspace(own("council-tree", &["council-wire"])).is_empty());
     }
 
     #[test]
-    fn arrows_up_sideways_or_at_the_tool_are_caught() {
-        for (from, to) in [("jute", "tree"), ("front", "council"), ("tree", "sim"), ("server", "xtask")] {
-            let wrongs = house(room(from, &[to]));
-            assert_eq!(wrongs.len(), 1, "{from} -> {to}: {wrongs:?}");
-            assert!(wrongs[0].contains(&format!("`{from}`")) && wrongs[0].contains(&format!("`{to}`")));
+    fn dependencies_that_point_up_or_at_the_tool_are_caught() {
+        let wrong = [
+            ("council-wire", "council-tree"),
+            ("storage-raft-log", "consensus-raft"),
+            ("council-tree", "sim-council"),
+            ("diwan", "tools-xtask"),
+        ];
+        for (from, to) in wrong {
+            let found = workspace(own(from, &[to]));
+            assert_eq!(found.len(), 1, "{from} -> {to}: {found:?}");
+            assert!(found[0].contains(&format!("`{from}`")) && found[0].contains(&format!("`{to}`")));
         }
     }
 
     #[test]
-    fn a_test_may_not_look_up_either() {
-        let upwards = Room { name: "council".into(), needs: vec![("sim".into(), true)] };
-        assert_eq!(house(upwards).len(), 1);
+    fn dependency_of_a_test_may_not_point_up_either() {
+        let upwards = Crate { name: "consensus-raft".into(), needs: vec![("sim-council".into(), true)] };
+        assert_eq!(workspace(upwards).len(), 1);
     }
 
     #[test]
-    fn a_pure_crate_may_not_take_what_reaches_the_system() {
+    fn service_uses_another_through_the_client_only() {
+        let wrong = super::wrong_service("log-service", "council-tree").expect("a violation");
+        assert!(wrong.contains("`council-client` only"), "{wrong}");
+        assert_eq!(super::wrong_service("log-service", "council-client"), None);
+        assert_eq!(super::wrong_service("log-service", "log-partition"), None);
+        assert_eq!(super::wrong_service("sim-log", "log-partition"), None);
+    }
+
+    #[test]
+    fn shared_layer_that_names_a_service_is_caught() {
+        assert_eq!(line_that_names_a_service("one\nas ZooKeeper does"), Some((2, "zookeeper")));
+        assert_eq!(line_that_names_a_service("a log of records"), None);
+        assert_eq!(folder("storage-raft-log"), "storage");
+    }
+
+    #[test]
+    fn pure_crate_may_not_take_what_reaches_the_system() {
         for outside in ["libc", "tokio", "rand", "getrandom", "rustix", "mio"] {
-            assert_eq!(house(room("journal", &[outside])).len(), 1, "{outside}");
+            assert_eq!(workspace(own("storage-raft-log", &[outside])).len(), 1, "{outside}");
         }
-        assert!(house(room("server", &["rustix", "mio"])).is_empty());
+        assert!(workspace(own("council-service", &["rustix", "mio"])).is_empty());
     }
 
     #[test]
-    fn a_crate_without_a_floor_is_caught() {
-        assert_eq!(house(room("cellar", &[])), ["`cellar` has no floor: give it one in FLOORS"]);
+    fn crate_without_a_layer_is_caught() {
+        assert_eq!(workspace(own("net-cellar", &[])), ["`net-cellar` has no layer: give it one in LAYERS"]);
     }
 
     #[test]
-    fn an_exception_inside_a_pure_crate_is_caught() {
+    fn exception_inside_a_pure_crate_is_caught() {
         assert_eq!(exemption("\n#[allow(clippy::disallowed_types, reason = \"..\")]"), Some(2));
         assert_eq!(exemption(super::DENY_LINE), None);
     }

@@ -125,7 +125,7 @@ pub(crate) fn run_suites(
     let server = match against {
         Flavor::Diwan => Server::Diwan {
             binary: diwan_binary(workspace, options)?,
-            keys: built(workspace, "lab", "keys")?,
+            keys: built(workspace, "tools-lab", "keys")?,
         },
         Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
     };

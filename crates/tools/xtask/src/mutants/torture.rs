@@ -13,7 +13,8 @@ use super::scratch::Scratch;
 use crate::process::{Ended, run_lines};
 use crate::workspace::cargo;
 
-/// The package, and its program.
+/// The simulator's package and its program.
+const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
 /// Everything anew on a slow machine takes a part of this.
 const BUILD_DEADLINE: Duration = Duration::from_secs(60 * 60);
@@ -93,7 +94,7 @@ impl Torture {
             "--release",
             "--quiet",
             "--package",
-            SIM,
+            PACKAGE,
             "--message-format",
             "json-render-diagnostics",
         ]);
