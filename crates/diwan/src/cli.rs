@@ -9,7 +9,7 @@ use council_connect::{ConnectArguments, Connection, TlsArguments};
 
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
-use crate::council::{self, CouncilCommand};
+use crate::council::{self, DataCommand};
 use crate::digest::{self, DigestArguments};
 use crate::member::Wish;
 use crate::shell::ShellOptions;
@@ -110,10 +110,11 @@ const SHORT_WITH_VALUE: [&str; 4] = ["-s", "-t", "-a", "-D"];
 /// another way. Only options before the shell's command are meant.
 fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    if arguments.get(1).is_none_or(|word| word != "shell") {
+    let service = usize::from(arguments.get(1).is_some_and(|word| word == "council"));
+    if arguments.get(1 + service).is_none_or(|word| word != "shell") {
         return arguments;
     }
-    let mut place = 2;
+    let mut place = 2 + service;
     while let Some(word) = arguments.get_mut(place) {
         let Some(text) = word.to_str().filter(|text| text.starts_with('-')) else { break };
         let single = |long: &&&str| long.strip_prefix("--") == text.strip_prefix('-');
@@ -135,30 +136,17 @@ pub(crate) enum Command {
     /// Run a server.
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArguments),
-    /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
-    #[command(after_help = SHELL_HELP)]
-    Shell(ShellArguments),
     /// Run a whole ensemble on this machine, for trying it out.
     #[command(after_help = UP_HELP)]
     Up(UpArguments),
-    /// Show the members of a running ensemble: roles, who lags, sessions, snapshots.
-    #[command(after_help = STATUS_HELP)]
-    Status(StatusArguments),
     /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
-    /// Show or change who the members of a running ensemble are.
-    #[command(after_help = MEMBER_HELP)]
-    Member(MemberArguments),
-    /// Back up, check a backup, go back to it.
+    /// The coordination service: shell, status, members, backups.
     #[command(subcommand, after_help = council::HELP)]
     Council(CouncilCommand),
-    /// Make the line of a configuration that names the super user.
-    #[command(after_help = digest::HELP)]
-    Digest(DigestArguments),
-    /// Begin anew with one survivor of a lost majority. The server must be stopped.
-    #[command(after_help = FORCE_HELP)]
-    ForceNewEnsemble(ForceArguments),
+    #[command(flatten)]
+    Short(ShortCommand),
     /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
     #[command(disable_help_flag = true)]
     Lab {
@@ -169,6 +157,34 @@ pub(crate) enum Command {
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CouncilCommand {
+    #[command(flatten)]
+    Short(ShortCommand),
+    #[command(flatten)]
+    Data(DataCommand),
+}
+
+/// Commands of the council that may also stand alone: no other service has such.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ShortCommand {
+    /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
+    #[command(after_help = SHELL_HELP)]
+    Shell(ShellArguments),
+    /// Show the members of a running ensemble: roles, who lags, sessions, snapshots.
+    #[command(after_help = STATUS_HELP)]
+    Status(StatusArguments),
+    /// Show or change who the members of a running ensemble are.
+    #[command(after_help = MEMBER_HELP)]
+    Member(MemberArguments),
+    /// Make the line of a configuration that names the super user.
+    #[command(after_help = digest::HELP)]
+    Digest(DigestArguments),
+    /// Begin anew with one survivor of a lost majority. The server must be stopped.
+    #[command(after_help = FORCE_HELP)]
+    ForceNewEnsemble(ForceArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -226,12 +242,12 @@ impl ServeArguments {
     /// Where the configuration comes from.
     pub(crate) fn sources(self) -> Sources {
         let flags = [
-            ("storage.data-dir", self.data_dir),
-            ("listen.client", self.listen),
+            ("node.data-dir", self.data_dir),
+            ("council.listen.client", self.listen),
             ("metrics.listen", self.metrics),
             ("admin.listen", self.admin),
-            ("log.level", self.log_level),
-            ("log.format", self.log_format),
+            ("logging.level", self.log_level),
+            ("logging.format", self.log_format),
         ];
         let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
         Sources { file: self.config, properties: self.properties, flags }
@@ -474,7 +490,10 @@ mod tests {
     fn shell(line: &str) -> (ShellOptions, Vec<String>) {
         let words = line.split(' ').map(OsString::from);
         match Cli::try_parse_from(with_zkcli_options(words)).unwrap().command {
-            Command::Shell(arguments) => arguments.split().unwrap(),
+            Command::Short(ShortCommand::Shell(arguments))
+            | Command::Council(CouncilCommand::Short(ShortCommand::Shell(arguments))) => {
+                arguments.split().unwrap()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -485,6 +504,7 @@ mod tests {
             "diwan shell -timeout 5000 -server h:1 -r ls -s /",
             "diwan shell --timeout 5000 --server h:1 -r ls -s /",
             "diwan shell -t 5000 -r -s h:1 ls -s /",
+            "diwan council shell -timeout 5000 -server h:1 -r ls -s /",
             "diwan shell -D sasl.client=false -waitforconnection -timeout 5000 -r -s h:1 ls -s /",
         ] {
             let (options, command) = shell(line);

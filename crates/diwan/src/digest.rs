@@ -65,6 +65,6 @@ pub(crate) fn run(arguments: &DigestArguments, out: &mut impl Write) -> io::Resu
     }
     let id = digest::id(algorithm, user, &password);
     writeln!(out, "DigestAuthenticationProvider.superDigest={id}")?;
-    eprintln!("hint: in a `diwan.toml` the key is `auth.super-digest`, and the value `\"{id}\"`");
+    eprintln!("hint: in a `diwan.toml` the key is `council.auth.super-digest`, and the value `\"{id}\"`");
     Ok(ExitCode::SUCCESS)
 }

@@ -23,7 +23,7 @@ mod up;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use cli::{Command, ConfigCommand};
+use cli::{Command, ConfigCommand, CouncilCommand, ShortCommand};
 
 fn main() -> ExitCode {
     match run(cli::parse().command) {
@@ -47,35 +47,13 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
-        Command::Status(arguments) => {
-            return match arguments.options() {
-                Ok(options) => status::run(&options, &mut io::stdout().lock()),
-                Err(problem) => Ok(refuse(&problem)),
-            };
-        }
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }
-        Command::Member(arguments) => {
-            let (access, wish, dry) = match arguments.split() {
-                Ok(split) => split,
-                Err(problem) => return Ok(refuse(&problem)),
-            };
-            return member::run(&access, &wish, dry, &mut io::stdout().lock());
+        Command::Council(CouncilCommand::Data(command)) => {
+            return council::run(&command, &mut io::stdout().lock());
         }
-        Command::Council(command) => return council::run(&command, &mut io::stdout().lock()),
-        Command::Digest(arguments) => return digest::run(&arguments, &mut io::stdout().lock()),
-        Command::ForceNewEnsemble(arguments) => {
-            let (sources, yes) = arguments.split();
-            return revive::run(&sources, yes, &mut io::stdout().lock());
-        }
-        Command::Shell(arguments) => {
-            files::make_private();
-            return Ok(match arguments.split() {
-                Ok((options, command)) => shell::run(options, &command),
-                Err(problem) => refuse(&problem),
-            });
-        }
+        Command::Short(command) | Command::Council(CouncilCommand::Short(command)) => return short(command),
         Command::Lab { arguments } => return Ok(lab::run(&arguments)),
         Command::Config(command) => command,
     };
@@ -96,6 +74,32 @@ fn run(command: Command) -> io::Result<ExitCode> {
     };
     out.flush()?;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Commands of the council that may leave its name out.
+fn short(command: ShortCommand) -> io::Result<ExitCode> {
+    match command {
+        ShortCommand::Shell(arguments) => {
+            files::make_private();
+            Ok(match arguments.split() {
+                Ok((options, command)) => shell::run(options, &command),
+                Err(problem) => refuse(&problem),
+            })
+        }
+        ShortCommand::Status(arguments) => match arguments.options() {
+            Ok(options) => status::run(&options, &mut io::stdout().lock()),
+            Err(problem) => Ok(refuse(&problem)),
+        },
+        ShortCommand::Member(arguments) => match arguments.split() {
+            Ok((access, wish, dry)) => member::run(&access, &wish, dry, &mut io::stdout().lock()),
+            Err(problem) => Ok(refuse(&problem)),
+        },
+        ShortCommand::Digest(arguments) => digest::run(&arguments, &mut io::stdout().lock()),
+        ShortCommand::ForceNewEnsemble(arguments) => {
+            let (sources, yes) = arguments.split();
+            revive::run(&sources, yes, &mut io::stdout().lock())
+        }
+    }
 }
 
 /// Says why a command does not begin.

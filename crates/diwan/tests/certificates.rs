@@ -84,7 +84,12 @@ fn members_that_speak_in_plain_text_are_told_what_mends_it() {
     let mut child = diwan()
         .args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "off", "--data-dir"])
         .arg(folder.path().join("data"))
-        .args(["-D", "ensemble.number=1", "-D", "ensemble.members=1=127.0.0.1:0,2=localhost:1"])
+        .args([
+            "-D",
+            "council.ensemble.number=1",
+            "-D",
+            "council.ensemble.members=1=127.0.0.1:0,2=localhost:1",
+        ])
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);

@@ -74,10 +74,10 @@ fn check_refuses_what_a_start_refuses_in_the_same_words() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     fs::create_dir_all(folder.path().join("old/version-2")).unwrap();
-    fs::create_dir_all(folder.path().join("foreign")).unwrap();
-    fs::write(folder.path().join("foreign/photo.jpg"), "x").unwrap();
-    fs::create_dir_all(folder.path().join("headless")).unwrap();
-    fs::write(folder.path().join("headless/meta"), "x").unwrap();
+    fs::create_dir_all(folder.path().join("foreign/council")).unwrap();
+    fs::write(folder.path().join("foreign/council/photo.jpg"), "x").unwrap();
+    fs::create_dir_all(folder.path().join("headless/council")).unwrap();
+    fs::write(folder.path().join("headless/council/meta"), "x").unwrap();
     fs::create_dir_all(folder.path().join("member")).unwrap();
     fs::write(folder.path().join("member/myid"), "1\n").unwrap();
     fs::write(folder.path().join("file"), "x").unwrap();
@@ -90,7 +90,7 @@ fn check_refuses_what_a_start_refuses_in_the_same_words() {
     refused_alike(folder.path(), &alone("old", ""), "`version-2`");
     refused_alike(folder.path(), &alone("foreign", ""), "photo.jpg");
     refused_alike(folder.path(), &alone("headless", ""), "its log is not in");
-    refused_alike(folder.path(), &alone("file", ""), "cannot be used: File exists");
+    refused_alike(folder.path(), &alone("file", ""), "cannot be used: Not a directory");
     refused_alike(folder.path(), &alone("file/below", ""), "cannot be used: Not a directory");
     refused_alike(folder.path(), "dataDir=/proc/diwan\nclientPort=0\n", "cannot be used");
     refused_alike(folder.path(), &alone("new", "datadir.autocreate=false"), "is missing");
@@ -112,7 +112,7 @@ fn check_refuses_what_a_start_refuses_in_the_same_words() {
     refused_alike(
         folder.path(),
         &store("missing.pem", ""),
-        "`ssl.keyStore.location` (`tls.key-store`): cannot read",
+        "`ssl.keyStore.location` (`council.tls.key-store`): cannot read",
     );
     refused_alike(folder.path(), &store("text.pem", ""), "holds no certificate");
     refused_alike(folder.path(), &store("sealed.p12", "ssl.keyStore.password=no"), "under this password");
@@ -159,7 +159,7 @@ fn check_looks_into_the_data_and_leaves_it_alone() {
     assert!(success, "{out}");
     assert_eq!(content(folder.path()), before);
 
-    let log = fs::read_dir(data.join("log")).unwrap().map(|entry| entry.unwrap().path());
+    let log = fs::read_dir(data.join("council/log")).unwrap().map(|entry| entry.unwrap().path());
     let segment = log.filter(|path| path.is_file()).min().unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     bytes[40] ^= 0xff;

@@ -59,7 +59,7 @@ fn without_descriptors_open_connections_go_on_and_new_ones_are_refused() {
     let plain = serve(&folder.path().join("data"));
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 80; exec \"$@\"", "sh"]).arg(plain.get_program()).args(plain.get_args());
-    limited.args(["-D", "maxClientCnxns=0", "-D", "listen.shards=1"]);
+    limited.args(["-D", "maxClientCnxns=0", "-D", "node.shards=1"]);
     limited.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
     let server = Server::started_by(limited);
     let client = Client::connect(&server.address()).unwrap();

@@ -78,11 +78,36 @@ fn data_of_a_real_zookeeper_is_refused_and_left_alone() {
 #[test]
 fn somebody_elses_files_are_left_alone() {
     let folder = Folder::new();
-    fs::write(folder.path().join("photo.jpg"), "precious").unwrap();
+    let council = folder.path().join("council");
+    fs::create_dir(&council).unwrap();
+    fs::write(council.join("photo.jpg"), "precious").unwrap();
     let errors = refused(serve(folder.path()));
     assert!(errors.contains("`photo.jpg`, which is not ours") && errors.contains("hint: "), "{errors}");
-    assert_eq!(fs::read(folder.path().join("photo.jpg")).unwrap(), b"precious");
-    assert!(!folder.path().join("meta").exists() && !folder.path().join("log").exists());
+    assert_eq!(fs::read(council.join("photo.jpg")).unwrap(), b"precious");
+    assert!(!council.join("meta").exists() && !council.join("log").exists());
+}
+
+#[test]
+fn data_of_the_earlier_layout_are_refused_with_the_way_to_move_them() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    let server = Server::start_in(&data, &[]);
+    let client = Client::connect(&server.address()).unwrap();
+    client.create("/kept", b"", CreateMode::Persistent).wait().unwrap();
+    client.close();
+    assert!(server.end(Signal::TERM));
+    for entry in fs::read_dir(data.join("council")).unwrap() {
+        let entry = entry.unwrap();
+        fs::rename(entry.path(), data.join(entry.file_name())).unwrap();
+    }
+    fs::remove_dir(data.join("council")).unwrap();
+    let errors = refused(serve(&data));
+    assert!(errors.contains("holds data of an earlier layout"), "{errors}");
+    let command = errors.lines().find_map(|line| line.split('`').nth(3)).expect("a command to move them");
+    assert!(std::process::Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
+    let server = Server::start_in(&data, &[]);
+    let client = Client::connect(&server.address()).unwrap();
+    assert!(client.exists("/kept").wait().unwrap().is_some());
 }
 
 #[test]
@@ -104,7 +129,7 @@ fn a_data_directory_that_cannot_be_is_named() {
     // The second can be written to by nobody, the system's own user included.
     for data in [file.join("data"), "/proc/diwan".into()] {
         let errors = refused(serve(&data));
-        let named = format!("the data directory `{}` cannot be used", data.display());
+        let named = format!("the data directory `{}` cannot be used", data.join("council").display());
         assert!(errors.contains(&named) && errors.contains("hint: "), "{errors}");
     }
 }
@@ -147,7 +172,7 @@ fn a_key_store_in_javas_old_form_is_refused_with_the_command_that_converts_it() 
         let errors = refused(command);
         let (old, new) = (store.display(), store.with_extension("p12").display().to_string());
         let expected = format!(
-            "error: `ssl.keyStore.location` (`tls.key-store`): `{old}`: Java's old key store form (JKS) is not read\n\
+            "error: `ssl.keyStore.location` (`council.tls.key-store`): `{old}`: Java's old key store form (JKS) is not read\n\
              hint: run `keytool -importkeystore -srckeystore {old} -srcstoretype JKS -destkeystore {new} \
              -deststoretype PKCS12`, and name `{new}` in the configuration instead\n"
         );
@@ -162,8 +187,8 @@ fn revocation_that_is_not_looked_at_refuses_the_start() {
     let file = folder.path().join("zoo.cfg");
     let data = folder.path().join("data").display().to_string();
     for (key, hint) in [
-        ("ssl.ocsp", "OCSP is not here; lists are: `-D tls.revocation-lists=FILE,..`"),
-        ("ssl.crl", "name the lists' files with `-D tls.revocation-lists=FILE,..` instead"),
+        ("ssl.ocsp", "OCSP is not here; lists are: `-D council.tls.revocation-lists=FILE,..`"),
+        ("ssl.crl", "name the lists' files with `-D council.tls.revocation-lists=FILE,..` instead"),
     ] {
         let expected =
             format!("`{key}` is `true`: it asks for a protection that is not here\nhint: {hint}\n");
@@ -324,8 +349,8 @@ fn signals_that_end_other_programs_reload_or_do_nothing() {
     let data = folder.path().join("data");
     let write = |level: &str| {
         let text = format!(
-            "[storage]\ndata-dir = '{}'\n[listen]\nclient = '127.0.0.1:0'\n[metrics]\nlisten = 'off'\n\
-             [admin]\nlisten = 'off'\n[log]\nlevel = '{level}'\n",
+            "[node]\ndata-dir = '{}'\n[council.listen]\nclient = '127.0.0.1:0'\n[metrics]\nlisten = 'off'\n\
+             [admin]\nlisten = 'off'\n[logging]\nlevel = '{level}'\n",
             data.display()
         );
         fs::write(&config, text).unwrap();
@@ -354,5 +379,5 @@ fn signals_that_end_other_programs_reload_or_do_nothing() {
     server.signal(Signal::TERM);
     assert!(server.child.wait().unwrap().success());
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&data), mode(&data.join("meta"))), (0o700, 0o600));
+    assert_eq!((mode(&data), mode(&data.join("council/meta"))), (0o700, 0o600));
 }

@@ -60,7 +60,7 @@ fn up(directory: &Path, host: Ipv4Addr, more: &[&str]) -> Command {
         command.args([port, "0"]);
     }
     // A busy machine must not make a member miss its leader.
-    command.args(["-D", "ensemble.election-tick-ms=200"]).args(more);
+    command.args(["-D", "council.ensemble.election-tick-ms=200"]).args(more);
     command
 }
 
@@ -281,7 +281,7 @@ fn what_stands_in_the_way_is_named() {
 #[test]
 fn members_are_shown_tried_and_changed_through_any_of_them() {
     let (folder, host) = (Folder::new(), own_host());
-    let more = ["-D", "ensemble.reconfig-enabled=true", "-D", "skipACL=yes"];
+    let more = ["-D", "council.ensemble.reconfig-enabled=true", "-D", "skipACL=yes"];
     let mut up = Up::start(&folder.path().join("up"), host, &more);
     let rows = up.table(complete);
     let server = rows[0].clients.clone();

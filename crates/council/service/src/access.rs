@@ -2,7 +2,7 @@
 //! in the header `Authorization: digest USER:PASSWORD`.
 //!
 //! ZooKeeper 3.9 runs them for every identity that has all permissions on `/`. Its root is open to the world unless
-//! an administrator closes it, so that an invented identity suffices there. `admin.require-super=false` brings that rule back.
+//! an administrator closes it, so that an invented identity suffices there. `council.admin.require-super=false` brings that rule back.
 
 use std::net::IpAddr;
 

@@ -434,7 +434,7 @@ pub struct AdminConfig {
     /// How far apart two snapshots by command, or two restorings, must be. `admin.rateLimiterIntervalInMS`.
     pub rate_limit_interval_ms: u32,
     /// Whether commands that read or replace all data are for the super user alone. Otherwise ZooKeeper's rule holds:
-    /// every permission on `/`. `admin.require-super`.
+    /// every permission on `/`. `council.admin.require-super`.
     pub require_super: bool,
     /// Names under which a command may be asked for at a loopback address, besides `localhost` and this machine's own.
     /// `admin.hosts`.

@@ -70,7 +70,7 @@ fn room(error: &OpenError) -> &'static str {
     match error {
         OpenError::Disk(Fault { error: DiskError::Full, .. }) => {
             "\nhint: make room, or name another directory; a log begins with 8 MiB and grows by 64 MiB at a time \
-             (`storage.segment-bytes`)"
+             (`council.storage.segment-bytes`)"
         }
         _ => "",
     }

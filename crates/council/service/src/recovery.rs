@@ -272,7 +272,7 @@ fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), St
     if directory.join("meta").exists() && !log_directory.join("log").exists() {
         return Err(StartError::Unsupported(format!(
             "`{}` holds data, but its log is not in `{}`; hint: say where it lies with `dataLogDir` \
-             (`storage.log-dir`)",
+             (`council.storage.log-dir`)",
             directory.display(),
             log_directory.display()
         )));

@@ -112,29 +112,35 @@ pub enum Excess {
 impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(has, max) => write!(f, "a path of {has} bytes; `limits.path-bytes` allows {max}"),
+            Self::Path(has, max) => {
+                write!(f, "a path of {has} bytes; `council.limits.path-bytes` allows {max}")
+            }
             Self::AclEntries(has, max) => {
-                write!(f, "an ACL of {has} entries; `limits.acl-entries` allows {max}")
+                write!(f, "an ACL of {has} entries; `council.limits.acl-entries` allows {max}")
             }
             Self::AuthAgain(has, max) => {
                 write!(f, "`auth` more than once in an ACL, which adds {has} bytes; {max} are allowed")
             }
             Self::QuotaText(has, max) => {
-                write!(f, "a quota text of {has} bytes; `limits.quota-text-bytes` allows {max}")
+                write!(f, "a quota text of {has} bytes; `council.limits.quota-text-bytes` allows {max}")
             }
             Self::Ephemerals(has, max) => {
                 write!(
                     f,
-                    "{has} ephemeral nodes of one session; `limits.ephemerals-per-session` allows {max}"
+                    "{has} ephemeral nodes of one session; `council.limits.ephemerals-per-session` allows {max}"
                 )
             }
             Self::EphemeralBytes(has, max) => write!(
                 f,
                 "{has} bytes of paths and ACLs of one session's ephemeral nodes; \
-                 `limits.ephemeral-bytes-per-session` allows {max}"
+                 `council.limits.ephemeral-bytes-per-session` allows {max}"
             ),
-            Self::Steps(has, max) => write!(f, "{has} steps of work; `limits.command-steps` allows {max}"),
-            Self::Memory(has, max) => write!(f, "{has} bytes of memory; `limits.command-bytes` allows {max}"),
+            Self::Steps(has, max) => {
+                write!(f, "{has} steps of work; `council.limits.command-steps` allows {max}")
+            }
+            Self::Memory(has, max) => {
+                write!(f, "{has} bytes of memory; `council.limits.command-bytes` allows {max}")
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which settings do nothing beside the others: a port of metrics that is not served, keys for a port that is not there.
 
+use std::path::Path;
+
 use council_service::ServerConfig;
 
 use super::draft::Draft;
@@ -30,7 +32,7 @@ impl Situation {
     fn idle(&self, key: &str, config: &ServerConfig) -> Option<&'static str> {
         let metrics = ["metricsProvider.httpHost", "metricsProvider.httpPort"];
         let members = [
-            "ensemble.",
+            "council.ensemble.",
             "reconfigEnabled",
             "quorumListenOnAllIPs",
             "electionPortBindRetry",
@@ -39,8 +41,8 @@ impl Situation {
         ];
         let sasl =
             ["superUser", "SASLAuthenticationProvider.", "allowSaslFailedClients", "sasl.serverconfig"];
-        let own_sasl = ["auth.sasl-"];
-        let tls = ["ssl.", "tls.", "client.certReload"];
+        let own_sasl = ["council.auth.sasl-"];
+        let tls = ["ssl.", "council.tls.", "client.certReload"];
         let begins = |names: &[&str]| names.iter().any(|name| key.starts_with(name));
         if metrics.contains(&key) && !self.serves_prometheus {
             return Some(
@@ -48,19 +50,25 @@ impl Situation {
                  `metricsProvider.className=org.apache.zookeeper.metrics.prometheus.PrometheusMetricsProvider`",
             );
         }
-        if begins(&["admin."]) && config.admin.address.is_none() && !is_admin_switch(key) {
+        if begins(&["admin.", "council.admin."]) && config.admin.address.is_none() && !is_admin_switch(key) {
             return Some("the AdminServer is switched off");
         }
         if begins(&members) && config.ensemble.is_none() {
             return Some("this server is alone: fewer than two members are named");
         }
-        if begins(&["ssl.quorum.", "ensemble.key-store", "ensemble.trust-store", "ensemble.verify-hostname"])
-        {
+        if begins(&[
+            "ssl.quorum.",
+            "council.ensemble.key-store",
+            "council.ensemble.trust-store",
+            "council.ensemble.verify-hostname",
+        ]) {
             return (!self.has_peer_tls)
-                .then_some("members speak in plain text: `sslQuorum` (`ensemble.tls`) is not true");
+                .then_some("members speak in plain text: `sslQuorum` (`council.ensemble.tls`) is not true");
         }
         if begins(&tls) && config.tls.is_none() {
-            return Some("there is no TLS port for clients: `secureClientPort` (`listen.secure`) is not set");
+            return Some(
+                "there is no TLS port for clients: `secureClientPort` (`council.listen.secure`) is not set",
+            );
         }
         if begins(&sasl) || begins(&own_sasl) {
             return (!self.has_jaas_file)
@@ -69,11 +77,15 @@ impl Situation {
         if key == "enforce.auth.schemes" && !self.requires_schemes {
             return Some("clients need not authenticate: `enforce.auth.enabled` is not true");
         }
-        if key == "storage.create-dir" || key == "datadir.autocreate" {
-            return config.storage.data_dir.is_dir().then_some("the directory is there already");
+        if key == "node.create-dir" || key == "datadir.autocreate" {
+            return is_there(config.storage.data_dir.parent()).then_some("the directory is there already");
         }
         None
     }
+}
+
+fn is_there(directory: Option<&Path>) -> bool {
+    directory.is_some_and(Path::is_dir)
 }
 
 fn is_admin_switch(key: &str) -> bool {

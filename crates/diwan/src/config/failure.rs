@@ -32,15 +32,21 @@ fn setting(path: &Path, config: &ServerConfig) -> Option<&'static str> {
     let peers = config.ensemble.as_ref().and_then(|ensemble| ensemble.tls.as_ref());
     let clients = config.tls.as_ref();
     let stores: [(Option<&KeyStore>, &'static str); 4] = [
-        (clients.map(|tls| &tls.key_store), "`ssl.keyStore.location` (`tls.key-store`)"),
-        (clients.and_then(|tls| tls.trust_store.as_ref()), "`ssl.trustStore.location` (`tls.trust-store`)"),
-        (peers.map(|tls| &tls.key_store), "`ssl.quorum.keyStore.location` (`ensemble.key-store`)"),
-        (peers.map(|tls| &tls.trust_store), "`ssl.quorum.trustStore.location` (`ensemble.trust-store`)"),
+        (clients.map(|tls| &tls.key_store), "`ssl.keyStore.location` (`council.tls.key-store`)"),
+        (
+            clients.and_then(|tls| tls.trust_store.as_ref()),
+            "`ssl.trustStore.location` (`council.tls.trust-store`)",
+        ),
+        (peers.map(|tls| &tls.key_store), "`ssl.quorum.keyStore.location` (`council.ensemble.key-store`)"),
+        (
+            peers.map(|tls| &tls.trust_store),
+            "`ssl.quorum.trustStore.location` (`council.ensemble.trust-store`)",
+        ),
     ];
     if let Some((_, setting)) = stores.iter().find(|(store, _)| store.is_some_and(|store| store.path == path))
     {
         return Some(setting);
     }
     let revoked = clients.is_some_and(|tls| tls.revocation_lists.iter().any(|list| list == path));
-    revoked.then_some("`tls.revocation-lists`")
+    revoked.then_some("`council.tls.revocation-lists`")
 }

@@ -11,8 +11,8 @@ use council_service::config::{
 };
 use council_service::digest;
 
-use super::members;
 use super::value::{Checked, Problem, Setting};
+use super::{directories, members};
 
 use super::draft::{Draft, Endpoint, EnsembleDraft, LogConfig, StoreDraft};
 
@@ -24,7 +24,7 @@ const METRICS_PORT: u16 = 7000;
 impl Draft {
     /// The whole configuration, or everything that is wrong with it.
     pub(crate) fn finish(mut self) -> Result<(ServerConfig, LogConfig), Vec<Problem>> {
-        let steps: [fn(&mut Self) -> Checked<()>; 9] = [
+        let steps: [fn(&mut Self) -> Checked<()>; 10] = [
             Self::finish_storage,
             Self::finish_servers,
             Self::finish_listen,
@@ -34,6 +34,8 @@ impl Draft {
             Self::finish_auth,
             Self::finish_http,
             Self::finish_rest,
+            // Last: others look for `myid` where the configuration says that the data is.
+            Self::finish_directories,
         ];
         let problems: Vec<Problem> = steps.iter().filter_map(|step| step(&mut self).err()).collect();
         if problems.is_empty() { Ok((self.config, self.log)) } else { Err(problems) }
@@ -48,6 +50,10 @@ impl Draft {
         let storage = &mut self.config.storage;
         storage.log_dir.take_if(|log_dir| *log_dir == storage.data_dir);
         Ok(())
+    }
+
+    fn finish_directories(&mut self) -> Checked<()> {
+        directories::give_to_council(&mut self.config.storage)
     }
 
     fn finish_servers(&mut self) -> Checked<()> {
@@ -79,7 +85,7 @@ impl Draft {
             .hint(hint))
         };
         if self.client.said {
-            // `listen.client` may be narrower than the line, but not elsewhere.
+            // `council.listen.client` may be narrower than the line, but not elsewhere.
             let Some(listen) = self.config.listen.client else { return Ok(()) };
             let fits = listen.port() == 0 || listen.port() == port;
             if fits && (everywhere || listen.ip().is_unspecified() || same_host(host, listen.ip())) {
@@ -120,7 +126,7 @@ impl Draft {
                 "this server is number {number}, but the servers named are {}",
                 known.join(", ")
             ))
-            .hint("see `myid` in the data directory (`ensemble.number`), and the `server.` lines"));
+            .hint("see `myid` in the data directory (`council.ensemble.number`), and the `server.` lines"));
         };
         self.take_client_address(&own)?;
         let secret = draft.secret_file.as_deref().map(secret).transpose()?;
@@ -184,14 +190,13 @@ impl Draft {
         self.config.auth.x509_enabled = true;
         let draft = std::mem::take(&mut self.tls);
         let Some(key_store) = draft.key_store.finish("ssl.keyStore")? else {
-            return Err(
-                Problem::new("a TLS port has no key").hint("set `ssl.keyStore.location` (`tls.key-store`)")
-            );
+            return Err(Problem::new("a TLS port has no key")
+                .hint("set `ssl.keyStore.location` (`council.tls.key-store`)"));
         };
         let trust_store = draft.trust_store.finish("ssl.trustStore")?;
         if trust_store.is_none() && draft.client_auth != ClientAuth::None {
             return Err(Problem::new("clients must show a certificate, but nothing says whom to trust").hint(
-                "set `ssl.trustStore.location` (`tls.trust-store`), or `ssl.clientAuth=none` (`tls.client-auth`)",
+                "set `ssl.trustStore.location` (`council.tls.trust-store`), or `ssl.clientAuth=none` (`council.tls.client-auth`)",
             ));
         }
         self.config.tls = Some(TlsConfig {
@@ -230,7 +235,7 @@ impl Draft {
         if auth.super_digest.as_ref().is_some_and(|id| !digest::is_id(auth.digest_algorithm, &id.0)) {
             // The text is not repeated: it may be the password.
             return Err(Problem::new(
-                "`DigestAuthenticationProvider.superDigest` (`auth.super-digest`) is no `super:<hash>`: behind the colon \
+                "`DigestAuthenticationProvider.superDigest` (`council.auth.super-digest`) is no `super:<hash>`: behind the colon \
                  must be the hash of `super:password` in base64, by the algorithm of \
                  `DigestAuthenticationProvider.digestAlg`",
             )

@@ -2,6 +2,7 @@
 //! [`ServerConfig`], and every line of the file gets a verdict that can be shown.
 
 mod check;
+pub(crate) mod directories;
 mod document;
 mod draft;
 mod effect;
@@ -158,22 +159,17 @@ impl Loading {
         let text = std::str::from_utf8(bytes).map_err(|_| wrong(String::from("not UTF-8")))?;
         let table =
             toml::de::DeTable::parse(text).map_err(|error| wrong(error.to_string().trim_end().into()))?;
-        for (section, value) in table.get_ref() {
-            let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-            let Some(entries) = value.get_ref().as_table() else {
-                let at = line(value.span().start);
-                self.unknown_own(Some(at), section.get_ref().as_ref());
-                continue;
-            };
-            for (key, value) in entries {
-                let name = format!("{}.{}", section.get_ref(), key.get_ref());
-                let at = line(key.span().start);
-                match toml_text(value.get_ref()) {
-                    Some(text) => self.take(Names::Own, Some(at), &name, &text),
-                    None => self
-                        .problems
-                        .push(wrong(format!("line {at}: `{name}` is neither text, number, flag nor list"))),
-                }
+        let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+        let mut settings = Vec::new();
+        flatten(table.get_ref(), "", &mut settings);
+        settings.sort_by_key(|(at, ..)| *at);
+        for (at, name, value) in settings {
+            let at = line(at);
+            match value {
+                Some(text) => self.take(Names::Own, Some(at), &name, &text),
+                None => self
+                    .problems
+                    .push(wrong(format!("line {at}: `{name}` is neither text, number, flag nor list"))),
             }
         }
         Ok(())
@@ -263,6 +259,17 @@ fn read(file: &Path) -> Checked<Vec<u8>> {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(bytes)
+}
+
+/// The keys of a table and of those inside it, by their whole names: where each stands, and its value if that is one.
+fn flatten(table: &toml::de::DeTable<'_>, above: &str, settings: &mut Vec<(usize, String, Option<String>)>) {
+    for (key, value) in table {
+        let name = format!("{above}{}", key.get_ref());
+        match value.get_ref().as_table() {
+            Some(inner) => flatten(inner, &format!("{name}."), settings),
+            None => settings.push((key.span().start, name, toml_text(value.get_ref()))),
+        }
+    }
 }
 
 /// A value as a `zoo.cfg` would have it, so that both files share one way in.

@@ -60,7 +60,7 @@ fn own(test: &str, text: &str) -> ServerConfig {
 fn without_a_file_the_server_is_on_loopback() {
     let (config, log) = load(&Sources::default()).result.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2181))));
-    assert_eq!(config.storage.data_dir, PathBuf::from("diwan-data"));
+    assert_eq!(config.storage.data_dir, PathBuf::from("diwan-data/council"));
     assert_eq!(config.metrics.address, config.admin.address);
     assert!(config.metrics.address.unwrap().ip().is_loopback());
     assert_eq!(log, LogConfig::default());
@@ -78,8 +78,11 @@ fn settings_are_kept_to_be_shown_but_for_secrets() {
     assert_eq!(shown("zookeeper.ssl.keyStore.passwordPath"), Some("/p"));
     assert_eq!(shown("zookeeper.myKey"), Some("1"));
     assert_eq!(shown("zookeeper.skipACL"), Some("no"));
-    let config = own("shown-own", "[auth]\nsuper-digest = \"super:D/InIHSb7yEEbrWz8b9l71RjZJU=\"\n");
-    assert_eq!(config.settings, [(String::from("diwan.auth.super-digest"), String::from("(hidden)"))]);
+    let config = own("shown-own", "[council.auth]\nsuper-digest = \"super:D/InIHSb7yEEbrWz8b9l71RjZJU=\"\n");
+    assert_eq!(
+        config.settings,
+        [(String::from("diwan.council.auth.super-digest"), String::from("(hidden)"))]
+    );
 }
 
 #[test]
@@ -113,7 +116,7 @@ fn a_whole_zoo_cfg_is_honoured() {
     );
     assert_eq!((config.session.timeout_min_ms, config.session.timeout_max_ms), (4000, 90_000));
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2181))));
-    assert_eq!(config.storage.log_dir, Some(PathBuf::from("/l")));
+    assert_eq!(config.storage.log_dir, Some(PathBuf::from("/l/council")));
     assert_eq!((config.limits.connections_per_ip_max, config.limits.connections_max), (0, 5));
     assert_eq!(config.limits.request_bytes_max, 4 << 20);
     assert_eq!((config.storage.snapshot_after_transactions, config.storage.snapshots_kept), (2, 3));
@@ -176,10 +179,10 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
 
 #[test]
 fn members_may_be_named_in_a_diwan_toml() {
-    let text = "[ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2;2181\"]\nlease-ms = 500\n";
+    let text = "[council.ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2;2181\"]\nlease-ms = 500\n";
     let ensemble = own("ensemble-own", text).ensemble.unwrap();
     assert_eq!((ensemble.number, ensemble.members.len(), ensemble.lease_ms), (1, 2, 500));
-    let text = "[ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2\"]\ntls = true\n";
+    let text = "[council.ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2\"]\ntls = true\n";
     let problems = load_text("ensemble-tls", "diwan.toml", text).result.unwrap_err();
     assert!(problems.iter().any(|problem| problem.what.contains("no key")), "{problems:?}");
 }
@@ -314,9 +317,9 @@ fn unknown_keys_of_a_zoo_cfg_warn_and_suggest() {
 fn a_diwan_toml_is_honoured() {
     let config = own(
         "toml",
-        "[listen]\nclient = \"127.0.0.1:0\"\nshards = 2\n[limits]\nrequest-bytes = 0x2000_000\n\
-         connections-per-ip = 7\n[words]\nallow = [\"ruok\", \"stat\"]\n[metrics]\nlisten = \"off\"\n\
-         [nodes]\nextended-types = true\n[session]\ntick-ms = 500\n",
+        "[node]\nshards = 2\n[council]\nlisten.client = \"127.0.0.1:0\"\n[council.limits]\nrequest-bytes = 0x2000_000\n\
+         connections-per-ip = 7\n[council.four-letter-words]\nallow = [\"ruok\", \"stat\"]\n[metrics]\nlisten = \"off\"\n\
+         [council.znodes]\nextended-types = true\n[council.session]\ntick-ms = 500\n",
     );
     assert_eq!((config.listen.client.unwrap().port(), config.listen.shards), (0, 2));
     assert_eq!(config.limits.request_bytes_max, 0x200_0000);
@@ -329,19 +332,21 @@ fn a_diwan_toml_is_honoured() {
 #[test]
 fn an_unknown_key_of_a_diwan_toml_is_an_error() {
     let problems =
-        load_text("tomlkey", "diwan.toml", "[limits]\nconnections-per-ipp = 7\n").result.unwrap_err();
-    assert_eq!(problems[0].what, "line 2: there is no key `limits.connections-per-ipp`");
-    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `limits.connections-per-ip`?"));
+        load_text("tomlkey", "diwan.toml", "[council.limits]\nconnections-per-ipp = 7\n").result.unwrap_err();
+    assert_eq!(problems[0].what, "line 2: there is no key `council.limits.connections-per-ipp`");
+    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `council.limits.connections-per-ip`?"));
     for (key, hint) in [
-        ("clientPort", "it is called `listen.client` here"),
-        ("clientport", "did you mean `clientPort`? it is called `listen.client` here"),
-        ("tickTimes", "did you mean `tickTime`? it is called `session.tick-ms` here"),
+        ("clientPort", "it is called `council.listen.client` here"),
+        ("clientport", "did you mean `clientPort`? it is called `council.listen.client` here"),
+        ("tickTimes", "did you mean `tickTime`? it is called `council.session.tick-ms` here"),
         ("xyz", "see `diwan config keys`"),
     ] {
         let problems = load_text("tomlzoo", "diwan.toml", &format!("{key} = 1\n")).result.unwrap_err();
         assert_eq!(problems[0].hint.as_deref(), Some(hint), "{key}");
     }
-    for text in ["clientPort = 1\n", "[limits", "[log]\nlevel = 1.5\n", "[log]\nlevel = \"loud\"\n"] {
+    for text in
+        ["clientPort = 1\n", "[council.limits", "[logging]\nlevel = 1.5\n", "[logging]\nlevel = \"loud\"\n"]
+    {
         assert!(load_text("tomlbad", "diwan.toml", text).result.is_err(), "{text}");
     }
 }
@@ -350,9 +355,11 @@ fn an_unknown_key_of_a_diwan_toml_is_an_error() {
 fn flags_win_over_properties_and_those_over_the_file() {
     let scratch = Scratch::new("order");
     let sources = Sources {
-        file: Some(scratch.file("diwan.toml", "[session]\ntick-ms = 1\n[limits]\nconnections = 1\n")),
-        properties: vec!["zookeeper.maxCnxns=2".into(), "session.tick-ms=2".into()],
-        flags: vec![("session.tick-ms", "3".into())],
+        file: Some(
+            scratch.file("diwan.toml", "[council.session]\ntick-ms = 1\n[council.limits]\nconnections = 1\n"),
+        ),
+        properties: vec!["zookeeper.maxCnxns=2".into(), "council.session.tick-ms=2".into()],
+        flags: vec![("council.session.tick-ms", "3".into())],
     };
     let (config, _) = load(&sources).result.unwrap();
     assert_eq!((config.session.tick_ms, config.limits.connections_max), (3, 2));
@@ -375,8 +382,9 @@ fn what_is_documented_as_the_standard_is_the_standard() {
         format!("{:?}", (ServerConfig { settings: Vec::new(), ..config }, log))
     };
     // Among others, for what is said of members means nothing to a server alone.
-    let members =
-        ["ensemble.number=1", "ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"].map(String::from).to_vec();
+    let members = ["council.ensemble.number=1", "council.ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"]
+        .map(String::from)
+        .to_vec();
     let unsaid = meant(&Sources { properties: members.clone(), ..Sources::default() });
     // To say where metrics are is to insist on it, which is all the difference that there may be.
     let insisting = |text: String| text.replace("optional: false", "optional: true");
@@ -403,7 +411,7 @@ fn a_flag_wins_over_the_ports_of_a_zoo_cfg() {
     let sources = Sources {
         file: Some(scratch.file("zoo.cfg", "dataDir=/d\nclientPort=2181\nclientPortAddress=127.0.0.9\n")),
         properties: Vec::new(),
-        flags: vec![("listen.client", "127.0.0.1:0".into()), ("admin.listen", "off".into())],
+        flags: vec![("council.listen.client", "127.0.0.1:0".into()), ("admin.listen", "off".into())],
     };
     let (config, _) = load(&sources).result.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 0))));
@@ -471,7 +479,7 @@ fn between_members(name: &str, lines: &str) -> (Result<EnsembleConfig, String>, 
             "zoo.cfg",
             &format!("dataDir=/d\nclientPort=1\nserver.1=10.0.0.1:1:2\nserver.2=10.0.0.2:1:2\n{keys}{lines}"),
         )),
-        properties: vec!["ensemble.number=1".into()],
+        properties: vec!["council.ensemble.number=1".into()],
         flags: Vec::new(),
     };
     let loaded = load(&sources);
@@ -500,8 +508,8 @@ fn protection_between_members_is_given_or_refused() {
     assert_eq!(listed.protocols, [TlsProtocol::Tls13]);
     assert_eq!(listed.cipher_suites.unwrap(), ["A", "B"]);
     for (name, line, hint) in [
-        ("quorum-crl", "ssl.quorum.crl=true", "`-D ensemble.revocation-lists=FILE,..`"),
-        ("quorum-ocsp", "ssl.quorum.ocsp=true", "`-D ensemble.revocation-lists=FILE,..`"),
+        ("quorum-crl", "ssl.quorum.crl=true", "`-D council.ensemble.revocation-lists=FILE,..`"),
+        ("quorum-ocsp", "ssl.quorum.ocsp=true", "`-D council.ensemble.revocation-lists=FILE,..`"),
         ("quorum-auth", "ssl.quorum.clientAuth=perhaps", "neither `none`"),
         ("quorum-old", "ssl.quorum.enabledProtocols=TLSv1", "use `TLSv1.2` or `TLSv1.3`"),
         ("quorum-new", "ssl.quorum.somethingNew=true", "no such TLS setting is known"),

@@ -13,6 +13,8 @@ use clap::{Args, Subcommand};
 use crate::secret::SecretArguments;
 
 pub(crate) const HELP: &str = "\
+`shell`, `status`, `member`, `digest` and `force-new-ensemble` also stand alone: `diwan status`.
+
   diwan council backup --server zk1:8080 --output tree.snap
   diwan council verify tree.snap
   diwan council restore tree.snap --config zoo.cfg       a stopped server, or one member of an ensemble
@@ -38,7 +40,7 @@ With `--server` it replaces all data of a running server that is alone.
   diwan council restore tree.snap --server 127.0.0.1:7000";
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum CouncilCommand {
+pub(crate) enum DataCommand {
     /// Have a server take a snapshot, and keep it as a file.
     #[command(after_help = BACKUP_HELP)]
     Backup(BackupArguments),
@@ -138,14 +140,14 @@ impl Failure {
 }
 
 /// The command.
-pub(crate) fn run(command: &CouncilCommand, out: &mut impl Write) -> io::Result<ExitCode> {
+pub(crate) fn run(command: &DataCommand, out: &mut impl Write) -> io::Result<ExitCode> {
     let outcome = match command {
-        CouncilCommand::Backup(arguments) => backup::run(arguments, out)?,
-        CouncilCommand::Verify { file } => match council_service::backup::read(file) {
+        DataCommand::Backup(arguments) => backup::run(arguments, out)?,
+        DataCommand::Verify { file } => match council_service::backup::read(file) {
             Ok(backup) => Ok(show::tell(out, file, &backup.summary)?),
             Err(error) => Err(Failure::new(format!("`{}` is no backup: {error}", file.display()))),
         },
-        CouncilCommand::Restore(arguments) => restore::run(arguments, out)?,
+        DataCommand::Restore(arguments) => restore::run(arguments, out)?,
     };
     match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -12,7 +12,7 @@ use council_service::config::StorageConfig;
 
 use super::backup::refusal;
 use super::{Failure, RestoreArguments, show};
-use crate::config::{self, Sources};
+use crate::config::{self, Problem, Sources, directories};
 use crate::http::{self, Body};
 
 /// How long a server may take to restore.
@@ -41,19 +41,21 @@ pub(super) fn run(arguments: &RestoreArguments, out: &mut impl Write) -> io::Res
 /// Where the data is to lie, and for which member of an ensemble, if for one.
 fn target(arguments: &RestoreArguments) -> Result<(StorageConfig, Option<u64>), Failure> {
     if let Some(data_dir) = &arguments.data_dir {
-        let storage = StorageConfig { data_dir: data_dir.clone(), ..ServerConfig::default().storage };
+        let mut storage = StorageConfig { data_dir: data_dir.clone(), ..ServerConfig::default().storage };
+        directories::give_to_council(&mut storage).map_err(|problem| failure(&problem))?;
         return Ok((storage, arguments.member.map(u64::from)));
     }
     let sources = Sources { file: arguments.config.clone(), ..Sources::default() };
     match config::load(&sources).result {
         Ok((config, _)) => Ok((config.storage, config.ensemble.map(|ensemble| ensemble.number))),
         Err(problems) => {
-            let first = problems.into_iter().next();
-            let what = first.as_ref().map_or("the configuration is unusable", |problem| &problem.what);
-            let hint = first.as_ref().and_then(|problem| problem.hint.clone());
-            Err(Failure { what: String::from(what), hint })
+            Err(problems.first().map_or_else(|| Failure::new("the configuration is unusable"), failure))
         }
     }
+}
+
+fn failure(problem: &Problem) -> Failure {
+    Failure { what: problem.what.clone(), hint: problem.hint.clone() }
 }
 
 fn into_directory(

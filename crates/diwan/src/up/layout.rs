@@ -183,12 +183,13 @@ fn configuration(directory: &Path, secret: &Path, place: &Place, all: &[Place]) 
         all.iter().map(|place| format!("\"{}={};{}\"", place.number, place.peers, place.clients)).collect();
     let _ = write!(
         text,
-        "[listen]\nclient = \"{}\"\n\n[storage]\ndata-dir = {}\nsegment-bytes = {SEGMENT_BYTES}\n\n\
-         [metrics]\nlisten = \"{http}\"\n\n[admin]\nlisten = \"{http}\"\n\n[words]\nallow = \"*\"\n\n\
-         [ensemble]\nnumber = {}\nmembers = [{}]\ntls = true\n\
+        "[node]\ndata-dir = {}\n\n[metrics]\nlisten = \"{http}\"\n\n[admin]\nlisten = \"{http}\"\n\n\
+         [council]\nlisten.client = \"{}\"\nstorage.segment-bytes = {SEGMENT_BYTES}\n\
+         four-letter-words.allow = \"*\"\n\n\
+         [council.ensemble]\nnumber = {}\nmembers = [{}]\ntls = true\n\
          key-store = {}\ntrust-store = {}\nsecret-file = {}\n",
-        place.clients,
         quoted(&place.data()),
+        place.clients,
         place.number,
         members.join(", "),
         quoted(&certificates::key_store(&store, place.number)),

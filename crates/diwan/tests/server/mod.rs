@@ -53,8 +53,14 @@ impl Server {
             return Self { address, secure: None, own: None };
         }
         let folder = Folder::new();
-        let more =
-            ["-D", "extendedTypesEnabled=true", "-D", "session.tick-ms=500", "-D", "enforceQuota=true"];
+        let more = [
+            "-D",
+            "extendedTypesEnabled=true",
+            "-D",
+            "council.session.tick-ms=500",
+            "-D",
+            "enforceQuota=true",
+        ];
         let mut server = Self::start_in(&folder.path().join("data"), &more);
         if let Some((_, kept)) = &mut server.own {
             *kept = Some(folder);

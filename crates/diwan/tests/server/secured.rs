@@ -19,7 +19,7 @@ impl Secured {
     /// certificate, and may be many.
     pub(crate) fn start_strict() -> Self {
         Self::start_with(&[
-            "listen.client=off",
+            "council.listen.client=off",
             "sessionRequireClientSASLAuth=true",
             "ssl.clientAuth=none",
             "maxClientCnxns=0",
@@ -40,7 +40,7 @@ impl Secured {
         )
         .unwrap();
         let mut command = serve(&folder.path().join("data"));
-        command.args(["-D", "listen.secure=127.0.0.1:0"]);
+        command.args(["-D", "council.listen.secure=127.0.0.1:0"]);
         for (key, file) in [
             ("ssl.keyStore.location", "certs/member-1.pem"),
             ("ssl.trustStore.location", "certs/ca.pem"),

@@ -73,7 +73,7 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
         .iter()
         .filter_map(|opcode| {
             let count = *front.operations.get(operation_index(*opcode))?;
-            let sample = Sample::counter("diwan_requests", "Requests answered, by operation", count);
+            let sample = Sample::counter("diwan_council_requests", "Requests answered, by operation", count);
             Some(sample.labelled("operation", opcode.name()))
         })
         .collect();
@@ -84,7 +84,7 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
             continue;
         };
         let help = "From a request's arrival to its reply, seconds, by operation";
-        let sample = Sample::seconds("diwan_request_seconds", help, distribution(latency, 1));
+        let sample = Sample::seconds("diwan_council_request_seconds", help, distribution(latency, 1));
         list.push(sample.labelled("operation", opcode.name()));
     }
     for (event, count) in [
@@ -94,7 +94,7 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
         ("children_changed", front.events_children_changed),
     ] {
         list.push(
-            Sample::counter("diwan_watch_events", "Watch events sent, by kind", count)
+            Sample::counter("diwan_council_watch_events", "Watch events sent, by kind", count)
                 .labelled("event", event),
         );
     }
@@ -104,85 +104,97 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
 fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
     let front = &known.front;
     vec![
-        Sample::counter("diwan_connections", "Connections accepted", front.connections_accepted),
+        Sample::counter("diwan_council_connections", "Connections accepted", front.connections_accepted),
         Sample::counter(
-            "diwan_connections_throttled",
+            "diwan_council_connections_throttled",
             "Connections refused because too many came at once",
             known.throttled,
         ),
         Sample::counter(
-            "diwan_connections_without_descriptor",
+            "diwan_council_connections_without_descriptor",
             "Connections refused because the limit of open files was nearly reached",
             known.without_descriptor,
         ),
-        Sample::counter("diwan_sent_bytes", "Bytes handed to sockets", front.bytes_sent),
+        Sample::counter("diwan_council_sent_bytes", "Bytes handed to sockets", front.bytes_sent),
         Sample::gauge(
-            "diwan_watch_memory_bytes",
+            "diwan_council_watch_memory_bytes",
             "Estimated memory of all watches",
             whole(front.watch_bytes),
         ),
-        Sample::gauge("diwan_connected_sessions", "Sessions with a connection here", whole(front.sessions)),
-        Sample::gauge("diwan_watched_paths", "Paths with a watch", whole(front.watched_paths)),
         Sample::gauge(
-            "diwan_history_bytes",
+            "diwan_council_connected_sessions",
+            "Sessions with a connection here",
+            whole(front.sessions),
+        ),
+        Sample::gauge("diwan_council_watched_paths", "Paths with a watch", whole(front.watched_paths)),
+        Sample::gauge(
+            "diwan_council_history_bytes",
             "Memory of the history of changes, bytes",
             whole(front.history_bytes),
         ),
         Sample::gauge(
-            "diwan_in_flight_bytes",
+            "diwan_council_in_flight_bytes",
             "Bytes of writes that wait for their outcome",
             whole(front.in_flight_bytes),
         ),
         Sample::gauge(
-            "diwan_unsent_bytes",
+            "diwan_council_unsent_bytes",
             "Bytes of replies and events that no socket has taken yet",
             whole(front.unsent_bytes),
         ),
-        Sample::counter("diwan_watches_refused", "Watches refused for a limit", front.watches_refused),
-        Sample::counter("diwan_malformed_requests", "Requests that did not decode", front.malformed),
-        Sample::counter("diwan_pauses", "Times that a connection was not read for a limit", front.pauses),
         Sample::counter(
-            "diwan_auth_missing",
+            "diwan_council_watches_refused",
+            "Watches refused for a limit",
+            front.watches_refused,
+        ),
+        Sample::counter("diwan_council_malformed_requests", "Requests that did not decode", front.malformed),
+        Sample::counter(
+            "diwan_council_pauses",
+            "Times that a connection was not read for a limit",
+            front.pauses,
+        ),
+        Sample::counter(
+            "diwan_council_auth_missing",
             "Requests refused for missing authentication",
             front.auth_missing,
         ),
         Sample::counter(
-            "diwan_super_passwords_wrong",
+            "diwan_council_super_passwords_wrong",
             "Wrong passwords of the super user at the client ports",
             front.super_passwords_wrong,
         ),
         Sample::counter(
-            "diwan_super_passwords_unheard",
+            "diwan_council_super_passwords_unheard",
             "Passwords of the super user that were not looked at, after too many wrong ones from the same address",
             front.super_passwords_unheard,
         ),
         Sample::counter(
-            "diwan_refused_disk_full",
+            "diwan_council_refused_disk_full",
             "Writes refused because the disk is full",
             front.refused_unwritable,
         ),
         Sample::counter(
-            "diwan_refused_costly",
+            "diwan_council_refused_costly",
             "Writes refused because they would cost too much to apply",
             front.refused_costly,
         ),
         Sample::counter(
-            "diwan_watch_events_filtered",
+            "diwan_council_watch_events_filtered",
             "Watch events withheld because the receiver may not read the node",
             front.events_filtered,
         ),
         Sample::counter(
-            "diwan_watch_events_reconnect",
+            "diwan_council_watch_events_reconnect",
             "Watch events sent to clients that came back",
             front.events_on_reconnect,
         ),
         Sample::counter(
-            "diwan_watch_events_caught_up",
+            "diwan_council_watch_events_caught_up",
             "Of those, events that only the history of changes could tell",
             front.events_caught_up,
         ),
         Sample::counter(
-            "diwan_history_too_short",
+            "diwan_council_history_too_short",
             "Clients that came back with persistent watches after longer than the history reaches",
             front.history_too_short,
         ),
@@ -193,47 +205,55 @@ fn closed(front: &FrontStats) -> impl Iterator<Item = Sample> {
     let counts = CloseReason::ALL.iter().zip(&front.connections_closed);
     counts.map(|(reason, count)| {
         let help = "Connections closed by the server, by reason";
-        Sample::counter("diwan_connections_closed", help, *count).labelled("reason", reason.name())
+        Sample::counter("diwan_council_connections_closed", help, *count).labelled("reason", reason.name())
     })
 }
 
 fn core(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { core, core_metrics, .. } = known;
     let mut list = vec![
-        Sample::gauge("diwan_serving", "Whether requests are served", i64::from(core.serving)),
-        Sample::gauge("diwan_last_zxid", "The last transaction applied", core.last_zxid.0),
-        Sample::gauge("diwan_term", "The consensus engine's term", big(core.term)),
-        Sample::gauge("diwan_applied_index", "The last log entry applied", big(core.applied_index)),
+        Sample::gauge("diwan_council_serving", "Whether requests are served", i64::from(core.serving)),
+        Sample::gauge("diwan_council_last_zxid", "The last transaction applied", core.last_zxid.0),
+        Sample::gauge("diwan_council_term", "The consensus engine's term", big(core.term)),
+        Sample::gauge("diwan_council_applied_index", "The last log entry applied", big(core.applied_index)),
         Sample::gauge(
-            "diwan_snapshotting",
+            "diwan_council_snapshotting",
             "Whether a snapshot is being taken",
             i64::from(core.snapshotting),
         ),
-        Sample::gauge("diwan_acl_count", "Distinct access control lists", big(known.acl_count)),
+        Sample::gauge("diwan_council_acl_count", "Distinct access control lists", big(known.acl_count)),
         Sample::gauge(
-            "diwan_shards_answered",
+            "diwan_council_shards_answered",
             "Whether every shard answered this scrape in time",
             i64::from(known.answered_in_time),
         ),
-        Sample::counter("diwan_entries_proposed", "Log entries proposed", core.entries),
-        Sample::counter("diwan_commands_proposed", "Writes proposed", core.commands),
-        Sample::counter("diwan_command_bytes", "Bytes of writes proposed", core.command_bytes),
-        Sample::counter("diwan_commands_dropped", "Writes that came twice or too late", core.dropped),
+        Sample::counter("diwan_council_entries_proposed", "Log entries proposed", core.entries),
+        Sample::counter("diwan_council_commands_proposed", "Writes proposed", core.commands),
+        Sample::counter("diwan_council_command_bytes", "Bytes of writes proposed", core.command_bytes),
+        Sample::counter("diwan_council_commands_dropped", "Writes that came twice or too late", core.dropped),
         Sample::counter(
-            "diwan_stall_forgiven_ms",
+            "diwan_council_stall_forgiven_ms",
             "Milliseconds by which sessions were kept longer because this process stood still",
             core.forgiven_ms,
         ),
         Sample::seconds(
-            "diwan_apply_seconds",
+            "diwan_council_apply_seconds",
             "How long readers wait for one turn of applying, seconds",
             core_metrics.apply_us.snapshot(),
         ),
-        Sample::sizes("diwan_entry_bytes", "Bytes of a log entry", core_metrics.bytes_per_entry.snapshot()),
+        Sample::sizes(
+            "diwan_council_entry_bytes",
+            "Bytes of a log entry",
+            core_metrics.bytes_per_entry.snapshot(),
+        ),
     ];
     if let Some(last) = core.last_snapshot {
-        list.push(Sample::gauge("diwan_last_snapshot_bytes", "Bytes of the last snapshot", big(last.bytes)));
-        list.push(Sample::gauge("diwan_last_snapshot_zxid", "The last snapshot's zxid", last.zxid));
+        list.push(Sample::gauge(
+            "diwan_council_last_snapshot_bytes",
+            "Bytes of the last snapshot",
+            big(last.bytes),
+        ));
+        list.push(Sample::gauge("diwan_council_last_snapshot_zxid", "The last snapshot's zxid", last.zxid));
     }
     list
 }
@@ -247,31 +267,51 @@ fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
             known.journal.slow_flushes(),
         ),
         Sample::seconds(
-            "diwan_fsync_seconds",
+            "diwan_council_fsync_seconds",
             "Time of a flush of the log, seconds",
             journal.flush_us.snapshot(),
         ),
-        Sample::sizes("diwan_flush_bytes", "Bytes of entries per flush", journal.bytes_per_flush.snapshot()),
-        Sample::sizes("diwan_flush_entries", "Log entries per flush", journal.entries_per_flush.snapshot()),
-        Sample::sizes("diwan_flush_batches", "Batches per flush", journal.batches_per_flush.snapshot()),
+        Sample::sizes(
+            "diwan_council_flush_bytes",
+            "Bytes of entries per flush",
+            journal.bytes_per_flush.snapshot(),
+        ),
+        Sample::sizes(
+            "diwan_council_flush_entries",
+            "Log entries per flush",
+            journal.entries_per_flush.snapshot(),
+        ),
+        Sample::sizes(
+            "diwan_council_flush_batches",
+            "Batches per flush",
+            journal.batches_per_flush.snapshot(),
+        ),
         Sample::seconds(
-            "diwan_snapshot_seconds",
+            "diwan_council_snapshot_seconds",
             "Time of a snapshot, seconds",
             journal.snapshot_us.snapshot(),
         ),
-        Sample::counter("diwan_log_bytes", "Bytes written to the log", stats.log_bytes_written),
-        Sample::counter("diwan_snapshot_bytes", "Bytes written to snapshots", stats.snapshot_bytes_written),
+        Sample::counter("diwan_council_log_bytes", "Bytes written to the log", stats.log_bytes_written),
         Sample::counter(
-            "diwan_zero_bytes",
+            "diwan_council_snapshot_bytes",
+            "Bytes written to snapshots",
+            stats.snapshot_bytes_written,
+        ),
+        Sample::counter(
+            "diwan_council_zero_bytes",
             "Bytes of zeros written to prepare segments",
             stats.zero_bytes_written,
         ),
-        Sample::counter("diwan_flushes", "Flushes of the log", stats.flushes),
-        Sample::counter("diwan_segments_recycled", "Log segments used again", stats.segments_recycled),
-        Sample::gauge("diwan_segments", "Log segments held", big(stats.segments)),
-        Sample::gauge("diwan_snapshots", "Snapshots held", big(stats.snapshots)),
+        Sample::counter("diwan_council_flushes", "Flushes of the log", stats.flushes),
+        Sample::counter(
+            "diwan_council_segments_recycled",
+            "Log segments used again",
+            stats.segments_recycled,
+        ),
+        Sample::gauge("diwan_council_segments", "Log segments held", big(stats.segments)),
+        Sample::gauge("diwan_council_snapshots", "Snapshots held", big(stats.snapshots)),
         Sample::gauge(
-            "diwan_disk_full",
+            "diwan_council_disk_full",
             "Whether writes are refused for lack of room",
             i64::from(journal.is_full()),
         ),
@@ -281,7 +321,7 @@ fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
 fn certificates(known: &Knowledge<'_>) -> impl Iterator<Item = Sample> {
     let help = "When this server's own certificate ends, seconds since 1970, by whom it is shown to";
     known.certificates.all().map(move |(used, end)| {
-        Sample::gauge("diwan_certificate_expiry_seconds", help, end).labelled("use", used)
+        Sample::gauge("diwan_council_certificate_expiry_seconds", help, end).labelled("use", used)
     })
 }
 

@@ -104,48 +104,49 @@ fn counted(known: &Knowledge<'_>) -> Vec<Sample> {
 fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
     let number = |number: u64| number.to_string();
     let mut list = vec![
-        Sample::gauge("diwan_member", "This member's number", big(ensemble.number)),
-        Sample::gauge("diwan_leader", "The number of who leads, 0 for nobody", big(leader(ensemble))),
-        Sample::gauge("diwan_leading", "Whether this member leads", i64::from(ensemble.stand.leads)),
+        Sample::gauge("diwan_council_member", "This member's number", big(ensemble.number)),
+        Sample::gauge("diwan_council_leader", "The number of who leads, 0 for nobody", big(leader(ensemble))),
+        Sample::gauge("diwan_council_leading", "Whether this member leads", i64::from(ensemble.stand.leads)),
         Sample::counter(
-            "diwan_elections",
+            "diwan_council_elections",
             "Leaders and terms that this member has seen",
             known.reign.reigns.load(Relaxed),
         ),
         Sample::counter(
-            "diwan_leads_handed_over",
+            "diwan_council_leadership_transfers",
             "How often this member has handed the lead to another",
             ensemble.handed_over,
         ),
         Sample::counter(
-            "diwan_peer_messages_refused",
+            "diwan_council_peer_messages_refused",
             "Messages of other members that were refused: no member that works sends them",
             ensemble.refused_messages,
         ),
         Sample::gauge(
-            "diwan_members_of_other_ensembles",
+            "diwan_council_members_of_other_ensembles",
             "Members heard of in the last 10 s that have data of another ensemble than this one",
             ensemble.other_ensembles.len() as i64,
         ),
         Sample::gauge(
-            "diwan_lease_ms",
+            "diwan_council_lease_ms",
             "For how long this member may serve without another word of its leader, ms",
             big(ensemble.lease_ms),
         ),
     ];
     list.extend(ensemble.others().map(|member| {
         let connected = i64::from(member.is_connected());
-        Sample::gauge("diwan_peer_connected", "Whether that member is connected", connected)
+        Sample::gauge("diwan_council_peer_connected", "Whether that member is connected", connected)
             .labelled("member", number(member.number))
     }));
     let lags: Vec<_> = ensemble.others().filter_map(|member| Some((member.number, member.lag?))).collect();
     list.extend(lags.iter().map(|(member, lag)| {
         let help = "Log entries by which that member is behind, as its leader knows";
-        Sample::gauge("diwan_member_lag_entries", help, big(lag.entries)).labelled("member", number(*member))
+        Sample::gauge("diwan_council_member_lag_entries", help, big(lag.entries))
+            .labelled("member", number(*member))
     }));
     list.extend(lags.iter().map(|(member, lag)| {
         let help = "For how long that member has been behind, as its leader knows, ms";
-        Sample::gauge("diwan_member_lag_ms", help, big(lag.ms)).labelled("member", number(*member))
+        Sample::gauge("diwan_council_member_lag_ms", help, big(lag.ms)).labelled("member", number(*member))
     }));
     list
 }

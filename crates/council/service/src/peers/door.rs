@@ -126,7 +126,7 @@ impl Door {
             return self.complain(
                 origin,
                 "no member is said to be at that address; hint: see the `server.` lines, or have members prove who \
-                 they are: `diwan.ensembleSecretFile` (`ensemble.secret-file`) or `sslQuorum=true` (`ensemble.tls`)",
+                 they are: `diwan.ensembleSecretFile` (`council.ensemble.secret-file`) or `sslQuorum=true` (`council.ensemble.tls`)",
             );
         }
         if !self.descriptors.admit_peer(stream.as_fd(), origin.members) {

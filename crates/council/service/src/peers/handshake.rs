@@ -78,11 +78,11 @@ impl Terms<'_> {
         match (self.prover.is_some(), flags & HAS_SECRET != 0) {
             (true, false) => Err(String::from(
                 "it has no secret, and this member asks for one; hint: give it the file of \
-                 `diwan.ensembleSecretFile` (`ensemble.secret-file`)",
+                 `diwan.ensembleSecretFile` (`council.ensemble.secret-file`)",
             )),
             (false, true) => Err(String::from(
                 "it asks for the ensemble's secret, and this member has none; hint: set `diwan.ensembleSecretFile` \
-                 (`ensemble.secret-file`)",
+                 (`council.ensemble.secret-file`)",
             )),
             _ => Ok(()),
         }

@@ -227,7 +227,7 @@ fn identify(
     if !credentials.asks_for_proof() && !names.is_at(hello.number, address) {
         return Err(format!(
             "it says that it is member {0}, which is not said to be at {address}; hint: see `server.{0}`, or have members \
-             prove who they are: `diwan.ensembleSecretFile` (`ensemble.secret-file`) or `sslQuorum=true` (`ensemble.tls`)",
+             prove who they are: `diwan.ensembleSecretFile` (`council.ensemble.secret-file`) or `sslQuorum=true` (`council.ensemble.tls`)",
             hello.number
         ));
     }

@@ -109,7 +109,7 @@ fn an_oversized_request_is_refused_in_order_and_its_connection_lives_on() {
 
 /// How many connections the server has closed for a reason.
 fn closed(server: &Server, reason: &str) -> f64 {
-    number(server, &format!("zk_{reason}_diwan_connections_closed"))
+    number(server, &format!("zk_{reason}_diwan_council_connections_closed"))
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn wrong_operations_and_lengths_of_a_session_are_answered_or_closed_and_counted(
         assert_eq!(error, ErrorCode::MarshallingError.code(), "{opcode:?}");
     }
     // The multi's is not known before it is applied.
-    assert_eq!(number(&server, "zk_diwan_malformed_requests"), 4.0);
+    assert_eq!(number(&server, "zk_diwan_council_malformed_requests"), 4.0);
     assert_eq!(client.get("/n"), Ok(b"1".to_vec()));
     // Lengths that no frame has.
     for length in [-1_i32, i32::MIN, i32::MAX, 3 << 20] {
@@ -176,7 +176,7 @@ fn watches_beyond_a_connections_limit_are_refused_and_counted() {
         assert_eq!(add_watch(&mut client, path), 0);
     }
     assert_eq!(add_watch(&mut client, "/d"), ErrorCode::ThrottledOp.code());
-    assert_eq!(number(&server, "zk_diwan_watches_refused"), 1.0);
+    assert_eq!(number(&server, "zk_diwan_council_watches_refused"), 1.0);
     // What a client sets again after a reconnection it takes for set: that is no place for a refusal.
     set_watches(&mut client, 0..4);
     assert!(client.reply().is_none());
@@ -209,7 +209,7 @@ fn watches_beyond_the_memory_for_them_are_refused_and_others_go_on() {
             }
         }
     }
-    let held = number(&server, "zk_diwan_watch_memory_bytes");
+    let held = number(&server, "zk_diwan_council_watch_memory_bytes");
     assert!(held < f64::from(25 << 20), "{held}");
     assert_eq!(closed(&server, "too_many_watches"), 3.0);
     assert_eq!(add_watch(&mut neighbour, "/n"), 0, "what the greedy held is free again");
@@ -247,7 +247,7 @@ fn connections_that_are_given_up_are_counted() {
     let mut cut_short = dial(&server);
     cut_short.write_all(&handshake(None)[..20]).unwrap();
     assert!(read_all(&mut dial(&server)).is_empty() && read_all(&mut cut_short).is_empty());
-    assert_eq!(on_page(&server, "diwan_connections_closed{reason=\"handshake_timeout\"}"), 2.0);
+    assert_eq!(on_page(&server, "diwan_council_connections_closed{reason=\"handshake_timeout\"}"), 2.0);
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn more_writes_than_may_be_under_way_wait_their_turn() {
     for _ in 0..asked {
         assert!(hasty.reply().is_some_and(|(header, _)| header.err == 0));
     }
-    assert!(number(&server, "zk_diwan_pauses") >= 1.0);
+    assert!(number(&server, "zk_diwan_council_pauses") >= 1.0);
     assert_eq!(number(&server, "zk_outstanding_requests"), 0.0);
 }
 
@@ -291,8 +291,8 @@ fn requests_that_are_refused_or_held_off_are_counted() {
         writer.text("/big").bool(false);
     });
     let asking = std::thread::spawn(move || writer.write_all(&one.repeat(asked)).unwrap());
-    until("a pause", || number(&server, "zk_diwan_pauses") >= 1.0);
-    assert!(number(&server, "zk_diwan_unsent_bytes") < 1e6);
+    until("a pause", || number(&server, "zk_diwan_council_pauses") >= 1.0);
+    assert!(number(&server, "zk_diwan_council_unsent_bytes") < 1e6);
     for _ in 0..asked {
         assert!(client.reply().is_some_and(|(header, _)| header.err == 0));
     }

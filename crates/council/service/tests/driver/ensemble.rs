@@ -67,7 +67,7 @@ fn words_tell_a_leader_from_its_followers() {
     assert!(word(follower, b"mntr").contains("\nzk_peer_state\tfollowing - broadcast\n"));
     until("all followers are in step", || number(leader, "zk_synced_followers") == 2.0);
     assert_eq!(number(leader, "zk_quorum_size"), 3.0);
-    assert_eq!(number(follower, "zk_diwan_leader"), leaders[0] as f64);
+    assert_eq!(number(follower, "zk_diwan_council_leader"), leaders[0] as f64);
     assert!(number(leader, "zk_proposal_count") >= 2.0);
     assert!(number(follower, "zk_learner_commit_received_count") >= 1.0);
 }
@@ -114,9 +114,9 @@ fn whoever_is_left_tells_that_one_is_gone() {
     drop(ensemble.members.remove(&leader));
     until("another leads", || ensemble.by_mode("leader").len() == 1);
     for server in ensemble.members.values() {
-        let gone = format!("zk_{leader}_diwan_peer_connected");
+        let gone = format!("zk_{leader}_diwan_council_peer_connected");
         until("both have noticed", || number(server, &gone) == 0.0);
-        assert!(number(server, "zk_diwan_elections") >= 2.0);
+        assert!(number(server, "zk_diwan_council_elections") >= 2.0);
         assert!(number(server, "zk_cnt_election_time") >= 1.0);
     }
     // Alone, the last one has no leader, and says so itself.

@@ -26,7 +26,9 @@ fn metrics_have_zookeepers_names_and_move_with_the_load() {
     }
     let (status, text) = get(server.http_addr().unwrap(), "/metrics");
     assert_eq!(status, 200);
-    for line in ["znode_count 15", "num_alive_connections 1", "outstanding_requests 0", "diwan_serving 1"] {
+    for line in
+        ["znode_count 15", "num_alive_connections 1", "outstanding_requests 0", "diwan_council_serving 1"]
+    {
         assert!(text.lines().any(|other| other == line), "{line} is missing in {text}");
     }
     let mut families: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
@@ -34,10 +36,10 @@ fn metrics_have_zookeepers_names_and_move_with_the_load() {
     assert!(families.windows(2).all(|pair| pair[0] != pair[1]), "a family is there twice");
     assert!(text.contains("\ndiwan_build_info{version=\""), "{text}");
     assert!(text.contains("updatelatency_count 10\n"), "{text}");
-    assert!(text.contains("diwan_requests{operation=\"create\"} 10\n"), "{text}");
-    assert!(text.contains("diwan_request_seconds_count{operation=\"create\"} 10\n"), "{text}");
-    assert!(text.contains("# TYPE diwan_fsync_seconds histogram\n"), "{text}");
-    assert!(!text.contains("diwan_fsync_seconds_count 0\n"), "{text}");
+    assert!(text.contains("diwan_council_requests{operation=\"create\"} 10\n"), "{text}");
+    assert!(text.contains("diwan_council_request_seconds_count{operation=\"create\"} 10\n"), "{text}");
+    assert!(text.contains("# TYPE diwan_council_fsync_seconds histogram\n"), "{text}");
+    assert!(!text.contains("diwan_council_fsync_seconds_count 0\n"), "{text}");
     assert_eq!(get(server.http_addr().unwrap(), "/livez"), (200, String::from("ok\n")));
     assert_eq!(get(server.http_addr().unwrap(), "/readyz"), (200, String::from("ok\n")));
     assert_eq!(get(server.http_addr().unwrap(), "/commands/ruok").0, 404, "the commands are elsewhere");

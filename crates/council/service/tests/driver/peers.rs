@@ -384,7 +384,7 @@ fn member_whose_file_is_old_hears_from_others_who_the_members_are() {
     ensemble.members.insert(3, council_service::Server::start(config).unwrap());
     ensemble.until_all_serve();
     until("it knows the leader", || {
-        crate::metrics::number(&ensemble.members[&3], "zk_2_diwan_peer_connected") == 1.0
+        crate::metrics::number(&ensemble.members[&3], "zk_2_diwan_council_peer_connected") == 1.0
     });
 }
 
@@ -406,5 +406,5 @@ fn end_of_a_members_certificate_is_a_metric() {
     let (status, page) = get(ensemble.members[&1].http_addr().unwrap(), "/metrics");
     assert_eq!(status, 200);
     // What the library that made it says unless told otherwise: 4096-01-01.
-    assert!(page.contains("diwan_certificate_expiry_seconds{use=\"members\"} 67090"), "{page}");
+    assert!(page.contains("diwan_council_certificate_expiry_seconds{use=\"members\"} 67090"), "{page}");
 }

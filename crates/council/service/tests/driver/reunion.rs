@@ -97,7 +97,7 @@ fn members_of_a_given_up_ensemble_and_of_the_new_one_tell_of_each_other() {
     };
     until("both sides tell", || tells(2, "1,3") && tells(1, "2") && tells(3, "2"));
     let metrics = get(ensemble.members[&1].http_addr().unwrap(), "/metrics").1;
-    assert!(metrics.contains("diwan_members_of_other_ensembles 1"), "{metrics}");
+    assert!(metrics.contains("diwan_council_members_of_other_ensembles 1"), "{metrics}");
     // What is given up is emptied, and the new one lets it in.
     for number in [1, 3] {
         ensemble.members.remove(&number);

@@ -15,12 +15,12 @@ pub(super) const ROWS: &[Row] = &[
         }
         Ok(())
     }),
-    Row::own("auth.skip-acl", "whether ACLs are left unchecked", |draft, setting| {
+    Row::own("council.auth.skip-acl", "whether ACLs are left unchecked", |draft, setting| {
         put(&mut draft.config.auth.skip_acl, setting.flag())
     }),
     Row::both(
         "DigestAuthenticationProvider.superDigest",
-        "auth.super-digest",
+        "council.auth.super-digest",
         "the super user of scheme `digest`, as `super:<hash>`",
         |draft, setting| {
             draft.config.auth.super_digest = Some(Secret(String::from(setting.value)));
@@ -29,19 +29,19 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::both(
         "DigestAuthenticationProvider.digestAlg",
-        "auth.digest-algorithm",
+        "council.auth.digest-algorithm",
         "how scheme `digest` hashes",
         |draft, setting| put(&mut draft.config.auth.digest_algorithm, digest_algorithm(setting)),
     ),
     Row::both(
         "DigestAuthenticationProvider.enabled",
-        "auth.digest",
+        "council.auth.digest",
         "whether there is the scheme `digest`",
         |draft, setting| put(&mut draft.config.auth.digest_enabled, setting.flag()),
     ),
     Row::both(
         "X509AuthenticationProvider.superUser",
-        "auth.x509-super-user",
+        "council.auth.x509-super-user",
         "the certificate subject that is super user",
         |draft, setting| {
             draft.config.auth.x509_super_user = Some(String::from(setting.value));
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.ensemble_names = setting.list();
         Ok(())
     }),
-    Row::own("auth.ensemble-names", "names that the scheme `ensemble` knows", |draft, setting| {
+    Row::own("council.auth.ensemble-names", "names that the scheme `ensemble` knows", |draft, setting| {
         draft.config.auth.ensemble_names = Some(setting.list());
         Ok(())
     }),
@@ -69,16 +69,16 @@ pub(super) const ROWS: &[Row] = &[
         draft.enforce.schemes = setting.list();
         Ok(())
     }),
-    Row::own("auth.require", "schemes of which clients must use one", |draft, setting| {
+    Row::own("council.auth.require", "schemes of which clients must use one", |draft, setting| {
         draft.enforce.schemes = setting.list();
         draft.enforce.enabled = true;
         Ok(())
     }),
-    Row::both("superUser", "auth.sasl-super-user", "a SASL user who is super user", super_user),
+    Row::both("superUser", "council.auth.sasl-super-user", "a SASL user who is super user", super_user),
     Row::zoo("superUser.*", "a SASL user who is super user", super_user),
     Row::both(
         "SASLAuthenticationProvider.superPassword",
-        "auth.sasl-super-password",
+        "council.auth.sasl-super-password",
         "the password of the SASL user `super`",
         |draft, setting| {
             draft.sasl.super_password = Some(Secret(String::from(setting.value)));
@@ -87,17 +87,22 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::both(
         "allowSaslFailedClients",
-        "auth.sasl-allow-failed-clients",
+        "council.auth.sasl-allow-failed-clients",
         "whether a client may go on after SASL failed",
         |draft, setting| put(&mut draft.sasl.allow_failed_clients, setting.flag()),
     ),
-    Row::both("sasl.serverconfig", "auth.sasl-section", "the section of the JAAS file", |draft, setting| {
-        draft.sasl.section = String::from(setting.value);
-        Ok(())
-    }),
+    Row::both(
+        "sasl.serverconfig",
+        "council.auth.sasl-section",
+        "the section of the JAAS file",
+        |draft, setting| {
+            draft.sasl.section = String::from(setting.value);
+            Ok(())
+        },
+    ),
     Row::both(
         "java.security.auth.login.config",
-        "auth.sasl-jaas-file",
+        "council.auth.sasl-jaas-file",
         "the JAAS file with SASL's users",
         |draft, setting| {
             draft.sasl.file = Some(setting.value.into());

@@ -14,7 +14,7 @@ const BY_PROOF: &str = "members authenticate by certificates (`sslQuorum=true`),
 const ANY_MEMBER: &str = "a certificate that names no member (`diwan:member:N`) is taken for any member: one that is \
                           stolen opens the whole ensemble";
 const LIMITS: &str =
-    "members catch up without a limit; see `ensemble.election-tick-ms` for how a leader is missed";
+    "members catch up without a limit; see `council.ensemble.election-tick-ms` for how a leader is missed";
 
 const OWN_MEMBER: &str = "write it like `1=host:2888:participant;2181`";
 
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::own(
-        "ensemble.members",
+        "council.ensemble.members",
         "the members, each as `N=HOST:PORT[:PORT][:observer][;CLIENT-PORT]`",
         |draft, setting| {
             for text in setting.list() {
@@ -38,17 +38,21 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::own("ensemble.number", "this member's number; else the file `myid` says it", |draft, setting| {
-        draft.ensemble.number = Some(setting.positive()?);
-        Ok(())
-    }),
     Row::own(
-        "ensemble.election-tick-ms",
+        "council.ensemble.number",
+        "this member's number; else the file `myid` says it",
+        |draft, setting| {
+            draft.ensemble.number = Some(setting.positive()?);
+            Ok(())
+        },
+    ),
+    Row::own(
+        "council.ensemble.election-tick-ms",
         "a lost leader is missed after ten to twenty of these",
         |draft, setting| put(&mut draft.ensemble.election_tick_ms, at_least(setting, 5)),
     ),
     Row::own(
-        "ensemble.lease-ms",
+        "council.ensemble.lease-ms",
         "how long a member serves without hearing of a leader",
         |draft, setting| put(&mut draft.ensemble.lease_ms, at_least(setting, 100)),
     ),
@@ -68,67 +72,70 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::both(
         "reconfigEnabled",
-        "ensemble.reconfig-enabled",
+        "council.ensemble.reconfig-enabled",
         "whether clients may change the members at run time",
         |draft, setting| put(&mut draft.config.reconfig_enabled, setting.flag()),
     ),
     Row::both(
         "quorumListenOnAllIPs",
-        "ensemble.listen-on-all-addresses",
+        "council.ensemble.listen-on-all-addresses",
         "whether members are answered at every address",
         |draft, setting| put(&mut draft.ensemble.listen_on_all_addresses, setting.flag()),
     ),
     Row::zoo("electionPortBindRetry", "how often a port that is taken is tried again", |draft, setting| {
         put(&mut draft.ensemble.bind_retries, setting.count())
     }),
-    Row::both("sslQuorum", "ensemble.tls", "whether members speak encrypted", |draft, setting| {
+    Row::both("sslQuorum", "council.ensemble.tls", "whether members speak encrypted", |draft, setting| {
         put(&mut draft.ensemble.tls, setting.flag())
     }),
     Row::both(
         "ssl.quorum.keyStore.location",
-        "ensemble.key-store",
+        "council.ensemble.key-store",
         "the file with this member's key and certificate",
         |draft, setting| location(&mut draft.ensemble.key_store, setting),
     ),
     Row::both(
         "ssl.quorum.keyStore.password",
-        "ensemble.key-store-password",
+        "council.ensemble.key-store-password",
         "its password",
         |draft, setting| password(&mut draft.ensemble.key_store, setting),
     ),
     Row::both(
         "ssl.quorum.keyStore.passwordPath",
-        "ensemble.key-store-password-file",
+        "council.ensemble.key-store-password-file",
         "its password's file",
         |draft, setting| password_path(&mut draft.ensemble.key_store, setting),
     ),
-    Row::both("ssl.quorum.keyStore.type", "ensemble.key-store-type", "its form", |draft, setting| {
+    Row::both("ssl.quorum.keyStore.type", "council.ensemble.key-store-type", "its form", |draft, setting| {
         put(&mut draft.ensemble.key_store.kind, kind(setting))
     }),
     Row::both(
         "ssl.quorum.trustStore.location",
-        "ensemble.trust-store",
+        "council.ensemble.trust-store",
         "the file of those whom members trust",
         |draft, setting| location(&mut draft.ensemble.trust_store, setting),
     ),
     Row::both(
         "ssl.quorum.trustStore.password",
-        "ensemble.trust-store-password",
+        "council.ensemble.trust-store-password",
         "its password",
         |draft, setting| password(&mut draft.ensemble.trust_store, setting),
     ),
     Row::both(
         "ssl.quorum.trustStore.passwordPath",
-        "ensemble.trust-store-password-file",
+        "council.ensemble.trust-store-password-file",
         "its password's file",
         |draft, setting| password_path(&mut draft.ensemble.trust_store, setting),
     ),
-    Row::both("ssl.quorum.trustStore.type", "ensemble.trust-store-type", "its form", |draft, setting| {
-        put(&mut draft.ensemble.trust_store.kind, kind(setting))
-    }),
+    Row::both(
+        "ssl.quorum.trustStore.type",
+        "council.ensemble.trust-store-type",
+        "its form",
+        |draft, setting| put(&mut draft.ensemble.trust_store.kind, kind(setting)),
+    ),
     Row::both(
         "ssl.quorum.hostnameVerification",
-        "ensemble.verify-hostname",
+        "council.ensemble.verify-hostname",
         "whether a member's certificate must name its host, unless it names the member",
         |draft, setting| {
             draft.ensemble.verify_hostname = setting.flag()?;
@@ -140,7 +147,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::both(
         "ssl.quorum.clientHostnameVerification",
-        "ensemble.verify-client-hostname",
+        "council.ensemble.verify-client-hostname",
         "whether the certificate of a member that dials must name its host, unless it names the member",
         |draft, setting| {
             draft.ensemble.verify_client_hostname = setting.flag()?;
@@ -155,7 +162,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::both(
         "ssl.quorum.enabledProtocols",
-        "ensemble.tls-protocols",
+        "council.ensemble.tls-protocols",
         "the TLS versions between members",
         |draft, setting| {
             draft.ensemble.protocols = Some(protocols(draft, setting)?);
@@ -164,7 +171,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::both(
         "ssl.quorum.ciphersuites",
-        "ensemble.cipher-suites",
+        "council.ensemble.cipher-suites",
         "the cipher suites between members",
         |draft, setting| {
             draft.ensemble.cipher_suites = Some(setting.list());
@@ -182,18 +189,25 @@ pub(super) const ROWS: &[Row] = &[
         }
     }),
     Row::zoo("ssl.quorum.crl", "whether members' certificates may be revoked by lists", |_, setting| {
-        unless_false(setting, "name the lists' files with `-D ensemble.revocation-lists=FILE,..` instead")
+        unless_false(
+            setting,
+            "name the lists' files with `-D council.ensemble.revocation-lists=FILE,..` instead",
+        )
     }),
     Row::zoo("ssl.quorum.ocsp", "whether members' certificates may be revoked online", |_, setting| {
-        unless_false(setting, "OCSP is not here; lists are: `-D ensemble.revocation-lists=FILE,..`")
+        unless_false(setting, "OCSP is not here; lists are: `-D council.ensemble.revocation-lists=FILE,..`")
     }),
-    Row::own("ensemble.revocation-lists", "files of revoked certificates of members", |draft, setting| {
-        draft.ensemble.revocation_lists = setting.list().into_iter().map(Into::into).collect();
-        Ok(())
-    }),
+    Row::own(
+        "council.ensemble.revocation-lists",
+        "files of revoked certificates of members",
+        |draft, setting| {
+            draft.ensemble.revocation_lists = setting.list().into_iter().map(Into::into).collect();
+            Ok(())
+        },
+    ),
     Row::both(
         "diwan.ensembleSecretFile",
-        "ensemble.secret-file",
+        "council.ensemble.secret-file",
         "the file with the secret that members prove to each other",
         |draft, setting| {
             draft.ensemble.secret_file = Some(setting.value.into());
@@ -276,14 +290,14 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::nothing(
         "quorumCnxnTimeoutMs",
-        "a silent member is missed by its heartbeats: see `ensemble.election-tick-ms`",
+        "a silent member is missed by its heartbeats: see `council.ensemble.election-tick-ms`",
     ),
     Row::nothing("tcpKeepAlive", "members' connections are always probed"),
-    Row::nothing("fastleader.*", "how long an election takes follows `ensemble.election-tick-ms`"),
+    Row::nothing("fastleader.*", "how long an election takes follows `council.ensemble.election-tick-ms`"),
     Row::nothing(
         "leader.*",
         "it tunes how a ZooKeeper leader takes learners in; members here catch up from log or snapshot, which \
-         `storage.snapshot-bytes-per-second` slows",
+         `council.storage.snapshot-bytes-per-second` slows",
     ),
     Row::nothing(
         "leaderConnectDelayDuringRetryMs",

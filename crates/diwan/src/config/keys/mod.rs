@@ -139,7 +139,13 @@ pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
             format!("here it is `{}`", row.zoo)
         });
     }
-    if let Some(row) = nearest(names, key) {
+    // Someone who left out the service, or wrote a name from before services had tables of their own.
+    let of_council = format!("council.{key}");
+    if let (Names::Own, Some(row)) = (names, find(Names::Own, &of_council)) {
+        return Some(format!("it is called `{}` here", row.own));
+    }
+    let in_council = || (names == Names::Own && key.contains('.')).then(|| nearest(names, &of_council))?;
+    if let Some(row) = nearest(names, key).or_else(in_council) {
         return Some(format!("did you mean `{}`?", names.of(row)));
     }
     // A name of ZooKeeper's, nearly, where only ours are known.
@@ -167,13 +173,13 @@ fn own_name(row: &Row) -> Option<&'static str> {
 
 /// Where a `diwan.toml` has one key for several of a `zoo.cfg`.
 const INSTEAD: &[(&str, &str)] = &[
-    ("clientPort", "listen.client"),
-    ("clientPortAddress", "listen.client"),
-    ("clientPortListenBacklog", "listen.backlog"),
-    ("secureClientPort", "listen.secure"),
-    ("secureClientPortAddress", "listen.secure"),
-    ("snapSizeLimitInKb", "storage.snapshot-after-bytes"),
-    ("preAllocSize", "storage.segment-bytes"),
+    ("clientPort", "council.listen.client"),
+    ("clientPortAddress", "council.listen.client"),
+    ("clientPortListenBacklog", "council.listen.backlog"),
+    ("secureClientPort", "council.listen.secure"),
+    ("secureClientPortAddress", "council.listen.secure"),
+    ("snapSizeLimitInKb", "council.storage.snapshot-after-bytes"),
+    ("preAllocSize", "council.storage.segment-bytes"),
     ("metricsProvider.httpHost", "metrics.listen"),
     ("metricsProvider.httpPort", "metrics.listen"),
     ("admin.enableServer", "admin.listen"),
@@ -250,8 +256,8 @@ mod tests {
             of(Names::Zoo, "connectionMaxTokens"),
             "the key that does this is `connection_throttle_tokens`"
         );
-        assert_eq!(of(Names::Own, "maxClientCnxns"), "it is called `limits.connections-per-ip` here");
-        assert_eq!(of(Names::Own, "session.tick"), "did you mean `session.tick-ms`?");
+        assert_eq!(of(Names::Own, "maxClientCnxns"), "it is called `council.limits.connections-per-ip` here");
+        assert_eq!(of(Names::Own, "session.tick"), "did you mean `council.session.tick-ms`?");
         assert_eq!(suggestion(Names::Zoo, "favouriteColour"), None);
     }
 }

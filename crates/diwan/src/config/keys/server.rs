@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::both(
         "client.portUnification",
-        "listen.client-takes-tls",
+        "council.listen.client-takes-tls",
         "whether the plain port takes TLS too",
         |draft, setting| put(&mut draft.config.listen.client_takes_tls, setting.flag()),
     ),
@@ -45,35 +45,38 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::both(
         "clientTcpKeepAlive",
-        "listen.keep-alive",
+        "council.listen.keep-alive",
         "whether TCP probes silent clients",
         |draft, setting| put(&mut draft.config.listen.keep_alive, setting.flag()),
     ),
-    Row::both("tickTime", "session.tick-ms", "the unit of session timeouts", |draft, setting| {
+    Row::both("tickTime", "council.session.tick-ms", "the unit of session timeouts", |draft, setting| {
         put(&mut draft.tick_ms, setting.positive().map(Some))
     }),
     Row::both(
         "minSessionTimeout",
-        "session.timeout-min-ms",
+        "council.session.timeout-min-ms",
         "the shortest session timeout",
         |draft, setting| timeout(&mut draft.timeout_min_ms, setting),
     ),
     Row::both(
         "maxSessionTimeout",
-        "session.timeout-max-ms",
+        "council.session.timeout-max-ms",
         "the longest session timeout",
         |draft, setting| timeout(&mut draft.timeout_max_ms, setting),
     ),
-    Row::both("maxCnxns", "limits.connections", "connections in all, 0 for any number", |draft, setting| {
-        put(&mut draft.config.limits.connections_max, setting.count())
-    }),
+    Row::both(
+        "maxCnxns",
+        "council.limits.connections",
+        "connections in all, 0 for any number",
+        |draft, setting| put(&mut draft.config.limits.connections_max, setting.count()),
+    ),
     Row::both(
         "maxClientCnxns",
-        "limits.connections-per-ip",
+        "council.limits.connections-per-ip",
         "connections from one address, 0 for any number",
         |draft, setting| put(&mut draft.config.limits.connections_per_ip_max, setting.count()),
     ),
-    Row::both("jute.maxbuffer", "limits.request-bytes", "bytes of one request", |draft, setting| {
+    Row::both("jute.maxbuffer", "council.limits.request-bytes", "bytes of one request", |draft, setting| {
         let bytes = setting.positive()?;
         if bytes > REQUEST_BYTES_MAX {
             return Err(setting.problem(&format!("more than {REQUEST_BYTES_MAX}")));
@@ -83,19 +86,19 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::both(
         "globalOutstandingLimit",
-        "limits.outstanding",
+        "council.limits.outstanding",
         "requests under way in all",
         |draft, setting| put(&mut draft.config.limits.outstanding_max, setting.positive()),
     ),
     Row::both(
         "largeRequestMaxBytes",
-        "limits.large-request-bytes",
+        "council.limits.large-request-bytes",
         "bytes of all large requests under way",
         |draft, setting| put(&mut draft.config.limits.large_request_bytes_max, setting.positive()),
     ),
     Row::both(
         "largeRequestThreshold",
-        "limits.large-request-threshold",
+        "council.limits.large-request-threshold",
         "from how many bytes a request is large; -1 for none",
         |draft, setting| {
             let threshold = u64::try_from(setting.integer()?).ok();
@@ -105,29 +108,29 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::both(
         "nio.sessionlessCnxnTimeout",
-        "limits.handshake-timeout-ms",
+        "council.limits.handshake-timeout-ms",
         "how long a connection may take to open a session",
         |draft, setting| put(&mut draft.config.limits.handshake_timeout_ms, setting.positive()),
     ),
     Row::both(
         "connection_throttle_tokens",
-        "limits.throttle-tokens",
+        "council.limits.throttle-tokens",
         "new connections admitted at once, 0 for any number",
         |draft, setting| put(&mut throttle(draft).tokens, setting.count()),
     ),
     Row::both(
         "connection_throttle_fill_time",
-        "limits.throttle-fill-ms",
+        "council.limits.throttle-fill-ms",
         "how often new connections are admitted again",
         |draft, setting| put(&mut throttle(draft).fill_interval_ms, setting.positive()),
     ),
     Row::both(
         "connection_throttle_fill_count",
-        "limits.throttle-fill-count",
+        "council.limits.throttle-fill-count",
         "how many new connections each time",
         |draft, setting| put(&mut throttle(draft).fill_count, setting.positive()),
     ),
-    Row::both("dataDir", "storage.data-dir", "where the data lies", |draft, setting| {
+    Row::both("dataDir", "node.data-dir", "where the data lies", |draft, setting| {
         if setting.value.is_empty() {
             return Err(setting.problem("not a directory"));
         }
@@ -135,7 +138,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.config.storage.data_dir = setting.value.into();
         Ok(())
     }),
-    Row::both("dataLogDir", "storage.log-dir", "where the log lies", |draft, setting| {
+    Row::both("dataLogDir", "council.storage.log-dir", "where the log lies", |draft, setting| {
         if setting.value.is_empty() {
             return Err(setting
                 .problem("not a directory")
@@ -144,12 +147,12 @@ pub(super) const ROWS: &[Row] = &[
         draft.config.storage.log_dir = Some(setting.value.into());
         Ok(())
     }),
-    Row::both("datadir.autocreate", "storage.create-dir", "whether `dataDir` is made", |draft, setting| {
+    Row::both("datadir.autocreate", "node.create-dir", "whether `dataDir` is made", |draft, setting| {
         put(&mut draft.config.storage.create_dir, setting.flag())
     }),
     Row::both(
         "snapCount",
-        "storage.snapshot-after-transactions",
+        "council.storage.snapshot-after-transactions",
         "transactions between two snapshots",
         |draft, setting| {
             // ZooKeeper takes less than two for two.
@@ -166,49 +169,62 @@ pub(super) const ROWS: &[Row] = &[
     Row::zoo("preAllocSize", "KiB of one preallocated piece of the log", |draft, setting| {
         put(&mut draft.config.storage.segment_bytes, setting.kibibytes().map(|bytes| bytes.max(1 << 20)))
     }),
-    Row::both("autopurge.snapRetainCount", "storage.snapshots-kept", "snapshots kept", |draft, setting| {
-        // ZooKeeper takes less than three for three.
-        put(&mut draft.config.storage.snapshots_kept, setting.count().map(|count: u32| count.max(3)))
-    }),
+    Row::both(
+        "autopurge.snapRetainCount",
+        "council.storage.snapshots-kept",
+        "snapshots kept",
+        |draft, setting| {
+            // ZooKeeper takes less than three for three.
+            put(&mut draft.config.storage.snapshots_kept, setting.count().map(|count: u32| count.max(3)))
+        },
+    ),
     Row::both(
         "fsync.warningthresholdms",
-        "storage.flush-warning-ms",
+        "council.storage.flush-warning-ms",
         "when a flush is slow",
         |draft, setting| put(&mut draft.config.storage.flush_warning_ms, setting.count()),
     ),
     Row::both(
         "extendedTypesEnabled",
-        "nodes.extended-types",
+        "council.znodes.extended-types",
         "whether there are TTL nodes",
         |draft, setting| lenient(draft, setting, |draft, flag| draft.config.nodes.extended_types = flag),
     ),
     Row::both(
         "znode.container.checkIntervalMs",
-        "nodes.reap-interval-ms",
+        "council.znodes.reap-interval-ms",
         "how often containers and TTL nodes are looked through",
         |draft, setting| put(&mut draft.config.nodes.reap_interval_ms, setting.count()),
     ),
     Row::both(
         "znode.container.maxPerMinute",
-        "nodes.reaped-per-minute",
+        "council.znodes.reaped-per-minute",
         "how many of them are removed in a minute",
         |draft, setting| put(&mut draft.config.nodes.reaped_per_minute_max, setting.positive()),
     ),
     Row::both(
         "znode.container.maxNeverUsedIntervalMs",
-        "nodes.never-used-ms",
+        "council.znodes.never-used-ms",
         "how long a container may wait for its first child, 0 for ever",
         |draft, setting| put(&mut draft.config.nodes.never_used_max_ms, setting.count()),
     ),
-    Row::both("enforceQuota", "quota.enforce", "whether hard quotas refuse writes", |draft, setting| {
-        lenient(draft, setting, |draft, flag| draft.config.quota.enforce = flag)
-    }),
-    Row::both("4lw.commands.whitelist", "words.allow", "the four-letter words answered", |draft, setting| {
-        let words = setting.list();
-        let all = words.iter().any(|word| word == "*");
-        draft.config.words = if all { WordConfig::All } else { WordConfig::Named(words) };
-        Ok(())
-    }),
+    Row::both(
+        "enforceQuota",
+        "council.quota.enforce",
+        "whether hard quotas refuse writes",
+        |draft, setting| lenient(draft, setting, |draft, flag| draft.config.quota.enforce = flag),
+    ),
+    Row::both(
+        "4lw.commands.whitelist",
+        "council.four-letter-words.allow",
+        "the four-letter words answered",
+        |draft, setting| {
+            let words = setting.list();
+            let all = words.iter().any(|word| word == "*");
+            draft.config.words = if all { WordConfig::All } else { WordConfig::Named(words) };
+            Ok(())
+        },
+    ),
     Row::zoo("metricsProvider.className", "whether metrics are served", |draft, setting| {
         match setting.value.rsplit('.').next() {
             Some("PrometheusMetricsProvider") => draft.metrics.prometheus = true,
@@ -251,20 +267,26 @@ pub(super) const ROWS: &[Row] = &[
         "when it closes an idle connection",
         |draft, setting| put(&mut draft.config.admin.idle_timeout_ms, setting.count()),
     ),
-    Row::both("admin.snapshot.enabled", "admin.snapshot", "whether it takes snapshots", |draft, setting| {
-        lenient(draft, setting, |draft, flag| draft.config.admin.snapshot_enabled = flag)
-    }),
-    Row::both("admin.restore.enabled", "admin.restore", "whether it restores a server", |draft, setting| {
-        lenient(draft, setting, |draft, flag| draft.config.admin.restore_enabled = flag)
-    }),
+    Row::both(
+        "admin.snapshot.enabled",
+        "council.admin.snapshot",
+        "whether it takes snapshots",
+        |draft, setting| lenient(draft, setting, |draft, flag| draft.config.admin.snapshot_enabled = flag),
+    ),
+    Row::both(
+        "admin.restore.enabled",
+        "council.admin.restore",
+        "whether it restores a server",
+        |draft, setting| lenient(draft, setting, |draft, flag| draft.config.admin.restore_enabled = flag),
+    ),
     Row::both(
         "admin.rateLimiterIntervalInMS",
-        "admin.rate-limit-ms",
+        "council.admin.rate-limit-ms",
         "the time between two snapshots by command, or two restorings",
         |draft, setting| put(&mut draft.config.admin.rate_limit_interval_ms, setting.count()),
     ),
     Row::own(
-        "admin.require-super",
+        "council.admin.require-super",
         "whether snapshots and restoring are for the super user alone",
         |draft, setting| put(&mut draft.config.admin.require_super, setting.flag()),
     ),
@@ -272,7 +294,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.config.admin.hosts = setting.list();
         Ok(())
     }),
-    Row::both("audit.enable", "audit.enable", "whether there is an audit log", |draft, setting| {
+    Row::both("audit.enable", "council.audit.enable", "whether there is an audit log", |draft, setting| {
         put(&mut draft.config.audit.enabled, setting.flag())
     }),
 ];

@@ -10,76 +10,94 @@ use super::server::put;
 pub(super) const ROWS: &[Row] = &[
     Row::both(
         "ssl.keyStore.location",
-        "tls.key-store",
+        "council.tls.key-store",
         "the file with key and certificate",
         |draft, setting| location(&mut draft.tls.key_store, setting),
     ),
-    Row::both("ssl.keyStore.password", "tls.key-store-password", "its password", |draft, setting| {
+    Row::both("ssl.keyStore.password", "council.tls.key-store-password", "its password", |draft, setting| {
         password(&mut draft.tls.key_store, setting)
     }),
     Row::both(
         "ssl.keyStore.passwordPath",
-        "tls.key-store-password-file",
+        "council.tls.key-store-password-file",
         "its password's file",
         |draft, setting| password_path(&mut draft.tls.key_store, setting),
     ),
-    Row::both("ssl.keyStore.type", "tls.key-store-type", "its form", |draft, setting| {
+    Row::both("ssl.keyStore.type", "council.tls.key-store-type", "its form", |draft, setting| {
         put(&mut draft.tls.key_store.kind, kind(setting))
     }),
     Row::both(
         "ssl.trustStore.location",
-        "tls.trust-store",
+        "council.tls.trust-store",
         "the file of those whom to trust",
         |draft, setting| location(&mut draft.tls.trust_store, setting),
     ),
-    Row::both("ssl.trustStore.password", "tls.trust-store-password", "its password", |draft, setting| {
-        password(&mut draft.tls.trust_store, setting)
-    }),
+    Row::both(
+        "ssl.trustStore.password",
+        "council.tls.trust-store-password",
+        "its password",
+        |draft, setting| password(&mut draft.tls.trust_store, setting),
+    ),
     Row::both(
         "ssl.trustStore.passwordPath",
-        "tls.trust-store-password-file",
+        "council.tls.trust-store-password-file",
         "its password's file",
         |draft, setting| password_path(&mut draft.tls.trust_store, setting),
     ),
-    Row::both("ssl.trustStore.type", "tls.trust-store-type", "its form", |draft, setting| {
+    Row::both("ssl.trustStore.type", "council.tls.trust-store-type", "its form", |draft, setting| {
         put(&mut draft.tls.trust_store.kind, kind(setting))
     }),
-    Row::both("ssl.clientAuth", "tls.client-auth", "whether clients show certificates", |draft, setting| {
-        draft.tls.client_auth = match setting.value.to_ascii_lowercase().as_str() {
-            "none" => ClientAuth::None,
-            "want" => ClientAuth::Want,
-            "need" => ClientAuth::Need,
-            _ => return Err(setting.problem("neither `none`, `want` nor `need`")),
-        };
-        Ok(())
-    }),
+    Row::both(
+        "ssl.clientAuth",
+        "council.tls.client-auth",
+        "whether clients show certificates",
+        |draft, setting| {
+            draft.tls.client_auth = match setting.value.to_ascii_lowercase().as_str() {
+                "none" => ClientAuth::None,
+                "want" => ClientAuth::Want,
+                "need" => ClientAuth::Need,
+                _ => return Err(setting.problem("neither `none`, `want` nor `need`")),
+            };
+            Ok(())
+        },
+    ),
     Row::zoo("ssl.protocol", "the TLS version", |draft, setting| {
         put(&mut draft.tls.protocol, protocol(setting))
     }),
-    Row::both("ssl.enabledProtocols", "tls.protocols", "the TLS versions offered", |draft, setting| {
-        draft.tls.protocols = Some(protocols(draft, setting)?);
-        Ok(())
-    }),
-    Row::both("ssl.ciphersuites", "tls.cipher-suites", "the cipher suites offered", |draft, setting| {
-        draft.tls.cipher_suites = Some(setting.list());
-        Ok(())
-    }),
+    Row::both(
+        "ssl.enabledProtocols",
+        "council.tls.protocols",
+        "the TLS versions offered",
+        |draft, setting| {
+            draft.tls.protocols = Some(protocols(draft, setting)?);
+            Ok(())
+        },
+    ),
+    Row::both(
+        "ssl.ciphersuites",
+        "council.tls.cipher-suites",
+        "the cipher suites offered",
+        |draft, setting| {
+            draft.tls.cipher_suites = Some(setting.list());
+            Ok(())
+        },
+    ),
     Row::zoo("ssl.hostnameVerification", "whether names in certificates count", |draft, setting| {
         put(&mut draft.tls.verify_hostname, setting.flag())
     }),
     Row::both(
         "ssl.clientHostnameVerification",
-        "tls.verify-client-hostname",
+        "council.tls.verify-client-hostname",
         "whether a client's certificate must name its address",
         |draft, setting| put(&mut draft.tls.verify_client_hostname, setting.flag()),
     ),
     Row::zoo("ssl.crl", "whether certificates may be revoked by lists", |_, setting| {
-        unless_false(setting, "name the lists' files with `-D tls.revocation-lists=FILE,..` instead")
+        unless_false(setting, "name the lists' files with `-D council.tls.revocation-lists=FILE,..` instead")
     }),
     Row::zoo("ssl.ocsp", "whether certificates may be revoked online", |_, setting| {
-        unless_false(setting, "OCSP is not here; lists are: `-D tls.revocation-lists=FILE,..`")
+        unless_false(setting, "OCSP is not here; lists are: `-D council.tls.revocation-lists=FILE,..`")
     }),
-    Row::own("tls.revocation-lists", "files of revoked certificates", |draft, setting| {
+    Row::own("council.tls.revocation-lists", "files of revoked certificates", |draft, setting| {
         draft.tls.revocation_lists = setting.list().into_iter().map(Into::into).collect();
         Ok(())
     }),
@@ -89,12 +107,15 @@ pub(super) const ROWS: &[Row] = &[
         }
         Err(setting.problem("only `x509` looks at certificates here").hint("remove the line to use `x509`"))
     }),
-    Row::both("client.certReload", "tls.reload", "whether changed files are taken up", |draft, setting| {
-        put(&mut draft.tls.reload, setting.flag())
-    }),
+    Row::both(
+        "client.certReload",
+        "council.tls.reload",
+        "whether changed files are taken up",
+        |draft, setting| put(&mut draft.tls.reload, setting.flag()),
+    ),
     Row::both(
         "ssl.handshakeDetectionTimeoutMillis",
-        "tls.handshake-timeout-ms",
+        "council.tls.handshake-timeout-ms",
         "how long a TLS handshake may take",
         |draft, setting| put(&mut draft.tls.handshake_timeout_ms, setting.positive()),
     ),

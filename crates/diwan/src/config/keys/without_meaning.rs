@@ -5,7 +5,7 @@ use super::Row;
 const BATCHED: &str = "all writes that wait are flushed together, always";
 const PURGED: &str = "old logs and snapshots are purged as soon as newer ones are safe";
 const JVM: &str = "there is no virtual machine here";
-const THREADS: &str = "threads follow the machine's cores; see `listen.shards` of `diwan.toml`";
+const THREADS: &str = "threads follow the machine's cores; see `node.shards` of `diwan.toml`";
 const CACHE: &str = "replies are encoded in place, so there is no cache of them";
 const WATCHES: &str = "there is one kind of watch table here";
 const BOUNDED: &str = "`globalOutstandingLimit` bounds what is under way; nothing is dropped";

@@ -57,7 +57,7 @@ fn byte_order_mark_is_no_part_of_the_first_key() {
             .tick_ms,
         7
     );
-    assert_eq!(own("bom-own", "\u{feff}[session]\ntick-ms = 7\n").session.tick_ms, 7);
+    assert_eq!(own("bom-own", "\u{feff}[council.session]\ntick-ms = 7\n").session.tick_ms, 7);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn client_address_of_the_own_line_decides() {
 fn listen_address_may_be_narrower_than_the_line_but_not_elsewhere() {
     let load = |listen: &str, line: &str| {
         let text = format!(
-            "[listen]\nclient = \"{listen}\"\n[ensemble]\nnumber = 1\nmembers = [\"1=127.0.0.1:1{line}\", \"2=127.0.0.1:2\"]\n"
+            "[council]\nlisten.client = \"{listen}\"\n[council.ensemble]\nnumber = 1\nmembers = [\"1=127.0.0.1:1{line}\", \"2=127.0.0.1:2\"]\n"
         );
         load_text("listen", "diwan.toml", &text)
             .result

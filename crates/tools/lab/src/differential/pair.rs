@@ -126,7 +126,7 @@ pub fn start(
             vec![format!("-D{reap}")]
         }
         Software::Diwan(_) => {
-            let catch_up = format!("beyond.watch-catch-up={}", profile == Profile::Full);
+            let catch_up = format!("council.watches.catch-up={}", profile == Profile::Full);
             let set = |key: &str| ["-D".to_owned(), key.to_owned()];
             [set(&reap), set(&catch_up), set("metrics.listen=off")].concat()
         }

@@ -408,6 +408,12 @@ impl Ensemble {
         self.members[number - 1].config.folder.join("data")
     }
 
+    /// What the council keeps there.
+    #[must_use]
+    pub fn council_data(&self, number: usize) -> PathBuf {
+        self.data(number).join("council")
+    }
+
     /// Further keys for a member that was not started yet.
     pub fn set_keys(&mut self, number: usize, keys: impl IntoIterator<Item = (String, String)>) {
         self.members[number - 1].config.keys.extend(keys);

@@ -83,9 +83,10 @@ impl Case {
         testimony: &Testimony,
         earlier: Option<&Earlier>,
     ) -> Result<Option<Self>, Failure> {
-        let numbers = ensemble.all().into_iter().filter(|number| ensemble.data(*number).join("log").exists());
+        let numbers =
+            ensemble.all().into_iter().filter(|number| ensemble.council_data(*number).join("log").exists());
         let logs = numbers.map(|number| {
-            let log = Log::read(number as u64, &ensemble.data(number))?;
+            let log = Log::read(number as u64, &ensemble.council_data(number))?;
             match earlier.filter(|earlier| earlier.member == number) {
                 Some(earlier) => log.behind(Log::read(number as u64, &earlier.data)?),
                 None => Ok(log),

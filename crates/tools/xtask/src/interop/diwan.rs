@@ -128,7 +128,7 @@ impl Diwan {
         }
         let members: Vec<_> = self.members.iter().map(|member| format!("\"{member}\"")).collect();
         let text = format!(
-            "[listen]\nclient = \"127.0.0.1:{}\"\n[storage]\ndata-dir = \"{}/data\"\n[ensemble]\nnumber = {}\n\
+            "[council.listen]\nclient = \"127.0.0.1:{}\"\n[node]\ndata-dir = \"{}/data\"\n[council.ensemble]\nnumber = {}\n\
              members = [{}]\nreconfig-enabled = true\n",
             self.ports.plain,
             self.folder.display(),

@@ -146,13 +146,13 @@ pub(super) fn count_of_snapshots(folder: &Path) -> Result<usize, Failure> {
     Ok(snapshots(folder)?.len())
 }
 
-/// ZooKeeper's `version-2/snapshot.*`, Diwan's `snapshot/*.snap`.
+/// ZooKeeper's `version-2/snapshot.*`, Diwan's `council/snapshot/*.snap`.
 fn snapshots(folder: &Path) -> Result<BTreeSet<OsString>, Failure> {
     let mut found = BTreeSet::new();
     let data = folder.join("data");
     for (place, is_one) in [
         ("version-2", (|name| name.starts_with("snapshot.")) as fn(&str) -> bool),
-        ("snapshot", |name| name.ends_with(".snap")),
+        ("council/snapshot", |name| name.ends_with(".snap")),
     ] {
         let Ok(entries) = fs::read_dir(data.join(place)) else { continue };
         for entry in entries {

@@ -33,7 +33,7 @@ const LEVEL: &str = "ERROR";
 /// What a member logs when another that has its data in hand is connected to it.
 const CONNECTED: &str = "connected to a member";
 const SEATED: &str = "seated=true";
-const GAUGE: &str = "zk_diwan_members_of_other_ensembles";
+const GAUGE: &str = "zk_diwan_council_members_of_other_ensembles";
 
 pub(super) fn forced(setting: &Setting) -> Result<Vec<String>, Failure> {
     let mut play = open(setting)?;
@@ -68,7 +68,7 @@ pub(super) fn forced(setting: &Setting) -> Result<Vec<String>, Failure> {
     gone.expect_expired()?;
     play.crowd.all_write()?;
     kept.client.close();
-    let data = play.ensemble.data(SURVIVOR).join("put-aside").join("1");
+    let data = play.ensemble.council_data(SURVIVOR).join("put-aside").join("1");
     play.close_behind(Some(&Earlier { member: SURVIVOR, data }))
 }
 
