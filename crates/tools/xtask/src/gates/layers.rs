@@ -240,7 +240,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
-fn rust_files(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
+pub(super) fn rust_files(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
     let mut files = Vec::new();
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
     for entry in entries {

@@ -1,6 +1,7 @@
 //! The gates a change must pass before anybody looks at it. None of them changes a file.
 
 pub(crate) mod audit;
+pub(crate) mod cycles;
 pub(crate) mod fix;
 pub(crate) mod layers;
 pub(crate) mod text;
@@ -25,9 +26,10 @@ type Verdict = anyhow::Result<String>;
 /// Runs every gate, the quick ones first, and says how each went; true when all are passed.
 pub(crate) fn check(workspace: &Workspace, args: &Args) -> bool {
     type Gate<'a> = (&'a str, Box<dyn Fn() -> Verdict + 'a>);
-    let gates: [Gate<'_>; 6] = [
+    let gates: [Gate<'_>; 7] = [
         ("text", Box::new(|| text::run(workspace))),
         ("layers", Box::new(|| layers::run(workspace))),
+        ("cycles", Box::new(|| cycles::run(workspace))),
         ("format", Box::new(|| quiet(cargo().args(["fmt", "--all", "--check"])))),
         ("clippy", Box::new(|| quiet(&mut clippy()))),
         ("docs", Box::new(|| quiet(&mut docs()))),

@@ -36,6 +36,9 @@ const REGISTRIES: &[&str] = &[
 const LEFT_FOR_LATER: &[&str] =
     &[concat!("to", "do!"), concat!("unimple", "mented!"), concat!("#[ig", "nore")];
 
+/// Documents that everybody reads, and how many lines each may have.
+const DOCUMENTS: &[(&str, usize)] = &[("README.md", 119), ("ARCHITECTURE.md", 249)];
+
 pub(crate) fn run(workspace: &Workspace) -> Verdict {
     let checkout = workspace.root.to_string_lossy().into_owned();
     let (mut wrongs, mut notes) = (Vec::new(), Vec::new());
@@ -45,6 +48,10 @@ pub(crate) fn run(workspace: &Workspace) -> Verdict {
         let Ok(text) = String::from_utf8(bytes) else { continue };
         wrongs.extend(wrong_lines(&path, &text, &checkout));
         let length = text.lines().count();
+        let limit = DOCUMENTS.iter().find(|(document, _)| *document == path);
+        wrongs.extend(limit.filter(|(_, most)| length > *most).map(|(_, most)| {
+            format!("{path}: {length} lines, and its readers were promised at most {most}")
+        }));
         if length > LINES_MAX && is_source(&path) {
             notes.push(format!("{path}: {length} lines, more than {LINES_MAX}"));
         }
