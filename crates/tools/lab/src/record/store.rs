@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn recorded_run_with_predicted_points_is_read_without_them() {
         for name in ["2026-11-22", "2026-11-22-concoord"] {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results").join(name);
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/results").join(name);
             let text = fs::read_to_string(folder.join("points.jsonl")).unwrap();
             let lines = |origin: &str| text.matches(&format!("\"origin\":\"{origin}\"")).count();
             assert!(lines("measured") > 0 && lines("predicted") > 0, "{name}");

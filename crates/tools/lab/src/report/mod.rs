@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn recorded_run_with_predicted_points_is_shown_without_them() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/2026-11-22");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/results/2026-11-22");
         let run = Run::read(&folder).expect("a recorded run");
         let page = html::page(&run);
         let documents = Language::ALL.map(|language| markdown::document(&run, language));
