@@ -25,9 +25,9 @@ use council_wire::Zxid;
 use storage_raft_log::{Identity, Journal, LooseSnapshot, Membership, OpenError, SnapshotMeta};
 
 use crate::config::StorageConfig;
+use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
-use crate::reading_disk::ReadingDisk;
 use crate::recovery::{self, NewSeat};
 
 /// Lies in a data directory as long as a backup is being restored into it. The dot keeps the journal from taking it for

@@ -10,10 +10,8 @@
 //! - who comes to that port from a member's address may use three quarters;
 //! - the last quarter is for files alone.
 
-use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
-use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 /// The reserve is an eighth of the limit, within these bounds.
@@ -65,12 +63,6 @@ fn below(descriptor: BorrowedFd<'_>, bound: u64) -> bool {
     u64::try_from(descriptor.as_raw_fd()).is_ok_and(|number| number < bound)
 }
 
-/// Whether the process (`EMFILE`) or the system (`ENFILE`) has no descriptor left.
-pub(crate) fn has_run_out(error: &io::Error) -> bool {
-    let errno = error.raw_os_error();
-    errno == Some(Errno::MFILE.raw_os_error()) || errno == Some(Errno::NFILE.raw_os_error())
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
@@ -107,13 +99,5 @@ mod tests {
         assert_eq!(at(number + 13), (false, true, true));
         assert_eq!(at(number + 32), (false, true, true));
         assert_eq!(at(number + 33), (true, true, true));
-    }
-
-    #[test]
-    fn errors_of_both_limits_are_known() {
-        for errno in [Errno::MFILE, Errno::NFILE] {
-            assert!(has_run_out(&io::Error::from(errno)));
-        }
-        assert!(!has_run_out(&io::Error::from(Errno::NOSPC)));
     }
 }

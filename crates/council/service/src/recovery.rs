@@ -14,10 +14,10 @@ use crate::backup;
 use crate::clock::Clock;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
+use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::metrics::StartMetrics;
 use crate::random;
-use crate::reading_disk::ReadingDisk;
 use crate::snapshots::Saved;
 
 /// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a

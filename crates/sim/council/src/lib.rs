@@ -1,7 +1,6 @@
 //! The other driver: the shipped machines on virtual disks and clocks, every interleaving decided by a seed.
 
 pub mod client;
-pub mod disk;
 pub mod ensemble;
 pub mod history;
 pub mod load;
@@ -13,3 +12,5 @@ pub mod rules;
 pub mod run;
 pub mod shrink;
 pub mod trace;
+
+pub use storage_disk::sim as disk;

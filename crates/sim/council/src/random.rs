@@ -1,58 +1,9 @@
-//! Chance, decided by a seed (splitmix64). Not for secrets.
+//! Chance, decided by a seed, and which seeds a test plays.
 
-/// A stream of numbers that look random and depend on nothing but the seed.
-#[derive(Clone, Debug)]
-pub struct Random {
-    state: u64,
-}
-
-impl Random {
-    /// The stream of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random { state: seed }
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`; 0 if that is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        if bound == 0 { 0 } else { self.number() % bound }
-    }
-
-    /// True `percent` times out of a hundred.
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    /// A stream of its own, for something that must not disturb this one.
-    pub fn fork(&mut self) -> Random {
-        Random::new(self.number())
-    }
-}
+pub use storage_disk::sim::Random;
 
 /// The seeds that a test plays: from 0 on so many as it asks for, or as many as `SIM_SEEDS` says.
 pub fn seeds(few: u64) -> std::ops::Range<u64> {
     let asked = std::env::var("SIM_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     0..asked.unwrap_or(few)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_same_seed_gives_the_same_numbers() {
-        let numbers = |seed| {
-            let mut random = Random::new(seed);
-            [random.number(), random.below(10), random.fork().number(), random.number()]
-        };
-        assert_eq!(numbers(7), numbers(7));
-        assert_ne!(numbers(7), numbers(8));
-    }
 }

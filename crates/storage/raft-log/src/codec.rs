@@ -1,86 +1,15 @@
 //! The bytes of batches, memberships and snapshot metas. Knows nothing of records and files.
-//!
-//! Numbers are written seven bits a byte, least significant first, so that small ones cost one byte. Decoding is
-//! bounded by the bytes it is given: a count read from a disk never makes it allocate more than they could hold.
 
 use crate::batch::{Entry, EntryKind, HardState, Membership, SnapshotMeta};
 use alloc::vec::Vec;
 use core::ops::Range;
-
-/// The bytes are not what this program writes, although their checksum is right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub(crate) use storage_wal::codec::{Input, Malformed, VARINT_BYTES_MAX, put_varint};
 
 const HAS_HARD_STATE: u8 = 1;
 const HAS_MEMBERSHIP: u8 = 2;
 const KNOWN_FLAGS: u8 = HAS_HARD_STATE | HAS_MEMBERSHIP;
-/// The longest form of a number.
-pub(crate) const VARINT_BYTES_MAX: usize = 10;
-
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// A cursor over bytes that came from a disk.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    bytes: &'a [u8],
-    position: usize,
-}
-
-impl<'a> Input<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Input { bytes, position: 0 }
-    }
-
-    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
-        let end = self.position.checked_add(length).ok_or(Malformed)?;
-        let taken = self.bytes.get(self.position..end).ok_or(Malformed)?;
-        self.position = end;
-        Ok(taken)
-    }
-
-    pub(crate) fn byte(&mut self) -> Result<u8, Malformed> {
-        let byte = *self.bytes.get(self.position).ok_or(Malformed)?;
-        self.position += 1;
-        Ok(byte)
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        self.take(N)?.try_into().map_err(|_| Malformed)
-    }
-
-    pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
-        let mut value = 0u64;
-        for shift in (0..70).step_by(7) {
-            let byte = self.byte()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 {
-                return Err(Malformed);
-            }
-            value |= bits << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(Malformed)
-    }
-
-    /// A count of things that take at least one byte each.
-    fn count(&mut self) -> Result<usize, Malformed> {
-        let count = usize::try_from(self.varint()?).map_err(|_| Malformed)?;
-        if count > self.bytes.len() - self.position { Err(Malformed) } else { Ok(count) }
-    }
-
-    pub(crate) fn finish(self) -> Result<(), Malformed> {
-        if self.position == self.bytes.len() { Ok(()) } else { Err(Malformed) }
-    }
-}
-
+/// Instead of flags: the log was emptied, because a snapshot from elsewhere replaced it.
+pub(crate) const RESET: u8 = 0x80;
 pub(crate) fn put_hard_state(out: &mut Vec<u8>, state: &HardState) {
     put_varint(out, state.term);
     put_varint(out, state.vote);
@@ -198,7 +127,7 @@ pub(crate) fn piece(payload: &[u8]) -> Result<PieceAt, Malformed> {
         let length_and_kind = input.varint()?;
         let kind = if length_and_kind & 1 == 0 { EntryKind::Normal } else { EntryKind::Membership };
         let length = usize::try_from(length_and_kind >> 1).map_err(|_| Malformed)?;
-        let start = input.position;
+        let start = input.position();
         input.take(length)?;
         entries.push(EntryAt { index, term, kind, data: start..start + length });
     }
@@ -313,17 +242,5 @@ mod tests {
     fn membership_and_meta(bytes: &[u8]) -> Result<(), Malformed> {
         snapshot_meta(&mut Input::new(bytes))?;
         super::membership(&mut Input::new(bytes)).map(|_| ())
-    }
-
-    #[test]
-    fn numbers_of_every_length_come_back() {
-        for shift in 0..64 {
-            for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
-                let mut bytes = Vec::new();
-                put_varint(&mut bytes, value);
-                assert_eq!(Input::new(&bytes).varint(), Ok(value));
-            }
-        }
-        assert_eq!(Input::new(&[0xff; 10]).varint(), Err(Malformed));
     }
 }

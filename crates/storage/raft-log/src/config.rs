@@ -1,15 +1,7 @@
-//! Sizes and limits of a journal, and who it belongs to.
+//! Sizes and limits of a journal.
 
-/// Who a data directory belongs to: chosen by the caller when the directory is made, read back ever after.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// The ensemble.
-    pub cluster: [u8; 16],
-    /// This very data directory: a directory made anew is another incarnation, for it has forgotten its votes.
-    pub incarnation: [u8; 16],
-    /// The member, within the ensemble.
-    pub member: u64,
-}
+use crate::identity::Identity;
+use storage_wal::{WalConfig, WalStats};
 
 /// How a journal lays out its files.
 #[derive(Clone, Debug)]
@@ -56,15 +48,16 @@ impl Default for JournalConfig {
 }
 
 impl JournalConfig {
-    /// The room that is kept in a segment of this capacity for batches of the reserve class. A small segment keeps a
-    /// quarter: one that kept all of itself would take no ordinary batch.
-    pub(crate) fn kept_bytes(&self, capacity: u64) -> u64 {
-        u64::from(self.reserve_bytes).min(capacity / 4)
-    }
-
-    /// The capacity of a segment that takes `bytes` of ordinary records.
-    pub(crate) fn capacity_for(&self, bytes: u64) -> u64 {
-        bytes + u64::from(self.reserve_bytes).min(bytes.div_ceil(3))
+    /// What of it concerns the write-ahead log.
+    pub(crate) const fn wal(&self) -> WalConfig {
+        WalConfig {
+            segment_bytes: self.segment_bytes,
+            first_segment_bytes: self.first_segment_bytes,
+            reserved_bytes: self.reserve_bytes,
+            prepare_step_bytes: self.prepare_step_bytes,
+            write_buffer_bytes: self.write_buffer_bytes,
+            recycled_segments_max: self.spare_segments_max,
+        }
     }
 }
 
@@ -81,26 +74,6 @@ impl Default for KeepPolicy {
     fn default() -> Self {
         KeepPolicy { snapshots: 3, entries: 0 }
     }
-}
-
-/// Whether there is room for more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// Writes may go on.
-    Plenty,
-    /// The disk had no room for the next segment. Ordinary batches already under way still find a place in the
-    /// current one; new ones should be refused to clients until [`Journal::try_reserve`](crate::Journal::try_reserve)
-    /// succeeds.
-    Full,
-}
-
-/// Whether there is more to do in a task that is done in steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// Call again when there is time.
-    More,
-    /// Nothing to do for now.
-    Idle,
 }
 
 /// Counts since the journal was opened, and what it holds.
@@ -124,4 +97,18 @@ pub struct JournalStats {
     pub segments_recycled: u64,
     /// Snapshots held.
     pub snapshots: u64,
+}
+
+impl JournalStats {
+    /// The same with what the write-ahead log counts.
+    pub(crate) const fn with(self, wal: WalStats) -> JournalStats {
+        JournalStats {
+            log_bytes_written: wal.bytes_written,
+            zero_bytes_written: wal.zero_bytes_written,
+            flushes: wal.flushes,
+            segments: wal.segments,
+            segments_recycled: wal.segments_recycled,
+            ..self
+        }
+    }
 }

@@ -1,67 +1,6 @@
-//! What can go wrong: a fault of this host, a directory that cannot be opened, a full disk.
+//! What can go wrong with a journal, besides what can go wrong with its write-ahead log.
 
-use crate::disk::DiskError;
-use alloc::string::String;
-
-/// This host cannot keep its promise: the journal is poisoned and the server must stop.
-///
-/// After a failed write or flush nobody knows what the disk holds (the kernel may have dropped the pages), so the
-/// journal never tries again: a restart reads what is really there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot {operation} `{file}`: {error}")]
-pub struct Fault {
-    /// The file or directory, within the data directory.
-    pub file: String,
-    /// What was tried, as a verb: `write`, `flush`, `rename`.
-    pub operation: &'static str,
-    /// What the disk said.
-    pub error: DiskError,
-}
-
-/// Damage that recovery found in data that may have been acknowledged. Nothing was changed on the disk.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{file}` is damaged at byte {offset}: {what}\nhint: {hint}")]
-pub struct Corruption {
-    /// The file, within the data directory.
-    pub file: String,
-    /// Where in it, in bytes.
-    pub offset: u64,
-    /// What was found there.
-    pub what: String,
-    /// What the operator can do.
-    pub hint: &'static str,
-}
-
-/// Why a data directory was not opened. In none of these cases anything acknowledged was changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// The directory holds something else, for example the data of another program. It was left untouched.
-    #[error("the data directory holds `{name}`, which is not ours\nhint: {hint}")]
-    Foreign {
-        /// The name that was found.
-        name: String,
-        /// What the operator can do.
-        hint: &'static str,
-    },
-    /// A file was written by a newer program.
-    #[error(
-        "`{file}` has format version {found}, this program knows up to {known}\nhint: start the newer program that wrote it"
-    )]
-    Version {
-        /// The file.
-        file: String,
-        /// Its version.
-        found: u32,
-        /// The newest that is known here.
-        known: u32,
-    },
-    /// Data that may have been acknowledged is damaged.
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
-    /// The disk refused a call.
-    #[error(transparent)]
-    Disk(#[from] Fault),
-}
+use storage_wal::{Corruption, Fault};
 
 /// Why a batch was not appended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -137,4 +76,23 @@ pub enum SnapshotError {
     /// The host is broken.
     #[error(transparent)]
     Fault(#[from] Fault),
+}
+
+impl From<storage_wal::AppendError> for AppendError {
+    fn from(error: storage_wal::AppendError) -> AppendError {
+        match error {
+            storage_wal::AppendError::Full => AppendError::Full,
+            storage_wal::AppendError::TooLarge { bytes } => AppendError::TooLarge { bytes },
+            storage_wal::AppendError::Fault(fault) => AppendError::Fault(fault),
+        }
+    }
+}
+
+impl From<storage_wal::ReadError> for ReadError {
+    fn from(error: storage_wal::ReadError) -> ReadError {
+        match error {
+            storage_wal::ReadError::Corrupt(corruption) => ReadError::Corrupt(corruption),
+            storage_wal::ReadError::Fault(fault) => ReadError::Fault(fault),
+        }
+    }
 }

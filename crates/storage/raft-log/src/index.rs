@@ -5,16 +5,10 @@
 //! lies below the next mark's.
 
 use alloc::collections::VecDeque;
+use storage_wal::Position;
 
 /// How much log lies between two marks at most.
 const MARK_EVERY_BYTES: u64 = 64 << 10;
-
-/// The place of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
-    pub(crate) sequence: u64,
-    pub(crate) offset: u64,
-}
 
 /// The first entry of a record and where that record starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

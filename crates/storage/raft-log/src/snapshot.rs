@@ -10,12 +10,12 @@
 
 use crate::batch::SnapshotMeta;
 use crate::codec::{self, Input};
-use crate::disk::{Disk, DiskError};
-use crate::error::{Corruption, Fault, OpenError};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use storage_disk::{Disk, DiskError};
+use storage_wal::{Corruption, Fault, OpenError};
 
 pub(crate) const SNAPSHOT_DIRECTORY: &str = "snapshot";
 pub(crate) const SNAPSHOT_TEMPORARY: &str = "snapshot/incoming.tmp";

@@ -16,7 +16,7 @@ use crate::workspace::{Package, Workspace};
 /// The folders of `crates/` from the bottom to the top, and in each its crates from the bottom to the top: a crate
 /// depends on those that stand before it.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("storage", &["raft-log"]),
+    ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client", "connect"]),
     ("sim", &["council"]),
@@ -48,7 +48,9 @@ const PURE: &[(&str, &[&str])] = &[
         "council-tree",
         &["bytes", "hashbrown", "smallvec", "thiserror", "sha1", "base64", "crc32c", "twox-hash"],
     ),
-    ("storage-raft-log", &["bytes", "crc32c", "hashbrown", "smallvec", "thiserror"]),
+    ("storage-disk", &["thiserror"]),
+    ("storage-wal", &["crc32c", "thiserror"]),
+    ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
     // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a
     // logger of `slog`'s, which discards what it is told.
     (

@@ -4,15 +4,15 @@
 //! before, so that writing records never needs room that is not there. It is done in steps, so that a flush never
 //! waits for a whole segment of zeros.
 
-use crate::config::JournalConfig;
-use crate::disk::{Disk, DiskError};
+use crate::config::WalConfig;
 use crate::error::Fault;
 use crate::segment::{GROWING_PATH, LOG_DIRECTORY, segment_path};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use storage_disk::{Disk, DiskError};
 
 /// A segment that is no longer needed; its file can become the next one.
-pub(crate) struct Spare {
+pub(crate) struct RecycledSegment {
     pub(crate) path: String,
     pub(crate) capacity: u64,
 }
@@ -32,19 +32,20 @@ enum Next<File> {
 }
 
 /// The next segment and what it can be made of.
-pub(crate) struct Reserve<File> {
+pub(crate) struct Preallocation<File> {
     next: Next<File>,
-    pub(crate) spares: Vec<Spare>,
+    pub(crate) recycled: Vec<RecycledSegment>,
     /// How large a segment the disk had no room for, and what it said; nothing unless it is full.
     shortage: Option<(Fault, u64)>,
     pub(crate) zero_bytes_written: u64,
-    pub(crate) recycled: u64,
+    pub(crate) segments_recycled: u64,
 }
 
-impl<File> Reserve<File> {
+impl<File> Preallocation<File> {
     pub(crate) fn new(ready: Option<(File, u64)>) -> Self {
         let next = ready.map_or(Next::Absent, |(file, capacity)| Next::Ready { file, capacity });
-        Reserve { next, spares: Vec::new(), shortage: None, zero_bytes_written: 0, recycled: 0 }
+        let recycled = Vec::new();
+        Preallocation { next, recycled, shortage: None, zero_bytes_written: 0, segments_recycled: 0 }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -108,7 +109,7 @@ impl<File> Reserve<File> {
     pub(crate) fn complete<D: Disk<File = File>>(
         &mut self,
         disk: &mut D,
-        config: &JournalConfig,
+        config: &WalConfig,
         sequence: u64,
         bytes: u64,
     ) -> Result<bool, Fault> {
@@ -126,7 +127,7 @@ impl<File> Reserve<File> {
     pub(crate) fn step<D: Disk<File = File>>(
         &mut self,
         disk: &mut D,
-        config: &JournalConfig,
+        config: &WalConfig,
         sequence: u64,
         bytes: u64,
     ) -> Result<bool, Fault> {
@@ -151,26 +152,27 @@ impl<File> Reserve<File> {
     fn try_step<D: Disk<File = File>>(
         &mut self,
         disk: &mut D,
-        config: &JournalConfig,
+        config: &WalConfig,
         sequence: u64,
         bytes: u64,
     ) -> Result<(), Fault> {
         let step = u64::from(config.prepare_step_bytes).max(512);
         match &mut self.next {
             Next::Absent => {
-                if let Some(at) = self.spares.iter().position(|spare| spare.capacity >= bytes) {
+                if let Some(at) = self.recycled.iter().position(|old| old.capacity >= bytes) {
                     return self.recycle(disk, at, sequence);
                 }
-                let file = disk.create(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "create", error))?;
+                let file =
+                    disk.create(GROWING_PATH).map_err(|error| Fault::new(GROWING_PATH, "create", error))?;
                 self.next = Next::Growing { file, written: 0 };
                 Ok(())
             }
             Next::Growing { file, written } => {
                 let until = bytes.min(*written + step);
-                let failed = |error| fault(GROWING_PATH, "fill", error);
+                let failed = |error| Fault::new(GROWING_PATH, "fill", error);
                 let piles_up = disk.write_zeros(file, *written, until).map_err(failed)?;
                 if piles_up || until == bytes {
-                    disk.sync_data(file).map_err(|error| fault(GROWING_PATH, "flush", error))?;
+                    disk.sync_data(file).map_err(|error| Fault::new(GROWING_PATH, "flush", error))?;
                 }
                 self.zero_bytes_written += until - *written;
                 *written = until;
@@ -179,8 +181,8 @@ impl<File> Reserve<File> {
             Next::Ready { file, capacity } => {
                 let until = bytes.min(*capacity + step);
                 let path = segment_path(sequence);
-                disk.write_zeros(file, *capacity, until).map_err(|error| fault(&path, "fill", error))?;
-                disk.sync_data(file).map_err(|error| fault(&path, "flush", error))?;
+                disk.write_zeros(file, *capacity, until).map_err(|error| Fault::new(&path, "fill", error))?;
+                disk.sync_data(file).map_err(|error| Fault::new(&path, "flush", error))?;
                 self.zero_bytes_written += until.saturating_sub(*capacity);
                 *capacity = until.max(*capacity);
                 Ok(())
@@ -198,29 +200,29 @@ impl<File> Reserve<File> {
         Ok(())
     }
 
-    /// An old segment gets a new name, and with it a new seal, under which nothing in it verifies.
+    /// An old segment gets a new name, and with it a new checksum context, under which nothing in it verifies.
     fn recycle<D: Disk<File = File>>(&mut self, disk: &mut D, at: usize, sequence: u64) -> Result<(), Fault> {
         let path = segment_path(sequence);
-        let opened = disk.open(&self.spares[at].path);
-        let file = opened.map_err(|error| fault(&self.spares[at].path, "open", error))?;
-        let spare = self.spares.remove(at);
-        rename_durably(disk, &spare.path, &path)?;
-        self.next = Next::Ready { file, capacity: spare.capacity };
-        self.recycled += 1;
+        let opened = disk.open(&self.recycled[at].path);
+        let file = opened.map_err(|error| Fault::new(&self.recycled[at].path, "open", error))?;
+        let old = self.recycled.remove(at);
+        rename_durably(disk, &old.path, &path)?;
+        self.next = Next::Ready { file, capacity: old.capacity };
+        self.segments_recycled += 1;
         Ok(())
     }
 
     /// Whether that gave room which the next step can use. A segment that is ready but could not be made larger stays
-    /// what it was; spares, which cannot take its place, make room for it.
+    /// what it was; recycled ones, which cannot take its place, make room for it.
     fn give_up<D: Disk<File = File>>(&mut self, disk: &mut D) -> Result<bool, Fault> {
         if self.is_ready() {
-            let Some(spare) = self.spares.pop() else { return Ok(false) };
-            disk.remove(&spare.path).map_err(|error| fault(&spare.path, "remove", error))?;
+            let Some(old) = self.recycled.pop() else { return Ok(false) };
+            disk.remove(&old.path).map_err(|error| Fault::new(&old.path, "remove", error))?;
             return Ok(true);
         }
         if self.is_growing() {
             self.next = Next::Absent;
-            disk.remove(GROWING_PATH).map_err(|error| fault(GROWING_PATH, "remove", error))?;
+            disk.remove(GROWING_PATH).map_err(|error| Fault::new(GROWING_PATH, "remove", error))?;
         }
         Ok(false)
     }
@@ -232,10 +234,6 @@ fn rename_durably<D: Disk>(disk: &mut D, from: &str, to: &str) -> Result<(), Fau
         DiskError::Full => DiskError::Other("no space left while renaming".to_string()),
         other => other,
     };
-    disk.rename(from, to).map_err(|error| fault(to, "rename", undecided(error)))?;
-    disk.sync_directory(LOG_DIRECTORY).map_err(|error| fault(LOG_DIRECTORY, "flush", undecided(error)))
-}
-
-fn fault(path: &str, operation: &'static str, error: DiskError) -> Fault {
-    Fault { file: path.to_string(), operation, error }
+    disk.rename(from, to).map_err(|error| Fault::new(to, "rename", undecided(error)))?;
+    disk.sync_directory(LOG_DIRECTORY).map_err(|error| Fault::new(LOG_DIRECTORY, "flush", undecided(error)))
 }

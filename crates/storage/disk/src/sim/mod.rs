@@ -7,14 +7,17 @@
 //! Not modelled: sectors torn within, reads that fail, a disk that lies about a flush.
 
 mod file;
+mod random;
 
-use crate::random::Random;
+use crate::disk::{Disk, DiskError};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::rc::Rc;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cell::RefCell;
 use file::CachedFile;
 pub use file::SECTOR_BYTES;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use storage_raft_log::{Disk, DiskError};
+pub use random::Random;
 
 /// What a crash does to what was not flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +79,8 @@ struct State {
     capacity: u64,
 }
 
-/// A simulated data directory. Clones are handles on the same disk, so that a test can hold one while the journal
-/// owns another.
+/// A simulated data directory. Clones are handles on the same disk, so that a test can hold one while what it
+/// tests owns another.
 #[derive(Clone, Debug)]
 pub struct SimDisk(Rc<RefCell<State>>);
 
@@ -283,7 +286,7 @@ impl State {
     }
 
     fn crash(&mut self, loss: Loss) {
-        for changes in std::mem::take(&mut self.changes).into_values() {
+        for changes in core::mem::take(&mut self.changes).into_values() {
             let in_order = self.random.chance(50);
             let cut = self.random.below(changes.len() as u64 + 1) as usize;
             for (order, change) in changes.into_iter().enumerate() {

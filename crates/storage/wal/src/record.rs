@@ -1,4 +1,4 @@
-//! The record: the unit of the log that a checksum covers. Knows nothing of what payloads mean.
+//! The record: the unit of a segment that a checksum covers. Knows nothing of what payloads mean.
 //!
 //! ```text
 //! crc32c u32 | payload length u32 | flushed u32 | tag u24, kind u8 | payload | zeros up to a multiple of 8
@@ -20,20 +20,22 @@ pub(crate) const ALIGNMENT: u64 = 8;
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordKind {
-    /// The first of a segment: what was known when the segment was begun.
+    /// The first of a segment: the logs that there were when the segment was begun, each with its checkpoint.
     Start = 1,
-    /// A batch, or a piece of one.
-    Batch = 2,
-    /// The log was emptied, because a snapshot from elsewhere replaced it.
-    Reset = 3,
-    /// Nothing but its `flushed`; or, as the last record of a segment, which segment is the next. Builds that know nothing
-    /// of the latter take it for the former.
+    /// What an owner appended to its log: the log's id, then the owner's payload.
+    Append = 2,
+    /// A log begins: its id, then its first checkpoint.
+    Create = 3,
+    /// Nothing but its `flushed`; or, as the last record of a segment, which segment is the next.
     Mark = 4,
+    /// A log ends: its id.
+    Drop = 5,
 }
 
 impl RecordKind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Start, Self::Batch, Self::Reset, Self::Mark].into_iter().find(|kind| *kind as u8 == byte)
+        let kinds = [Self::Start, Self::Append, Self::Create, Self::Mark, Self::Drop];
+        kinds.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -54,19 +56,19 @@ impl Header {
 }
 
 /// Where a record that starts at `offset` ends, its padding included.
-pub(crate) fn record_end(offset: u64, payload_bytes: u64) -> u64 {
+pub(crate) const fn record_end(offset: u64, payload_bytes: u64) -> u64 {
     (offset + HEADER_BYTES + payload_bytes).next_multiple_of(ALIGNMENT)
 }
 
-/// What binds records to one life of one segment.
+/// What binds records to one life of one segment: their checksums begin with it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seal {
+pub(crate) struct ChecksumContext {
     crc_seed: u32,
     tag: u32,
 }
 
-impl Seal {
-    /// The seal of a segment: no two segments of one data directory have the same, nor two directories.
+impl ChecksumContext {
+    /// That of a segment: no two segments of one data directory have the same, nor two directories.
     pub(crate) fn new(incarnation: &[u8; 16], sequence: u64) -> Self {
         let mut salt = 0;
         for half in incarnation.chunks_exact(8) {
@@ -75,10 +77,10 @@ impl Seal {
             salt = mix(salt ^ u64::from_le_bytes(word));
         }
         salt = mix(salt ^ sequence);
-        Seal { crc_seed: crc32c::crc32c(&salt.to_le_bytes()), tag: (salt >> 40) as u32 }
+        ChecksumContext { crc_seed: crc32c::crc32c(&salt.to_le_bytes()), tag: (salt >> 40) as u32 }
     }
 
-    /// Appends the room for a header; the payload follows, then [`seal`](Seal::seal).
+    /// Appends the room for a header; the payload follows, then [`complete`](ChecksumContext::complete).
     pub(crate) fn begin(out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.extend_from_slice(&[0; HEADER_BYTES as usize]);
@@ -86,7 +88,14 @@ impl Seal {
     }
 
     /// Completes the record begun at `start` of `out`, which will lie at `offset` of the segment; pads it.
-    pub(crate) fn seal(&self, out: &mut Vec<u8>, start: usize, kind: RecordKind, offset: u64, flushed: u64) {
+    pub(crate) fn complete(
+        &self,
+        out: &mut Vec<u8>,
+        start: usize,
+        kind: RecordKind,
+        offset: u64,
+        flushed: u64,
+    ) {
         let payload_start = start + HEADER_BYTES as usize;
         let payload_bytes = (out.len() - payload_start) as u32;
         out[start + 4..start + 8].copy_from_slice(&payload_bytes.to_le_bytes());
@@ -141,39 +150,39 @@ fn mix(value: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn record(seal: &Seal, offset: u64) -> Vec<u8> {
+    fn record(context: &ChecksumContext, offset: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        let start = Seal::begin(&mut out);
+        let start = ChecksumContext::begin(&mut out);
         out.extend_from_slice(b"payload");
-        seal.seal(&mut out, start, RecordKind::Batch, offset, 40);
+        context.complete(&mut out, start, RecordKind::Append, offset, 40);
         out
     }
 
-    fn check(seal: &Seal, bytes: &[u8], offset: u64) -> bool {
-        let Some(header) = seal.header(bytes, offset, 4096) else { return false };
+    fn check(context: &ChecksumContext, bytes: &[u8], offset: u64) -> bool {
+        let Some(header) = context.header(bytes, offset, 4096) else { return false };
         let end = (HEADER_BYTES + header.payload_bytes) as usize;
-        bytes.get(..end).is_some_and(|whole| seal.verifies(&header, whole, offset))
+        bytes.get(..end).is_some_and(|whole| context.verifies(&header, whole, offset))
     }
 
     #[test]
     fn a_record_verifies_only_in_its_own_place_and_segment() {
-        let seal = Seal::new(&[7; 16], 3);
-        let bytes = record(&seal, 64);
+        let context = ChecksumContext::new(&[7; 16], 3);
+        let bytes = record(&context, 64);
         assert_eq!(bytes.len(), 24);
-        assert!(check(&seal, &bytes, 64));
-        assert!(!check(&seal, &bytes, 72));
-        assert!(!check(&Seal::new(&[7; 16], 4), &bytes, 64));
-        assert!(!check(&Seal::new(&[8; 16], 3), &bytes, 64));
+        assert!(check(&context, &bytes, 64));
+        assert!(!check(&context, &bytes, 72));
+        assert!(!check(&ChecksumContext::new(&[7; 16], 4), &bytes, 64));
+        assert!(!check(&ChecksumContext::new(&[8; 16], 3), &bytes, 64));
     }
 
     #[test]
     fn every_flipped_bit_is_noticed() {
-        let seal = Seal::new(&[1; 16], 1);
-        let bytes = record(&seal, 0x40);
+        let context = ChecksumContext::new(&[1; 16], 1);
+        let bytes = record(&context, 0x40);
         for bit in 0..(HEADER_BYTES as usize + 7) * 8 {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(!check(&seal, &bad, 0x40), "bit {bit}");
+            assert!(!check(&context, &bad, 0x40), "bit {bit}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files and directories that this user alone may read: they hold session passwords and what ACLs protect.
+//! Files and directories that this user alone may read: they hold secrets and what access rules protect.
 //!
 //! The modes are given when a file is made, whatever the umask is. Directories that an older build made wider are
 //! narrowed once.
@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::Path;
 
 /// Read and write for the owner alone.
-pub(crate) const FILE_MODE: u32 = 0o600;
+pub const FILE_MODE: u32 = 0o600;
 /// The same, and entering.
 const DIRECTORY_MODE: u32 = 0o700;
 /// The bits of everybody but the owner.
@@ -20,22 +20,22 @@ const STICKY: u32 = 0o1000;
 const DEPTH: usize = 4;
 
 /// Makes a file to be written; fails if it exists.
-pub(crate) fn create_file(path: &Path) -> io::Result<File> {
+pub fn create_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
 /// Makes a directory; fails if it exists.
-pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
+pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY_MODE).create(path)
 }
 
 /// Makes a directory with those above it that are missing.
-pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
+pub fn create_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)
 }
 
 /// Takes the rights of others away from a data directory and from what lies in it, if it has any, and says so once.
-pub(crate) fn narrow(root: &Path) {
+pub fn narrow(root: &Path) {
     let Ok(metadata) = fs::metadata(root) else { return };
     let mode = metadata.mode() & 0o7777;
     if mode & OTHERS == 0 {
@@ -80,7 +80,7 @@ fn narrow_below(path: &Path, depth: usize) -> io::Result<()> {
 }
 
 /// Says if others may read a file that holds a secret.
-pub(crate) fn warn_if_readable(path: &Path, what: &str) {
+pub fn warn_if_readable(path: &Path, what: &str) {
     let readable = fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o044 != 0);
     if readable {
         let file = path.display();

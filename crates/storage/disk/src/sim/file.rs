@@ -1,8 +1,9 @@
 //! One file behind a page cache: what programs see, and what a crash may leave of it.
 
 use super::Loss;
-use crate::random::Random;
-use std::collections::BTreeMap;
+use super::random::Random;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// What the medium writes as a whole or not at all.
 pub const SECTOR_BYTES: usize = 512;
@@ -91,12 +92,12 @@ impl CachedFile {
                 choice.checked_sub(1).map_or(self.durable.len(), |at| self.lengths[at])
             }
         };
-        let mut medium = std::mem::take(&mut self.durable);
+        let mut medium = core::mem::take(&mut self.durable);
         medium.resize(length, 0);
         // Half of the time a beginning survives, as if written in order; else any sectors.
         let in_order = random.chance(50);
         let cut = random.below(self.dirty.len() as u64 + 1) as usize;
-        for (order, (sector, versions)) in std::mem::take(&mut self.dirty).into_iter().enumerate() {
+        for (order, (sector, versions)) in core::mem::take(&mut self.dirty).into_iter().enumerate() {
             let version = match loss {
                 Loss::All => None,
                 Loss::Nothing => versions.last(),
@@ -139,6 +140,7 @@ impl CachedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn a_crash_keeps_what_was_flushed_and_may_tear_the_rest_at_sectors() {

@@ -1,4 +1,4 @@
-//! The disk as the journal sees it: a handful of blocking calls on named files in one data directory.
+//! The disk as storage sees it: a handful of blocking calls on named files in one data directory.
 //!
 //! Nothing here promises more than a POSIX file system does: what was written is durable only after the file
 //! was synced, and a name (created, renamed, removed) only after its directory was.

@@ -1,8 +1,7 @@
-//! The journal's disk as it really is: files in one directory, locked against a second process.
-//!
-//! It adds nothing to what the system calls promise. What an error means is the journal's to decide.
+//! A data directory on a real disk. Adds nothing to what the system calls promise, and does not know what an error
+//! means for the data.
 
-use crate::descriptors;
+use crate::descriptors::{self, SpareDescriptors};
 use crate::private;
 use parking_lot::Mutex;
 use rustix::fs::{Access, OFlags, access};
@@ -16,10 +15,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use storage_raft_log::{Disk, DiskError};
+use storage_disk::{Disk, DiskError};
 
 const LOCK_NAME: &str = "lock";
-/// The journal's directory of log segments.
+/// The directory of log segments.
 const LOG_NAME: &str = "log";
 
 /// Why a data directory cannot be used.
@@ -47,13 +46,13 @@ pub enum DirectoryError {
 #[derive(Debug)]
 pub struct DirDisk {
     root: PathBuf,
-    /// Where the journal's directory [`LOG_NAME`] lies; elsewhere than all else only if told so.
+    /// Where the directory [`LOG_NAME`] lies; elsewhere than all else only if told so.
     log_root: PathBuf,
     writeback: Option<Writeback>,
     filling: Option<Filling>,
     /// The directories whose names were made durable before: to do it again takes no descriptor.
     directories: HashMap<PathBuf, File>,
-    spares: Spares,
+    spares: SpareDescriptors,
     /// Held for their locks alone.
     _locks: Vec<File>,
 }
@@ -171,7 +170,7 @@ impl DirDisk {
             writeback: None,
             filling: None,
             directories: HashMap::new(),
-            spares: Spares::default(),
+            spares: SpareDescriptors::default(),
             _locks: vec![make_and_lock(root)?],
         })
     }
@@ -241,33 +240,9 @@ impl DirDisk {
     }
 }
 
-/// How many descriptors are kept for the time when there are no others: for the segment that is made, the one that is
-/// read, the directory, and a snapshot that is written and read.
-const SPARES: usize = 8;
-
-/// Descriptors that are given up when the system has no others, so that the log goes on.
-#[derive(Debug, Default)]
-struct Spares(Vec<File>);
-
-impl Spares {
-    /// Opens a file, if need be with a spare descriptor; and takes back spares that were given up.
-    fn open(&mut self, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
-        let file = loop {
-            match open() {
-                Err(error) if descriptors::has_run_out(&error) && self.0.pop().is_some() => {}
-                other => break other?,
-            }
-        };
-        while self.0.len() < SPARES {
-            let Ok(spare) = File::open("/dev/null") else { break };
-            self.0.push(spare);
-        }
-        Ok(file)
-    }
-}
-
 /// The bytes that this process may still write to the file system of a path.
-pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+#[must_use]
+pub fn free_bytes(path: &Path) -> Option<u64> {
     let system = rustix::fs::statvfs(path).ok()?;
     Some(system.f_bavail.saturating_mul(system.f_frsize))
 }
@@ -302,7 +277,7 @@ fn make_and_lock(root: &Path) -> Result<File, DirectoryError> {
 ///
 /// # Errors
 /// As [`DirDisk::open`].
-pub(crate) fn probe(root: &Path) -> Result<(), DirectoryError> {
+pub fn probe(root: &Path) -> Result<(), DirectoryError> {
     let unusable = |source| DirectoryError::Unusable { path: root.to_path_buf(), source };
     if !root.is_dir() {
         return probe_missing(root).map_err(unusable);
@@ -451,36 +426,5 @@ impl Disk for DirDisk {
             self.send(Errand::Free(held));
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::io::Errno;
-
-    #[test]
-    fn a_file_is_opened_with_a_spare_descriptor_when_there_is_no_other() {
-        let mut spares = Spares::default();
-        let null = || File::open("/dev/null");
-        spares.open(null).expect("opened");
-        assert_eq!(spares.0.len(), SPARES);
-        let failures = std::cell::Cell::new(2);
-        let scarce = || match failures.get() {
-            0 => null(),
-            left => {
-                failures.set(left - 1);
-                Err(Errno::MFILE.into())
-            }
-        };
-        spares.open(scarce).expect("the third try succeeds");
-        assert_eq!((failures.get(), spares.0.len()), (0, SPARES), "spares that were given up are taken back");
-        let none = spares.open(|| Err(Errno::MFILE.into())).expect_err("there is none");
-        assert_eq!(disk_error(&none), DiskError::NoDescriptor);
-        assert!(spares.0.is_empty());
-        assert_eq!(
-            spares.open(|| Err(Errno::NOENT.into())).expect_err("no file").kind(),
-            ErrorKind::NotFound
-        );
     }
 }

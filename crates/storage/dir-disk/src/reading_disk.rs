@@ -1,7 +1,7 @@
-//! A data directory that is only looked at: what the journal writes while it opens one is thrown away.
+//! A data directory that is only looked at: what is written while it is opened is thrown away.
 //!
-//! The journal reads and judges everything before it changes the first byte, so what it says of such a directory is what
-//! it says of the same directory on a real disk.
+//! A log reads and judges everything before it changes the first byte, so what it says of such a directory is what it
+//! says of the same directory on a real disk.
 
 use std::fs::File;
 use std::io;
@@ -9,23 +9,25 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use storage_raft_log::{Disk, DiskError};
+use storage_disk::{Disk, DiskError};
 
 use crate::disk::disk_error;
 
 /// See the module.
-pub(crate) struct ReadingDisk {
+#[derive(Debug)]
+pub struct ReadingDisk {
     root: PathBuf,
     log_root: PathBuf,
 }
 
-/// An open file; nothing for one that the journal has made, and that is not there.
-#[derive(Clone)]
-pub(crate) struct ReadingFile(Option<Arc<File>>);
+/// An open file; nothing for one that was only seemingly made.
+#[derive(Clone, Debug)]
+pub struct ReadingFile(Option<Arc<File>>);
 
 impl ReadingDisk {
     /// The directory, and the one that the log lies in if that is another.
-    pub(crate) fn new(root: &Path, log_root: Option<&Path>) -> Self {
+    #[must_use]
+    pub fn new(root: &Path, log_root: Option<&Path>) -> Self {
         Self { root: root.to_path_buf(), log_root: log_root.unwrap_or(root).to_path_buf() }
     }
 

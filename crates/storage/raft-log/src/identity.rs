@@ -1,0 +1,32 @@
+//! Who a data directory belongs to, and its form in the file `meta`.
+
+use crate::codec::{Input, Malformed};
+use alloc::vec::Vec;
+use storage_wal::meta::Meta;
+
+/// Who a data directory belongs to: chosen by the caller when the directory is made, read back ever after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The ensemble.
+    pub cluster: [u8; 16],
+    /// This very data directory: a directory made anew is another incarnation, for it has forgotten its votes.
+    pub incarnation: [u8; 16],
+    /// The member, within the ensemble.
+    pub member: u64,
+}
+
+impl Identity {
+    pub(crate) fn to_meta(self) -> Meta {
+        let mut owner = Vec::with_capacity(24);
+        owner.extend_from_slice(&self.cluster);
+        owner.extend_from_slice(&self.member.to_le_bytes());
+        Meta { incarnation: self.incarnation, owner }
+    }
+
+    pub(crate) fn of_meta(meta: &Meta) -> Result<Identity, Malformed> {
+        let mut input = Input::new(&meta.owner);
+        let (cluster, member) = (input.array()?, u64::from_le_bytes(input.array()?));
+        input.finish()?;
+        Ok(Identity { cluster, incarnation: meta.incarnation, member })
+    }
+}
