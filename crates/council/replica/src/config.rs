@@ -2,8 +2,8 @@
 
 use council_tree::Roster;
 
+use crate::feature_level::FEATURE_LEVEL;
 use crate::founding::Cluster;
-use crate::level::FEATURE_LEVEL;
 
 /// Settings of a [`crate::Core`].
 #[derive(Clone, Debug)]
@@ -59,11 +59,11 @@ pub struct CoreConfig {
     /// Bytes of commands applied before readers are let in again. What a command costs beyond its length counts, too: a
     /// step of [`council_tree::Tree::take_work`] takes about as long as a byte.
     pub apply_bytes_max: usize,
-    /// Bytes of one piece of a snapshot: what the tree is scanned for while writes wait.
-    pub snapshot_piece_bytes: usize,
-    /// Pieces of another member's snapshot that may wait for this member's disk before it asks for more: a member that
+    /// Bytes of one chunk of a snapshot: what the tree is scanned for while writes wait.
+    pub snapshot_chunk_bytes: usize,
+    /// Chunks of another member's snapshot that may wait for this member's disk before it asks for more: a member that
     /// catches up writes no faster than its disk is to be given snapshots, which others may share.
-    pub pieces_unwritten_max: usize,
+    pub chunks_unwritten_max: usize,
     /// Transactions of an epoch after which the next begins: what is under way then still has room below 2^32.
     pub epoch_transactions_max: u32,
 }
@@ -96,8 +96,8 @@ impl CoreConfig {
             window_bytes_max: 64 << 20,
             lag_entries: 1_000,
             apply_bytes_max: 256 << 10,
-            snapshot_piece_bytes: 64 << 10,
-            pieces_unwritten_max: 4,
+            snapshot_chunk_bytes: 64 << 10,
+            chunks_unwritten_max: 4,
             epoch_transactions_max: 0xf000_0000,
         }
     }

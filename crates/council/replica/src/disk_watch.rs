@@ -1,55 +1,62 @@
 //! A disk that does not answer. What a majority has made durable without this member's disk is committed, but cannot be
-//! applied here: a leader whose disk stands still that long hands the lead over, and any member stops serving clients,
-//! so that they go on elsewhere. Where all disks are slow alike, nobody steps aside.
+//! applied here: a leader whose disk stands still that long hands leadership over, and any member stops serving clients,
+//! so that they go on elsewhere. Where all disks are slow alike, no leader gives way.
 
 use std::collections::VecDeque;
 
-use crate::core::Core;
+use crate::view::View;
 
 /// How much longer clients wait for a disk than the others wait for a leader's.
-const PATIENCE: u64 = 3;
+const CLIENTS_WAIT: u64 = 3;
 
-/// What the disk was asked and has not answered.
+/// What the disk was asked and when.
+#[derive(Debug)]
+struct Asked {
+    number: u64,
+    at_ms: u64,
+}
+
+/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct DiskWatch {
-    asked: VecDeque<(u64, u64)>,
+    /// What has not been answered.
+    asked: VecDeque<Asked>,
+    /// For how long the disk had held up what others have done, when that was looked at last, milliseconds.
+    stalled_ms: u64,
 }
 
 impl DiskWatch {
-    pub(crate) fn asked(&mut self, number: u64, now_ms: u64) {
-        self.asked.push_back((number, now_ms));
+    pub(crate) fn asked(&mut self, number: u64, at_ms: u64) {
+        self.asked.push_back(Asked { number, at_ms });
     }
 
     pub(crate) fn answered(&mut self, number: u64) {
-        while self.asked.pop_front_if(|(asked, _)| *asked <= number).is_some() {}
+        while self.asked.pop_front_if(|asked| asked.number <= number).is_some() {}
+    }
+
+    /// Looks at it. Says whether another member should lead. `lacks`: more is committed than is applied here.
+    pub(crate) fn tick(&mut self, lacks: bool, view: &View) -> bool {
+        self.stalled_ms = self.held_up_ms(lacks, view);
+        self.stalled_ms > view.config.disk_stall_ms
+    }
+
+    /// Whether it has held up what others have done for so long that clients are better off elsewhere.
+    pub(crate) fn is_stalled(&self, lacks: bool, view: &View) -> bool {
+        self.held_up_ms(lacks, view) > CLIENTS_WAIT * view.config.disk_stall_ms
+    }
+
+    /// See [`crate::Core::disk_stalled_ms`].
+    pub(crate) const fn stalled_ms(&self) -> u64 {
+        self.stalled_ms
+    }
+
+    fn held_up_ms(&self, lacks: bool, view: &View) -> u64 {
+        if lacks && !view.is_alone() { self.waits_ms(view.now.mono_ms) } else { 0 }
     }
 
     /// How long the oldest question waits, milliseconds.
     fn waits_ms(&self, now_ms: u64) -> u64 {
-        self.asked.front().map_or(0, |(_, asked_ms)| now_ms.saturating_sub(*asked_ms))
-    }
-}
-
-impl Core {
-    /// For how long this member's disk has held up what the others' have done, milliseconds.
-    fn held_up_ms(&self) -> u64 {
-        let held_up = self.raft.committed() > self.applied_index && !self.is_alone();
-        if held_up { self.disk_watch.waits_ms(self.now.mono_ms) } else { 0 }
-    }
-
-    /// Whether that is so long that clients are better off elsewhere.
-    pub(crate) fn is_disk_stalled(&self) -> bool {
-        self.held_up_ms() > PATIENCE * self.config.disk_stall_ms
-    }
-
-    pub(crate) fn watch_disk(&mut self) {
-        self.status.disk_stalled_ms = self.held_up_ms();
-        if self.status.disk_stalled_ms > self.config.disk_stall_ms {
-            self.hand_over(|_| true);
-        }
-        if self.is_disk_stalled() {
-            self.stop_serving();
-        }
+        self.asked.front().map_or(0, |asked| now_ms.saturating_sub(asked.at_ms))
     }
 }
 
@@ -58,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_question_counts_until_it_is_answered() {
+    fn oldest_question_counts_until_it_is_answered() {
         let mut watch = DiskWatch::default();
         assert_eq!(watch.waits_ms(5), 0);
         watch.asked(1, 10);

@@ -3,7 +3,7 @@
 use council_wire::SessionId;
 use storage_raft_log::{Batch, SnapshotMeta, Space};
 
-use crate::pieces::Pieces;
+use crate::snapshot::Chunks;
 
 /// The time, read once for a round of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,9 +36,9 @@ pub enum CoreEffect {
     },
     /// A snapshot begins.
     SnapshotBegin,
-    /// Its next piece. Answer [`JournalEvent::SnapshotChunkWritten`] when it is written and the rate allows more.
+    /// Its next chunk. Answer [`JournalEvent::SnapshotChunkWritten`] when it is written and the rate allows more.
     SnapshotChunk {
-        /// The piece.
+        /// The chunk.
         bytes: Vec<u8>,
         /// Writes displace much meanwhile: do not hold back for the rate.
         hurry: bool,
@@ -50,14 +50,14 @@ pub enum CoreEffect {
         /// It came from another member and takes the place of the log: no batch may overtake it.
         replaces: bool,
     },
-    /// Another member needs pieces of the saved snapshot of this index, from this one on. Answer
+    /// Another member needs chunks of the saved snapshot of this index, from this one on. Answer
     /// [`JournalEvent::SnapshotRead`].
     SnapshotRead {
         /// Who needs it.
         peer: u64,
         /// Which snapshot.
         index: u64,
-        /// The number of the first piece, from 0.
+        /// The number of the first chunk, from 0.
         first: u64,
     },
 }
@@ -88,7 +88,7 @@ pub enum JournalEvent {
         /// Bytes of records, counted as [`storage_raft_log::log_bytes_max`] does.
         bytes: u64,
     },
-    /// A piece of the snapshot is written.
+    /// A chunk of the snapshot is written.
     SnapshotChunkWritten {
         /// Its length.
         bytes: u64,
@@ -98,16 +98,16 @@ pub enum JournalEvent {
         /// The index that it covers.
         index: u64,
     },
-    /// Pieces of a saved snapshot, or nothing when it is not there any more.
+    /// Chunks of a saved snapshot, or nothing when it is not there any more.
     SnapshotRead {
         /// Who needs them.
         peer: u64,
         /// Which snapshot.
         index: u64,
-        /// The number of the first piece.
+        /// The number of the first chunk.
         first: u64,
-        /// The pieces, and behind the last one what the snapshot says of itself.
-        read: Option<Pieces>,
+        /// The chunks, and behind the last one what the snapshot says of itself.
+        read: Option<Chunks>,
     },
     /// The snapshot could not be written; the log is whole, and a later one may succeed.
     SnapshotFailed(String),

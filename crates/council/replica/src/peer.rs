@@ -55,22 +55,22 @@ pub enum PeerMessage {
     /// State that the receiver needs and no log can give it any more: the engine's message, to be taken when the
     /// state has arrived.
     Offer(Message),
-    /// The receiver of an offer asks for the pieces from this one on.
+    /// The receiver of an offer asks for the chunks from this one on.
     Want {
         /// The snapshot's index.
         index: u64,
-        /// The first piece that is missing, counted from 0.
-        piece: u64,
+        /// The first chunk that is missing, counted from 0.
+        chunk: u64,
     },
-    /// Pieces of a snapshot, in order.
-    Pieces {
+    /// Chunks of a snapshot, in order.
+    Chunks {
         /// The snapshot's index.
         index: u64,
         /// The number of the first of them.
         first: u64,
-        /// The pieces.
-        pieces: Vec<Bytes>,
-        /// Behind the last piece: what the snapshot says of itself.
+        /// The chunks.
+        chunks: Vec<Bytes>,
+        /// Behind the last chunk: what the snapshot says of itself.
         end: Option<SnapshotEnd>,
     },
     /// The receiver of an offer is done with it.
@@ -108,7 +108,7 @@ impl PeerMessage {
     pub fn is_bulky(&self) -> bool {
         match self {
             Self::Engine(message) => message.is_bulky(),
-            Self::Forward(_) | Self::Pieces { .. } => true,
+            Self::Forward(_) | Self::Chunks { .. } => true,
             _ => false,
         }
     }
@@ -137,8 +137,8 @@ impl PeerMessage {
                 out.push(5);
                 message.encode(out);
             }
-            Self::Want { index, piece } => put(out, 6, &[*index, *piece]),
-            Self::Pieces { index, first, pieces, end } => {
+            Self::Want { index, chunk } => put(out, 6, &[*index, *chunk]),
+            Self::Chunks { index, first, chunks, end } => {
                 put(out, 7, &[*index, *first]);
                 out.push(u8::from(end.is_some()));
                 if let Some(SnapshotEnd { zxid, digest, created_ms }) = end {
@@ -146,10 +146,10 @@ impl PeerMessage {
                     out.extend_from_slice(&digest.to_le_bytes());
                     out.extend_from_slice(&created_ms.to_le_bytes());
                 }
-                for piece in pieces {
-                    let length = u32::try_from(piece.len()).expect("a piece is bounded");
+                for chunk in chunks {
+                    let length = u32::try_from(chunk.len()).expect("a chunk is bounded");
                     out.extend_from_slice(&length.to_le_bytes());
-                    out.extend_from_slice(piece);
+                    out.extend_from_slice(chunk);
                 }
             }
             Self::Taken { index, whole } => {
@@ -185,8 +185,8 @@ impl PeerMessage {
                 Self::LeaderLost { term, leader, last_index: number(&mut bytes)? }
             }
             5 => return Message::decode(bytes).map(Self::Offer),
-            6 => Self::Want { index: number(&mut bytes)?, piece: number(&mut bytes)? },
-            7 => pieces(&mut bytes)?,
+            6 => Self::Want { index: number(&mut bytes)?, chunk: number(&mut bytes)? },
+            7 => chunks(&mut bytes)?,
             8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
             9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
             10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
@@ -292,7 +292,7 @@ fn flag(bytes: &mut Bytes) -> Result<bool, Malformed> {
     }
 }
 
-fn pieces(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
+fn chunks(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
     let (index, first) = (number(bytes)?, number(bytes)?);
     let end = if flag(bytes)? {
         let (zxid, digest) = (signed(bytes)?, number(bytes)?);
@@ -300,15 +300,15 @@ fn pieces(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
     } else {
         None
     };
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     while !bytes.is_empty() {
         let length = bytes.try_get_u32_le().map_err(|_| CUT_SHORT)? as usize;
         if length > bytes.len() {
             return Err(CUT_SHORT);
         }
-        pieces.push(bytes.split_to(length));
+        chunks.push(bytes.split_to(length));
     }
-    Ok(PeerMessage::Pieces { index, first, pieces, end })
+    Ok(PeerMessage::Chunks { index, first, chunks, end })
 }
 
 #[cfg(test)]
@@ -317,15 +317,15 @@ mod tests {
 
     fn all() -> Vec<PeerMessage> {
         let end = SnapshotEnd { zxid: -5, digest: 6, created_ms: 7 };
-        let pieces = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
+        let chunks = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
         vec![
             PeerMessage::Forward(Bytes::from_static(b"commands")),
             PeerMessage::TouchAsk { round: 3 },
             PeerMessage::Touched { round: 3, ages: vec![(SessionId(-1), 0), (SessionId(7), 900)] },
             PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
-            PeerMessage::Want { index: 8, piece: 9 },
-            PeerMessage::Pieces { index: 8, first: 9, pieces, end: Some(end) },
-            PeerMessage::Pieces { index: 8, first: 9, pieces: vec![Bytes::from_static(b"x")], end: None },
+            PeerMessage::Want { index: 8, chunk: 9 },
+            PeerMessage::Chunks { index: 8, first: 9, chunks, end: Some(end) },
+            PeerMessage::Chunks { index: 8, first: 9, chunks: vec![Bytes::from_static(b"x")], end: None },
             PeerMessage::Taken { index: 8, whole: true },
             PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
             PeerMessage::LeaseGrant { term: 3, at_ms: 4 },

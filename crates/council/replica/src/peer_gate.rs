@@ -7,18 +7,15 @@
 //! A message is *ignored* that an honest member may send: it comes late, or from a member that does not know yet what has
 //! changed. One that no honest member sends is *refused*: it is counted, and told to the driver.
 
-use std::collections::BTreeSet;
+use consensus_raft::{RaftNode, Role};
 
-use consensus_raft::Role;
-
-use crate::core::Core;
-use crate::founding::{BLANK, FoundingMessage, NUMBERS};
+use crate::founding::{FoundingMessage, NUMBERS};
+use crate::output::Output;
 use crate::peer::PeerMessage;
+use crate::view::View;
 
 /// Reasons for refusals that are kept until the driver takes them.
 const UNTOLD_MAX: usize = 32;
-/// Removed members that are remembered.
-const EVICTED_MAX: usize = 1_024;
 
 /// What the sender is, as far as the members are applied here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +67,13 @@ pub struct Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     untold: Vec<Refusal>,
+    /// All since the start.
+    count: u64,
 }
 
 impl Refusals {
-    fn note(&mut self, from: u64, reason: &'static str) {
+    pub(crate) fn note(&mut self, from: u64, reason: &'static str) {
+        self.count += 1;
         let is_full = self.untold.len() == UNTOLD_MAX;
         let same = |known: &&mut Refusal| (known.from, known.reason) == (from, reason);
         match self.untold.iter_mut().find(same) {
@@ -82,18 +82,15 @@ impl Refusals {
             None => self.untold.push(Refusal { from, reason, times: 1 }),
         }
     }
-}
 
-/// Removed members. At the bound the lowest id is forgotten: its member is unknown then.
-#[derive(Debug, Default)]
-pub(crate) struct Evicted(BTreeSet<u64>);
+    /// Takes what was refused since the last time, by sender and reason.
+    pub(crate) fn take(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.untold)
+    }
 
-impl Evicted {
-    pub(crate) fn note(&mut self, id: u64) {
-        if self.0.len() == EVICTED_MAX {
-            self.0.pop_first();
-        }
-        self.0.insert(id);
+    /// How many were refused since the start.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
     }
 }
 
@@ -124,53 +121,31 @@ pub(crate) fn judge(message: &PeerMessage, from: Relation, own: Own) -> Verdict 
         (PeerMessage::TouchAsk { .. }, _) => when(own.follows),
         (PeerMessage::LeaseGrant { .. }, _) => when(own.follows || (own.leads && from == Voter)),
         (PeerMessage::LeaderLost { .. } | PeerMessage::Digest { .. }, _) => when(from == Voter),
-        (PeerMessage::Want { .. } | PeerMessage::Pieces { .. } | PeerMessage::Taken { .. }, _) => Accept,
+        (PeerMessage::Want { .. } | PeerMessage::Chunks { .. } | PeerMessage::Taken { .. }, _) => Accept,
     }
 }
 
-impl Core {
-    /// Whether the message may be taken in. Counts those that are refused.
-    pub(crate) fn admits(&mut self, from: u64, message: &PeerMessage) -> bool {
-        if from % NUMBERS == self.config.member % NUMBERS {
-            self.refuse_message(from, "a message under this member's own number");
-            return false;
-        }
-        let role = self.raft.role();
-        let follows = role != Role::Leader && self.raft.leader().is_some_and(|leader| leader.0 == from);
-        match judge(message, self.relation(from), Own { leads: role == Role::Leader, follows }) {
-            Verdict::Accept => true,
-            Verdict::Ignore => false,
-            Verdict::Refuse(reason) => {
-                self.refuse_message(from, reason);
-                false
-            }
-        }
+/// Whether the message may be taken in. Refuses, and counts, what no honest member sends.
+pub(crate) fn admits(
+    from: u64,
+    message: &PeerMessage,
+    raft: &RaftNode,
+    view: &View,
+    out: &mut Output,
+) -> bool {
+    if from % NUMBERS == view.config.member % NUMBERS {
+        out.refuse_message(from, "a message under this member's own number");
+        return false;
     }
-
-    fn relation(&self, id: u64) -> Relation {
-        let membership = &self.membership;
-        if id & BLANK != 0 {
-            Relation::Joining
-        } else if membership.voters.contains(&id) || membership.voters_outgoing.contains(&id) {
-            Relation::Voter
-        } else if membership.contains(id) {
-            Relation::Learner
-        } else if self.evicted.0.contains(&id) {
-            Relation::Evicted
-        } else {
-            Relation::Unknown
+    let role = raft.role();
+    let follows = role != Role::Leader && raft.leader().is_some_and(|leader| leader.0 == from);
+    match judge(message, view.membership.relation(from), Own { leads: role == Role::Leader, follows }) {
+        Verdict::Accept => true,
+        Verdict::Ignore => false,
+        Verdict::Refuse(reason) => {
+            out.refuse_message(from, reason);
+            false
         }
-    }
-
-    /// A message is dropped that no member that works sends.
-    pub(crate) fn refuse_message(&mut self, from: u64, reason: &'static str) {
-        self.status.refused_messages += 1;
-        self.refusals.note(from, reason);
-    }
-
-    /// Takes what was refused since the last time, by sender and reason.
-    pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        std::mem::take(&mut self.refusals.untold)
     }
 }
 
@@ -201,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_lets_in_what_each_may_say() {
+    fn gate_lets_in_what_each_may_say() {
         let founding = PeerMessage::Founding;
         let lost = PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 };
-        let pieces = PeerMessage::Pieces { index: 1, first: 0, pieces: Vec::new(), end: None };
+        let chunks = PeerMessage::Chunks { index: 1, first: 0, chunks: Vec::new(), end: None };
         let rows = [
             // Relation:               voter learner joining evicted unknown; to: follower, leader, other
             (PeerMessage::Forward(Bytes::new()), "-x- -x- !!! --- ---"),
@@ -213,8 +188,8 @@ mod tests {
             (PeerMessage::LeaseAsk { term: 1, at_ms: 1 }, "xxx xxx !!! xxx xxx"),
             (PeerMessage::LeaseGrant { term: 1, at_ms: 1 }, "xx- x-- !!! --- x--"),
             (lost, "xxx --- !!! --- ---"),
-            (PeerMessage::Want { index: 1, piece: 1 }, "xxx xxx !!! --- x--"),
-            (pieces, "xxx xxx !!! --- x--"),
+            (PeerMessage::Want { index: 1, chunk: 1 }, "xxx xxx !!! --- x--"),
+            (chunks, "xxx xxx !!! --- x--"),
             (PeerMessage::Taken { index: 1, whole: true }, "xxx xxx !!! --- x--"),
             (PeerMessage::Digest { zxid: 1, digest: 1 }, "xxx --- !!! --- ---"),
             (founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }), "!!! !!! xxx !!! !!!"),

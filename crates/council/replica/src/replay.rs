@@ -13,9 +13,9 @@ use consensus_raft::{Entry, EntryKind, HardState, Membership, Recovered, Snapsho
 use council_frontend::History;
 use council_tree::{Changes, Tree};
 
-use crate::commands::Commands;
+use crate::Fault;
+use crate::apply::Commands;
 use crate::convert;
-use crate::core::Fault;
 use crate::start::Seat;
 
 /// See the module.

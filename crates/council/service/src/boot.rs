@@ -76,7 +76,9 @@ impl Boot {
             self.journal.put(JournalMail::Stop);
             // A thread that panicked has been reported by the board.
             let _ = journal.join();
-            let Ending::Next(links, reason) = outcome.map_err(|fault| fault.0)? else { return Ok(()) };
+            let Ending::Next(links, reason) = outcome.map_err(|fault| fault.to_string())? else {
+                return Ok(());
+            };
             // The next core would take what this life's journal answered for answers to its own questions.
             links.from_journal.take_all(&mut Vec::new());
             self.links = links;

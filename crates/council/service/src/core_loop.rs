@@ -471,7 +471,7 @@ impl CoreLoop {
 }
 
 fn poll_fault(error: std::io::Error) -> Fault {
-    Fault(format!("the members' connections cannot be polled: {error}"))
+    Fault::Driver { reason: format!("the members' connections cannot be polled: {error}") }
 }
 
 fn append_streams(core: &mut Core, shards: &[Arc<Mailbox<FromCore>>], unwoken: &mut [bool]) {

@@ -1,7 +1,7 @@
 //! The journal's thread: everything that waits is appended, one flush makes it durable, one answer tells the core.
 //!
-//! Snapshots are written between flushes, a piece at a time, and answered no faster than the configured rate: the
-//! core scans the next piece only after the answer, so the rate bounds the scan as well. Segments ahead are prepared
+//! Snapshots are written between flushes, a chunk at a time, and answered no faster than the configured rate: the
+//! core scans the next chunk only after the answer, so the rate bounds the scan as well. Segments ahead are prepared
 //! in steps whenever nothing waits.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use council_replica::{CoreEffect, JournalEvent, PieceReader};
+use council_replica::{ChunkReader, CoreEffect, JournalEvent};
 use storage_raft_log::{
     AppendError, Batch, Disk, DiskError, Fault, Journal, KeepPolicy, Progress, SnapshotError, Space,
 };
@@ -54,7 +54,7 @@ pub(crate) struct JournalLinks {
 /// See the module.
 pub(crate) struct JournalLoop<D: Disk> {
     journal: Journal<D>,
-    pieces: PieceReader<D>,
+    chunks: ChunkReader<D>,
     settings: JournalSettings,
     mail: Arc<Mailbox<JournalMail>>,
     bell: Arc<Doorbell>,
@@ -73,7 +73,7 @@ pub(crate) struct JournalLoop<D: Disk> {
     room_told: u64,
     /// Answers that are put together.
     outbox: Vec<JournalEvent>,
-    /// Answers to pieces of a snapshot, each with the time before which it must not be given.
+    /// Answers to chunks of a snapshot, each with the time before which it must not be given.
     paced: VecDeque<(u64, u64)>,
     snapshot_due_us: u64,
     snapshot_began_us: u64,
@@ -92,7 +92,7 @@ impl<D: Disk> JournalLoop<D> {
         let JournalLinks { mail, bell, answers, metrics, desk } = links;
         Self {
             journal,
-            pieces: PieceReader::default(),
+            chunks: ChunkReader::default(),
             settings,
             mail,
             bell,
@@ -182,7 +182,7 @@ impl<D: Disk> JournalLoop<D> {
                 Ok(true)
             }
             Some(CoreEffect::SnapshotRead { peer, index, first }) => {
-                let read = self.pieces.read(&mut self.journal, index, first).unwrap_or_else(|error| {
+                let read = self.chunks.read(&mut self.journal, index, first).unwrap_or_else(|error| {
                     tracing::error!(%error, "a snapshot could not be read for another member");
                     None
                 });
@@ -203,7 +203,7 @@ impl<D: Disk> JournalLoop<D> {
         }
     }
 
-    /// Appends all batches that wait, across pieces of snapshots, whose order among batches means nothing, up to a
+    /// Appends all batches that wait, across chunks of snapshots, whose order among batches means nothing, up to a
     /// snapshot that takes the log's place; flushes once; answers once.
     fn persist(&mut self) -> Result<bool, Fault> {
         let began_us = self.clock.mono_us();
@@ -341,7 +341,7 @@ impl<D: Disk> JournalLoop<D> {
             Err(SnapshotError::Fault(fault)) => return Err(fault),
             Err(problem) => problem,
         };
-        // Pieces of a snapshot that was given up find nothing begun: the core has been told already.
+        // Chunks of a snapshot that was given up find nothing begun: the core has been told already.
         if !matches!(problem, SnapshotError::NotBegun) {
             tracing::warn!(%problem, "the snapshot was given up; the log is whole, and a later one may succeed");
             match self.journal.snapshot_abandon() {
@@ -356,7 +356,7 @@ impl<D: Disk> JournalLoop<D> {
         Ok(false)
     }
 
-    /// Notes when a written piece may be answered.
+    /// Notes when a written chunk may be answered.
     fn pace(&mut self, bytes: u64, hurry: bool) {
         let now = self.clock.mono_us();
         self.snapshot_due_us = if hurry {

@@ -5,7 +5,7 @@ use std::path::Path;
 use council_frontend::History;
 use council_replica::founding::NUMBERS;
 use council_replica::start::{self, Seat};
-use council_replica::{CoreConfig, Fault, Replay};
+use council_replica::{CoreConfig, Replay};
 use council_tree::Tree;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
@@ -222,7 +222,9 @@ fn finish(
     let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
-        replay.take(entries).map_err(|Fault(reason)| ServerFault { part: String::from("core"), reason })?;
+        replay
+            .take(entries)
+            .map_err(|fault| ServerFault { part: String::from("core"), reason: fault.to_string() })?;
     }
     let (seat, tree, history) = replay.finish();
     let snapshot_index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use council_replica::{Fault, revival};
+use council_replica::revival;
 use council_tree::Tree;
 use council_wire::Zxid;
 
@@ -105,7 +105,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let mut replay = revival::replay(&recovered, journal.membership(), tree);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;
-        replay.take(entries).map_err(|Fault(reason)| fault("core", reason))?;
+        replay.take(entries).map_err(|error| fault("core", error.to_string()))?;
     }
     let (seat, tree, _) = replay.finish();
     if seat.applied().0 == 0 {

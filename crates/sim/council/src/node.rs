@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use council_replica::{
-    Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, PieceReader, Replay, start,
+    ChunkReader, Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, Replay, start,
 };
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use council_wire::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
@@ -45,8 +45,8 @@ pub struct NodeConfig {
     pub keep: KeepPolicy,
     /// Bytes of log that a start reads at a time; 0 is an entry at a time.
     pub piece_bytes: u64,
-    /// Pieces of a snapshot that are read at once for a member that asks for it.
-    pub pieces_at_once: usize,
+    /// Chunks of a snapshot that are read at once for a member that asks for it.
+    pub chunks_at_once: usize,
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
     /// Who votes when the ensemble is founded.
@@ -89,7 +89,7 @@ pub struct Node<D: Disk> {
     core: Core,
     front: Front,
     journal: Journal<D>,
-    pieces: PieceReader<D>,
+    chunks: ChunkReader<D>,
     keep: KeepPolicy,
     stream: VecDeque<FromCore>,
     to_core: VecDeque<ToCore>,
@@ -156,7 +156,7 @@ impl<D: Disk> Node<D> {
             let entries = entries.map_err(NodeError::Read)?;
             applied.extend(entries.iter().cloned().map(raft_entry));
             let taken = replay.take(entries);
-            taken.map_err(|fault| NodeError::Fault(fault.0))?;
+            taken.map_err(|fault| NodeError::Fault(fault.to_string()))?;
         }
         let (seat, tree, history) = replay.finish();
         applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
@@ -169,7 +169,7 @@ impl<D: Disk> Node<D> {
             core,
             front,
             journal,
-            pieces: PieceReader::new(config.pieces_at_once),
+            chunks: ChunkReader::new(config.chunks_at_once),
             keep: config.keep,
             stream: VecDeque::new(),
             to_core: VecDeque::new(),
@@ -220,7 +220,7 @@ impl<D: Disk> Node<D> {
     pub fn peer(&mut self, from: u64, message: PeerMessage) -> Result<(), NodeError> {
         let taken = self.core.peer(from, message, self.now);
         self.collect();
-        taken.map_err(|fault| NodeError::Fault(fault.0))
+        taken.map_err(|fault| NodeError::Fault(fault.to_string()))
     }
 
     /// The connection to another member stands, or broke.
@@ -403,7 +403,7 @@ impl<D: Disk> Node<D> {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let committed: Vec<_> = self.core.committed().cloned().collect();
                     let applied = self.core.apply(&mut self.tree, self.now);
-                    if applied.map_err(|fault| NodeError::Fault(fault.0))?.is_some() {
+                    if applied.map_err(|fault| NodeError::Fault(fault.to_string()))?.is_some() {
                         self.began_zxid = self.tree.last_zxid().0;
                     }
                     // The next may have been begun: clients can be told of what is in it.
@@ -541,7 +541,7 @@ impl<D: Disk> Node<D> {
 
     fn tell(&mut self, event: Option<JournalEvent>) -> Result<(), NodeError> {
         let Some(event) = event else { return Ok(()) };
-        self.core.journal(event, self.now).map_err(|fault| NodeError::Fault(fault.0))
+        self.core.journal(event, self.now).map_err(|fault| NodeError::Fault(fault.to_string()))
     }
 
     fn snapshot(&mut self, effect: CoreEffect) -> Result<Option<JournalEvent>, NodeError> {
@@ -562,7 +562,7 @@ impl<D: Disk> Node<D> {
                 done.map(|()| Some(JournalEvent::SnapshotSaved { index }))
             }
             CoreEffect::SnapshotRead { peer, index, first } => {
-                let read = self.pieces.read(&mut self.journal, index, first).map_err(NodeError::Read)?;
+                let read = self.chunks.read(&mut self.journal, index, first).map_err(NodeError::Read)?;
                 Ok(Some(JournalEvent::SnapshotRead { peer, index, first, read }))
             }
             CoreEffect::Persist { .. } | CoreEffect::MakeRoom { .. } => Ok(None),

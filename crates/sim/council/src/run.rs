@@ -464,10 +464,10 @@ fn config(random: &mut Random) -> NodeConfig {
         false => most,
     };
     core.apply_bytes_max = cut(&mut apart, 100, core.apply_bytes_max);
-    core.snapshot_piece_bytes = cut(&mut apart, 200, core.snapshot_piece_bytes);
-    let pieces_at_once = 1 + apart.below(4) as usize;
+    core.snapshot_chunk_bytes = cut(&mut apart, 200, core.snapshot_chunk_bytes);
+    let chunks_at_once = 1 + apart.below(4) as usize;
     let record_bytes_max = cut(&mut apart, 300, 1 << 20);
-    core.pieces_unwritten_max = apart.below(5) as usize;
+    core.chunks_unwritten_max = apart.below(5) as usize;
     if apart.chance(40) {
         core.epoch_transactions_max = 20 + apart.below(300) as u32;
     }
@@ -479,7 +479,7 @@ fn config(random: &mut Random) -> NodeConfig {
         core,
         front,
         journal: JournalConfig { record_bytes_max, ..small_journal() },
-        pieces_at_once,
+        chunks_at_once,
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         seed: [0; 32],

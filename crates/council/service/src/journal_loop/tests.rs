@@ -154,7 +154,7 @@ fn a_stop_does_not_wait_for_room() {
 }
 
 #[test]
-fn pieces_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writes() {
+fn chunks_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writes() {
     let mut rig = Rig::new(100_000);
     rig.persist(100);
     rig.effect(CoreEffect::SnapshotBegin);

@@ -1,7 +1,7 @@
 //! Messages on a connection between members: four bytes of length, four of checksum, the message. A frame without a
 //! message only says that the sender lives.
 //!
-//! How long a message may be depends on its first bytes, which say its kind: what brings entries, commands or pieces of
+//! How long a message may be depends on its first bytes, which say its kind: what brings entries, commands or chunks of
 //! a snapshot may be long, everything else is small. A message of a kind that is not known here counts as small. Memory
 //! grows with the bytes that have arrived, never with the length that was announced.
 
@@ -202,7 +202,7 @@ mod tests {
         let mega = Bytes::from(vec![0; 1 << 20]);
         for message in [
             PeerMessage::Forward(mega.clone()),
-            PeerMessage::Pieces { index: 1, first: 0, pieces: vec![mega.clone(), mega], end: None },
+            PeerMessage::Chunks { index: 1, first: 0, chunks: vec![mega.clone(), mega], end: None },
             PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(1), 2); 1 << 20] },
             PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
             PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },

@@ -121,26 +121,26 @@ fn snapshot_that_comes_in_the_middle_of_an_entry_ends_that_entry() {
 
 /// Whoever asks again for what is only late gets it twice.
 #[test]
-fn snapshot_of_which_pieces_come_twice_is_taken_at_once() {
-    let (mut nodes, led, late) = begin_with(|core| core.snapshot_piece_bytes = 1_000);
+fn snapshot_of_which_chunks_come_twice_is_taken_at_once() {
+    let (mut nodes, led, late) = begin_with(|core| core.snapshot_chunk_bytes = 1_000);
     let mut client = Client::connect(node(&mut nodes, led), 60_000);
     pass(&mut nodes, 200, |_, _| true);
     write_much(&mut nodes, led, late, &mut client);
-    let (pieces, given_up) = (RefCell::new(Vec::new()), RefCell::new(0));
+    let (chunks, given_up) = (RefCell::new(Vec::new()), RefCell::new(0));
     for _ in 0..2 * LEASE_MS / 10 {
         pass_what(&mut nodes, 10, |from, _, message| {
             match message {
-                PeerMessage::Pieces { .. } => pieces.borrow_mut().push((from, message.clone())),
+                PeerMessage::Chunks { .. } => chunks.borrow_mut().push((from, message.clone())),
                 PeerMessage::Taken { whole: false, .. } => *given_up.borrow_mut() += 1,
                 _ => {}
             }
             true
         });
-        for (from, message) in pieces.borrow().iter().rev().take(2) {
+        for (from, message) in chunks.borrow().iter().rev().take(2) {
             node(&mut nodes, late).peer(*from, message.clone()).expect("it goes on");
         }
     }
-    assert!(pieces.borrow().len() > 2, "in several messages");
+    assert!(chunks.borrow().len() > 2, "in several messages");
     assert_eq!(*given_up.borrow(), 0);
     assert_eq!(node(&mut nodes, late).core().counts()[1], 1);
     assert_same(&mut nodes, led, late);
@@ -157,16 +157,16 @@ fn snapshot_that_is_changed_on_its_way_is_not_taken() {
     for _ in 0..2 * LEASE_MS / 10 {
         let is_first = changed == 0;
         let held = pass_what(&mut nodes, 10, |_, _, message| {
-            !(is_first && matches!(message, PeerMessage::Pieces { .. }))
+            !(is_first && matches!(message, PeerMessage::Chunks { .. }))
         });
         for (from, to, message) in held {
-            let PeerMessage::Pieces { index, first, mut pieces, end } = message else { continue };
-            let mut bytes = pieces[0].to_vec();
+            let PeerMessage::Chunks { index, first, mut chunks, end } = message else { continue };
+            let mut bytes = chunks[0].to_vec();
             let place = bytes.windows(20).position(|window| window == [b'a'; 20]).expect("data");
             bytes[place] = b'b';
-            pieces[0] = bytes.into();
+            chunks[0] = bytes.into();
             changed += 1;
-            let message = PeerMessage::Pieces { index, first, pieces, end };
+            let message = PeerMessage::Chunks { index, first, chunks, end };
             node(&mut nodes, to).peer(from, message).expect("it goes on");
         }
     }

@@ -77,7 +77,7 @@ pub(crate) fn start_with(
         journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
-        pieces_at_once: 4,
+        chunks_at_once: 4,
         seed: [(id % NUMBERS) as u8; 32],
     };
     Node::start(disk, &config, now).expect("the disk is well")

@@ -25,7 +25,7 @@ fn config() -> NodeConfig {
         journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
-        pieces_at_once: 4,
+        chunks_at_once: 4,
         seed: [7; 32],
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn config() -> NodeConfig {
     NodeConfig {
         founders: vec![1],
         piece_bytes: 4 << 10,
-        pieces_at_once: 4,
+        chunks_at_once: 4,
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
         front: FrontConfig {
             policy,

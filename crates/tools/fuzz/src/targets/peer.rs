@@ -225,11 +225,11 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
             let (term, leader) = (near(input, term)?, near(input, 1)?);
             PeerMessage::LeaderLost { term, leader, last_index: near(input, last)? }
         }
-        6 => PeerMessage::Want { index: near(input, last)?, piece: near(input, 0)? },
+        6 => PeerMessage::Want { index: near(input, last)?, chunk: near(input, 0)? },
         7 => {
             let (index, first) = (near(input, last)?, near(input, 0)?);
-            let pieces = vec![Bytes::copy_from_slice(input.piece()?)];
-            PeerMessage::Pieces { index, first, pieces, end: None }
+            let chunks = vec![Bytes::copy_from_slice(input.piece()?)];
+            PeerMessage::Chunks { index, first, chunks, end: None }
         }
         8 => PeerMessage::Taken { index: near(input, last)?, whole: kind & 0x80 != 0 },
         9 => PeerMessage::Digest { zxid: near(input, 128)? as i64, digest: near(input, 1)? },

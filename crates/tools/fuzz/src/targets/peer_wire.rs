@@ -207,8 +207,8 @@ fn messages() -> Vec<Vec<u8>> {
         PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
         PeerMessage::LeaseGrant { term: 1, at_ms: 2 },
         PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
-        PeerMessage::Want { index: 1, piece: 2 },
-        PeerMessage::Pieces { index: 1, first: 0, pieces: vec![Bytes::from_static(b"piece"); 2], end: None },
+        PeerMessage::Want { index: 1, chunk: 2 },
+        PeerMessage::Chunks { index: 1, first: 0, chunks: vec![Bytes::from_static(b"piece"); 2], end: None },
         PeerMessage::Taken { index: 1, whole: true },
         PeerMessage::Digest { zxid: 1, digest: 2 },
     ];

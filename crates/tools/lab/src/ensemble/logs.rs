@@ -91,7 +91,7 @@ impl Log {
         while let Some(wanted) = replay.wants() {
             let entries =
                 self.entries.iter().filter(|entry| wanted.contains(&entry.index)).cloned().collect();
-            replay.take(entries).map_err(|fault| broken(fault.0))?;
+            replay.take(entries).map_err(|fault| broken(fault.to_string()))?;
         }
         let (seat, tree, _) = replay.finish();
         Ok(Standing::of(member, seat.applied().0, &tree))

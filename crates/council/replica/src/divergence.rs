@@ -1,0 +1,144 @@
+//! Members compare the digests of their trees at the same transactions. One that differs from a majority which agrees
+//! stops: it must not answer from a tree that nobody else has.
+
+use std::collections::BTreeMap;
+
+use consensus_raft::Membership;
+use council_wire::Zxid;
+
+use crate::Fault;
+use crate::digest_log::DigestLog;
+use crate::output::Output;
+use crate::peer::PeerMessage;
+use crate::view::View;
+
+/// How often the latest digest is told, milliseconds.
+const INTERVAL_MS: u64 = 1_000;
+/// Digests of one member that are kept until they can be compared.
+const KEPT_MAX: usize = 16;
+
+/// This member's digests, and what other members have said of theirs.
+#[derive(Debug, Default)]
+pub(crate) struct Divergence {
+    own: DigestLog,
+    said: BTreeMap<u64, Vec<(Zxid, u64)>>,
+    told: Zxid,
+    told_ms: u64,
+    /// The last transaction at which a majority was found to agree with this member.
+    agreed: Zxid,
+}
+
+impl Divergence {
+    /// A command was applied that took this zxid.
+    pub(crate) fn applied(&mut self, zxid: Zxid, digest: impl FnOnce() -> u64) {
+        self.own.applied(zxid, digest);
+    }
+
+    /// Another member's tree was like this.
+    pub(crate) fn hear(&mut self, peer: u64, zxid: Zxid, digest: u64) {
+        let said = self.said.entry(peer).or_default();
+        if said.len() == KEPT_MAX {
+            said.remove(0);
+        }
+        said.push((zxid, digest));
+    }
+
+    /// That member is none any more.
+    pub(crate) fn forget(&mut self, peer: u64) {
+        self.said.remove(&peer);
+    }
+
+    /// Tells the latest digest from time to time.
+    pub(crate) fn tick(&mut self, view: &View, out: &mut Output) {
+        if view.is_alone() || view.now.mono_ms < self.told_ms + INTERVAL_MS {
+            return;
+        }
+        let Some((zxid, digest)) = self.own.latest().filter(|(zxid, _)| *zxid > self.told) else {
+            return;
+        };
+        (self.told, self.told_ms) = (zxid, view.now.mono_ms);
+        out.send_each(view.others(), &PeerMessage::Digest { zxid: zxid.0, digest });
+    }
+
+    /// Compares what can be compared.
+    ///
+    /// # Errors
+    /// A majority agrees upon a tree that is not this member's.
+    pub(crate) fn compare(&mut self, members: &Membership) -> Result<(), Fault> {
+        let majority = members.majority();
+        let zxids: Vec<_> = self.said.values().flatten().map(|(zxid, _)| *zxid).collect();
+        for zxid in zxids {
+            let Some(own) = self.own.at(zxid).filter(|_| zxid > self.agreed) else { continue };
+            let others = self.at(zxid).filter(|(peer, _)| members.voters.contains(peer));
+            let (same, different): (Vec<_>, Vec<_>) = others.partition(|(_, digest)| *digest == own);
+            if same.len() + 1 >= majority {
+                self.agreed = self.agreed.max(zxid);
+            }
+            let Some((_, theirs)) = different.first().copied() else { continue };
+            if different.iter().filter(|(_, digest)| *digest == theirs).count() >= majority {
+                return Err(Fault::Divergence { zxid, own, theirs, different });
+            }
+        }
+        Ok(())
+    }
+
+    /// Of those who have said something of this transaction, whose digest is what.
+    fn at(&self, zxid: Zxid) -> impl Iterator<Item = (u64, u64)> {
+        self.said.iter().filter_map(move |(peer, said)| {
+            said.iter().find(|(at, _)| *at == zxid).map(|(_, digest)| (*peer, *digest))
+        })
+    }
+
+    /// This member's digests, oldest first.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (Zxid, u64)> {
+        self.own.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Membership {
+        Membership { voters: vec![1, 2, 3], ..Membership::default() }
+    }
+
+    #[test]
+    fn digests_of_one_transaction_stand_together() {
+        let mut divergence = Divergence::default();
+        divergence.hear(2, Zxid(128), 7);
+        divergence.hear(3, Zxid(128), 8);
+        divergence.hear(3, Zxid(256), 9);
+        assert_eq!(divergence.at(Zxid(128)).collect::<Vec<_>>(), [(2, 7), (3, 8)]);
+        assert_eq!(divergence.at(Zxid(256)).collect::<Vec<_>>(), [(3, 9)]);
+        for zxid in 0..100 {
+            divergence.hear(2, Zxid(zxid * 128), 1);
+        }
+        assert_eq!(divergence.said[&2].len(), KEPT_MAX);
+    }
+
+    #[test]
+    fn divergence_from_a_majority_that_agrees_is_a_fault() {
+        let mut divergence = Divergence::default();
+        divergence.applied(Zxid(128), || 1);
+        divergence.hear(2, Zxid(128), 7);
+        assert_eq!(divergence.compare(&three()), Ok(()), "one alone may be wrong itself");
+        divergence.hear(3, Zxid(128), 7);
+        let different = vec![(2, 7), (3, 7)];
+        let fault = Fault::Divergence { zxid: Zxid(128), own: 1, theirs: 7, different };
+        assert_eq!(divergence.compare(&three()), Err(fault));
+    }
+
+    #[test]
+    fn divergence_from_those_who_differ_among_themselves_or_do_not_vote_is_none() {
+        let mut divergence = Divergence::default();
+        divergence.applied(Zxid(128), || 1);
+        for (peer, digest) in [(2, 7), (3, 8), (4, 7)] {
+            divergence.hear(peer, Zxid(128), digest);
+        }
+        assert_eq!(divergence.compare(&three()), Ok(()));
+        divergence.forget(3);
+        divergence.hear(3, Zxid(128), 1);
+        assert_eq!((divergence.compare(&three()), divergence.agreed), (Ok(()), Zxid(128)));
+    }
+}

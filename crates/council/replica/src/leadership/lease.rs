@@ -1,0 +1,304 @@
+//! Who may serve clients, and until when: whoever has caught up with its leader, as long as that one knows of it. A member
+//! that is cut off must neither answer from an ever older tree nor keep its clients believing that their sessions live.
+//!
+//! Before it begins to serve, a member asks its leader how far the log is committed (`read_index`), and applies all of
+//! that. It may have been away for long within one term, and it may itself have served what it does not know yet: its
+//! log tells a member that starts only how far it knew the log to be committed. Were it to serve before, it would give
+//! connections the numbers that its earlier life has given to others.
+//!
+//! A lease counts from the moment at which it was asked for, on the asker's clock. A member asks its leader; a leader asks
+//! the other voters, and holds a lease from the moment that a majority answered for: none of them had gone on to a later
+//! term then. However long answers were under way, a leader that has not heard of a member since some moment knows: that
+//! member serves nobody later than one lease after it.
+//!
+//! A member that is heard of and yet falls behind, for its disk stands still, say, may not even know of what it misses. So
+//! a leader grants no lease to whoever lacks what was committed a lease ago: nothing that is answered is older than two.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use consensus_raft::{MemberId, RaftNode, Role};
+use council_frontend::FromCore;
+
+use super::Leadership;
+use crate::output::Output;
+use crate::peer::PeerMessage;
+use crate::read_index::{ReadIndex, Waiter};
+use crate::view::View;
+
+/// How often in the length of a lease a new one is asked for.
+const ASKS: u64 = 10;
+/// Builds of a lower feature level answer no leader that asks.
+const ANSWERS_LEADERS: u32 = 1;
+
+/// What was committed at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Committed {
+    noted_ms: u64,
+    index: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Lease {
+    /// Whether clients are served here.
+    serves: bool,
+    /// When the lease that is held was asked for.
+    held_ms: u64,
+    asked_ms: u64,
+    /// When this member asked how far it has to catch up, if it does.
+    catches_up_ms: Option<u64>,
+    /// For which moment each other voter answered, to this member as its leader.
+    answered_ms: BTreeMap<u64, u64>,
+    /// As a leader: what was committed when, from about one lease ago on.
+    committed: VecDeque<Committed>,
+}
+
+impl Lease {
+    /// Asks for a new lease in time, and stops serving when the one that is held is over.
+    pub(crate) fn tick(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
+        if view.now.mono_ms >= self.asked_ms + view.config.lease_ms / ASKS {
+            self.ask(raft, view, out);
+        }
+        if raft.role() == Role::Leader {
+            self.held_ms = self.held_ms.max(self.answered_majority_ms(view));
+            self.note_committed(raft, view);
+        } else {
+            self.committed.clear();
+        }
+        if self.serves && view.now.mono_ms > self.until_ms(view) {
+            self.stop(out);
+        }
+    }
+
+    fn note_committed(&mut self, raft: &RaftNode, view: &View) {
+        let (now_ms, lease_ms) = (view.now.mono_ms, view.config.lease_ms);
+        self.committed.push_back(Committed { noted_ms: now_ms, index: raft.committed() });
+        while self.committed.get(1).is_some_and(|noted| noted.noted_ms + lease_ms <= now_ms) {
+            self.committed.pop_front();
+        }
+    }
+
+    /// Asks for a lease.
+    pub(crate) fn ask(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
+        let (term, at_ms) = (raft.term(), view.now.mono_ms);
+        let mut asked: BTreeSet<u64> = BTreeSet::new();
+        if raft.role() == Role::Leader {
+            asked.extend(&view.members().voters);
+            asked.extend(&view.members().voters_outgoing);
+        } else {
+            asked.extend(raft.leader().map(|leader| leader.0));
+            if at_ms > self.until_ms(view) {
+                // Nobody tells a removed member who leads now, and the leader may be one that it never knew. A leader
+                // says so if this one is to be a member again.
+                asked.extend(view.peers.connected());
+            }
+        }
+        asked.remove(&view.config.member);
+        if !asked.is_empty() {
+            self.asked_ms = at_ms;
+            out.send_each(asked, &PeerMessage::LeaseAsk { term, at_ms });
+        }
+    }
+
+    /// Another member asks for one.
+    pub(crate) fn asked(
+        &self,
+        peer: u64,
+        (term, at_ms): (u64, u64),
+        raft: &RaftNode,
+        view: &View,
+        out: &mut Output,
+    ) {
+        if raft.term() != term {
+            return;
+        }
+        let grants = match raft.role() {
+            Role::Leader => {
+                view.now.mono_ms <= self.until_ms(view)
+                    && view.members().contains(peer)
+                    && self.keeps_up(peer, raft)
+                    && !view.membership.is_replacement(peer)
+            }
+            // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. A member
+            // that has led in it and does no more voted for itself, and has nothing to say to those who still believe in
+            // it.
+            _ => {
+                let leader = raft.leader().or(raft.voted_for());
+                leader.is_none_or(|leader| leader.0 == peer)
+            }
+        };
+        if grants {
+            out.send(peer, PeerMessage::LeaseGrant { term, at_ms });
+        }
+    }
+
+    /// Another member grants one. Says whether it counts.
+    pub(crate) fn granted(
+        &mut self,
+        peer: u64,
+        (term, at_ms): (u64, u64),
+        raft: &RaftNode,
+        view: &View,
+    ) -> bool {
+        if raft.term() != term {
+            return false;
+        }
+        // Nobody answers for a moment at which it was not asked.
+        let at_ms = at_ms.min(self.asked_ms);
+        let held_ms = match raft.role() {
+            Role::Leader => {
+                let answered = self.answered_ms.entry(peer).or_default();
+                *answered = at_ms.max(*answered);
+                self.answered_majority_ms(view)
+            }
+            _ if raft.leader().is_some_and(|leader| leader.0 == peer) => at_ms,
+            _ => return false,
+        };
+        self.held_ms = self.held_ms.max(held_ms);
+        true
+    }
+
+    /// A leader serves once its own first transaction is applied; everybody else first has to catch up.
+    pub(crate) fn start(
+        &mut self,
+        may_serve: bool,
+        leadership: &Leadership,
+        raft: &RaftNode,
+        view: &View,
+        read_index: &mut ReadIndex<Waiter>,
+        out: &mut Output,
+    ) {
+        if self.serves || !may_serve {
+            return;
+        }
+        match raft.role() {
+            Role::Leader if leadership.leads() => self.serve(out),
+            Role::Leader => {}
+            _ if raft.leader().is_some() && self.catches_up_ms.is_none() => {
+                self.catches_up_ms = Some(view.now.mono_ms);
+                read_index.wait(Waiter::Serve);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything is applied that was committed when this member asked. If that took long, much has come since: then it
+    /// has to ask again, and this is false.
+    pub(crate) fn caught_up(&mut self, may_serve: bool, view: &View, out: &mut Output) -> bool {
+        let asked_ms = self.catches_up_ms.take();
+        let in_time = asked_ms.is_some_and(|asked_ms| view.now.mono_ms <= asked_ms + view.config.lease_ms);
+        if in_time && may_serve {
+            self.serve(out);
+            return true;
+        }
+        false
+    }
+
+    fn serve(&mut self, out: &mut Output) {
+        if !core::mem::replace(&mut self.serves, true) {
+            out.tell_shards(|| FromCore::Serving(true));
+        }
+    }
+
+    /// Clients are not served here any more.
+    pub(crate) fn stop(&mut self, out: &mut Output) {
+        if core::mem::take(&mut self.serves) {
+            out.tell_shards(|| FromCore::Serving(false));
+        }
+    }
+
+    /// Another tree takes the place of this member's: its shards part from all clients by that.
+    pub(crate) const fn tree_replaced(&mut self) {
+        self.serves = false;
+    }
+
+    /// Until when clients may be answered.
+    pub(crate) fn until_ms(&self, view: &View) -> u64 {
+        if view.is_alone() { u64::MAX } else { self.held_ms.saturating_add(view.config.lease_ms) }
+    }
+
+    pub(crate) const fn serves(&self) -> bool {
+        self.serves
+    }
+
+    /// Whether that member has on its disk what was committed a lease ago. A leader that has not led for so long asks for
+    /// what was committed when it began: how long ago that was is unknown, and each new leader would otherwise give a
+    /// member that lags two leases more.
+    fn keeps_up(&self, peer: u64, raft: &RaftNode) -> bool {
+        let index = self.committed.front().map_or(raft.committed(), |noted| noted.index);
+        raft.matched(MemberId(peer)).is_none_or(|matched| matched >= index)
+    }
+
+    /// The latest moment for which a majority of the voters, this one included, has answered.
+    fn answered_majority_ms(&self, view: &View) -> u64 {
+        let answered = |id: &u64| match self.answered_ms.get(id) {
+            _ if *id == view.config.member => view.now.mono_ms,
+            _ if view.peers.level(*id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(*id),
+            answered_ms => answered_ms.copied().unwrap_or(0),
+        };
+        let of_a_majority = |voters: &[u64]| {
+            let mut times: Vec<_> = voters.iter().map(answered).collect();
+            times.sort_unstable_by(|one, other| other.cmp(one));
+            times.get(voters.len() / 2).copied()
+        };
+        let both = [&view.members().voters, &view.members().voters_outgoing];
+        both.into_iter().filter_map(|voters| of_a_majority(voters)).min().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{NOW, raft, view};
+
+    #[test]
+    fn lease_of_a_majority_is_as_old_as_the_latest_moment_that_most_answered_for() {
+        let view = view(1, &[1, 2, 3, 4, 5]);
+        let mut lease = Lease::default();
+        assert_eq!(lease.answered_majority_ms(&view), 0);
+        lease.answered_ms.extend([(2, 50), (3, 70), (9, 90)]);
+        assert_eq!(lease.answered_majority_ms(&view), 50);
+        lease.answered_ms.insert(4, 60);
+        assert_eq!(lease.answered_majority_ms(&view), 60);
+    }
+
+    #[test]
+    fn lease_is_over_one_length_after_it_was_asked_for() {
+        let (mut view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
+        let (mut lease, mut out) = (Lease::default(), Output::new(1));
+        assert_eq!(lease.until_ms(&view), view.config.lease_ms);
+        lease.held_ms = NOW.mono_ms;
+        lease.serve(&mut out);
+        view.now.mono_ms += view.config.lease_ms;
+        lease.tick(&raft, &view, &mut out);
+        assert!(lease.serves());
+        view.now.mono_ms += 1;
+        lease.tick(&raft, &view, &mut out);
+        assert!(!lease.serves());
+        assert!(matches!(out.stream(0)[..], [FromCore::Serving(true), FromCore::Serving(false)]));
+    }
+
+    #[test]
+    fn lease_of_a_member_that_is_alone_never_ends() {
+        assert_eq!(Lease::default().until_ms(&view(1, &[1])), u64::MAX);
+    }
+
+    #[test]
+    fn grant_of_a_member_that_does_not_lead_counts_for_nothing() {
+        let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
+        let mut lease = Lease { asked_ms: NOW.mono_ms, ..Lease::default() };
+        assert!(!lease.granted(1, (1, NOW.mono_ms), &raft, &view));
+        assert!(!lease.granted(1, (7, NOW.mono_ms), &raft, &view), "of another term");
+        assert_eq!(lease.held_ms, 0);
+    }
+
+    #[test]
+    fn catching_up_that_takes_longer_than_a_lease_begins_again() {
+        let (mut view, mut out) = (view(2, &[1, 2, 3]), Output::new(1));
+        let mut lease = Lease { catches_up_ms: Some(NOW.mono_ms), ..Lease::default() };
+        view.now.mono_ms += view.config.lease_ms + 1;
+        assert!(!lease.caught_up(true, &view, &mut out) && !lease.serves());
+        lease.catches_up_ms = Some(view.now.mono_ms);
+        assert!(lease.caught_up(true, &view, &mut out) && lease.serves());
+    }
+}

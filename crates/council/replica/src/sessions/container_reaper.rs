@@ -1,0 +1,58 @@
+//! When containers and TTL nodes are looked over, and how many of them are removed.
+
+use council_tree::Tree;
+
+use crate::view::View;
+use crate::{CoreConfig, Now};
+
+/// The pace of the reaper.
+#[derive(Debug)]
+pub(crate) struct ContainerReaper {
+    interval_ms: u64,
+    per_minute: u32,
+    next_ms: u64,
+}
+
+impl ContainerReaper {
+    pub(crate) const fn new(config: &CoreConfig, now: Now) -> Self {
+        let (interval_ms, per_minute) = (config.reap_interval_ms, config.reaps_per_minute);
+        Self { interval_ms, per_minute, next_ms: now.mono_ms + interval_ms }
+    }
+
+    /// The nodes to be removed now.
+    pub(crate) fn tick(&mut self, tree: &Tree, view: &View) -> Vec<String> {
+        let Some(limit) = self.due(view.now.mono_ms) else { return Vec::new() };
+        tree.reapable(view.now.wall_ms, view.config.never_used_ms, limit)
+    }
+
+    /// When it should look next.
+    pub(crate) const fn next_ms(&self) -> Option<u64> {
+        if self.interval_ms == 0 { None } else { Some(self.next_ms) }
+    }
+
+    /// Whether it is time to look, and for how many nodes at the most: the share of a minute's allowance that the
+    /// interval is.
+    fn due(&mut self, now_ms: u64) -> Option<usize> {
+        if self.interval_ms == 0 || now_ms < self.next_ms {
+            return None;
+        }
+        self.next_ms = now_ms + self.interval_ms;
+        let allowance = u64::from(self.per_minute) * self.interval_ms / 60_000;
+        Some(usize::try_from(allowance.max(1)).unwrap_or(usize::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reaper_looks_once_an_interval_and_within_the_minutes_allowance() {
+        let mut reaper = ContainerReaper { interval_ms: 6_000, per_minute: 100, next_ms: 7_000 };
+        assert_eq!(reaper.due(6_999), None);
+        assert_eq!(reaper.due(7_000), Some(10));
+        assert_eq!(reaper.due(7_001), None);
+        let mut never = ContainerReaper { interval_ms: 0, per_minute: 100, next_ms: 0 };
+        assert_eq!(never.due(1 << 40), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! A session's silence is a suspicion. Every member that is alive, a majority at the least, is asked whom its clients'
+//! connections have been heard of before it is a verdict.
+
+use council_frontend::FromCore;
+use council_wire::SessionId;
+
+use super::Sessions;
+use super::generations::holder;
+use super::liveness_round::{Asker, LivenessRound};
+use crate::founding::NUMBERS;
+use crate::leadership::Leadership;
+use crate::output::Output;
+use crate::peer::PeerMessage;
+use crate::view::View;
+
+/// A session that has been silent for its whole timeout, under that generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Condemned {
+    pub(crate) session: SessionId,
+    pub(crate) generation: u32,
+}
+
+impl Sessions {
+    /// A leader asks everybody when a deadline has passed, and again those who do not answer.
+    pub(crate) fn tick(&mut self, leadership: &Leadership, view: &View, out: &mut Output) -> Vec<Condemned> {
+        match &self.round {
+            None if self.expiry.is_due(view.now.mono_ms) => self.begin_round(Asker::Us, view, out),
+            Some(round) if round.asker == Asker::Us => {
+                let ask = PeerMessage::TouchAsk { round: round.number };
+                out.send_each(round.silent_peers().iter().copied(), &ask);
+            }
+            _ => {}
+        }
+        self.conclude_round(leadership, view, out)
+    }
+
+    fn begin_round(&mut self, asker: Asker, view: &View, out: &mut Output) {
+        self.rounds += 1;
+        let (number, began_ms) = (self.rounds, view.now.mono_ms);
+        let peers = if asker == Asker::Us { view.others() } else { Vec::new() };
+        out.send_each(peers.iter().copied(), &PeerMessage::TouchAsk { round: number });
+        self.round = Some(LivenessRound::new(number, began_ms, asker, view.config.shards, peers));
+        out.tell_shards(|| FromCore::TouchRound { round: number });
+    }
+
+    /// The leader asks whom this member's shards have heard of.
+    pub(crate) fn asked(&mut self, leader: u64, round: u64, view: &View, out: &mut Output) {
+        let asker = Asker::Leader { id: leader, round };
+        // Asked again for what is being found out already.
+        if self.round.as_ref().is_none_or(|round| round.asker != asker) {
+            self.begin_round(asker, view, out);
+        }
+    }
+
+    /// A shard's answer.
+    pub(crate) fn shard_answered(
+        &mut self,
+        (shard, number): (u16, u64),
+        sessions: &[(SessionId, u64)],
+        leadership: &Leadership,
+        view: &View,
+        out: &mut Output,
+    ) -> Vec<Condemned> {
+        for (session, heard_ms) in sessions {
+            self.expiry.touch(*session, *heard_ms);
+            self.connections.heard(*session, *heard_ms);
+        }
+        if let Some(round) = &mut self.round {
+            round.shard(shard, number);
+        }
+        self.conclude_round(leadership, view, out)
+    }
+
+    /// A member's answer.
+    pub(crate) fn peer_answered(
+        &mut self,
+        (peer, number): (u64, u64),
+        ages: &[(SessionId, u64)],
+        leadership: &Leadership,
+        view: &View,
+        out: &mut Output,
+    ) -> Vec<Condemned> {
+        for (session, age_ms) in ages {
+            // The way the answer took counts for the client.
+            self.expiry.touch(*session, view.now.mono_ms.saturating_sub(*age_ms));
+        }
+        let votes = view.members().voters.contains(&peer);
+        if let Some(round) = &mut self.round
+            && round.asker == Asker::Us
+        {
+            round.peer(peer, number, votes);
+        }
+        self.conclude_round(leadership, view, out)
+    }
+
+    /// The members changed: one that votes now may have answered before it did, and the round would wait for a majority
+    /// that never comes.
+    pub(crate) fn members_changed(&mut self) {
+        self.round.take_if(|round| round.asker == Asker::Us);
+    }
+
+    /// This member does not lead any more: what it asks is of no use.
+    pub(crate) fn stop_round(&mut self) {
+        self.round = None;
+    }
+
+    fn conclude_round(&mut self, leadership: &Leadership, view: &View, out: &mut Output) -> Vec<Condemned> {
+        let Some(round) = &self.round else { return Vec::new() };
+        let is_alive = |peer| {
+            let heard_ms = view.heard_ms(peer);
+            heard_ms > 0 && view.now.mono_ms <= heard_ms + view.config.lease_ms
+        };
+        let majority = if round.asker == Asker::Us { view.members().majority() } else { 0 };
+        if !round.is_complete(majority, is_alive) {
+            return Vec::new();
+        }
+        let (asker, began_ms) = (round.asker, round.began_ms);
+        self.round = None;
+        match asker {
+            Asker::Us => self.condemn(began_ms, leadership, view),
+            Asker::Leader { id, round } => {
+                let ages = self.connections.ages(view.now.mono_ms);
+                out.send(id, PeerMessage::Touched { round, ages });
+                Vec::new()
+            }
+        }
+    }
+
+    /// Everybody who can has answered a round that began at `began_ms`: a session whose deadline had passed by then and
+    /// that is not among the answers has been silent for its whole timeout. A member that did not answer may have heard of
+    /// its own clients until its lease was over, one that died or was removed until that happened. A generation says its
+    /// holder's number alone: where that has passed to another disk, the one before it may have heard of its clients for
+    /// as long as a lease of an earlier leader let it, and the member that has the number now knows nothing of that.
+    fn condemn(&mut self, began_ms: u64, leadership: &Leadership, view: &View) -> Vec<Condemned> {
+        let peers = view.others();
+        let silent = peers.iter().filter(|peer| view.heard_ms(**peer) < began_ms);
+        let silent: Vec<_> =
+            silent.map(|peer| (peer % NUMBERS, leadership.serves_until_ms(*peer, view))).collect();
+        let (own, stranger_ms) = (view.config.member, leadership.serves_until_ms(0, view));
+        let heard_ms = |session, generation| {
+            let holder = holder(session, generation);
+            let mut departed_ms = view.peers.departed_ms(holder);
+            let mut ids = peers.iter().chain([&own]).filter(|id| **id % NUMBERS == holder).peekable();
+            if ids.peek().is_none() || ids.any(|id| *id != holder) {
+                departed_ms = departed_ms.max(stranger_ms);
+            }
+            let silent = silent.iter().filter(|(number, _)| *number == holder);
+            silent.map(|(_, until_ms)| *until_ms).fold(departed_ms, u64::max)
+        };
+        let condemned = self.expiry.condemn(began_ms, heard_ms);
+        self.counts.condemned += condemned.len() as u64;
+        condemned.into_iter().map(|(session, generation)| Condemned { session, generation }).collect()
+    }
+}

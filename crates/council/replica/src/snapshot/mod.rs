@@ -1,0 +1,104 @@
+//! Snapshots: of this member's own tree, on their way to members that lag, and on their way here.
+//!
+//! The journal writes one at a time, so a member takes none of its own while another's is on its way here.
+
+pub(crate) mod chunks;
+mod receive;
+mod send;
+mod take;
+#[cfg(test)]
+mod tests;
+
+use consensus_raft::{MemberId, RaftNode};
+use council_tree::Tree;
+
+pub use self::chunks::{ChunkReader, Chunks};
+pub(crate) use self::receive::Received;
+use self::receive::SnapshotReceiver;
+use self::send::SnapshotSender;
+pub use self::take::LastSnapshot;
+use self::take::SnapshotTaker;
+use crate::output::Output;
+use crate::view::View;
+use crate::{CoreConfig, Fault};
+
+/// After how long without a message the other side of a transfer is given up, milliseconds.
+const TIMEOUT_MS: u64 = 10_000;
+/// After how long chunks are asked for again, milliseconds.
+const ASK_AGAIN_MS: u64 = 1_000;
+
+/// See the module.
+pub(crate) struct Snapshots {
+    pub(crate) own: SnapshotTaker,
+    pub(crate) sent: SnapshotSender,
+    pub(crate) received: SnapshotReceiver,
+}
+
+impl Snapshots {
+    /// `recovered_index` is what the snapshot covers that this member started from; 0 for none.
+    pub(crate) fn new(config: &CoreConfig, recovered_index: u64, tree: &Tree) -> Self {
+        Self {
+            own: SnapshotTaker::new(config, recovered_index),
+            sent: SnapshotSender::default(),
+            received: SnapshotReceiver::new(tree.table_seed()),
+        }
+    }
+
+    /// A chunk is on the disk: of our own snapshot, or of one that is coming in.
+    pub(crate) fn chunk_written(&mut self, view: &View, out: &mut Output) {
+        if self.own.is_scanning() {
+            self.own.written();
+        }
+        self.received.chunk_written(view, out);
+    }
+
+    /// A snapshot is durable: our own, or one that came in.
+    pub(crate) fn saved(&mut self, index: u64, raft: &mut RaftNode, view: &View, out: &mut Output) {
+        if let Some(offer) = self.received.saved(index, out) {
+            return raft.offer_snapshot(Some(offer));
+        }
+        self.own.saved(view.now.mono_ms);
+        raft.offer_snapshot(self.own.offer());
+    }
+
+    /// A snapshot could not be written.
+    ///
+    /// # Errors
+    /// [`Fault`] if raft relies on it already.
+    pub(crate) fn failed(&mut self, reason: &str, out: &mut Output) -> Result<(), Fault> {
+        if self.received.is_finishing() {
+            return Err(Fault::SnapshotLost { reason: reason.to_string() });
+        }
+        match self.received.is_receiving() {
+            true => self.received.give_up(out),
+            false => self.own.failed(),
+        }
+        Ok(())
+    }
+
+    /// The other side is done with what it was sent. Says whether it has taken it over.
+    pub(crate) fn taken(&mut self, peer: u64, index: u64, whole: bool, raft: &mut RaftNode) -> bool {
+        let ends = self.sent.taken(peer, index);
+        if ends {
+            raft.snapshot_sent(MemberId(peer), whole);
+        }
+        ends && whole
+    }
+
+    /// Asks again for what does not come, and gives up on who has fallen silent.
+    pub(crate) fn tick(&mut self, raft: &mut RaftNode, view: &View, out: &mut Output) {
+        self.sent.tick(view.now, raft, out);
+        self.received.tick(raft.committed(), view, out);
+    }
+
+    /// The connection to that member broke.
+    pub(crate) fn disconnected(&mut self, peer: u64, raft: &mut RaftNode) {
+        self.sent.stop(peer, raft);
+        self.received.stop(peer);
+    }
+
+    /// Whether a snapshot of our own is to begin now.
+    pub(crate) const fn is_due(&self, between_entries: bool) -> bool {
+        self.own.is_due() && between_entries && !self.received.is_active()
+    }
+}

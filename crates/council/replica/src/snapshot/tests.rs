@@ -1,0 +1,213 @@
+//! A snapshot's way from a leader to a member that lags, with everything that may go wrong.
+
+use bytes::Bytes;
+use consensus_raft::{Config, HardState, Membership, Message, Recovered, SnapshotOffer};
+use council_tree::{Changes, Command, Operation, SnapshotProgress, Stamp};
+
+use super::*;
+use crate::peer::{PeerMessage, SnapshotEnd};
+use crate::test_support::{raft, view};
+use crate::{CoreEffect, Now};
+
+const LEADER: u64 = 1;
+const INDEX: u64 = 10;
+
+fn members() -> Membership {
+    Membership { voters: vec![1, 2], ..Membership::default() }
+}
+
+/// Raft of a leader whose log begins behind its snapshot.
+fn leader() -> RaftNode {
+    let recovered = Recovered {
+        hard_state: HardState { term: 1, vote: 0, commit: INDEX },
+        membership: members(),
+        base_index: INDEX,
+        base_term: 1,
+        entries: Vec::new(),
+    };
+    let mut leader = RaftNode::new(&Config::new(MemberId(LEADER), 7), &recovered, INDEX);
+    leader.offer_snapshot(Some(SnapshotOffer { index: INDEX, term: 1, membership: members() }));
+    leader.campaign();
+    leader
+}
+
+/// What the two say to each other until one offers the other its snapshot.
+fn offer(follower: &mut RaftNode) -> Message {
+    let mut leader = leader();
+    for _ in 0..20 {
+        for from_leader in [true, false] {
+            let (from, to) =
+                if from_leader { (&mut leader, &mut *follower) } else { (&mut *follower, &mut leader) };
+            while let Some(ready) = from.ready() {
+                ready.persist.into_iter().for_each(|persist| from.persisted(persist.number));
+            }
+            for envelope in std::mem::take(from.outbox()) {
+                if envelope.message.snapshot().is_some() {
+                    return envelope.message;
+                }
+                to.step(envelope.message).expect("it may be said");
+            }
+        }
+    }
+    panic!("no snapshot is offered");
+}
+
+/// A tree's snapshot in chunks, and what it says of itself.
+fn chunks() -> (Vec<Bytes>, SnapshotEnd) {
+    let mut tree = Tree::new();
+    for session in 1..50 {
+        let session = council_wire::SessionId(session);
+        let operation = Operation::CreateSession { session, timeout_ms: 1_000, password: [7; 16] };
+        let _ = tree.apply(Stamp { time_ms: 1 }, &Command::internal(operation), &mut Changes::new());
+    }
+    tree.snapshot_begin();
+    let mut chunks = Vec::new();
+    loop {
+        let mut bytes = Vec::new();
+        let progress = tree.snapshot_chunk(&mut bytes, 256);
+        if !bytes.is_empty() {
+            chunks.push(Bytes::from(bytes));
+        }
+        if let SnapshotProgress::Done { digest } = progress {
+            return (chunks, SnapshotEnd { zxid: tree.last_zxid().0, digest, created_ms: 3 });
+        }
+    }
+}
+
+/// A member that is offered a snapshot.
+struct World {
+    snapshots: Snapshots,
+    raft: RaftNode,
+    view: View,
+    out: Output,
+}
+
+impl World {
+    fn offered(is_busy: bool) -> Self {
+        let (mut raft, view) = (raft(2, &[1, 2]), view(2, &[1, 2]));
+        let message = offer(&mut raft);
+        let snapshots = Snapshots::new(&view.config, 0, &Tree::new());
+        let mut world = Self { snapshots, raft, view, out: Output::new(1) };
+        let Self { snapshots, raft, view, out } = &mut world;
+        snapshots.received.offered(LEADER, message, is_busy, raft, view, out);
+        world
+    }
+
+    fn take(&mut self, first: u64, chunks: &[Bytes], end: Option<SnapshotEnd>) {
+        let Self { snapshots, raft, view, out } = self;
+        snapshots.received.take_chunks((LEADER, INDEX, first), chunks, end, raft, view, out);
+    }
+
+    fn tick_at(&mut self, now: Now) {
+        self.view.now = now;
+        let Self { snapshots, raft, view, out } = self;
+        snapshots.tick(raft, view, out);
+    }
+
+    fn sent(&mut self) -> Vec<PeerMessage> {
+        self.out.take_outgoing().into_iter().map(|(_, message)| message).collect()
+    }
+}
+
+const fn want(chunk: u64) -> PeerMessage {
+    PeerMessage::Want { index: INDEX, chunk }
+}
+
+const fn taken(whole: bool) -> PeerMessage {
+    PeerMessage::Taken { index: INDEX, whole }
+}
+
+#[test]
+fn snapshot_is_taken_chunk_by_chunk_and_its_sender_hears_once_it_is_durable() {
+    let mut world = World::offered(false);
+    assert_eq!(world.sent(), [want(0)]);
+    assert!(matches!(world.out.take_effects()[..], [CoreEffect::SnapshotBegin]));
+    let (chunks, end) = chunks();
+    assert!(chunks.len() > 2);
+    world.take(1, &chunks[1..2], None);
+    assert!(world.out.take_effects().is_empty(), "the first is missing");
+    world.take(0, &chunks[..1], None);
+    assert_eq!(world.sent(), [want(1)]);
+    world.take(0, &chunks[..1], None);
+    world.take(1, &chunks[1..], Some(end));
+    assert_eq!(world.out.take_effects().len(), chunks.len(), "each once");
+    assert!(world.snapshots.received.is_finishing() && !world.snapshots.received.is_due());
+    let offer = std::iter::from_fn(|| world.raft.ready()).find_map(|ready| ready.snapshot);
+    world.snapshots.received.take_over(offer.expect("raft relies on it"), &mut world.out);
+    assert!(matches!(world.out.take_effects()[..], [CoreEffect::SnapshotFinish { replaces: true, .. }]));
+    let received = world.snapshots.received.take_due().expect("it is whole");
+    assert_eq!((received.tree.digest(), received.offer.index), (end.digest, INDEX));
+    assert!(world.sent().is_empty() && world.snapshots.received.is_active(), "it is not durable yet");
+    let World { snapshots, raft, view, out } = &mut world;
+    snapshots.saved(INDEX, raft, view, out);
+    assert_eq!(world.sent(), [taken(true)]);
+    assert!(!world.snapshots.received.is_active());
+    assert_eq!(world.snapshots.received.trees_replaced(), 1);
+}
+
+#[test]
+fn snapshot_with_another_digest_is_not_taken() {
+    let mut world = World::offered(false);
+    let (chunks, end) = chunks();
+    world.take(0, &chunks, Some(SnapshotEnd { digest: !end.digest, ..end }));
+    assert_eq!(world.sent(), [want(0), taken(false)]);
+    assert!(!world.snapshots.received.is_active());
+}
+
+#[test]
+fn snapshot_is_declined_while_one_of_our_own_is_saved() {
+    let mut world = World::offered(true);
+    assert_eq!(world.sent(), [taken(false)]);
+    assert!(world.out.take_effects().is_empty());
+}
+
+#[test]
+fn snapshot_that_does_not_come_is_asked_for_again_and_given_up() {
+    let mut world = World::offered(false);
+    world.sent();
+    let began = world.view.now;
+    let at = |ms| Now { mono_ms: began.mono_ms + ms, ..began };
+    world.tick_at(at(ASK_AGAIN_MS - 1));
+    assert_eq!(world.sent(), []);
+    world.tick_at(at(ASK_AGAIN_MS));
+    assert_eq!(world.sent(), [want(0)]);
+    world.tick_at(at(TIMEOUT_MS + 1));
+    assert_eq!(world.sent(), [taken(false)]);
+    assert!(!world.snapshots.received.is_active());
+}
+
+#[test]
+fn snapshot_that_cannot_be_written_is_a_fault_only_once_raft_relies_on_it() {
+    let mut world = World::offered(false);
+    assert_eq!(world.snapshots.failed("full", &mut world.out), Ok(()));
+    assert_eq!(world.sent(), [want(0), taken(false)]);
+    let mut world = World::offered(false);
+    let (chunks, end) = chunks();
+    world.take(0, &chunks, Some(end));
+    let lost = Fault::SnapshotLost { reason: String::from("full") };
+    assert_eq!(world.snapshots.failed("full", &mut world.out), Err(lost));
+}
+
+#[test]
+fn chunks_are_read_for_one_question_at_a_time_and_offered_again_to_who_says_nothing() {
+    let mut follower = raft(2, &[1, 2]);
+    let message = offer(&mut follower);
+    let (mut raft, view) = (leader(), view(1, &[1, 2]));
+    let (mut sender, mut out) = (SnapshotSender::default(), Output::new(1));
+    sender.offer(2, INDEX, message.clone(), view.now, &mut out);
+    sender.wanted(2, INDEX, 0, view.now, &mut out);
+    sender.wanted(2, INDEX, 0, view.now, &mut out);
+    sender.wanted(2, INDEX + 1, 0, view.now, &mut out);
+    let asked = CoreEffect::SnapshotRead { peer: 2, index: INDEX, first: 0 };
+    assert_eq!(format!("{:?}", out.take_effects()), format!("{:?}", [asked]));
+    sender.read((2, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);
+    let chunks = PeerMessage::Chunks { index: INDEX, first: 0, chunks: Vec::new(), end: None };
+    assert_eq!(out.take_outgoing(), [(2, PeerMessage::Offer(message.clone())), (2, chunks)]);
+    let later = Now { mono_ms: view.now.mono_ms + ASK_AGAIN_MS, ..view.now };
+    sender.tick(later, &mut raft, &mut out);
+    assert_eq!(out.take_outgoing(), [(2, PeerMessage::Offer(message))]);
+    assert!(sender.indexes().eq([INDEX]));
+    let silent = Now { mono_ms: view.now.mono_ms + TIMEOUT_MS + 1, ..view.now };
+    sender.tick(silent, &mut raft, &mut out);
+    assert_eq!(sender.indexes().count(), 0);
+}

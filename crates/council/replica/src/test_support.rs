@@ -1,0 +1,32 @@
+//! What the components' tests begin with.
+
+use consensus_raft::{Config, HardState, MemberId, Membership, RaftNode, Recovered};
+use council_tree::Tree;
+
+use crate::membership::EnsembleMembership;
+use crate::peers::Peers;
+use crate::view::View;
+use crate::{CoreConfig, Now};
+
+/// When tests begin.
+pub(crate) const NOW: Now = Now { mono_ms: 100_000, wall_ms: 1_700_000_000_000 };
+
+/// What the member `own` sees among these voters.
+pub(crate) fn view(own: u64, voters: &[u64]) -> View {
+    let config = CoreConfig::new(own, 1);
+    let members = Membership { voters: voters.to_vec(), ..Membership::default() };
+    let membership = EnsembleMembership::new(&config, members, &Tree::new(), NOW);
+    View { config, membership, peers: Peers::default(), now: NOW }
+}
+
+/// Raft of the member `own` among these voters, with an empty log.
+pub(crate) fn raft(own: u64, voters: &[u64]) -> RaftNode {
+    let recovered = Recovered {
+        hard_state: HardState { term: 1, vote: 0, commit: 1 },
+        membership: Membership { voters: voters.to_vec(), ..Membership::default() },
+        base_index: 1,
+        base_term: 1,
+        entries: Vec::new(),
+    };
+    RaftNode::new(&Config::new(MemberId(own), 7), &recovered, 1)
+}
