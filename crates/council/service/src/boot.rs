@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use council_frontend::FromCore;
 use council_replica::founding::{Cluster, Outcome};
+use council_replica::journal_executor::ExecutorConfig;
 use council_replica::{Core, Tenure};
 use council_tree::Tree;
 use parking_lot::RwLock;
@@ -19,7 +20,7 @@ use crate::board::{Board, spawn};
 use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
 use crate::disk::DirDisk;
 use crate::error::StartError;
-use crate::journal_loop::{JournalLinks, JournalLoop, JournalMail, JournalSettings};
+use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalMail, JournalSettings};
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::net::shard::ShardMail;
 use crate::overview::Overview;
@@ -244,8 +245,11 @@ impl Boot {
         let storage = &overview.config.storage;
         let settings = JournalSettings {
             log_directory: storage.log_dir.as_ref().unwrap_or(&storage.data_dir).join("log"),
-            snapshot_bytes_per_second: storage.snapshot_bytes_per_second,
-            keep: recovery::keep(storage),
+            executor: ExecutorConfig {
+                snapshot_bytes_per_second: storage.snapshot_bytes_per_second,
+                chunks_per_read: CHUNKS_PER_READ,
+                keep: recovery::keep(storage),
+            },
             flush_warning: Duration::from_millis(u64::from(storage.flush_warning_ms)),
         };
         let links = JournalLinks {

@@ -3,17 +3,20 @@
 //! Between any two steps anything else may happen: that is where threads of the real driver would interleave, and
 //! where a crash may come. A test decides the order of steps, from a seed. Knows no rule of what is right.
 
+mod journal_driver;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
-use council_replica::{
-    ChunkReader, Core, CoreConfig, CoreEffect, JournalEvent, Now, PeerMessage, Replay, start,
-};
+use council_replica::journal_executor::ExecutorConfig;
+use council_replica::{Core, CoreConfig, CoreEffect, Now, PeerMessage, Replay, start};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use council_wire::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
-use storage_raft_log::{AppendError, Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError, Space};
+use storage_raft_log::{Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
+
+use self::journal_driver::JournalDriver;
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;
@@ -47,6 +50,10 @@ pub struct NodeConfig {
     pub piece_bytes: u64,
     /// Chunks of a snapshot that are read at once for a member that asks for it.
     pub chunks_at_once: usize,
+    /// Bytes of a snapshot that are written a second at the most.
+    pub snapshot_bytes_per_second: u64,
+    /// What decides how many steps the journal takes at a time. Without it, it goes on until it has nothing to do.
+    pub journal_seed: Option<u64>,
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
     /// Who votes when the ensemble is founded.
@@ -74,7 +81,7 @@ pub enum Step {
     Core,
     /// The core proposes and takes raft's turns.
     Advance,
-    /// The journal does what it was asked: everything appended goes with one flush.
+    /// The journal goes on with what it was asked: it appends, flushes, answers, or does all of it and more.
     Journal,
     /// The core applies a bounded part of what is committed.
     Apply,
@@ -88,14 +95,9 @@ pub struct Node<D: Disk> {
     tree: Tree,
     core: Core,
     front: Front,
-    journal: Journal<D>,
-    chunks: ChunkReader<D>,
-    keep: KeepPolicy,
+    journal: JournalDriver<D>,
     stream: VecDeque<FromCore>,
     to_core: VecDeque<ToCore>,
-    effects: VecDeque<CoreEffect>,
-    /// The number of the last batch that the journal has taken.
-    appended: u64,
     /// Bytes sent and not consumed, by connection.
     input: BTreeMap<ConnId, Vec<u8>>,
     /// Bytes answered and not taken, by connection.
@@ -136,9 +138,8 @@ impl<D: Disk> Node<D> {
         let (mut journal, recovered) =
             Journal::open(disk, config.journal.clone()).map_err(NodeError::Open)?;
         if start::is_unfounded(&recovered) && !config.founders.is_empty() {
-            if !append(&mut journal, &start::founding(config.founders.clone(), Vec::new()), true)? {
-                return Err(NodeError::Fault(String::from("there is no room to found an ensemble")));
-            }
+            let founding = start::founding(config.founders.clone(), Vec::new());
+            journal.append_reserved(&founding).map_err(|error| NodeError::Fault(error.to_string()))?;
             journal.flush().map_err(fault)?;
         }
         let tree = load(&mut journal, config.seed)?;
@@ -164,17 +165,18 @@ impl<D: Disk> Node<D> {
         let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
         let mut front = Front::new(config.front.clone(), 0);
         front.remember(history);
+        let executor = ExecutorConfig {
+            snapshot_bytes_per_second: config.snapshot_bytes_per_second,
+            chunks_per_read: config.chunks_at_once,
+            keep: config.keep,
+        };
         let mut node = Self {
             tree,
             core,
             front,
-            journal,
-            chunks: ChunkReader::new(config.chunks_at_once),
-            keep: config.keep,
+            journal: JournalDriver::new(journal, &executor, config.journal_seed),
             stream: VecDeque::new(),
             to_core: VecDeque::new(),
-            effects: VecDeque::new(),
-            appended: 0,
             input: BTreeMap::new(),
             output: BTreeMap::new(),
             closed: Vec::new(),
@@ -240,7 +242,7 @@ impl<D: Disk> Node<D> {
             if let CoreEffect::Persist { batch, .. } = &effect {
                 self.written.extend(batch.entries.iter().map(|entry| (entry.index, entry.term)));
             }
-            self.effects.push_back(effect);
+            self.journal.feed(effect);
         }
     }
 
@@ -273,21 +275,29 @@ impl<D: Disk> Node<D> {
     }
 
     /// What happened here since the last time.
-    pub fn take_counts(&mut self) -> [(&'static str, u64); 4] {
+    pub fn take_counts(&mut self) -> [(&'static str, u64); 6] {
         let counted = self.core.counts();
         let [reigns, installs, races, verdicts] = std::mem::replace(&mut self.counted, counted);
+        let [abandoned, full] = self.journal.take_counts();
         [
             ("election", counted[0] - reigns),
             ("install", counted[1] - installs),
             ("attach race", counted[2] - races),
             ("verdict", counted[3] - verdicts),
+            abandoned,
+            full,
         ]
     }
 
-    /// Whether the journal was asked for something.
+    /// Whether a flush is what the journal does next.
     #[must_use]
-    pub fn asks_journal(&self) -> bool {
-        !self.effects.is_empty()
+    pub const fn awaits_flush(&self) -> bool {
+        self.journal.awaits_flush()
+    }
+
+    /// From now on, the journal begins no more flushes than these.
+    pub const fn allow_flushes(&mut self, most: u32) {
+        self.journal.allow_flushes(most);
     }
 
     /// The wall clock is set.
@@ -390,6 +400,9 @@ impl<D: Disk> Node<D> {
     /// # Errors
     /// The disk failed, or the core found itself broken: the member is dead.
     pub fn step(&mut self, step: Step) -> Result<(), NodeError> {
+        if matches!(step, Step::Core | Step::Advance | Step::Apply) {
+            self.hear_journal()?;
+        }
         match step {
             Step::Shard => self.shard(),
             Step::Core => {
@@ -398,7 +411,7 @@ impl<D: Disk> Node<D> {
                 }
             }
             Step::Advance => self.core.advance(self.now),
-            Step::Journal => self.journal()?,
+            Step::Journal => self.journal.run(self.now.mono_ms * 1000).map_err(fault)?,
             Step::Apply => {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let committed: Vec<_> = self.core.committed().cloned().collect();
@@ -439,7 +452,7 @@ impl<D: Disk> Node<D> {
     fn is_quiet(&self) -> bool {
         self.stream.is_empty()
             && self.to_core.is_empty()
-            && self.effects.is_empty()
+            && self.journal.is_quiet()
             && !self.core.has_work(self.tree.snapshot_side_bytes())
             && self.core.status().waiting == 0
             && !self.front.has_long()
@@ -500,78 +513,12 @@ impl<D: Disk> Node<D> {
         self.front.sweep();
     }
 
-    fn journal(&mut self) -> Result<(), NodeError> {
-        let mut persisted = None;
-        if self.journal.space() == Space::Full {
-            self.journal.try_reserve().map_err(fault)?;
+    /// The core takes the journal's answers, before whatever else it does.
+    fn hear_journal(&mut self) -> Result<(), NodeError> {
+        for answer in self.journal.take_answers() {
+            self.core.journal(answer, self.now).map_err(|fault| NodeError::Fault(fault.to_string()))?;
         }
-        while let Some(effect) = self.effects.pop_front() {
-            match effect {
-                CoreEffect::MakeRoom { bytes } => {
-                    let ensured = self.journal.ensure_room(bytes);
-                    ensured.map_err(|error| NodeError::Fault(error.to_string()))?;
-                }
-                CoreEffect::Persist { number, batch, reserved, commands } => {
-                    // As the server's journal does: what is proposed cannot be taken back.
-                    let full = self.journal.space() == Space::Full;
-                    let reserved = reserved || full || batch.entries.is_empty();
-                    if !append(&mut self.journal, &batch, reserved)? {
-                        // What is committed cannot be taken back: it waits for room.
-                        self.effects.push_front(CoreEffect::Persist { number, batch, reserved, commands });
-                        break;
-                    }
-                    persisted = Some(number);
-                    self.appended = number;
-                }
-                other => {
-                    let event = self.snapshot(other)?;
-                    self.tell(event)?;
-                }
-            }
-        }
-        if let Some(number) = persisted {
-            self.journal.flush().map_err(fault)?;
-            self.tell(Some(JournalEvent::Persisted { number }))?;
-        }
-        self.journal.prepare().map_err(fault)?;
-        let room = JournalEvent::Room { after: self.appended, bytes: self.journal.room() };
-        self.tell(Some(room))?;
-        self.tell(Some(JournalEvent::Space(self.journal.space())))
-    }
-
-    fn tell(&mut self, event: Option<JournalEvent>) -> Result<(), NodeError> {
-        let Some(event) = event else { return Ok(()) };
-        self.core.journal(event, self.now).map_err(|fault| NodeError::Fault(fault.to_string()))
-    }
-
-    fn snapshot(&mut self, effect: CoreEffect) -> Result<Option<JournalEvent>, NodeError> {
-        let done = match effect {
-            CoreEffect::SnapshotBegin => self.journal.snapshot_begin().map(|()| None),
-            CoreEffect::SnapshotChunk { bytes, .. } => {
-                let length = bytes.len() as u64;
-                self.journal
-                    .snapshot_chunk(&bytes)
-                    .map(|()| Some(JournalEvent::SnapshotChunkWritten { bytes: length }))
-            }
-            CoreEffect::SnapshotFinish { meta, .. } => {
-                let index = meta.index;
-                let done = self.journal.snapshot_finish(meta);
-                if done.is_ok() {
-                    self.journal.compact(self.keep).map_err(fault)?;
-                }
-                done.map(|()| Some(JournalEvent::SnapshotSaved { index }))
-            }
-            CoreEffect::SnapshotRead { peer, index, first } => {
-                let read = self.chunks.read(&mut self.journal, index, first).map_err(NodeError::Read)?;
-                Ok(Some(JournalEvent::SnapshotRead { peer, index, first, read }))
-            }
-            CoreEffect::Persist { .. } | CoreEffect::MakeRoom { .. } => Ok(None),
-        };
-        match done {
-            Ok(event) => Ok(event),
-            Err(storage_raft_log::SnapshotError::Fault(error)) => Err(fault(error)),
-            Err(error) => Ok(Some(JournalEvent::SnapshotFailed(error.to_string()))),
-        }
+        Ok(())
     }
 
     /// Its tree becomes another than the log says, as by a fault of memory: only its digest shows it.
@@ -581,12 +528,6 @@ impl<D: Disk> Node<D> {
             self.tree.node("/zookeeper/config").and_then(|node| node.data()).unwrap_or_default().to_vec();
         let operation = Operation::SetConfig { text: &text, version };
         self.tree.apply(Stamp::default(), &Command::internal(operation), &mut Changes::new());
-    }
-
-    /// Tries again to make room in the journal, as a driver does from time to time.
-    pub fn make_room(&mut self) {
-        // A fault shows at the next append.
-        let _ = self.journal.try_reserve();
     }
 
     /// The tree as it is applied now.
@@ -640,20 +581,6 @@ fn take_frames(
 
 fn fault(error: storage_raft_log::Fault) -> NodeError {
     NodeError::Fault(error.to_string())
-}
-
-/// False when there is no room.
-fn append<D: Disk>(
-    journal: &mut Journal<D>,
-    batch: &storage_raft_log::Batch,
-    reserved: bool,
-) -> Result<bool, NodeError> {
-    match if reserved { journal.append_reserved(batch) } else { journal.append(batch) } {
-        Ok(()) => Ok(true),
-        Err(AppendError::Full) => Ok(false),
-        Err(AppendError::Fault(error)) => Err(fault(error)),
-        Err(other) => panic!("the journal was given what it cannot take: {other}"),
-    }
 }
 
 /// As raft knows it.

@@ -472,6 +472,7 @@ fn config(random: &mut Random) -> NodeConfig {
         core.epoch_transactions_max = 20 + apart.below(300) as u32;
     }
     core.under_way_max = cut(&mut apart, 300, 2 << 20) as u64;
+    let snapshot_bytes_per_second = [u64::MAX, 200_000, 30_000][apart.below(3) as usize];
     let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
     front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
     front.auth.super_digest = Some(digest::id_of(SUPER));
@@ -480,6 +481,8 @@ fn config(random: &mut Random) -> NodeConfig {
         front,
         journal: JournalConfig { record_bytes_max, ..small_journal() },
         chunks_at_once,
+        snapshot_bytes_per_second,
+        journal_seed: None,
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         seed: [0; 32],

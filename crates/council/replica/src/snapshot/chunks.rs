@@ -1,32 +1,22 @@
-//! Reading a saved snapshot for members that ask for it, a few chunks at a time. The driver of the journal owns one.
+//! Reading a saved snapshot for members that ask for it, a few chunks at a time.
 
 use bytes::Bytes;
 use storage_raft_log::{Disk, Journal, ReadError, SnapshotMeta, SnapshotReader};
 
 use crate::peer::SnapshotEnd;
 
-/// Chunks that are read at once, unless told otherwise.
-const AT_ONCE: usize = 4;
-
 /// Chunks, and behind the last one what the snapshot says of itself.
 pub type Chunks = (Vec<Bytes>, Option<SnapshotEnd>);
 
 /// See the module. Whoever asks for chunks in order is read to without going back.
-pub struct ChunkReader<D: Disk> {
+pub(crate) struct ChunkReader<D: Disk> {
     open: Option<(u64, SnapshotReader<D::File>)>,
     at_once: usize,
 }
 
-impl<D: Disk> Default for ChunkReader<D> {
-    fn default() -> Self {
-        Self::new(AT_ONCE)
-    }
-}
-
 impl<D: Disk> ChunkReader<D> {
     /// Reads so many chunks at once, at the most.
-    #[must_use]
-    pub const fn new(at_once: usize) -> Self {
+    pub(crate) const fn new(at_once: usize) -> Self {
         Self { open: None, at_once }
     }
 
@@ -34,7 +24,7 @@ impl<D: Disk> ChunkReader<D> {
     ///
     /// # Errors
     /// The snapshot cannot be read.
-    pub fn read(
+    pub(crate) fn read(
         &mut self,
         journal: &mut Journal<D>,
         index: u64,

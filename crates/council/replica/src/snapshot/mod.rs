@@ -12,7 +12,8 @@ mod tests;
 use consensus_raft::{MemberId, RaftNode};
 use council_tree::Tree;
 
-pub use self::chunks::{ChunkReader, Chunks};
+pub(crate) use self::chunks::ChunkReader;
+pub use self::chunks::Chunks;
 pub(crate) use self::receive::Received;
 use self::receive::SnapshotReceiver;
 use self::send::SnapshotSender;

@@ -1,7 +1,8 @@
+use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
-use storage_raft_log::{Entry, EntryKind, JournalConfig, Membership, SnapshotMeta};
+use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, KeepPolicy, Membership, SnapshotMeta};
 
 use super::*;
 use crate::testing::MemoryDisk;
@@ -33,8 +34,11 @@ impl Rig {
         let metrics = Arc::new(JournalMetrics::default());
         let settings = JournalSettings {
             log_directory: PathBuf::from("/"),
-            snapshot_bytes_per_second,
-            keep: KeepPolicy::default(),
+            executor: ExecutorConfig {
+                snapshot_bytes_per_second,
+                chunks_per_read: CHUNKS_PER_READ,
+                keep: KeepPolicy::default(),
+            },
             flush_warning: Duration::from_secs(60),
         };
         let links = JournalLinks {

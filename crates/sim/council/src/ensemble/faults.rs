@@ -323,13 +323,15 @@ impl Ensemble {
         }
         if let Some((number, mut chance)) = self.strike_one(faults.full) {
             let (room, long) = (chance.below(20_000), 500 + chance.below(10_000));
-            let until_ms = self.now_ms + long;
+            let (until_ms, copies) = (self.now_ms + long, chance.chance(30));
             let machine = self.machine(number);
             machine.disk.set_capacity(machine.disk.used() + room);
+            machine.disk.copy_on_write(copies);
             machine.full_until_ms = Some(until_ms);
+            let what = if copies { ", which copies on write," } else { "" };
             self.tell(
                 "full disk",
-                format_args!("the disk of member {number} has room for {room} bytes, for {long} ms"),
+                format_args!("the disk of member {number}{what} has room for {room} bytes, for {long} ms"),
             );
         }
         let now_ms = self.now_ms;
@@ -337,6 +339,7 @@ impl Ensemble {
             if machine.full_until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
                 machine.full_until_ms = None;
                 machine.disk.set_capacity(u64::MAX);
+                machine.disk.copy_on_write(false);
             }
         }
     }

@@ -48,6 +48,7 @@ impl Ensemble {
         config.founders.clone_from(&seat.founders);
         config.seed = [(self.lives % 251) as u8; 32];
         config.seed[1] = (number % NUMBERS) as u8;
+        config.journal_seed = Some(self.random.number());
         let now_ms = self.now_ms;
         let machine = self.machine(number);
         let node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {

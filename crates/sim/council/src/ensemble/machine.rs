@@ -106,20 +106,23 @@ impl Machine {
     }
 
     /// Whether its journal can do nothing now.
-    pub(super) fn is_disk_busy(&mut self, now_ms: u64) -> bool {
-        if now_ms < self.stalled_until_ms {
-            return true;
-        }
-        let Life::Seated(node) = &self.life else { return false };
-        if !node.asks_journal() || now_ms >= self.slow_until_ms {
+    pub(super) const fn is_disk_stalled(&self, now_ms: u64) -> bool {
+        now_ms < self.stalled_until_ms
+    }
+
+    /// Lets its journal flush; while its disk is slow, once each flush has taken long enough.
+    pub(super) fn pace_flushes(&mut self, now_ms: u64) {
+        let Life::Seated(node) = &mut self.life else { return };
+        if now_ms >= self.slow_until_ms {
             self.flushed_ms = None;
-            return false;
+            return node.allow_flushes(u32::MAX);
         }
-        let done_ms = *self.flushed_ms.get_or_insert(now_ms + self.flush_ms);
-        if now_ms >= done_ms {
+        let began = node.awaits_flush().then(|| *self.flushed_ms.get_or_insert(now_ms + self.flush_ms));
+        let is_done = began.is_some_and(|done_ms| now_ms >= done_ms);
+        if is_done || began.is_none() {
             self.flushed_ms = None;
         }
-        now_ms < done_ms
+        node.allow_flushes(u32::from(is_done));
     }
 
     /// It stands still for so long.

@@ -293,9 +293,10 @@ impl Ensemble {
     pub fn step(&mut self, number: u64, step: Step) {
         let now_ms = self.now_ms;
         let machine = self.machine(number);
-        if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_busy(now_ms)) {
+        if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_stalled(now_ms)) {
             return;
         }
+        machine.pace_flushes(now_ms);
         let mono_ms = machine.mono_ms(now_ms);
         let Some(node) = machine.node() else { return };
         node.look_at_clock(mono_ms);
@@ -304,7 +305,7 @@ impl Ensemble {
         self.collect(number);
         match stepped {
             Ok(()) => {}
-            Err(NodeError::Fault(error)) if self.may_fail(number) => {
+            Err(NodeError::Fault(error)) if self.may_fail(number) || tells_of_no_room(&error) => {
                 self.tell("disk fault", format_args!("member {number} stops: {error}"));
                 self.stop(number);
             }
@@ -435,6 +436,11 @@ pub fn member_of(number: u64) -> Member {
         votes: true,
         client: None,
     }
+}
+
+/// A disk says so only while it is full; the core may hear of it when there is room again.
+fn tells_of_no_room(error: &str) -> bool {
+    error.contains("no space")
 }
 
 /// A member is asked for more, and its power fails while its disk is busy.

@@ -20,7 +20,7 @@ const ANSWERS_MS: u64 = 4_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The disk takes what it still has room for.
+    /// A client makes the node that it will write to. Then the disk takes what it still has room for.
     Filling,
     /// The member knows that its disk is full, and the others find out who lives.
     Settling,
@@ -48,7 +48,9 @@ pub struct Squeeze {
     filler: Visitor,
     /// Opens sessions and closes them.
     guest: Visitor,
-    has_created: bool,
+    /// The call that makes the node, once it is asked for.
+    creates: Option<usize>,
+    is_filled: bool,
     number: u64,
 }
 
@@ -57,7 +59,6 @@ impl Squeeze {
     #[must_use]
     pub fn begin(ensemble: &mut Ensemble, member: u64, clients: usize, recovery_ms: u64) -> Option<Self> {
         let life = ensemble.life(member)?;
-        ensemble.fill_disk(member);
         Some(Self {
             member,
             life,
@@ -67,7 +68,8 @@ impl Squeeze {
             asked_ms: 0,
             filler: Visitor::new(clients + 4, 8_000),
             guest: Visitor::new(clients + 5, 8_000),
-            has_created: false,
+            creates: None,
+            is_filled: false,
             number: 0,
         })
     }
@@ -140,11 +142,16 @@ impl Squeeze {
             self.filler.open(ensemble, history, self.member);
         }
         if self.filler.is_served() && self.filler.outstanding() == 0 {
-            if self.has_created {
-                self.write(ensemble, history, VALUE_BYTES);
-            } else {
-                self.has_created = self.filler.ask(ensemble, history, Ask::plain(PATH)).is_some();
+            let answer = self.creates.and_then(|call| history.calls[call].answer.as_ref());
+            if answer.is_none_or(|answer| answer.err != 0) {
+                self.creates = self.filler.ask(ensemble, history, Ask::plain(PATH));
+                return;
             }
+            if !self.is_filled {
+                ensemble.fill_disk(self.member);
+                self.is_filled = true;
+            }
+            self.write(ensemble, history, VALUE_BYTES);
         }
     }
 

@@ -78,6 +78,8 @@ pub(crate) fn start_with(
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         chunks_at_once: 4,
+        snapshot_bytes_per_second: u64::MAX,
+        journal_seed: None,
         seed: [(id % NUMBERS) as u8; 32],
     };
     Node::start(disk, &config, now).expect("the disk is well")

@@ -12,6 +12,7 @@
 mod bytes;
 mod crash;
 mod damage;
+mod executor;
 mod faults;
 mod full;
 mod model;

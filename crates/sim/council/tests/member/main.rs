@@ -26,6 +26,8 @@ fn config() -> NodeConfig {
         keep: KeepPolicy { snapshots: 2, entries: 0 },
         piece_bytes: 4 << 10,
         chunks_at_once: 4,
+        snapshot_bytes_per_second: u64::MAX,
+        journal_seed: None,
         seed: [7; 32],
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Modelled: data that was not flushed is lost, kept or torn at sectors of 512 bytes, in any order; names whose
 //! directory was not flushed are lost or kept, one by one; a failed flush loses data for good while reads go on
-//! seeing it; a full disk; rotten bits, writes that went elsewhere, names that are gone; a crash at any operation that changes something.
+//! seeing it; a full disk, also one that copies on write and has no room for bytes in place of others; rotten bits, writes that went elsewhere, names that are gone; a crash at any operation that changes something.
 //!
 //! Not modelled: sectors torn within, reads that fail, a disk that lies about a flush.
 
@@ -77,6 +77,7 @@ struct State {
     failing_flush: Option<u64>,
     failing_write: Option<u64>,
     capacity: u64,
+    copies_on_write: bool,
 }
 
 /// A simulated data directory. Clones are handles on the same disk, so that a test can hold one while what it
@@ -107,6 +108,7 @@ impl SimDisk {
             failing_flush: None,
             failing_write: None,
             capacity: u64::MAX,
+            copies_on_write: false,
         })))
     }
 
@@ -144,12 +146,18 @@ impl SimDisk {
     /// It fails no more, and has all the room that there is.
     pub fn repair(&self) {
         let mut state = self.0.borrow_mut();
-        (state.failing_flush, state.failing_write, state.capacity) = (None, None, u64::MAX);
+        (state.failing_flush, state.failing_write) = (None, None);
+        (state.capacity, state.copies_on_write) = (u64::MAX, false);
     }
 
     /// Lets writes beyond this many bytes, all files together, find the disk full.
     pub fn set_capacity(&self, bytes: u64) {
         self.0.borrow_mut().capacity = bytes;
+    }
+
+    /// Whether a write needs room for all its bytes, those in place of others among them.
+    pub fn copy_on_write(&self, copies: bool) {
+        self.0.borrow_mut().copies_on_write = copies;
     }
 
     /// Bytes of all files together.
@@ -382,10 +390,10 @@ impl Disk for SimDisk {
             state.file(*file)?.write_at(offset as usize, &bytes[..bytes.len() / 2]);
             return Err(DiskError::Other("input/output error".into()));
         }
-        let length = state.file(*file)?.len() as u64;
-        let growth = (offset + bytes.len() as u64).saturating_sub(length);
+        let (length, end) = (state.file(*file)?.len() as u64, offset + bytes.len() as u64);
+        let needed = if state.copies_on_write { bytes.len() as u64 } else { end.saturating_sub(length) };
         let room = state.capacity.saturating_sub(state.used());
-        let missing = growth.saturating_sub(room).min(bytes.len() as u64);
+        let missing = needed.saturating_sub(room).min(bytes.len() as u64);
         let fitting = bytes.len() - missing as usize;
         state.file(*file)?.write_at(offset as usize, &bytes[..fitting]);
         state.outcome()?;

@@ -90,6 +90,8 @@ pub(crate) fn config() -> NodeConfig {
         founders: vec![1],
         piece_bytes: 4 << 10,
         chunks_at_once: 4,
+        snapshot_bytes_per_second: u64::MAX,
+        journal_seed: None,
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
         front: FrontConfig {
             policy,
