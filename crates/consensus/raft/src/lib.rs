@@ -27,7 +27,7 @@ mod seed;
 mod window;
 
 pub use change::{Change, Step};
-pub use config::{Config, MemberId};
+pub use config::{Config, MemberId, MemberNumber};
 pub use entry::{Entry, EntryKind, HardState, Membership};
 pub use guard::{Refused, TERM_JUMP_MAX, TERM_MAX};
 pub use message::{Append, Envelope, Malformed, Message, SnapshotOffer};

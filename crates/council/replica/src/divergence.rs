@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use consensus_raft::Membership;
+use consensus_raft::{MemberId, Membership};
 use council_wire::Zxid;
 
 use crate::Fault;
@@ -21,7 +21,7 @@ const KEPT_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     own: DigestLog,
-    said: BTreeMap<u64, Vec<(Zxid, u64)>>,
+    said: BTreeMap<MemberId, Vec<(Zxid, u64)>>,
     told: Zxid,
     told_ms: u64,
     /// The last transaction at which a majority was found to agree with this member.
@@ -35,7 +35,7 @@ impl Divergence {
     }
 
     /// Another member's tree was like this.
-    pub(crate) fn hear(&mut self, peer: u64, zxid: Zxid, digest: u64) {
+    pub(crate) fn hear(&mut self, peer: MemberId, zxid: Zxid, digest: u64) {
         let said = self.said.entry(peer).or_default();
         if said.len() == KEPT_MAX {
             said.remove(0);
@@ -44,7 +44,7 @@ impl Divergence {
     }
 
     /// That member is none any more.
-    pub(crate) fn forget(&mut self, peer: u64) {
+    pub(crate) fn forget(&mut self, peer: MemberId) {
         self.said.remove(&peer);
     }
 
@@ -69,21 +69,26 @@ impl Divergence {
         let zxids: Vec<_> = self.said.values().flatten().map(|(zxid, _)| *zxid).collect();
         for zxid in zxids {
             let Some(own) = self.own.at(zxid).filter(|_| zxid > self.agreed) else { continue };
-            let others = self.at(zxid).filter(|(peer, _)| members.voters.contains(peer));
+            let others = self.at(zxid).filter(|(peer, _)| members.voters.contains(&peer.0));
             let (same, different): (Vec<_>, Vec<_>) = others.partition(|(_, digest)| *digest == own);
             if same.len() + 1 >= majority {
                 self.agreed = self.agreed.max(zxid);
             }
             let Some((_, theirs)) = different.first().copied() else { continue };
             if different.iter().filter(|(_, digest)| *digest == theirs).count() >= majority {
-                return Err(Fault::Divergence { zxid, own, theirs, different });
+                return Err(Fault::Divergence {
+                    zxid,
+                    own,
+                    theirs,
+                    different: different.into_iter().map(|(peer, digest)| (peer.0, digest)).collect(),
+                });
             }
         }
         Ok(())
     }
 
     /// Of those who have said something of this transaction, whose digest is what.
-    fn at(&self, zxid: Zxid) -> impl Iterator<Item = (u64, u64)> {
+    fn at(&self, zxid: Zxid) -> impl Iterator<Item = (MemberId, u64)> {
         self.said.iter().filter_map(move |(peer, said)| {
             said.iter().find(|(at, _)| *at == zxid).map(|(_, digest)| (*peer, *digest))
         })
@@ -106,24 +111,24 @@ mod tests {
     #[test]
     fn digests_of_one_transaction_stand_together() {
         let mut divergence = Divergence::default();
-        divergence.hear(2, Zxid(128), 7);
-        divergence.hear(3, Zxid(128), 8);
-        divergence.hear(3, Zxid(256), 9);
-        assert_eq!(divergence.at(Zxid(128)).collect::<Vec<_>>(), [(2, 7), (3, 8)]);
-        assert_eq!(divergence.at(Zxid(256)).collect::<Vec<_>>(), [(3, 9)]);
+        divergence.hear(MemberId(2), Zxid(128), 7);
+        divergence.hear(MemberId(3), Zxid(128), 8);
+        divergence.hear(MemberId(3), Zxid(256), 9);
+        assert_eq!(divergence.at(Zxid(128)).collect::<Vec<_>>(), [(MemberId(2), 7), (MemberId(3), 8)]);
+        assert_eq!(divergence.at(Zxid(256)).collect::<Vec<_>>(), [(MemberId(3), 9)]);
         for zxid in 0..100 {
-            divergence.hear(2, Zxid(zxid * 128), 1);
+            divergence.hear(MemberId(2), Zxid(zxid * 128), 1);
         }
-        assert_eq!(divergence.said[&2].len(), KEPT_MAX);
+        assert_eq!(divergence.said[&MemberId(2)].len(), KEPT_MAX);
     }
 
     #[test]
     fn divergence_from_a_majority_that_agrees_is_a_fault() {
         let mut divergence = Divergence::default();
         divergence.applied(Zxid(128), || 1);
-        divergence.hear(2, Zxid(128), 7);
+        divergence.hear(MemberId(2), Zxid(128), 7);
         assert_eq!(divergence.compare(&three()), Ok(()), "one alone may be wrong itself");
-        divergence.hear(3, Zxid(128), 7);
+        divergence.hear(MemberId(3), Zxid(128), 7);
         let different = vec![(2, 7), (3, 7)];
         let fault = Fault::Divergence { zxid: Zxid(128), own: 1, theirs: 7, different };
         assert_eq!(divergence.compare(&three()), Err(fault));
@@ -134,11 +139,11 @@ mod tests {
         let mut divergence = Divergence::default();
         divergence.applied(Zxid(128), || 1);
         for (peer, digest) in [(2, 7), (3, 8), (4, 7)] {
-            divergence.hear(peer, Zxid(128), digest);
+            divergence.hear(MemberId(peer), Zxid(128), digest);
         }
         assert_eq!(divergence.compare(&three()), Ok(()));
-        divergence.forget(3);
-        divergence.hear(3, Zxid(128), 1);
+        divergence.forget(MemberId(3));
+        divergence.hear(MemberId(3), Zxid(128), 1);
         assert_eq!((divergence.compare(&three()), divergence.agreed), (Ok(()), Zxid(128)));
     }
 }

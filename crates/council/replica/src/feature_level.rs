@@ -4,6 +4,7 @@
 //! in which nothing has happened yet begins at the level of those who are there: a member that is not there does not hold
 //! it back.
 
+use consensus_raft::MemberId;
 use council_tree::Tree;
 
 use crate::Fault;
@@ -33,7 +34,7 @@ impl FeatureLevel {
     /// The level to which a leader is to raise the tree's, if all members understand a higher one.
     pub(crate) fn raise(&mut self, tree: &Tree, view: &View) -> Option<u32> {
         let begins = tree.last_zxid().epoch() <= 1 && tree.last_zxid().count() == 0;
-        let known = |peer: &u64| view.peers.level(*peer).or((!begins).then_some(0));
+        let known = |peer: &MemberId| view.peers.level(*peer).or((!begins).then_some(0));
         let level = view.others().iter().filter_map(known).fold(view.config.feature_level, u32::min);
         let rises = level > tree.feature_level() && level > self.proposed;
         rises.then(|| {
@@ -72,9 +73,9 @@ mod tests {
         apply(&mut tree, Operation::RaiseEpoch);
         apply(&mut tree, Operation::RaiseEpoch);
         let mut view = view(1, &[1, 2, 3]);
-        view.peers.understands(2, 2);
+        view.peers.understands(MemberId(2), 2);
         assert_eq!(level.raise(&tree, &view), None, "nothing is known of the third");
-        view.peers.understands(3, 1);
+        view.peers.understands(MemberId(3), 1);
         assert_eq!((level.raise(&tree, &view), level.raise(&tree, &view)), (Some(1), None));
         level.term_began();
         assert_eq!(level.raise(&tree, &view), Some(1), "the first may be lost");
@@ -87,7 +88,7 @@ mod tests {
     fn level_of_a_new_ensemble_is_that_of_those_who_are_there() {
         let (tree, mut level) = (Tree::new(), FeatureLevel::default());
         let mut view = view(1, &[1, 2, 3]);
-        view.peers.understands(2, 1);
+        view.peers.understands(MemberId(2), 1);
         assert_eq!(level.raise(&tree, &view), Some(1));
     }
 

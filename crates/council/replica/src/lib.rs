@@ -54,6 +54,7 @@ mod view;
 
 pub use apply::commands_of;
 pub use config::CoreConfig;
+pub use consensus_raft::{MemberId, MemberNumber};
 pub use core::Core;
 pub use fault::Fault;
 pub use feature_level::FEATURE_LEVEL;

@@ -2,7 +2,7 @@
 //! snapshot from when it is begun for one until it has arrived. Otherwise the log would have gone on without it by
 //! then, and the next snapshot would come too late as well.
 
-use consensus_raft::{RaftNode, Role};
+use consensus_raft::{MemberId, RaftNode, Role};
 
 use crate::Now;
 use crate::snapshot::Snapshots;
@@ -21,7 +21,7 @@ const WANTED_MS: u64 = 10_000;
 /// How far a member that lags has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trailing {
-    peer: u64,
+    peer: MemberId,
     matched: u64,
 }
 
@@ -54,7 +54,7 @@ impl LogRetention {
     }
 
     /// A member has taken over the snapshot of this index.
-    pub(crate) fn snapshot_taken(&mut self, peer: u64, index: u64) {
+    pub(crate) fn snapshot_taken(&mut self, peer: MemberId, index: u64) {
         self.trailing.retain(|trailing| trailing.peer != peer);
         self.trailing.push(Trailing { peer, matched: index });
     }
@@ -68,7 +68,7 @@ impl LogRetention {
         }
         let before = std::mem::take(&mut self.trailing);
         for known in raft.progress() {
-            let peer = known.id.0;
+            let peer = known.id;
             let told = before.iter().find(|trailing| trailing.peer == peer);
             let matched = known.matched.max(told.map_or(0, |trailing| trailing.matched));
             // A member that has nothing yet begins with a snapshot, which says who the members are, and never with the
@@ -131,9 +131,9 @@ mod tests {
     fn log_behind_a_snapshot_that_was_taken_over_is_kept_for_its_member() {
         let snapshots = Snapshots::new(&CoreConfig::new(1, 1), 70, &Tree::new());
         let mut retention = LogRetention::default();
-        retention.snapshot_taken(2, 70);
-        retention.snapshot_taken(3, 90);
-        retention.snapshot_taken(2, 110);
+        retention.snapshot_taken(MemberId(2), 70);
+        retention.snapshot_taken(MemberId(3), 90);
+        retention.snapshot_taken(MemberId(2), 110);
         assert_eq!(retention.pinned_index(&snapshots, at(1)), 90);
     }
 }

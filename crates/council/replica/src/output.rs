@@ -1,6 +1,7 @@
 //! What the components of a core have to say: to shards, to the journal, to other members, to the driver. The driver takes
 //! it after each call; nothing here knows why it is said.
 
+use consensus_raft::MemberId;
 use std::sync::Arc;
 
 use council_frontend::{ConnId, ConnectRefusal, FromCore};
@@ -21,7 +22,7 @@ pub(crate) struct Output {
     /// What the journal is to do, in order.
     effects: Vec<CoreEffect>,
     /// What other members are to be sent, in order for each.
-    outgoing: Vec<(u64, PeerMessage)>,
+    outgoing: Vec<(MemberId, PeerMessage)>,
     /// Sessions that have ended and that the driver has not been told of.
     session_ends: Vec<SessionEnd>,
     /// How many more there were than are kept for it.
@@ -72,12 +73,12 @@ impl Output {
     }
 
     /// A message for another member.
-    pub(crate) fn send(&mut self, peer: u64, message: PeerMessage) {
+    pub(crate) fn send(&mut self, peer: MemberId, message: PeerMessage) {
         self.outgoing.push((peer, message));
     }
 
     /// The same message for each of these members.
-    pub(crate) fn send_each(&mut self, peers: impl IntoIterator<Item = u64>, message: &PeerMessage) {
+    pub(crate) fn send_each(&mut self, peers: impl IntoIterator<Item = MemberId>, message: &PeerMessage) {
         self.outgoing.extend(peers.into_iter().map(|peer| (peer, message.clone())));
     }
 
@@ -90,7 +91,7 @@ impl Output {
     }
 
     /// A message is dropped that no member that works sends.
-    pub(crate) fn refuse_message(&mut self, from: u64, reason: &'static str) {
+    pub(crate) fn refuse_message(&mut self, from: MemberId, reason: &'static str) {
         self.refusals.note(from, reason);
     }
 
@@ -98,7 +99,7 @@ impl Output {
         std::mem::take(&mut self.effects)
     }
 
-    pub(crate) fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
+    pub(crate) fn take_outgoing(&mut self) -> Vec<(MemberId, PeerMessage)> {
         std::mem::take(&mut self.outgoing)
     }
 

@@ -7,9 +7,9 @@
 //! A message is *ignored* that an honest member may send: it comes late, or from a member that does not know yet what has
 //! changed. One that no honest member sends is *refused*: it is counted, and told to the driver.
 
-use consensus_raft::{RaftNode, Role};
+use consensus_raft::{MemberId, RaftNode, Role};
 
-use crate::founding::{FoundingMessage, NUMBERS};
+use crate::founding::FoundingMessage;
 use crate::output::Output;
 use crate::peer::PeerMessage;
 use crate::view::View;
@@ -56,7 +56,7 @@ pub(crate) enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The sender.
-    pub from: u64,
+    pub from: MemberId,
     /// Why.
     pub reason: &'static str,
     /// How many messages of the sender were refused for this since the last time.
@@ -72,7 +72,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    pub(crate) fn note(&mut self, from: u64, reason: &'static str) {
+    pub(crate) fn note(&mut self, from: MemberId, reason: &'static str) {
         self.count += 1;
         let is_full = self.untold.len() == UNTOLD_MAX;
         let same = |known: &&mut Refusal| (known.from, known.reason) == (from, reason);
@@ -127,18 +127,18 @@ pub(crate) fn judge(message: &PeerMessage, from: Relation, own: Own) -> Verdict 
 
 /// Whether the message may be taken in. Refuses, and counts, what no honest member sends.
 pub(crate) fn admits(
-    from: u64,
+    from: MemberId,
     message: &PeerMessage,
     raft: &RaftNode,
     view: &View,
     out: &mut Output,
 ) -> bool {
-    if from % NUMBERS == view.config.member % NUMBERS {
+    if from.number() == view.own().number() {
         out.refuse_message(from, "a message under this member's own number");
         return false;
     }
     let role = raft.role();
-    let follows = role != Role::Leader && raft.leader().is_some_and(|leader| leader.0 == from);
+    let follows = role != Role::Leader && raft.leader().is_some_and(|leader| leader == from);
     match judge(message, view.membership.relation(from), Own { leads: role == Role::Leader, follows }) {
         Verdict::Accept => true,
         Verdict::Ignore => false,
@@ -209,10 +209,10 @@ mod tests {
     fn refusals_are_counted_by_sender_and_reason_and_bounded() {
         let mut refusals = Refusals::default();
         for from in 0..100 {
-            refusals.note(from, "a reason");
-            refusals.note(1, "another");
+            refusals.note(MemberId(from), "a reason");
+            refusals.note(MemberId(1), "another");
         }
         assert_eq!(refusals.untold.len(), UNTOLD_MAX);
-        assert!(refusals.untold.contains(&Refusal { from: 1, reason: "another", times: 100 }));
+        assert!(refusals.untold.contains(&Refusal { from: MemberId(1), reason: "another", times: 100 }));
     }
 }

@@ -3,7 +3,7 @@
 //! They go to the member that leads, again to the one that leads next, until they are applied here. What there is no room
 //! for on the disk is refused in its place.
 
-use consensus_raft::RaftNode;
+use consensus_raft::{MemberId, RaftNode};
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
 
@@ -207,7 +207,7 @@ impl Proposer {
             return;
         }
         while let Some(content) = self.proposals.next_to_give() {
-            self.relay(view.config.member, &content, ReconfigJudge { view, raft, leads }, out);
+            self.relay(view.own(), &content, ReconfigJudge { view, raft, leads }, out);
         }
         self.hand_on_refused();
         self.proposals.take_turns(view.now.mono_ms);
@@ -239,11 +239,11 @@ impl Proposer {
     }
 
     /// What waits is given to the leader, if there is one and it is another.
-    pub(crate) fn forward_waiting(&mut self, leader: Option<u64>, view: &View, out: &mut Output) {
+    pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, view: &View, out: &mut Output) {
         self.hand_on_refused();
         self.proposals.take_turns(view.now.mono_ms);
         self.proposals.keep_to_forward();
-        let Some(leader) = leader.filter(|leader| *leader != view.config.member) else { return };
+        let Some(leader) = leader.filter(|leader| *leader != view.own()) else { return };
         while let Some(content) = self.proposals.next_to_give() {
             out.send(leader, PeerMessage::Forward(content));
         }
@@ -252,7 +252,13 @@ impl Proposer {
     /// Takes in commands of a member's clients, to be proposed with others. What only a leader may command is left
     /// out: it belonged to a term that is over, or is an `Expire` of a session that its member found used up, which ends
     /// by its silence. Beyond a bound all of a message is dropped: its member gives it again.
-    pub(crate) fn relay(&mut self, from: u64, content: &[u8], judge: ReconfigJudge<'_>, out: &mut Output) {
+    pub(crate) fn relay(
+        &mut self,
+        from: MemberId,
+        content: &[u8],
+        judge: ReconfigJudge<'_>,
+        out: &mut Output,
+    ) {
         if !is_readable(content) {
             return out.refuse_message(from, "commands that this build cannot read");
         }
@@ -274,7 +280,7 @@ impl Proposer {
             let is_reconfig = matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. });
             let judged = is_reconfig.then(|| judge.judge(decoded));
             let command = judged.as_deref().unwrap_or(command);
-            if from == judge.view.config.member {
+            if from == judge.view.own() {
                 // It was under way before all that waits.
                 self.proposals.put_again(command);
             } else {

@@ -1,6 +1,6 @@
 //! What the components of a core may look at while they work. Only the core itself changes it, between two components.
 
-use consensus_raft::Membership;
+use consensus_raft::{MemberId, Membership};
 
 use crate::membership::EnsembleMembership;
 use crate::peers::Peers;
@@ -23,8 +23,18 @@ impl View {
     }
 
     /// The other members.
-    pub(crate) fn others(&self) -> Vec<u64> {
-        self.members().others(self.config.member)
+    pub(crate) fn others(&self) -> Vec<MemberId> {
+        self.members().others(self.config.member).into_iter().map(MemberId).collect()
+    }
+
+    /// This member's id.
+    pub(crate) const fn own(&self) -> MemberId {
+        MemberId(self.config.member)
+    }
+
+    /// Whether that member is a voter; while one set of voters follows another, of the newer one.
+    pub(crate) fn is_voter(&self, id: MemberId) -> bool {
+        self.members().voters.contains(&id.0)
     }
 
     /// Whether there is no other member, so that leadership is never lost.
@@ -33,12 +43,12 @@ impl View {
     }
 
     /// When a member was last heard of; 0 for never.
-    pub(crate) fn heard_ms(&self, peer: u64) -> u64 {
+    pub(crate) fn heard_ms(&self, peer: MemberId) -> u64 {
         self.peers.heard_ms(peer)
     }
 
     /// Whether that member was heard of within a lease.
-    pub(crate) fn lives(&self, id: u64) -> bool {
-        id == self.config.member || self.now.mono_ms <= self.heard_ms(id) + self.config.lease_ms
+    pub(crate) fn lives(&self, id: MemberId) -> bool {
+        id == self.own() || self.now.mono_ms <= self.heard_ms(id) + self.config.lease_ms
     }
 }

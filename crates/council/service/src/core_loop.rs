@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use council_frontend::{FromCore, ToCore};
 use council_replica::founding::{BLANK, NUMBERS};
-use council_replica::{Core, CoreEffect, Fault, JournalEvent, Tenure};
+use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId, Tenure};
 use council_tree::Tree;
 use parking_lot::RwLock;
 
@@ -222,22 +222,22 @@ impl CoreLoop {
             match news {
                 News::Message(from, message) => {
                     self.reign.heard(from % NUMBERS);
-                    self.core.peer(from, message, now.for_core())?;
+                    self.core.peer(MemberId(from), message, now.for_core())?;
                 }
                 News::Up(id, level) => {
-                    self.core.understands(id, level);
+                    self.core.understands(MemberId(id), level);
                     self.reign.link(id % NUMBERS, Some(now.wall_ms));
                     if id & BLANK == 0 {
-                        self.core.link(id, true, now.for_core());
+                        self.core.link(MemberId(id), true, now.for_core());
                     }
                 }
                 News::Down(id) => {
                     self.reign.link(id % NUMBERS, None);
                     if id & BLANK == 0 {
-                        self.core.link(id, false, now.for_core());
+                        self.core.link(MemberId(id), false, now.for_core());
                     }
                 }
-                News::Lost(id) => self.core.lost(id, now.for_core()),
+                News::Lost(id) => self.core.lost(MemberId(id), now.for_core()),
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
@@ -439,8 +439,8 @@ impl CoreLoop {
         self.links.to_journal.put_all_at(&mut self.effects, now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
-            self.reign.told(outgoing.iter().map(|(to, _)| to % NUMBERS));
-            outgoing.iter().for_each(|(to, message)| peers.send(*to, message));
+            self.reign.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
+            outgoing.iter().for_each(|(to, message)| peers.send(to.0, message));
             peers.flush();
         }
         handed_over

@@ -1,7 +1,7 @@
 //! What an operator should know of what other members say: that messages were refused, that others believe this member to
 //! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
 
-use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::founding::BLANK;
 use council_replica::{Core, Denials};
 
 /// How often something is logged at the most, milliseconds.
@@ -24,8 +24,8 @@ impl PeerReport {
         self.next_ms = now_ms + INTERVAL_MS;
         for refusal in core.take_refusals() {
             tracing::warn!(
-                member = refusal.from % NUMBERS,
-                id = refusal.from & !BLANK,
+                member = refusal.from.number().0,
+                id = refusal.from.0 & !BLANK,
                 messages = refusal.times,
                 reason = refusal.reason,
                 "messages of a member were refused; hint: see which program runs at that member's address, and who may \
@@ -35,7 +35,7 @@ impl PeerReport {
         let Denials { numbers, known, needed } = core.denials();
         if !numbers.is_empty() {
             tracing::warn!(
-                members = ?numbers,
+                members = ?numbers.iter().map(|number| number.0).collect::<Vec<_>>(),
                 known,
                 needed,
                 "members say that this member's number was given to another disk: it keeps its data until enough of those \

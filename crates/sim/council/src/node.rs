@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use council_replica::journal_executor::ExecutorConfig;
-use council_replica::{Core, CoreConfig, CoreEffect, Now, PeerMessage, Replay, start};
+use council_replica::{Core, CoreConfig, CoreEffect, MemberId, Now, PeerMessage, Replay, start};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use council_wire::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
 use storage_raft_log::{Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
@@ -220,20 +220,20 @@ impl<D: Disk> Node<D> {
     /// # Errors
     /// The core found itself broken: the member is dead.
     pub fn peer(&mut self, from: u64, message: PeerMessage) -> Result<(), NodeError> {
-        let taken = self.core.peer(from, message, self.now);
+        let taken = self.core.peer(MemberId(from), message, self.now);
         self.collect();
         taken.map_err(|fault| NodeError::Fault(fault.to_string()))
     }
 
     /// The connection to another member stands, or broke.
     pub fn link(&mut self, peer: u64, up: bool) {
-        self.core.link(peer, up, self.now);
+        self.core.link(MemberId(peer), up, self.now);
         self.collect();
     }
 
     /// What is to be sent to other members.
     pub fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
-        self.core.take_outgoing()
+        self.core.take_outgoing().into_iter().map(|(to, message)| (to.0, message)).collect()
     }
 
     fn collect(&mut self) {

@@ -138,7 +138,7 @@ impl Core {
     /// The other members.
     #[must_use]
     pub fn peers(&self) -> Vec<u64> {
-        self.view.others()
+        self.view.members().others(self.view.config.member)
     }
 
     /// Whether the next command was put off because it takes a whole turn: who was told something is to have read it first.

@@ -1,5 +1,6 @@
 //! What the journal answers.
 
+use consensus_raft::MemberId;
 use council_frontend::FromCore;
 use storage_raft_log::Space;
 
@@ -24,7 +25,7 @@ impl Core {
             JournalEvent::SnapshotSaved { index } => self.snapshots.saved(index, raft, view, out),
             JournalEvent::SnapshotFailed(reason) => return self.snapshots.failed(&reason, out),
             JournalEvent::SnapshotRead { peer, index, first, read } => {
-                self.snapshots.sent.read((peer, index, first), read, raft, out);
+                self.snapshots.sent.read((MemberId(peer), index, first), read, raft, out);
             }
             JournalEvent::Space(space) => {
                 let writable = matches!(space, Space::Plenty);

@@ -111,7 +111,7 @@ impl Core {
     }
 
     /// Takes what is to be sent to other members, in order for each.
-    pub fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
+    pub fn take_outgoing(&mut self) -> Vec<(MemberId, PeerMessage)> {
         self.out.take_outgoing()
     }
 

@@ -5,7 +5,7 @@ use council_wire::Zxid;
 
 use super::Core;
 use crate::apply::is_readable;
-use crate::founding::{BLANK, FoundingMessage, NUMBERS};
+use crate::founding::FoundingMessage;
 use crate::leadership::LeaderTerm;
 use crate::membership::{ReconfigJudge, admit, seated};
 use crate::peer::PeerMessage;
@@ -18,9 +18,9 @@ impl Core {
     /// # Errors
     /// [`Fault`] when a majority says that this member's tree is not theirs: it must stop. No message of one member
     /// does that.
-    pub fn peer(&mut self, from: u64, message: PeerMessage, now: Now) -> Result<(), Fault> {
+    pub fn peer(&mut self, from: MemberId, message: PeerMessage, now: Now) -> Result<(), Fault> {
         self.view.now = now;
-        if self.view.members().contains(from) {
+        if self.view.members().contains(from.0) {
             self.view.peers.hear(from, now.mono_ms);
         }
         self.tell_replaced(from, &message);
@@ -50,6 +50,7 @@ impl Core {
             PeerMessage::LeaderLost { term, leader, last_index } => {
                 // Of later terms this member will hear from those who lead in them.
                 if term <= self.raft.term() {
+                    let leader = (leader != 0).then_some(MemberId(leader));
                     self.leader_lost(LeaderTerm { term, leader }, from, last_index);
                 }
             }
@@ -76,8 +77,8 @@ impl Core {
     }
 
     /// A message of raft's, for raft once it is this member's turn to take it in.
-    fn raft_message(&mut self, from: u64, message: Message) {
-        if message.from().0 != from {
+    fn raft_message(&mut self, from: MemberId, message: Message) {
+        if message.from() != from {
             return self.out.refuse_message(from, "a message under another member's name");
         }
         if !message.contents().all(|content| is_readable(content)) {
@@ -96,7 +97,7 @@ impl Core {
         if let Some(message) = at_once {
             self.step(message);
         }
-        if self.raft.leader().is_some_and(|leader| leader.0 == from) {
+        if self.raft.leader().is_some_and(|leader| leader == from) {
             self.fast_election.forget();
         }
     }
@@ -110,7 +111,7 @@ impl Core {
 
     /// Gives raft a message that has passed the gate.
     fn step(&mut self, message: Message) {
-        let from = message.from().0;
+        let from = message.from();
         if let Err(Refused(reason)) = self.raft.step(message) {
             self.out.refuse_message(from, reason);
         }
@@ -118,48 +119,48 @@ impl Core {
 
     /// A member whose id is gone is told, if its number is to be a member at all: by the leader whatever it says, by
     /// those who have applied all that the leader has when it asks for a lease.
-    fn tell_replaced(&mut self, id: u64, message: &PeerMessage) {
+    fn tell_replaced(&mut self, id: MemberId, message: &PeerMessage) {
         let asks = matches!(message, PeerMessage::LeaseAsk { .. });
         let knows = self.leadership.leads() || (self.lease.serves() && asks);
         let is_answer = matches!(message, PeerMessage::Founding(_));
         if knows && !is_answer && self.view.membership.has_replaced(id) {
-            let replaced = FoundingMessage::Replaced { id, index: self.applier.index() };
+            let replaced = FoundingMessage::Replaced { id: id.0, index: self.applier.index() };
             self.out.send(id, PeerMessage::Founding(replaced));
         }
     }
 
     /// A member says something of who is a member.
-    fn founding(&mut self, from: u64, message: &FoundingMessage) {
+    fn founding(&mut self, from: MemberId, message: &FoundingMessage) {
         let incarnation = match *message {
             FoundingMessage::Blank { incarnation, .. } => incarnation,
             FoundingMessage::Replaced { id, index } => {
                 let is_ahead = index > self.applier.index();
-                if self.view.membership.deny(from, id, is_ahead, self.view.now) {
+                if self.view.membership.deny(from, MemberId(id), is_ahead, self.view.now) {
                     self.lease.stop(&mut self.out);
                 }
                 return;
             }
             _ => return,
         };
-        let number = from % NUMBERS;
+        let number = from.number();
         let cluster = self.view.config.cluster;
         let answer = match admit(number, incarnation, &self.leadership, &mut self.raft, &self.view) {
-            Some(id) => FoundingMessage::Admitted { cluster, id, incarnation },
+            Some(id) => FoundingMessage::Admitted { cluster, id: id.0, incarnation },
             None => seated(&self.raft, &self.view),
         };
-        self.out.send(BLANK | number, PeerMessage::Founding(answer));
+        self.out.send(MemberId::blank(number), PeerMessage::Founding(answer));
     }
 
     /// Messages to another member were dropped on the way.
-    pub fn lost(&mut self, peer: u64, now: Now) {
+    pub fn lost(&mut self, peer: MemberId, now: Now) {
         self.view.now = now;
-        self.raft.unreachable(MemberId(peer));
+        self.raft.unreachable(peer);
     }
 
     /// The connection to another member stands, or broke. What was sent on one that broke may be lost.
-    pub fn link(&mut self, peer: u64, up: bool, now: Now) {
+    pub fn link(&mut self, peer: MemberId, up: bool, now: Now) {
         self.view.now = now;
-        let leads = self.raft.leader().is_some_and(|leader| leader.0 == peer);
+        let leads = self.raft.leader().is_some_and(|leader| leader == peer);
         if up {
             self.view.peers.connect(peer);
             if leads {
@@ -170,32 +171,32 @@ impl Core {
         self.view.peers.disconnect(peer);
         let heard_ms = now.mono_ms.min(self.view.heard_ms(peer) + self.view.config.lease_ms);
         self.view.peers.depart(peer, heard_ms);
-        self.raft.unreachable(MemberId(peer));
+        self.raft.unreachable(peer);
         self.snapshots.disconnected(peer, &mut self.raft);
         if !leads {
             return;
         }
-        let lost = LeaderTerm { term: self.raft.term(), leader: peer };
+        let lost = LeaderTerm { term: self.raft.term(), leader: Some(peer) };
         let last_index = self.raft.last_index();
-        let message = PeerMessage::LeaderLost { term: lost.term, leader: peer, last_index };
+        let message = PeerMessage::LeaderLost { term: lost.term, leader: peer.0, last_index };
         self.out.send_each(self.view.others().into_iter().filter(|other| *other != peer), &message);
-        self.leader_lost(lost, self.view.config.member, last_index);
+        self.leader_lost(lost, self.view.own(), last_index);
     }
 
     /// A member has lost its leader. When a majority has, nobody waits for a timeout.
-    fn leader_lost(&mut self, lost: LeaderTerm, member: u64, last_index: u64) {
+    fn leader_lost(&mut self, lost: LeaderTerm, member: MemberId, last_index: u64) {
         self.fast_election.report(lost, member, last_index);
         if LeaderTerm::of(&self.raft) != lost || self.raft.role() == Role::Leader {
             return;
         }
-        let (own, majority) = (self.view.config.member, self.view.members().majority());
+        let (own, majority) = (self.view.own(), self.view.members().majority());
         if self.fast_election.is_over(lost, own, majority, self.view.now.mono_ms) {
             self.raft.forget_leader();
         }
     }
 
     /// Another member's build understands this level.
-    pub fn understands(&mut self, peer: u64, level: u32) {
+    pub fn understands(&mut self, peer: MemberId, level: u32) {
         self.view.peers.understands(peer, level);
     }
 }

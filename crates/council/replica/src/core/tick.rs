@@ -13,8 +13,7 @@ impl Core {
     pub fn tick(&mut self, now: Now, tree: &Tree) {
         self.view.now = now;
         self.pass_time(now);
-        if self.fast_election.campaigns(self.view.config.member, now.mono_ms) && self.raft.leader().is_none()
-        {
+        if self.fast_election.campaigns(self.view.own(), now.mono_ms) && self.raft.leader().is_none() {
             self.raft.campaign();
         }
         self.lease.tick(&self.raft, &self.view, &mut self.out);

@@ -19,7 +19,7 @@ impl Core {
         if self.raft.role() == Role::Leader {
             self.proposer.propose_waiting(self.leadership.leads(), &mut self.raft, view, out);
         } else {
-            self.proposer.forward_waiting(self.leadership.known().leader(), view, out);
+            self.proposer.forward_waiting(self.leadership.known().leader, view, out);
         }
         if let Some(question) = self.read_index.question(now.mono_ms) {
             self.raft.read_barrier(question);
@@ -35,9 +35,9 @@ impl Core {
     fn notice_leader(&mut self) {
         let Some(known) = self.leadership.notice(&self.raft) else { return };
         // Its role is told only with its next turn.
-        self.proposer.leader_changed(known.leader == self.view.config.member, self.view.now);
+        self.proposer.leader_changed(known.leader == Some(self.view.own()), self.view.now);
         self.read_index.again();
-        if known.leader().is_some() {
+        if known.leader.is_some() {
             self.fast_election.forget();
             self.lease.ask(&self.raft, &self.view, &mut self.out);
         }
@@ -111,7 +111,7 @@ impl Core {
     /// Hands raft's messages on.
     fn post(&mut self) {
         for envelope in std::mem::take(self.raft.outbox()) {
-            let peer = envelope.to.0;
+            let peer = envelope.to;
             match envelope.message.snapshot() {
                 Some(offer) => {
                     let (index, now) = (offer.index, self.view.now);

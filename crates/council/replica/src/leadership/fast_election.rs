@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use consensus_raft::MemberId;
+
 use super::LeaderTerm;
 
 /// How much later than the one before it in line a member campaigns, milliseconds.
@@ -15,14 +17,14 @@ const TRIES: u32 = 4;
 pub(crate) struct FastElection {
     lost: Option<LeaderTerm>,
     /// Who lost that leader, with the last index of each.
-    reports: BTreeMap<u64, u64>,
+    reports: BTreeMap<MemberId, u64>,
     campaign_ms: Option<u64>,
     tries: u32,
 }
 
 impl FastElection {
     /// A member lost this term's leader. Older terms are of no interest; a newer one begins the count anew.
-    pub(crate) fn report(&mut self, lost: LeaderTerm, member: u64, last_index: u64) {
+    pub(crate) fn report(&mut self, lost: LeaderTerm, member: MemberId, last_index: u64) {
         match self.lost {
             Some(known) if known.term > lost.term => return,
             Some(known) if known == lost => {}
@@ -31,7 +33,7 @@ impl FastElection {
                 self.lost = Some(lost);
             }
         }
-        if member != lost.leader {
+        if Some(member) != lost.leader {
             self.reports.insert(member, last_index);
         }
     }
@@ -42,7 +44,13 @@ impl FastElection {
     }
 
     /// Whether a majority has lost the leader of that term. Sets when `member` is to campaign, once.
-    pub(crate) fn is_over(&mut self, lost: LeaderTerm, member: u64, majority: usize, now_ms: u64) -> bool {
+    pub(crate) fn is_over(
+        &mut self,
+        lost: LeaderTerm,
+        member: MemberId,
+        majority: usize,
+        now_ms: u64,
+    ) -> bool {
         if self.lost != Some(lost) || self.reports.len() < majority || self.campaign_ms.is_some() {
             return false;
         }
@@ -51,13 +59,13 @@ impl FastElection {
     }
 
     /// How many stand before that member in line.
-    fn place(&self, member: u64) -> u64 {
+    fn place(&self, member: MemberId) -> u64 {
         let own = (self.reports.get(&member).copied().unwrap_or(0), member);
         self.reports.iter().filter(|(other, last)| (**last, **other) > own).count() as u64
     }
 
     /// Whether to campaign now; if it comes to nothing, the next time is set already.
-    pub(crate) fn campaigns(&mut self, member: u64, now_ms: u64) -> bool {
+    pub(crate) fn campaigns(&mut self, member: MemberId, now_ms: u64) -> bool {
         if self.campaign_ms.is_none_or(|due| now_ms < due) {
             return false;
         }
@@ -80,18 +88,18 @@ impl FastElection {
 mod tests {
     use super::*;
 
-    const LOST: LeaderTerm = LeaderTerm { term: 5, leader: 1 };
+    const LOST: LeaderTerm = LeaderTerm { term: 5, leader: Some(MemberId(1)) };
 
     #[test]
     fn majority_ends_a_term_and_the_longest_log_campaigns_first() {
         let due = |own: u64, other: u64| {
             let mut election = FastElection::default();
-            election.report(LOST, 2, own);
-            assert!(!election.is_over(LOST, 2, 2, 100));
-            election.report(LOST, 1, 99);
-            assert!(!election.is_over(LOST, 2, 2, 100), "the leader's own word does not count");
-            election.report(LOST, 3, other);
-            assert!(election.is_over(LOST, 2, 2, 100));
+            election.report(LOST, MemberId(2), own);
+            assert!(!election.is_over(LOST, MemberId(2), 2, 100));
+            election.report(LOST, MemberId(1), 99);
+            assert!(!election.is_over(LOST, MemberId(2), 2, 100), "the leader's own word does not count");
+            election.report(LOST, MemberId(3), other);
+            assert!(election.is_over(LOST, MemberId(2), 2, 100));
             election.next_ms()
         };
         assert_eq!((due(10, 9), due(9, 10)), (Some(100), Some(100 + STEP_MS)));
@@ -100,23 +108,23 @@ mod tests {
     #[test]
     fn older_term_is_of_no_interest_and_a_newer_one_starts_anew() {
         let mut election = FastElection::default();
-        election.report(LOST, 2, 1);
-        let next = LeaderTerm { term: 6, leader: 3 };
-        election.report(next, 1, 1);
-        election.report(LOST, 2, 1);
-        assert!(!election.is_over(next, 1, 2, 0));
-        election.report(next, 2, 1);
-        assert!(election.is_over(next, 1, 2, 0));
+        election.report(LOST, MemberId(2), 1);
+        let next = LeaderTerm { term: 6, leader: Some(MemberId(3)) };
+        election.report(next, MemberId(1), 1);
+        election.report(LOST, MemberId(2), 1);
+        assert!(!election.is_over(next, MemberId(1), 2, 0));
+        election.report(next, MemberId(2), 1);
+        assert!(election.is_over(next, MemberId(1), 2, 0));
     }
 
     #[test]
     fn campaigns_are_repeated_a_few_times() {
         let mut election = FastElection::default();
-        election.report(LOST, 2, 1);
-        assert!(election.is_over(LOST, 2, 1, 0));
+        election.report(LOST, MemberId(2), 1);
+        assert!(election.is_over(LOST, MemberId(2), 1, 0));
         let mut campaigns = 0;
         for now_ms in 0..1000 {
-            campaigns += u32::from(election.campaigns(2, now_ms));
+            campaigns += u32::from(election.campaigns(MemberId(2), now_ms));
         }
         assert_eq!(campaigns, TRIES);
     }

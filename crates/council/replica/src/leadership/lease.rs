@@ -48,7 +48,7 @@ pub(crate) struct Lease {
     /// When this member asked how far it has to catch up, if it does.
     catches_up_ms: Option<u64>,
     /// For which moment each other voter answered, to this member as its leader.
-    answered_ms: BTreeMap<u64, u64>,
+    answered_ms: BTreeMap<MemberId, u64>,
     /// As a leader: what was committed when, from about one lease ago on.
     committed: VecDeque<Committed>,
 }
@@ -81,19 +81,19 @@ impl Lease {
     /// Asks for a lease.
     pub(crate) fn ask(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
         let (term, at_ms) = (raft.term(), view.now.mono_ms);
-        let mut asked: BTreeSet<u64> = BTreeSet::new();
+        let mut asked: BTreeSet<MemberId> = BTreeSet::new();
         if raft.role() == Role::Leader {
-            asked.extend(&view.members().voters);
-            asked.extend(&view.members().voters_outgoing);
+            let voters = view.members().voters.iter().chain(&view.members().voters_outgoing);
+            asked.extend(voters.copied().map(MemberId));
         } else {
-            asked.extend(raft.leader().map(|leader| leader.0));
+            asked.extend(raft.leader());
             if at_ms > self.until_ms(view) {
                 // Nobody tells a removed member who leads now, and the leader may be one that it never knew. A leader
                 // says so if this one is to be a member again.
                 asked.extend(view.peers.connected());
             }
         }
-        asked.remove(&view.config.member);
+        asked.remove(&view.own());
         if !asked.is_empty() {
             self.asked_ms = at_ms;
             out.send_each(asked, &PeerMessage::LeaseAsk { term, at_ms });
@@ -103,7 +103,7 @@ impl Lease {
     /// Another member asks for one.
     pub(crate) fn asked(
         &self,
-        peer: u64,
+        peer: MemberId,
         (term, at_ms): (u64, u64),
         raft: &RaftNode,
         view: &View,
@@ -115,7 +115,7 @@ impl Lease {
         let grants = match raft.role() {
             Role::Leader => {
                 view.now.mono_ms <= self.until_ms(view)
-                    && view.members().contains(peer)
+                    && view.members().contains(peer.0)
                     && self.keeps_up(peer, raft)
                     && !view.membership.is_replacement(peer)
             }
@@ -124,7 +124,7 @@ impl Lease {
             // it.
             _ => {
                 let leader = raft.leader().or(raft.voted_for());
-                leader.is_none_or(|leader| leader.0 == peer)
+                leader.is_none_or(|leader| leader == peer)
             }
         };
         if grants {
@@ -135,7 +135,7 @@ impl Lease {
     /// Another member grants one. Says whether it counts.
     pub(crate) fn granted(
         &mut self,
-        peer: u64,
+        peer: MemberId,
         (term, at_ms): (u64, u64),
         raft: &RaftNode,
         view: &View,
@@ -151,7 +151,7 @@ impl Lease {
                 *answered = at_ms.max(*answered);
                 self.answered_majority_ms(view)
             }
-            _ if raft.leader().is_some_and(|leader| leader.0 == peer) => at_ms,
+            _ if raft.leader().is_some_and(|leader| leader == peer) => at_ms,
             _ => return false,
         };
         self.held_ms = self.held_ms.max(held_ms);
@@ -224,20 +224,20 @@ impl Lease {
     /// Whether that member has on its disk what was committed a lease ago. A leader that has not led for so long asks for
     /// what was committed when it began: how long ago that was is unknown, and each new leader would otherwise give a
     /// member that lags two leases more.
-    fn keeps_up(&self, peer: u64, raft: &RaftNode) -> bool {
+    fn keeps_up(&self, peer: MemberId, raft: &RaftNode) -> bool {
         let index = self.committed.front().map_or(raft.committed(), |noted| noted.index);
-        raft.matched(MemberId(peer)).is_none_or(|matched| matched >= index)
+        raft.matched(peer).is_none_or(|matched| matched >= index)
     }
 
     /// The latest moment for which a majority of the voters, this one included, has answered.
     fn answered_majority_ms(&self, view: &View) -> u64 {
-        let answered = |id: &u64| match self.answered_ms.get(id) {
-            _ if *id == view.config.member => view.now.mono_ms,
-            _ if view.peers.level(*id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(*id),
+        let answered = |id: MemberId| match self.answered_ms.get(&id) {
+            _ if id == view.own() => view.now.mono_ms,
+            _ if view.peers.level(id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(id),
             answered_ms => answered_ms.copied().unwrap_or(0),
         };
         let of_a_majority = |voters: &[u64]| {
-            let mut times: Vec<_> = voters.iter().map(answered).collect();
+            let mut times: Vec<_> = voters.iter().map(|id| answered(MemberId(*id))).collect();
             times.sort_unstable_by(|one, other| other.cmp(one));
             times.get(voters.len() / 2).copied()
         };
@@ -256,9 +256,9 @@ mod tests {
         let view = view(1, &[1, 2, 3, 4, 5]);
         let mut lease = Lease::default();
         assert_eq!(lease.answered_majority_ms(&view), 0);
-        lease.answered_ms.extend([(2, 50), (3, 70), (9, 90)]);
+        lease.answered_ms.extend([(MemberId(2), 50), (MemberId(3), 70), (MemberId(9), 90)]);
         assert_eq!(lease.answered_majority_ms(&view), 50);
-        lease.answered_ms.insert(4, 60);
+        lease.answered_ms.insert(MemberId(4), 60);
         assert_eq!(lease.answered_majority_ms(&view), 60);
     }
 
@@ -287,8 +287,8 @@ mod tests {
     fn grant_of_a_member_that_does_not_lead_counts_for_nothing() {
         let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let mut lease = Lease { asked_ms: NOW.mono_ms, ..Lease::default() };
-        assert!(!lease.granted(1, (1, NOW.mono_ms), &raft, &view));
-        assert!(!lease.granted(1, (7, NOW.mono_ms), &raft, &view), "of another term");
+        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms), &raft, &view));
+        assert!(!lease.granted(MemberId(1), (7, NOW.mono_ms), &raft, &view), "of another term");
         assert_eq!(lease.held_ms, 0);
     }
 

@@ -10,22 +10,17 @@ pub(crate) use self::fast_election::FastElection;
 pub(crate) use self::lease::Lease;
 use crate::view::View;
 
-/// A term and who leads in it; 0 while nobody is known to.
+/// A term and who leads in it, while that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderTerm {
     pub(crate) term: u64,
-    pub(crate) leader: u64,
+    pub(crate) leader: Option<MemberId>,
 }
 
 impl LeaderTerm {
     /// The present one, as far as raft knows it.
     pub(crate) fn of(raft: &RaftNode) -> Self {
-        Self { term: raft.term(), leader: raft.leader().map_or(0, |leader| leader.0) }
-    }
-
-    /// Who leads, as far as is known.
-    pub(crate) const fn leader(self) -> Option<u64> {
-        if self.leader == 0 { None } else { Some(self.leader) }
+        Self { term: raft.term(), leader: raft.leader() }
     }
 }
 
@@ -82,7 +77,7 @@ impl Leadership {
     }
 
     /// Hands leadership to the member that has come farthest among those that `may` take it, if this member has it.
-    pub(crate) fn transfer(&mut self, raft: &mut RaftNode, view: &View, may: impl Fn(u64) -> bool) {
+    pub(crate) fn transfer(&mut self, raft: &mut RaftNode, view: &View, may: impl Fn(MemberId) -> bool) {
         if raft.role() != Role::Leader || raft.is_handing_over() {
             return;
         }
@@ -90,17 +85,17 @@ impl Leadership {
         let next = raft
             .progress()
             .into_iter()
-            .filter(|one| one.votes && one.active && may(one.id.0) && view.heard_ms(one.id.0) >= heard_ms)
-            .max_by_key(|one| (one.matched, one.id.0));
+            .filter(|one| one.votes && one.active && may(one.id) && view.heard_ms(one.id) >= heard_ms)
+            .max_by_key(|one| (one.matched, one.id));
         if let Some(next) = next {
             self.transfers += 1;
-            raft.transfer(MemberId(next.id.0));
+            raft.transfer(next.id);
         }
     }
 
     /// Until when a member that this leader has not heard of since may serve clients. It has a lease of this leader's, or
     /// of the one before, who could give leases for as long as its own: that began before a majority left it.
-    pub(crate) fn serves_until_ms(&self, peer: u64, view: &View) -> u64 {
+    pub(crate) fn serves_until_ms(&self, peer: MemberId, view: &View) -> u64 {
         let lease_ms = view.config.lease_ms;
         view.heard_ms(peer).max(self.began_ms + lease_ms) + lease_ms
     }
@@ -138,11 +133,14 @@ mod tests {
     #[test]
     fn leader_is_noticed_once_in_each_term() {
         let (mut raft, mut leadership) = (raft(1, &[1]), Leadership::default());
-        assert_eq!(leadership.notice(&raft), Some(LeaderTerm { term: 1, leader: 0 }));
+        assert_eq!(leadership.notice(&raft), Some(LeaderTerm { term: 1, leader: None }));
         assert_eq!(leadership.notice(&raft), None);
         raft.campaign();
         let own = leadership.notice(&raft).expect("it leads alone");
-        assert_eq!((own.leader(), leadership.known(), leadership.notice(&raft)), (Some(1), own, None));
+        assert_eq!(
+            (own.leader, leadership.known(), leadership.notice(&raft)),
+            (Some(MemberId(1)), own, None)
+        );
     }
 
     #[test]
@@ -165,9 +163,9 @@ mod tests {
         let (mut view, mut leadership) = (view(1, &[1, 2]), Leadership::default());
         leadership.begin(NOW.mono_ms);
         let lease_ms = view.config.lease_ms;
-        assert_eq!(leadership.serves_until_ms(2, &view), NOW.mono_ms + 2 * lease_ms);
-        view.peers.hear(2, NOW.mono_ms + 3 * lease_ms);
-        assert_eq!(leadership.serves_until_ms(2, &view), NOW.mono_ms + 4 * lease_ms);
+        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms + 2 * lease_ms);
+        view.peers.hear(MemberId(2), NOW.mono_ms + 3 * lease_ms);
+        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms + 4 * lease_ms);
     }
 
     #[test]
@@ -176,7 +174,7 @@ mod tests {
         let mut raft = raft(1, &[1]);
         leadership.transfer(&mut raft, &view, |_| true);
         raft.campaign();
-        leadership.transfer(&mut raft, &view, |id| id != 1);
+        leadership.transfer(&mut raft, &view, |id| id != MemberId(1));
         assert_eq!((leadership.transfers(), raft.is_handing_over()), (0, false));
     }
 }

@@ -7,12 +7,11 @@
 //!
 //! What the tree judges by itself (whether the client may, the version, the syntax) is left to the tree.
 
-use consensus_raft::RaftNode;
+use consensus_raft::{MemberId, RaftNode};
 use council_tree::{CONFIG, Command, Identities, Operation, Policy, Roster, permits};
 use council_wire::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
 
 use super::reconfiguration::LAG_MAX;
-use crate::founding::NUMBERS;
 use crate::view::View;
 
 /// After how many of raft's ticks a member that says nothing counts as absent: as many as for raft.
@@ -91,7 +90,7 @@ impl ReconfigJudge<'_> {
 
     /// Whether a member is connected and was heard of lately. What raft says would not do: whenever it looks for a
     /// majority it forgets who was active, until it hears of them again.
-    fn is_heard(&self, id: u64) -> bool {
+    fn is_heard(&self, id: MemberId) -> bool {
         let silent_ms = self.view.now.mono_ms.saturating_sub(self.view.heard_ms(id));
         self.view.peers.is_connected(id) && silent_ms <= HEARD_TICKS * self.view.config.election_tick_ms
     }
@@ -101,10 +100,10 @@ impl ReconfigJudge<'_> {
         let last_index = self.raft.last_index();
         let progress = self.raft.progress();
         let is_here = |number: &u64| {
-            *number == self.view.config.member % NUMBERS
+            *number == u64::from(self.view.own().number().0)
                 || progress.iter().any(|one| {
                     let keeps_up = one.matched > 0 && one.matched + LAG_MAX >= last_index;
-                    one.id.0 % NUMBERS == *number && self.is_heard(one.id.0) && keeps_up
+                    u64::from(one.id.number().0) == *number && self.is_heard(one.id) && keeps_up
                 })
         };
         let participants = next.participants();

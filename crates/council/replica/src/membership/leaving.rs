@@ -5,6 +5,8 @@
 //! elsewhere. The leader waits a moment before it takes the vote away, for without new entries nothing more could be
 //! answered; and one that is itself removed hands leadership over.
 
+use consensus_raft::MemberId;
+
 use crate::view::View;
 
 /// How long the leader waits with the removal of a member that is connected, so that it can part from its clients.
@@ -38,7 +40,7 @@ impl Leaving {
 }
 
 /// Whether that member, which is to be removed, may still be parting from its clients.
-pub(super) fn parts(id: u64, view: &View) -> bool {
+pub(super) fn parts(id: MemberId, view: &View) -> bool {
     view.peers.is_connected(id) && view.now.mono_ms < view.membership.leaving.changed_ms + PARTING_MS
 }
 

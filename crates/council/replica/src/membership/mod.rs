@@ -9,15 +9,14 @@ mod replacement;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use consensus_raft::Membership;
-use council_tree::{AclRef, Roster, Tree};
+use consensus_raft::{MemberId, MemberNumber, Membership};
+use council_tree::{AclRef, Member, Roster, Tree};
 
 pub use self::join::Denials;
 pub(crate) use self::join::{admit, seated};
 pub(crate) use self::judge::{ReconfigJudge, sets_config_acl};
 use self::leaving::Leaving;
 pub(crate) use self::reconfiguration::{NextStep, Reconfiguration};
-use crate::founding::{BLANK, NUMBERS};
 use crate::peer_gate::Relation;
 use crate::{CoreConfig, Now, Tenure};
 
@@ -28,7 +27,7 @@ const EVICTED_MAX: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct EnsembleMembership {
     /// This member's id.
-    own: u64,
+    own: MemberId,
     /// Who votes and who learns.
     members: Membership,
     /// Who is to be a member.
@@ -41,9 +40,9 @@ pub(crate) struct EnsembleMembership {
     text_proposed_ms: Option<u64>,
     leaving: Leaving,
     /// Members that were removed in this incarnation.
-    evicted: BTreeSet<u64>,
+    evicted: BTreeSet<MemberId>,
     /// When which number said last that this member was replaced.
-    denials: BTreeMap<u64, u64>,
+    denials: BTreeMap<MemberNumber, u64>,
     /// When this incarnation began.
     began_ms: u64,
     tenure: Tenure,
@@ -52,10 +51,10 @@ pub(crate) struct EnsembleMembership {
 impl EnsembleMembership {
     pub(crate) fn new(config: &CoreConfig, members: Membership, tree: &Tree, now: Now) -> Self {
         let roster = tree.roster().or_else(|| config.roster.clone());
-        let number = config.member % NUMBERS;
-        let named = roster.as_ref().is_some_and(|roster| roster.member(number).is_some());
+        let own = MemberId(config.member);
+        let named = roster.as_ref().is_some_and(|roster| member_of(roster, own.number()).is_some());
         Self {
-            own: config.member,
+            own,
             members,
             roster,
             roster_changes: 1,
@@ -70,10 +69,11 @@ impl EnsembleMembership {
     }
 
     /// The members are these now. Gives those that were removed.
-    pub(crate) fn change(&mut self, next: Membership) -> Vec<u64> {
+    pub(crate) fn change(&mut self, next: Membership) -> Vec<MemberId> {
         let before = core::mem::replace(&mut self.members, next);
-        let mut removed = before.others(self.own);
+        let mut removed = before.others(self.own.0);
         removed.retain(|peer| !self.members.contains(*peer));
+        let removed: Vec<_> = removed.into_iter().map(MemberId).collect();
         for peer in &removed {
             if self.evicted.len() == EVICTED_MAX {
                 self.evicted.pop_first();
@@ -97,8 +97,7 @@ impl EnsembleMembership {
         }
         self.roster = roster;
         self.roster_changes += 1;
-        let number = self.own % NUMBERS;
-        let named = self.roster.as_ref().is_none_or(|roster| roster.member(number).is_some());
+        let named = self.roster.is_none() || self.names(self.own.number());
         self.leaving.changed(named, now.mono_ms);
         self.is_leaving()
     }
@@ -122,14 +121,14 @@ impl EnsembleMembership {
     }
 
     /// Whether the member of that id is to vote.
-    pub(crate) fn is_to_vote(&self, id: u64) -> bool {
+    pub(crate) fn is_to_vote(&self, id: MemberId) -> bool {
         let roster = self.roster.as_ref();
-        roster.and_then(|roster| roster.member(id % NUMBERS)).is_some_and(|member| member.votes)
+        roster.and_then(|roster| member_of(roster, id.number())).is_some_and(|member| member.votes)
     }
 
     /// Whether a member of that number is to be one.
-    fn names(&self, number: u64) -> bool {
-        self.roster.as_ref().is_some_and(|roster| roster.member(number).is_some())
+    fn names(&self, number: MemberNumber) -> bool {
+        self.roster.as_ref().is_some_and(|roster| member_of(roster, number).is_some())
     }
 
     /// Whether this member was removed in this incarnation, and parts from its clients or has done so.
@@ -147,12 +146,12 @@ impl EnsembleMembership {
     }
 
     /// What the sender of a message is.
-    pub(crate) fn relation(&self, id: u64) -> Relation {
-        if id & BLANK != 0 {
+    pub(crate) fn relation(&self, id: MemberId) -> Relation {
+        if id.is_blank() {
             Relation::Joining
         } else if self.votes(id) {
             Relation::Voter
-        } else if self.members.contains(id) {
+        } else if self.members.contains(id.0) {
             Relation::Learner
         } else if self.evicted.contains(&id) {
             Relation::Evicted
@@ -161,9 +160,14 @@ impl EnsembleMembership {
         }
     }
 
-    fn votes(&self, id: u64) -> bool {
-        self.members.voters.contains(&id) || self.members.voters_outgoing.contains(&id)
+    fn votes(&self, id: MemberId) -> bool {
+        self.members.voters.contains(&id.0) || self.members.voters_outgoing.contains(&id.0)
     }
+}
+
+/// The member of that number in a roster.
+fn member_of(roster: &Roster, number: MemberNumber) -> Option<&Member> {
+    roster.member(u64::from(number.0))
 }
 
 #[cfg(test)]
@@ -178,11 +182,12 @@ mod tests {
     #[test]
     fn change_tells_who_was_removed_and_their_relation_is_evicted() {
         let mut membership = view(1, &[1, 2, 3]).membership;
-        assert_eq!(membership.change(members(&[1, 2], &[4])), [3]);
+        assert_eq!(membership.change(members(&[1, 2], &[4])), [MemberId(3)]);
         assert_eq!(membership.change(members(&[1, 2, 4], &[])), []);
-        let relations = [2, 3, 4, 5, BLANK | 6].map(|id| membership.relation(id));
+        let relations = [2, 3, 4, 5].map(|id| membership.relation(MemberId(id)));
         use Relation::{Evicted, Joining, Unknown, Voter};
-        assert_eq!(relations, [Voter, Evicted, Voter, Unknown, Joining]);
+        assert_eq!(relations, [Voter, Evicted, Voter, Unknown]);
+        assert_eq!(membership.relation(MemberId::blank(MemberNumber(6))), Joining);
     }
 
     #[test]
@@ -193,7 +198,7 @@ mod tests {
         }
         membership.change(members(&[1], &[]));
         assert_eq!(membership.evicted.len(), EVICTED_MAX);
-        assert_eq!(membership.relation(2), Relation::Unknown);
-        assert_eq!(membership.relation(EVICTED_MAX as u64 + 9), Relation::Evicted);
+        assert_eq!(membership.relation(MemberId(2)), Relation::Unknown);
+        assert_eq!(membership.relation(MemberId(EVICTED_MAX as u64 + 9)), Relation::Evicted);
     }
 }

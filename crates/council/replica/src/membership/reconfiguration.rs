@@ -5,10 +5,10 @@
 //!
 //! Decides only; the core proposes the change.
 
-use consensus_raft::{RaftNode, Step};
+use consensus_raft::{MemberId, RaftNode, Step};
 
 use super::leaving::parts;
-use crate::founding::NUMBERS;
+use super::member_of;
 use crate::leadership::Leadership;
 use crate::view::View;
 
@@ -41,12 +41,12 @@ impl Reconfiguration<'_> {
             return NextStep::Nothing;
         };
         let (own, members) = (self.view.config.member, membership.members());
-        let votes = |id: u64| roster.member(id % NUMBERS).map(|member| member.votes);
+        let votes = |id: u64| member_of(roster, MemberId(id).number()).map(|member| member.votes);
         let mut steps = Vec::new();
         for id in members.others(0) {
             let is_voter = members.voters.contains(&id);
             match votes(id) {
-                None if parts(id, self.view) => {}
+                None if parts(MemberId(id), self.view) => {}
                 None => steps.push(Step::Remove(id)),
                 Some(false) if is_voter => steps.push(Step::Learner(id)),
                 _ => {}
@@ -75,7 +75,7 @@ impl Reconfiguration<'_> {
         let mut kept = Vec::with_capacity(steps.len());
         let (living, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
-            voters.contains(id) && self.view.lives(*id)
+            voters.contains(id) && self.view.lives(MemberId(*id))
         });
         for step in others {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
@@ -85,7 +85,7 @@ impl Reconfiguration<'_> {
         for step in living {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
             let stay: Vec<_> = voters.iter().copied().filter(|voter| *voter != id).collect();
-            if 2 * stay.iter().filter(|voter| self.view.lives(**voter)).count() > stay.len() {
+            if 2 * stay.iter().filter(|voter| self.view.lives(MemberId(**voter))).count() > stay.len() {
                 voters = stay;
                 kept.push(step);
             }
@@ -102,11 +102,12 @@ impl Reconfiguration<'_> {
             .into_iter()
             .find_map(|id| membership.replaced_by(id, serves).map(|replaced| (id, replaced)));
         let Some((id, replaced)) = promoted else { return Vec::new() };
-        [Step::Voter(id)].into_iter().chain(replaced.into_iter().map(Step::Remove)).collect()
+        let removed = replaced.into_iter().map(|voter| Step::Remove(voter.0));
+        [Step::Voter(id.0)].into_iter().chain(removed).collect()
     }
 
     /// Learners who are to vote and have caught up.
-    fn ripe_learners(&self) -> Vec<u64> {
+    fn ripe_learners(&self) -> Vec<MemberId> {
         let membership = &self.view.membership;
         let last_index = self.raft.last_index();
         let progress = self.raft.progress();
@@ -115,9 +116,9 @@ impl Reconfiguration<'_> {
                 && progress.active
                 && progress.matched > 0
                 && progress.matched + LAG_MAX >= last_index
-                && membership.is_to_vote(progress.id.0)
+                && membership.is_to_vote(progress.id)
         });
-        ripe.map(|progress| progress.id.0).collect()
+        ripe.map(|progress| progress.id).collect()
     }
 }
 
@@ -144,7 +145,7 @@ mod tests {
         let config = view.config.clone();
         view.membership.read_roster(&council_tree::Tree::new(), &config, view.now);
         view.now.mono_ms += 10_000;
-        [2, 3].into_iter().for_each(|peer| view.peers.hear(peer, view.now.mono_ms));
+        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono_ms));
         let (raft, leadership) = (raft(1, &[1, 2, 3, 4, 5]), Leadership::default());
         Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next()
     }

@@ -7,44 +7,47 @@
 //!   to connections under one number could give the same.
 //! - Where the old id's member is heard again, its replacement goes.
 
-use consensus_raft::Step;
+use consensus_raft::{MemberId, MemberNumber, Step};
 
 use super::EnsembleMembership;
-use crate::founding::NUMBERS;
 
 impl EnsembleMembership {
     /// Whether that member is no voter, and a voter has its number.
-    pub(crate) fn is_replacement(&self, id: u64) -> bool {
-        !self.votes(id) && self.voters_of(id % NUMBERS).next().is_some()
+    pub(crate) fn is_replacement(&self, id: MemberId) -> bool {
+        !self.votes(id) && self.voters_of(id.number()).next().is_some()
     }
 
     /// The voters who are to go when that member begins to vote; nothing while one of them `serves` clients, as far as is
     /// known here.
-    pub(super) fn replaced_by(&self, id: u64, serves: impl Fn(u64) -> bool) -> Option<Vec<u64>> {
-        let replaced: Vec<_> = self.voters_of(id % NUMBERS).filter(|voter| *voter != id).collect();
+    pub(super) fn replaced_by(
+        &self,
+        id: MemberId,
+        serves: impl Fn(MemberId) -> bool,
+    ) -> Option<Vec<MemberId>> {
+        let replaced: Vec<_> = self.voters_of(id.number()).filter(|voter| *voter != id).collect();
         (!replaced.iter().any(|voter| *voter == self.own || serves(*voter))).then_some(replaced)
     }
 
     /// Replacements that are not needed: the old id's member `lives`. Of two without a voter, the one that is not here
     /// goes, or else one of them.
-    pub(super) fn dismissed(&self, lives: impl Fn(u64) -> bool) -> Vec<Step> {
-        let learners = &self.members.learners;
-        let is_dismissed = |place: usize, id: u64| {
-            let others = |other: &&u64| **other != id && **other % NUMBERS == id % NUMBERS;
+    pub(super) fn dismissed(&self, lives: impl Fn(MemberId) -> bool) -> Vec<Step> {
+        let learners: Vec<_> = self.members.learners.iter().copied().map(MemberId).collect();
+        let is_dismissed = |place: usize, id: MemberId| {
+            let others = |other: &&MemberId| **other != id && other.number() == id.number();
             if self.is_replacement(id) {
-                return self.voters_of(id % NUMBERS).any(&lives);
+                return self.voters_of(id.number()).any(&lives);
             }
             let earlier = learners.iter().take(place).any(|other| others(&other) && lives(*other));
             let alive = learners.iter().filter(others).any(|other| lives(*other));
             earlier || (alive && !lives(id))
         };
         let dismissed = learners.iter().enumerate().filter(|(place, id)| is_dismissed(*place, **id));
-        dismissed.map(|(_, id)| Step::Remove(*id)).collect()
+        dismissed.map(|(_, id)| Step::Remove(id.0)).collect()
     }
 
-    fn voters_of(&self, number: u64) -> impl Iterator<Item = u64> {
+    fn voters_of(&self, number: MemberNumber) -> impl Iterator<Item = MemberId> {
         let voters = self.members.voters.iter().chain(&self.members.voters_outgoing);
-        voters.copied().filter(move |id| id % NUMBERS == number)
+        voters.copied().map(MemberId).filter(move |id| id.number() == number)
     }
 }
 
@@ -56,12 +59,13 @@ mod tests {
     use crate::test_support::view;
 
     /// The ids of number 3 on further disks.
-    const NEW: u64 = 3 + 5 * NUMBERS;
-    const NEWER: u64 = 3 + 9 * NUMBERS;
+    const NEW: MemberId = MemberId(0x503);
+    const NEWER: MemberId = MemberId(0x903);
+    const OLD: MemberId = MemberId(3);
 
-    fn with_learners(learners: &[u64], voters: &[u64]) -> EnsembleMembership {
+    fn with_learners(learners: &[MemberId], voters: &[u64]) -> EnsembleMembership {
         let mut membership = view(1, &[1, 2, 3]).membership;
-        let (voters, learners) = (voters.to_vec(), learners.to_vec());
+        let (voters, learners) = (voters.to_vec(), learners.iter().map(|id| id.0).collect());
         membership.replace(Membership { voters, learners, ..Membership::default() });
         membership
     }
@@ -69,23 +73,23 @@ mod tests {
     #[test]
     fn replacement_takes_the_voters_place_once_that_serves_nobody() {
         let membership = with_learners(&[NEW], &[1, 2, 3]);
-        assert!(membership.is_replacement(NEW) && !membership.is_replacement(3));
-        assert_eq!(membership.replaced_by(NEW, |id| id == 3), None);
-        assert_eq!(membership.replaced_by(NEW, |_| false), Some(vec![3]));
+        assert!(membership.is_replacement(NEW) && !membership.is_replacement(OLD));
+        assert_eq!(membership.replaced_by(NEW, |id| id == OLD), None);
+        assert_eq!(membership.replaced_by(NEW, |_| false), Some(vec![OLD]));
     }
 
     #[test]
     fn replacement_goes_where_the_old_member_lives() {
         let membership = with_learners(&[NEW], &[1, 2, 3]);
-        assert_eq!(membership.dismissed(|id| id == 3), [Step::Remove(NEW)]);
-        assert_eq!(membership.dismissed(|id| id != 3), []);
+        assert_eq!(membership.dismissed(|id| id == OLD), [Step::Remove(NEW.0)]);
+        assert_eq!(membership.dismissed(|id| id != OLD), []);
     }
 
     #[test]
     fn replacement_that_is_not_here_goes_of_two_without_a_voter() {
         let membership = with_learners(&[NEW, NEWER], &[1, 2]);
-        assert_eq!(membership.dismissed(|id| id == NEWER), [Step::Remove(NEW)]);
-        assert_eq!(membership.dismissed(|_| true), [Step::Remove(NEWER)]);
+        assert_eq!(membership.dismissed(|id| id == NEWER), [Step::Remove(NEW.0)]);
+        assert_eq!(membership.dismissed(|_| true), [Step::Remove(NEWER.0)]);
         assert_eq!(membership.dismissed(|_| false), []);
     }
 }

@@ -1,17 +1,20 @@
 //! A session's silence is a suspicion. Every member that is alive, a majority at the least, is asked whom its clients'
 //! connections have been heard of before it is a verdict.
 
+use consensus_raft::MemberId;
 use council_frontend::FromCore;
 use council_wire::SessionId;
 
 use super::Sessions;
 use super::generations::holder;
 use super::liveness_round::{Asker, LivenessRound};
-use crate::founding::NUMBERS;
 use crate::leadership::Leadership;
 use crate::output::Output;
 use crate::peer::PeerMessage;
 use crate::view::View;
+
+/// An id that no member has: none was ever heard of under it.
+const NOBODY: MemberId = MemberId(0);
 
 /// A session that has been silent for its whole timeout, under that generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +47,7 @@ impl Sessions {
     }
 
     /// The leader asks whom this member's shards have heard of.
-    pub(crate) fn asked(&mut self, leader: u64, round: u64, view: &View, out: &mut Output) {
+    pub(crate) fn asked(&mut self, leader: MemberId, round: u64, view: &View, out: &mut Output) {
         let asker = Asker::Leader { id: leader, round };
         // Asked again for what is being found out already.
         if self.round.as_ref().is_none_or(|round| round.asker != asker) {
@@ -74,7 +77,7 @@ impl Sessions {
     /// A member's answer.
     pub(crate) fn peer_answered(
         &mut self,
-        (peer, number): (u64, u64),
+        (peer, number): (MemberId, u64),
         ages: &[(SessionId, u64)],
         leadership: &Leadership,
         view: &View,
@@ -84,7 +87,7 @@ impl Sessions {
             // The way the answer took counts for the client.
             self.expiry.touch(*session, view.now.mono_ms.saturating_sub(*age_ms));
         }
-        let votes = view.members().voters.contains(&peer);
+        let votes = view.is_voter(peer);
         if let Some(round) = &mut self.round
             && round.asker == Asker::Us
         {
@@ -135,13 +138,13 @@ impl Sessions {
         let peers = view.others();
         let silent = peers.iter().filter(|peer| view.heard_ms(**peer) < began_ms);
         let silent: Vec<_> =
-            silent.map(|peer| (peer % NUMBERS, leadership.serves_until_ms(*peer, view))).collect();
-        let (own, stranger_ms) = (view.config.member, leadership.serves_until_ms(0, view));
+            silent.map(|peer| (peer.number(), leadership.serves_until_ms(*peer, view))).collect();
+        let (own, stranger_ms) = (view.own(), leadership.serves_until_ms(NOBODY, view));
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
             let mut departed_ms = view.peers.departed_ms(holder);
-            let mut ids = peers.iter().chain([&own]).filter(|id| **id % NUMBERS == holder).peekable();
-            if ids.peek().is_none() || ids.any(|id| *id != holder) {
+            let mut ids = peers.iter().chain([&own]).filter(|id| id.number() == holder).peekable();
+            if ids.peek().is_none() || ids.any(|id| id.0 != u64::from(holder.0)) {
                 departed_ms = departed_ms.max(stranger_ms);
             }
             let silent = silent.iter().filter(|(number, _)| *number == holder);

@@ -105,7 +105,7 @@ impl Sessions {
         match tree.session(session) {
             Some(known) if same_password(&known.password, password) => {
                 // Also one that is alone says who it is: others may join, and want to know who held the session.
-                let member = view.config.member;
+                let member = view.own().number();
                 let next = |before| next_generation(before, member);
                 match self.connections.arrive(session, shard, conn, Some(known.generation), next) {
                     Some(generation) => Some(Operation::Attach { session, generation, timeout_ms }),

@@ -1,5 +1,6 @@
 //! Sessions begin, move and end, and only their silence everywhere ends them.
 
+use consensus_raft::MemberId;
 use council_tree::{Changes, Command, Stamp};
 
 use super::liveness::Condemned;
@@ -130,11 +131,11 @@ fn silent_session_is_condemned_once_shards_and_a_majority_have_answered() {
     world.view.now.mono_ms += 60_000;
     assert_eq!(world.tick(), []);
     let asked = world.out.take_outgoing();
-    assert_eq!(asked, [2, 3].map(|peer| (peer, PeerMessage::TouchAsk { round: 1 })));
+    assert_eq!(asked, [2, 3].map(|peer| (MemberId(peer), PeerMessage::TouchAsk { round: 1 })));
     let World { sessions, view, out, .. } = &mut world;
     let leadership = Leadership::default();
     assert_eq!(sessions.shard_answered((0, 1), &[], &leadership, view, out), []);
-    let condemned = sessions.peer_answered((2, 1), &[], &leadership, view, out);
+    let condemned = sessions.peer_answered((MemberId(2), 1), &[], &leadership, view, out);
     assert_eq!(condemned, [Condemned { session, generation: 1 }]);
     assert_eq!(sessions.counts().condemned, 1);
 }
@@ -148,7 +149,7 @@ fn session_that_another_member_has_heard_of_is_not_condemned() {
     let World { sessions, view, out, .. } = &mut world;
     let leadership = Leadership::default();
     assert_eq!(sessions.shard_answered((0, 1), &[], &leadership, view, out), []);
-    assert_eq!(sessions.peer_answered((2, 1), &[(session, 100)], &leadership, view, out), []);
+    assert_eq!(sessions.peer_answered((MemberId(2), 1), &[(session, 100)], &leadership, view, out), []);
 }
 
 #[test]

@@ -78,10 +78,10 @@ impl Snapshots {
     }
 
     /// The other side is done with what it was sent. Says whether it has taken it over.
-    pub(crate) fn taken(&mut self, peer: u64, index: u64, whole: bool, raft: &mut RaftNode) -> bool {
+    pub(crate) fn taken(&mut self, peer: MemberId, index: u64, whole: bool, raft: &mut RaftNode) -> bool {
         let ends = self.sent.taken(peer, index);
         if ends {
-            raft.snapshot_sent(MemberId(peer), whole);
+            raft.snapshot_sent(peer, whole);
         }
         ends && whole
     }
@@ -93,7 +93,7 @@ impl Snapshots {
     }
 
     /// The connection to that member broke.
-    pub(crate) fn disconnected(&mut self, peer: u64, raft: &mut RaftNode) {
+    pub(crate) fn disconnected(&mut self, peer: MemberId, raft: &mut RaftNode) {
         self.sent.stop(peer, raft);
         self.received.stop(peer);
     }

@@ -4,7 +4,7 @@
 //! Knows no tree but the one that it builds; the core puts that in the place of the old one.
 
 use bytes::Bytes;
-use consensus_raft::{Message, RaftNode, Refused, SnapshotOffer};
+use consensus_raft::{MemberId, Message, RaftNode, Refused, SnapshotOffer};
 use council_tree::{Loader, Tree};
 use storage_raft_log::SnapshotMeta;
 
@@ -21,7 +21,7 @@ const CHUNKS_BYTES_MAX: usize = 256 << 20;
 
 /// A snapshot on its way here.
 struct Receiving {
-    from: u64,
+    from: MemberId,
     offer: SnapshotOffer,
     /// For raft, once the snapshot is durable here.
     message: Message,
@@ -71,7 +71,7 @@ pub(crate) struct Received {
 pub(crate) struct SnapshotReceiver {
     receiving: Option<Receiving>,
     /// A snapshot of another member that is on its way to the disk, and who gave it.
-    saving: Option<(u64, SnapshotOffer)>,
+    saving: Option<(MemberId, SnapshotOffer)>,
     /// The seed of the tree's table, for trees that come to take its place.
     table_seed: u64,
     /// How many took this member's tree's place.
@@ -86,14 +86,14 @@ impl SnapshotReceiver {
     /// The leader offers its snapshot. `is_busy`: this member saves one of its own.
     pub(crate) fn offered(
         &mut self,
-        from: u64,
+        from: MemberId,
         message: Message,
         is_busy: bool,
         raft: &mut RaftNode,
         view: &View,
         out: &mut Output,
     ) {
-        if message.from().0 != from {
+        if message.from() != from {
             return out.refuse_message(from, "an offer under another member's name");
         }
         match raft.may_take(&message) {
@@ -106,7 +106,7 @@ impl SnapshotReceiver {
 
     fn begin(
         &mut self,
-        from: u64,
+        from: MemberId,
         message: Message,
         is_busy: bool,
         raft: &mut RaftNode,
@@ -145,7 +145,7 @@ impl SnapshotReceiver {
     /// Chunks have come.
     pub(crate) fn take_chunks(
         &mut self,
-        (from, index, first): (u64, u64, u64),
+        (from, index, first): (MemberId, u64, u64),
         chunks: &[Bytes],
         end: Option<SnapshotEnd>,
         raft: &mut RaftNode,
@@ -215,7 +215,7 @@ impl SnapshotReceiver {
     }
 
     /// The connection to that member broke.
-    pub(crate) fn stop(&mut self, peer: u64) {
+    pub(crate) fn stop(&mut self, peer: MemberId) {
         self.receiving.take_if(|receiving| receiving.from == peer && receiving.is_loading());
     }
 

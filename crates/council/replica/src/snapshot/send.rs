@@ -13,7 +13,7 @@ use crate::{CoreEffect, Now};
 /// A snapshot on its way to a member.
 #[derive(Debug)]
 struct Transfer {
-    peer: u64,
+    peer: MemberId,
     index: u64,
     /// Said again to a member that says nothing: the first may be lost, or the message that all has arrived.
     offer: Message,
@@ -31,7 +31,7 @@ pub(crate) struct SnapshotSender {
 
 impl SnapshotSender {
     /// Raft wants that member to have the snapshot.
-    pub(crate) fn offer(&mut self, peer: u64, index: u64, message: Message, now: Now, out: &mut Output) {
+    pub(crate) fn offer(&mut self, peer: MemberId, index: u64, message: Message, now: Now, out: &mut Output) {
         self.transfers.retain(|transfer| transfer.peer != peer);
         let (offer, now_ms) = (message.clone(), now.mono_ms);
         let transfer = Transfer { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms, reads: false };
@@ -40,12 +40,12 @@ impl SnapshotSender {
     }
 
     /// The other side asks for chunks.
-    pub(crate) fn wanted(&mut self, peer: u64, index: u64, first: u64, now: Now, out: &mut Output) {
+    pub(crate) fn wanted(&mut self, peer: MemberId, index: u64, first: u64, now: Now, out: &mut Output) {
         if let Some(transfer) = self.transfer(peer, index) {
             transfer.heard_ms = now.mono_ms;
             // One question at a time; what is lost is asked for again.
             if !std::mem::replace(&mut transfer.reads, true) {
-                out.ask_journal(CoreEffect::SnapshotRead { peer, index, first });
+                out.ask_journal(CoreEffect::SnapshotRead { peer: peer.0, index, first });
             }
         }
     }
@@ -53,7 +53,7 @@ impl SnapshotSender {
     /// The journal has read what was asked for.
     pub(crate) fn read(
         &mut self,
-        (peer, index, first): (u64, u64, u64),
+        (peer, index, first): (MemberId, u64, u64),
         read: Option<Chunks>,
         raft: &mut RaftNode,
         out: &mut Output,
@@ -68,7 +68,7 @@ impl SnapshotSender {
     }
 
     /// The other side is done with it. Says whether that ends a transfer.
-    pub(crate) fn taken(&mut self, peer: u64, index: u64) -> bool {
+    pub(crate) fn taken(&mut self, peer: MemberId, index: u64) -> bool {
         let known = self.transfer(peer, index).is_some();
         if known {
             self.transfers.retain(|transfer| transfer.peer != peer);
@@ -77,10 +77,10 @@ impl SnapshotSender {
     }
 
     /// Gives up on that member, if it is given anything.
-    pub(crate) fn stop(&mut self, peer: u64, raft: &mut RaftNode) {
+    pub(crate) fn stop(&mut self, peer: MemberId, raft: &mut RaftNode) {
         if self.transfers.iter().any(|transfer| transfer.peer == peer) {
             self.transfers.retain(|transfer| transfer.peer != peer);
-            raft.snapshot_sent(MemberId(peer), false);
+            raft.snapshot_sent(peer, false);
         }
     }
 
@@ -105,7 +105,7 @@ impl SnapshotSender {
         self.transfers.iter().map(|transfer| transfer.index)
     }
 
-    fn transfer(&mut self, peer: u64, index: u64) -> Option<&mut Transfer> {
+    fn transfer(&mut self, peer: MemberId, index: u64) -> Option<&mut Transfer> {
         self.transfers.iter_mut().find(|transfer| transfer.peer == peer && transfer.index == index)
     }
 }

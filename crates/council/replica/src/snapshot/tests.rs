@@ -9,7 +9,8 @@ use crate::peer::{PeerMessage, SnapshotEnd};
 use crate::test_support::{raft, view};
 use crate::{CoreEffect, Now};
 
-const LEADER: u64 = 1;
+const LEADER: MemberId = MemberId(1);
+const FOLLOWER: MemberId = MemberId(2);
 const INDEX: u64 = 10;
 
 fn members() -> Membership {
@@ -25,7 +26,7 @@ fn leader() -> RaftNode {
         base_term: 1,
         entries: Vec::new(),
     };
-    let mut leader = RaftNode::new(&Config::new(MemberId(LEADER), 7), &recovered, INDEX);
+    let mut leader = RaftNode::new(&Config::new(LEADER, 7), &recovered, INDEX);
     leader.offer_snapshot(Some(SnapshotOffer { index: INDEX, term: 1, membership: members() }));
     leader.campaign();
     leader
@@ -194,18 +195,18 @@ fn chunks_are_read_for_one_question_at_a_time_and_offered_again_to_who_says_noth
     let message = offer(&mut follower);
     let (mut raft, view) = (leader(), view(1, &[1, 2]));
     let (mut sender, mut out) = (SnapshotSender::default(), Output::new(1));
-    sender.offer(2, INDEX, message.clone(), view.now, &mut out);
-    sender.wanted(2, INDEX, 0, view.now, &mut out);
-    sender.wanted(2, INDEX, 0, view.now, &mut out);
-    sender.wanted(2, INDEX + 1, 0, view.now, &mut out);
+    sender.offer(FOLLOWER, INDEX, message.clone(), view.now, &mut out);
+    sender.wanted(FOLLOWER, INDEX, 0, view.now, &mut out);
+    sender.wanted(FOLLOWER, INDEX, 0, view.now, &mut out);
+    sender.wanted(FOLLOWER, INDEX + 1, 0, view.now, &mut out);
     let asked = CoreEffect::SnapshotRead { peer: 2, index: INDEX, first: 0 };
     assert_eq!(format!("{:?}", out.take_effects()), format!("{:?}", [asked]));
-    sender.read((2, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);
+    sender.read((FOLLOWER, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);
     let chunks = PeerMessage::Chunks { index: INDEX, first: 0, chunks: Vec::new(), end: None };
-    assert_eq!(out.take_outgoing(), [(2, PeerMessage::Offer(message.clone())), (2, chunks)]);
+    assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message.clone())), (FOLLOWER, chunks)]);
     let later = Now { mono_ms: view.now.mono_ms + ASK_AGAIN_MS, ..view.now };
     sender.tick(later, &mut raft, &mut out);
-    assert_eq!(out.take_outgoing(), [(2, PeerMessage::Offer(message))]);
+    assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message))]);
     assert!(sender.indexes().eq([INDEX]));
     let silent = Now { mono_ms: view.now.mono_ms + TIMEOUT_MS + 1, ..view.now };
     sender.tick(silent, &mut raft, &mut out);

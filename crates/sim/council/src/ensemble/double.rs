@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use council_replica::MemberId;
 use council_replica::founding::NUMBERS;
 
 use super::Ensemble;
@@ -172,7 +173,7 @@ impl Ensemble {
             let is_seated = self.machine(with).seat.is_some();
             match &mut self.machine(at).life {
                 Life::Seated(node) if is_seated => {
-                    node.core().understands(id, level);
+                    node.core().understands(MemberId(id), level);
                     node.link(id, up);
                 }
                 Life::Blank(member) if up => member.meet(with % NUMBERS),

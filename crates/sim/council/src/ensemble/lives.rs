@@ -1,5 +1,6 @@
 //! Members begin and end: with a blank disk, with the seat that they had, in doubt of it, or without what they lost.
 
+use council_replica::MemberId;
 use council_replica::founding::{Founding, NUMBERS, Outcome};
 
 use super::Ensemble;
@@ -158,7 +159,7 @@ impl Ensemble {
                 // Members of two ensembles refuse each other.
                 Life::Seated(_) if cluster.is_some() && theirs != cluster => {}
                 Life::Seated(node) => {
-                    node.core().understands(id, level);
+                    node.core().understands(MemberId(id), level);
                     node.link(id, up);
                     links.extend(machine.seat.as_ref().map(|seat| (seat.id, machine.level)));
                 }
@@ -169,7 +170,7 @@ impl Ensemble {
         }
         if let Some(node) = self.node(number) {
             for (other, level) in links {
-                node.core().understands(other, level);
+                node.core().understands(MemberId(other), level);
                 node.link(other, true);
             }
         }

@@ -1,8 +1,8 @@
 //! A member's number is given to another disk while the one before still serves: nobody else knows until when that one
 //! heard of its clients.
 
-use council_replica::PeerMessage;
 use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::{MemberId, PeerMessage};
 use council_wire::OpCode;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
@@ -88,7 +88,7 @@ fn a_session_of_whoever_had_the_number_before_outlives_its_lease() {
     let now = node(&mut nodes, led).now();
     nodes.insert(next, start_as(next, SimDisk::new(next), now, &[led, stays]));
     for other in [led, stays] {
-        node(&mut nodes, other).core().understands(next, LEVEL);
+        node(&mut nodes, other).core().understands(MemberId(next), LEVEL);
         node(&mut nodes, other).link(next, true);
     }
     let votes = (0..100).any(|_| {

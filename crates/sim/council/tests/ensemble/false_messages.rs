@@ -264,7 +264,7 @@ fn a_message_under_another_name_is_refused_and_told() {
     let core = node(&mut nodes, other).core();
     assert_eq!((core.term(), core.status().refused_messages), (term, 1));
     let told = core.take_refusals();
-    assert_eq!((told.len(), told[0].from, told[0].times), (1, 200, 1));
+    assert_eq!((told.len(), told[0].from.0, told[0].times), (1, 200, 1));
     assert!(core.take_refusals().is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! Members of an older and a newer build in one ensemble: the feature level of the log rises when all are known to be of
 //! the newer one.
 
-use council_replica::Now;
+use council_replica::{MemberId, Now};
 use sim_council::disk::SimDisk;
 use sim_council::node::Node;
 
@@ -39,7 +39,7 @@ fn level_rises_only_when_every_member_is_known_to_understand_it() {
     let now = node(&mut nodes, led).now();
     for (one, knows) in [(led, other), (other, led)] {
         nodes.insert(one, start(one, NEWER, now));
-        node(&mut nodes, one).core().understands(knows, NEWER);
+        node(&mut nodes, one).core().understands(MemberId(knows), NEWER);
     }
     node(&mut nodes, third).link(led, false);
     node(&mut nodes, third).link(led, true);
@@ -54,13 +54,13 @@ fn level_rises_only_when_every_member_is_known_to_understand_it() {
     pass(&mut nodes, 1_000, |_, _| true);
     assert_eq!(levels(&nodes), [OLDER; 3]);
 
-    node(&mut nodes, led).core().understands(third, OLDER);
+    node(&mut nodes, led).core().understands(MemberId(third), OLDER);
     pass(&mut nodes, 1_000, |_, _| true);
     assert_eq!(levels(&nodes), [OLDER; 3]);
 
     let now = node(&mut nodes, led).now();
     nodes.insert(third, start(third, NEWER, now));
-    node(&mut nodes, led).core().understands(third, NEWER);
+    node(&mut nodes, led).core().understands(MemberId(third), NEWER);
     pass(&mut nodes, 1_000, |_, _| true);
     let led = leader(&mut nodes, |id| id != third, |_, _| true);
     pass(&mut nodes, 1_000, |_, _| true);
@@ -90,7 +90,7 @@ fn level_is_raised_again_where_that_was_lost_with_a_term() {
     let others: Vec<_> = FOUNDERS.into_iter().filter(|id| *id != led).collect();
     let apart = |from, to| from != led && to != led;
     let before = node(&mut nodes, led).core().status().commands;
-    others.iter().for_each(|other| node(&mut nodes, led).core().understands(*other, NEWER));
+    others.iter().for_each(|other| node(&mut nodes, led).core().understands(MemberId(*other), NEWER));
     pass(&mut nodes, 200, apart);
     assert!(node(&mut nodes, led).core().status().commands > before, "it raises the level");
     others.iter().for_each(|other| node(&mut nodes, *other).link(led, false));
@@ -110,7 +110,7 @@ fn member_of_an_older_build_stops_at_a_level_that_it_does_not_understand() {
     let disks = FOUNDERS.map(SimDisk::new);
     let mut nodes = Nodes::from(FOUNDERS.map(|id| (id, start_on(&disks, id, NEWER, START))));
     let led = leader(&mut nodes, |_| true, |_, _| true);
-    FOUNDERS.into_iter().for_each(|id| node(&mut nodes, led).core().understands(id, NEWER));
+    FOUNDERS.into_iter().for_each(|id| node(&mut nodes, led).core().understands(MemberId(id), NEWER));
     pass(&mut nodes, 1_000, |_, _| true);
     assert_eq!(levels(&nodes), [NEWER; 3]);
     let (other, now) = (led % 3 + 1, node(&mut nodes, led).now());

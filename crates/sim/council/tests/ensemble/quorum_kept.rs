@@ -1,7 +1,7 @@
 //! Changes of members never leave an ensemble without a majority of voters that live.
 
-use council_replica::PeerMessage;
 use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::{MemberId, PeerMessage};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 
@@ -35,7 +35,7 @@ pub(crate) fn join(
     let now = node(nodes, led).now();
     nodes.insert(id, start_among(founders, id, SimDisk::new(id), now, &others));
     for other in others {
-        node(nodes, other).core().understands(id, LEVEL);
+        node(nodes, other).core().understands(MemberId(id), LEVEL);
         node(nodes, other).link(id, true);
     }
     id

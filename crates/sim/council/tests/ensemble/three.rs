@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use council_frontend::FrontConfig;
 use council_replica::founding::NUMBERS;
-use council_replica::{CoreConfig, Now, PeerMessage};
+use council_replica::{CoreConfig, MemberId, Now, PeerMessage};
 use council_tree::{Policy, Roster};
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::member_of;
@@ -44,7 +44,7 @@ pub(crate) fn start_among(
 ) -> Node<SimDisk> {
     let mut node = start_with(founders, id, disk, now, |_| ());
     for other in others {
-        node.core().understands(*other, LEVEL);
+        node.core().understands(MemberId(*other), LEVEL);
         node.link(*other, true);
     }
     node
@@ -92,7 +92,7 @@ pub(crate) fn founders_with(founders: &[u64], set: impl Fn(&mut CoreConfig)) -> 
     for id in founders {
         let mut node = start_with(founders, *id, SimDisk::new(*id), now, &set);
         for other in founders.iter().filter(|other| *other != id) {
-            node.core().understands(*other, LEVEL);
+            node.core().understands(MemberId(*other), LEVEL);
             node.link(*other, true);
         }
         nodes.insert(*id, node);

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use consensus_raft::Message;
 use council_replica::founding::{BLANK, FoundingMessage};
-use council_replica::{Now, PeerMessage, Tenure};
+use council_replica::{MemberId, Now, PeerMessage, Tenure};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeConfig, NodeError, STEPS};
@@ -70,7 +70,7 @@ impl World {
         let start = |id: u64| {
             let mut node = Node::start(SimDisk::new(id), &config(id), START).expect("the disk is well");
             (1..=3).filter(|other| *other != id).for_each(|other| {
-                node.core().understands(other, 3);
+                node.core().understands(MemberId(other), 3);
                 node.link(other, true);
             });
             node
