@@ -41,6 +41,8 @@ pub enum ToCore {
         generation: u32,
         /// The command's number on that connection, from 1 without gaps.
         sequence: u64,
+        /// The request's number, by which its client knows it.
+        xid: i32,
         /// What it asks for.
         opcode: OpCode,
         /// The encoded `council_tree::Command`, with the same origin inside.

@@ -59,7 +59,7 @@ impl Common {
         let bytes = u32::try_from(command.len()).unwrap_or(u32::MAX);
         let (sequence, audit) = (origin.sequence, audit.map(Box::new));
         let slot = Slot::Write { xid, operation: opcode, sequence, received_us, bytes, ephemerals, audit };
-        self.submit(connection, opcode, origin, command, slot);
+        self.submit(connection, (opcode, xid), origin, command, slot);
     }
 
     /// The ephemeral nodes that a write creates if every member applies it, or the limit that it would break behind
@@ -109,7 +109,7 @@ impl Common {
     fn submit(
         &mut self,
         connection: &mut Connection,
-        operation: OpCode,
+        (operation, xid): (OpCode, i32),
         origin: Origin,
         command: Vec<u8>,
         slot: Slot,
@@ -124,6 +124,7 @@ impl Common {
             session: origin.session,
             generation: origin.generation,
             sequence: origin.sequence,
+            xid,
             opcode: operation,
             command,
         });

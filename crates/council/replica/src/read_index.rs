@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use council_frontend::{ConnId, ToCore};
+use council_frontend::ToCore;
 use council_wire::SessionId;
 
 /// After how long without an answer a question is put again, milliseconds.
@@ -12,8 +12,8 @@ const TIMEOUT_MS: u64 = 150;
 /// What waits in a core.
 #[derive(Debug)]
 pub(crate) enum Waiter {
-    /// The next waiting `sync` of that session's connection.
-    Sync(SessionId, ConnId),
+    /// The next waiting `sync` of that session's connection, by its generation.
+    Sync(SessionId, u32),
     /// A client whose session is not known here.
     Connect(u16, ToCore),
     /// This member itself, before it serves.

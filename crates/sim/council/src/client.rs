@@ -3,14 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::{Deref, DerefMut};
 
-use council_frontend::ConnId;
 use council_wire::{
     Acl, ConnectRequest, ConnectResponse, Frame, OpCode, Reader, ReplyHeader, RequestHeader, SessionId,
     Writer, end_frame, next_frame, start_frame, xid,
 };
 use storage_raft_log::Disk;
 
-use crate::node::Node;
+use crate::node::{Node, SocketId};
 
 /// What a client was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +141,7 @@ impl Speech {
 /// A client of a simulated member, with one connection at a time.
 #[derive(Clone, Debug)]
 pub struct Client {
-    conn: ConnId,
+    conn: SocketId,
     address: IpAddr,
     speech: Speech,
 }
@@ -164,21 +163,26 @@ impl DerefMut for Client {
 impl Client {
     /// Connects and asks for a new session.
     pub fn connect<D: Disk>(node: &mut Node<D>, timeout_ms: i32) -> Self {
-        Self::connect_from(IpAddr::V4(Ipv4Addr::LOCALHOST), node, timeout_ms)
+        Self::connect_to(0, IpAddr::V4(Ipv4Addr::LOCALHOST), node, timeout_ms)
     }
 
-    /// As [`Self::connect`], from that address, now and later.
-    pub fn connect_from<D: Disk>(address: IpAddr, node: &mut Node<D>, timeout_ms: i32) -> Self {
-        let mut client = Self { conn: node.connect_from(address), address, speech: Speech::default() };
+    /// As [`Self::connect`], to that shard, and from that address, now and later.
+    pub fn connect_to<D: Disk>(shard: u16, address: IpAddr, node: &mut Node<D>, timeout_ms: i32) -> Self {
+        let mut client = Self { conn: node.connect_from(address, shard), address, speech: Speech::default() };
         client.speech.timeout_ms = timeout_ms;
         let greeting = client.speech.greet(timeout_ms);
         node.send(client.conn, &greeting);
         client
     }
 
-    /// Connects anew, to this node or another life of it, and asks for the session it had.
+    /// Connects anew, to the first shard of this node or another life of it, and asks for the session it had.
     pub fn reconnect<D: Disk>(&mut self, node: &mut Node<D>, timeout_ms: i32) {
-        self.conn = node.connect_from(self.address);
+        self.reconnect_to(0, node, timeout_ms);
+    }
+
+    /// As [`Self::reconnect`], to that shard.
+    pub fn reconnect_to<D: Disk>(&mut self, shard: u16, node: &mut Node<D>, timeout_ms: i32) {
+        self.conn = node.connect_from(self.address, shard);
         let greeting = self.speech.greet(timeout_ms);
         node.send(self.conn, &greeting);
     }
@@ -244,7 +248,7 @@ impl Client {
 
     /// The connection it has now.
     #[must_use]
-    pub const fn conn(&self) -> ConnId {
+    pub const fn conn(&self) -> SocketId {
         self.conn
     }
 }

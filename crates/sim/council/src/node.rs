@@ -1,22 +1,25 @@
-//! One member with its shard and its journal, driven step by step without threads, sockets or clocks.
+//! One member with its shards and its journal, driven step by step without threads, sockets or clocks.
 //!
 //! Between any two steps anything else may happen: that is where threads of the real driver would interleave, and
 //! where a crash may come. A test decides the order of steps, from a seed. Knows no rule of what is right.
 
 mod journal_driver;
+mod shard;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
 use consensus_raft::{Entry, EntryKind};
-use council_frontend::{CloseReason, ConnId, FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
+use council_frontend::{Front, FrontConfig};
 use council_replica::journal_executor::ExecutorConfig;
 use council_replica::{Core, CoreConfig, CoreEffect, MemberId, Now, PeerMessage, Replay, start};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
-use council_wire::{FRAME_HEADER, Frame, Reader, RequestHeader, next_frame};
 use storage_raft_log::{Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
 use self::journal_driver::JournalDriver;
+
+use crate::random::Random;
+use shard::Shard;
+pub use shard::SocketId;
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;
@@ -38,9 +41,9 @@ pub enum NodeError {
 /// How a node is set up.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// The core's settings; it serves one shard here.
+    /// The core's settings, and how many shards it serves.
     pub core: CoreConfig,
-    /// The shard's settings.
+    /// Each shard's settings.
     pub front: FrontConfig,
     /// The journal's settings.
     pub journal: JournalConfig,
@@ -75,10 +78,14 @@ pub fn small_journal() -> JournalConfig {
 /// A step of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The shard drains its stream, then takes what its connections have sent.
-    Shard,
-    /// The core takes the shard's messages.
+    /// Every shard makes a round.
+    Shards,
+    /// One of them does.
+    Shard(u16),
+    /// The core takes the messages of all shards.
     Core,
+    /// The core takes those of one: the others' may come only when it looks again.
+    CoreOf(u16),
     /// The core proposes and takes raft's turns.
     Advance,
     /// The journal goes on with what it was asked: it appends, flushes, answers, or does all of it and more.
@@ -87,34 +94,36 @@ pub enum Step {
     Apply,
 }
 
+impl Step {
+    /// A number of its own, for traces.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        match self {
+            Self::Shards => 0,
+            Self::Core => 1,
+            Self::Advance => 2,
+            Self::Journal => 3,
+            Self::Apply => 4,
+            Self::Shard(shard) => 0x1_0000 + shard as u64,
+            Self::CoreOf(shard) => 0x2_0000 + shard as u64,
+        }
+    }
+}
+
 /// All steps, for those who draw one.
-pub const STEPS: [Step; 5] = [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Apply];
+pub const STEPS: [Step; 5] = [Step::Shards, Step::Core, Step::Advance, Step::Journal, Step::Apply];
 
 /// One running member.
 pub struct Node<D: Disk> {
     tree: Tree,
     core: Core,
-    front: Front,
+    shards: Vec<Shard>,
+    /// How many connections there were.
+    connections: u32,
+    /// What the core's thread has told the shards' threads of the lease, and of how often the members had changed.
+    told_lease_until_ms: u64,
+    roster_seen: u64,
     journal: JournalDriver<D>,
-    stream: VecDeque<FromCore>,
-    to_core: VecDeque<ToCore>,
-    /// Bytes sent and not consumed, by connection.
-    input: BTreeMap<ConnId, Vec<u8>>,
-    /// Bytes answered and not taken, by connection.
-    output: BTreeMap<ConnId, Vec<u8>>,
-    closed: Vec<ConnId>,
-    /// Connections that are to be read from no more for now.
-    paused: BTreeSet<ConnId>,
-    /// Connections whose clients read nothing, and those for which there is something to be sent.
-    asleep: BTreeSet<ConnId>,
-    unsent: BTreeSet<ConnId>,
-    /// The most bytes that were kept for one of them, and how many were cut off for it, since the last time.
-    unsent_bytes: usize,
-    cut_off: u64,
-    /// Which of its session's connections each one is.
-    generations: BTreeMap<ConnId, u32>,
-    /// Requests that became commands: their connections, their numbers and those of the commands.
-    sequences: Vec<(ConnId, i32, u64)>,
     /// Entries applied, wholly or in part, for readers of the log, and the last that was among them.
     applied: Vec<Entry>,
     told_index: u64,
@@ -163,8 +172,11 @@ impl<D: Disk> Node<D> {
         applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
         let told_index = seat.applied().0;
         let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
-        let mut front = Front::new(config.front.clone(), 0);
-        front.remember(history);
+        let shard = |number| {
+            let mut front = Front::new(config.front.clone(), number);
+            front.remember(history.clone());
+            Shard::new(number, front)
+        };
         let executor = ExecutorConfig {
             snapshot_bytes_per_second: config.snapshot_bytes_per_second,
             chunks_per_read: config.chunks_at_once,
@@ -173,20 +185,11 @@ impl<D: Disk> Node<D> {
         let mut node = Self {
             tree,
             core,
-            front,
+            shards: (0..config.core.shards).map(shard).collect(),
+            connections: 0,
+            told_lease_until_ms: 0,
+            roster_seen: 0,
             journal: JournalDriver::new(journal, &executor, config.journal_seed),
-            stream: VecDeque::new(),
-            to_core: VecDeque::new(),
-            input: BTreeMap::new(),
-            output: BTreeMap::new(),
-            closed: Vec::new(),
-            paused: BTreeSet::new(),
-            asleep: BTreeSet::new(),
-            unsent: BTreeSet::new(),
-            unsent_bytes: 0,
-            cut_off: 0,
-            generations: BTreeMap::new(),
-            sequences: Vec::new(),
             applied,
             told_index,
             written: Vec::new(),
@@ -212,6 +215,7 @@ impl<D: Disk> Node<D> {
             }
             idle = if node.core.applied_index() == before { idle + 1 } else { 0 };
         }
+        node.publish();
         Ok(node)
     }
 
@@ -237,7 +241,9 @@ impl<D: Disk> Node<D> {
     }
 
     fn collect(&mut self) {
-        self.stream.extend(self.core.stream(0).drain(..));
+        for (number, shard) in (0..).zip(&mut self.shards) {
+            shard.stream().append(self.core.stream(number));
+        }
         for effect in self.core.take_effects() {
             if let CoreEffect::Persist { batch, .. } = &effect {
                 self.written.extend(batch.entries.iter().map(|entry| (entry.index, entry.term)));
@@ -305,71 +311,76 @@ impl<D: Disk> Node<D> {
         self.now.wall_ms += by_ms;
     }
 
-    /// A client of this machine connects.
-    pub fn connect(&mut self) -> ConnId {
-        self.connect_from(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    /// How many shards serve clients.
+    #[must_use]
+    pub fn shard_count(&self) -> u16 {
+        self.shards.len() as u16
     }
 
-    /// A client connects from that address.
-    pub fn connect_from(&mut self, ip: IpAddr) -> ConnId {
-        let peer = Peer { ip, port: 40_000, secure: false, certificate_subject: None };
-        let conn = self.front.accept(peer, self.front_now());
-        self.input.insert(conn, Vec::new());
-        self.output.insert(conn, Vec::new());
-        conn
+    /// Sockets give and take in parts from now on, as this decides.
+    pub fn read_in_parts(&mut self, mut chance: Random) {
+        self.shards.iter_mut().for_each(|shard| shard.read_in_parts(chance.fork()));
+    }
+
+    /// A client of this machine connects to the first shard.
+    pub fn connect(&mut self) -> SocketId {
+        self.connect_from(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
+    }
+
+    /// A client connects from that address to that shard.
+    pub fn connect_from(&mut self, ip: IpAddr, shard: u16) -> SocketId {
+        self.connections += 1;
+        let socket = SocketId { shard, number: self.connections };
+        self.shard(socket).connect(socket.number, ip);
+        socket
     }
 
     /// A client sends.
-    pub fn send(&mut self, conn: ConnId, bytes: &[u8]) {
-        if let Some(input) = self.input.get_mut(&conn) {
-            input.extend_from_slice(bytes);
-        }
+    pub fn send(&mut self, socket: SocketId, bytes: &[u8]) {
+        self.shard(socket).send(socket.number, bytes);
     }
 
     /// A client reads what was answered.
-    pub fn take(&mut self, conn: ConnId) -> Vec<u8> {
-        self.output.get_mut(&conn).map(std::mem::take).unwrap_or_default()
+    pub fn take(&mut self, socket: SocketId) -> Vec<u8> {
+        self.shard(socket).take(socket.number)
     }
 
     /// A client reads nothing from now on, or reads again.
-    pub fn sleep(&mut self, conn: ConnId, sleeps: bool) {
-        if sleeps {
-            self.asleep.insert(conn);
-        } else {
-            self.asleep.remove(&conn);
-        }
+    pub fn sleep(&mut self, socket: SocketId, sleeps: bool) {
+        self.shard(socket).sleep(socket.number, sleeps);
     }
 
     /// The most bytes that were kept for a client that reads nothing, and how many were cut off for it, since the last
     /// time.
-    pub const fn take_unsent(&mut self) -> (usize, u64) {
-        (std::mem::replace(&mut self.unsent_bytes, 0), std::mem::replace(&mut self.cut_off, 0))
+    pub fn take_unsent(&mut self) -> (usize, u64) {
+        let all = self.shards.iter_mut().map(Shard::take_unsent);
+        all.fold((0, 0), |(most, cut_off), (bytes, more)| (most.max(bytes), cut_off + more))
     }
 
-    /// A client's socket closes.
-    pub fn disconnect(&mut self, conn: ConnId) {
-        self.front.disconnected(conn);
-        self.input.remove(&conn);
-        self.output.remove(&conn);
-        self.asleep.remove(&conn);
-        self.paused.remove(&conn);
+    /// A client closes its socket.
+    pub fn disconnect(&mut self, socket: SocketId) {
+        self.shard(socket).disconnect(socket.number);
     }
 
     /// Whether the server has closed this connection.
     #[must_use]
-    pub fn is_closed(&self, conn: ConnId) -> bool {
-        self.closed.contains(&conn)
+    pub fn is_closed(&self, socket: SocketId) -> bool {
+        self.shards[usize::from(socket.shard)].is_closed(socket.number)
     }
 
     /// Which of its session's connections this one is, once it has one.
     #[must_use]
-    pub fn generation(&self, conn: ConnId) -> Option<u32> {
-        self.generations.get(&conn).copied()
+    pub fn generation(&self, socket: SocketId) -> Option<u32> {
+        self.shards[usize::from(socket.shard)].generation(socket.number)
+    }
+
+    fn shard(&mut self, socket: SocketId) -> &mut Shard {
+        &mut self.shards[usize::from(socket.shard)]
     }
 
     /// Requests that became commands since the last time: their connections, their numbers and those of the commands.
-    pub fn take_sequences(&mut self) -> Vec<(ConnId, i32, u64)> {
-        std::mem::take(&mut self.sequences)
+    pub fn take_sequences(&mut self) -> Vec<(SocketId, i32, u64)> {
+        self.shards.iter_mut().flat_map(Shard::take_sequences).collect()
     }
 
     /// The last transaction of the tree that this life began with, or was given since.
@@ -390,8 +401,6 @@ impl<D: Disk> Node<D> {
         self.now.mono_ms += ms;
         self.now.wall_ms += ms as i64;
         self.core.tick(self.now, &self.tree);
-        let now = self.front_now();
-        self.front.tick(now);
         self.collect();
     }
 
@@ -404,12 +413,10 @@ impl<D: Disk> Node<D> {
             self.hear_journal()?;
         }
         match step {
-            Step::Shard => self.shard(),
-            Step::Core => {
-                for message in std::mem::take(&mut self.to_core) {
-                    self.core.receive(0, message, &self.tree);
-                }
-            }
+            Step::Shards => (0..self.shard_count()).for_each(|number| self.round(number)),
+            Step::Shard(number) => self.round(number),
+            Step::Core => (0..self.shard_count()).for_each(|number| self.listen(number)),
+            Step::CoreOf(number) => self.listen(number),
             Step::Advance => self.core.advance(self.now),
             Step::Journal => self.journal.run(self.now.mono_ms * 1000).map_err(fault)?,
             Step::Apply => {
@@ -429,7 +436,34 @@ impl<D: Disk> Node<D> {
             }
         }
         self.collect();
+        if matches!(step, Step::Core | Step::CoreOf(_) | Step::Advance | Step::Apply) {
+            self.publish();
+        }
         Ok(())
+    }
+
+    /// The core takes a shard's messages.
+    fn listen(&mut self, shard: u16) {
+        for message in self.shards[usize::from(shard)].take_messages() {
+            self.core.receive(shard, message, &self.tree);
+        }
+    }
+
+    /// What the core's thread tells the shards' threads at the end of its round.
+    fn publish(&mut self) {
+        self.told_lease_until_ms = self.core.lease_until_ms();
+        if self.roster_seen != self.core.roster_changes() {
+            self.roster_seen = self.core.roster_changes();
+            if self.core.is_leaving() {
+                self.shards.iter_mut().for_each(Shard::part);
+            }
+        }
+    }
+
+    fn round(&mut self, shard: u16) {
+        let may_answer = self.now.mono_ms <= self.told_lease_until_ms;
+        let now = self.front_now();
+        self.shards[usize::from(shard)].round(&self.tree, may_answer, now);
     }
 
     /// Takes all steps in turn until nothing is left to do.
@@ -443,74 +477,17 @@ impl<D: Disk> Node<D> {
             for step in STEPS {
                 self.step(step)?;
             }
-            self.shard();
+            self.step(Step::Shards)?;
             quiet = if self.is_quiet() { quiet + 1 } else { 0 };
         }
         Ok(())
     }
 
     fn is_quiet(&self) -> bool {
-        self.stream.is_empty()
-            && self.to_core.is_empty()
+        self.shards.iter().all(Shard::is_quiet)
             && self.journal.is_quiet()
             && !self.core.has_work(self.tree.snapshot_side_bytes())
             && self.core.status().waiting == 0
-            && !self.front.has_long()
-    }
-
-    fn shard(&mut self) {
-        let now = self.front_now();
-        for item in std::mem::take(&mut self.stream) {
-            if let FromCore::Connected { conn, generation, .. } = &item {
-                self.generations.insert(*conn, *generation);
-            }
-            self.front.deliver(&item, &self.tree, now);
-        }
-        if self.now.mono_ms <= self.core.lease_until_ms() {
-            // Whoever sleeps has nothing new to say; what it said before is offered once.
-            let (asleep, paused) = (&self.asleep, &self.paused);
-            let waits = |conn| asleep.contains(conn) && paused.contains(conn);
-            let open = self.input.iter_mut().filter(|(conn, _)| !waits(*conn));
-            for (conn, input) in open {
-                let numbers = take_frames(&mut self.front, *conn, input, &self.tree, now);
-                self.sequences.extend(numbers);
-            }
-        }
-        self.front.go_on(&self.tree, now);
-        self.unsent.extend(self.front.dirty());
-        let (asleep, awake) = self.unsent.iter().partition(|conn| self.asleep.contains(conn));
-        self.unsent = asleep;
-        for conn in &self.unsent {
-            self.unsent_bytes = self.unsent_bytes.max(self.front.unsent(*conn));
-        }
-        let awake: BTreeSet<ConnId> = awake;
-        for conn in awake {
-            while self.front.unsent(conn) > 0 {
-                let bytes = self.front.output(conn).to_vec();
-                self.front.sent(conn, bytes.len());
-                if let Some(output) = self.output.get_mut(&conn) {
-                    output.extend(bytes);
-                }
-            }
-        }
-        self.to_core.extend(self.front.to_core().drain(..));
-        for event in self.front.events().collect::<Vec<_>>() {
-            match event {
-                FrontEvent::PauseReading(conn) => drop(self.paused.insert(conn)),
-                FrontEvent::ResumeReading(conn) => drop(self.paused.remove(&conn)),
-                FrontEvent::Close { conn, reason, .. } => {
-                    self.cut_off += u64::from(reason == CloseReason::SlowClient);
-                    self.asleep.remove(&conn);
-                    self.paused.remove(&conn);
-                    self.closed.push(conn);
-                    self.front.disconnected(conn);
-                    self.input.remove(&conn);
-                }
-                _ => {}
-            }
-        }
-        self.to_core.extend(self.front.to_core().drain(..));
-        self.front.sweep();
     }
 
     /// The core takes the journal's answers, before whatever else it does.
@@ -550,33 +527,6 @@ impl<D: Disk> Node<D> {
     pub const fn now(&self) -> Now {
         self.now
     }
-}
-
-/// A connection's requests, one by one. Gives which of them became which commands.
-fn take_frames(
-    front: &mut Front,
-    conn: ConnId,
-    input: &mut Vec<u8>,
-    tree: &Tree,
-    now: council_frontend::Now,
-) -> Vec<(ConnId, i32, u64)> {
-    let mut numbers = Vec::new();
-    while let Frame::Whole(frame) = next_frame(input, usize::MAX) {
-        let end = FRAME_HEADER + frame.len();
-        let xid = RequestHeader::read(&mut Reader::new(frame)).map_or(0, |header| header.xid);
-        let used = front.receive(conn, &input[..end], tree, now);
-        input.drain(..used);
-        if let Some(ToCore::Command { conn: of, sequence, .. }) = front.to_core().last()
-            && *of == conn
-            && numbers.last().is_none_or(|(_, _, last)| last < sequence)
-        {
-            numbers.push((conn, xid, *sequence));
-        }
-        if used == 0 {
-            break;
-        }
-    }
-    numbers
 }
 
 fn fault(error: storage_raft_log::Fault) -> NodeError {

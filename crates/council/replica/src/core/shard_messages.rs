@@ -1,7 +1,7 @@
 //! What shards say, and what of it waits for the read index.
 
 use consensus_raft::Role;
-use council_frontend::{ConnId, ConnectRefusal, ToCore};
+use council_frontend::{ConnectRefusal, ToCore};
 use council_tree::{Command, Tree};
 use council_wire::{OpCode, SessionId};
 
@@ -17,7 +17,7 @@ impl Core {
         match message {
             ToCore::Command { conn, session, command, opcode, .. } => {
                 let command = if opcode == OpCode::Reconfig { self.judged(command) } else { command };
-                let held = self.sessions.connections().held(session).filter(|held| held.conn() == conn);
+                let held = self.sessions.connections().held(session).filter(|held| held.is_at(shard, conn));
                 if !held.is_some_and(|held| held.hold(&command)) {
                     self.proposer.command(&command, weight_in(&command, tree));
                 }
@@ -25,7 +25,7 @@ impl Core {
             ToCore::Read { conn, session, after, xid, opcode, body, identities, policy } => {
                 let behind_barrier = opcode == OpCode::Sync && !self.view.is_alone();
                 let read = WaitingRead { after, behind_barrier, conn, xid, opcode, body, identities, policy };
-                self.read(session, read, tree);
+                self.read(shard, session, read, tree);
             }
             ToCore::Connect { .. } => self.connect(shard, message, tree, true),
             ToCore::Touched { round, sessions } => {
@@ -53,14 +53,14 @@ impl Core {
         ReconfigJudge { view: &self.view, raft: &self.raft, leads: self.leadership.leads() }
     }
 
-    fn read(&mut self, session: SessionId, read: WaitingRead, tree: &Tree) {
+    fn read(&mut self, shard: u16, session: SessionId, read: WaitingRead, tree: &Tree) {
         // Without a holder the connection is being cut, and nobody waits for the answer.
         let Some(held) = self.sessions.connections().held(session) else { return };
-        if held.conn() != read.conn {
+        if !held.is_at(shard, read.conn) {
             return;
         }
         if read.behind_barrier {
-            self.read_index.wait(Waiter::Sync(session, read.conn));
+            self.read_index.wait(Waiter::Sync(session, held.generation()));
         }
         if held.read(read) {
             self.answer_reads(session, tree);
@@ -97,7 +97,7 @@ impl Core {
             match waiter {
                 Waiter::Connect(shard, message) => self.connect(shard, message, tree, false),
                 Waiter::Serve => self.caught_up(),
-                Waiter::Sync(session, conn) => self.free_sync(session, conn, tree),
+                Waiter::Sync(session, generation) => self.free_sync(session, generation, tree),
             }
         }
     }
@@ -109,9 +109,9 @@ impl Core {
         }
     }
 
-    fn free_sync(&mut self, session: SessionId, conn: ConnId, tree: &Tree) {
+    fn free_sync(&mut self, session: SessionId, generation: u32, tree: &Tree) {
         if let Some(held) = self.sessions.connections().held(session)
-            && held.conn() == conn
+            && held.generation() == generation
         {
             held.free();
             self.answer_reads(session, tree);

@@ -93,7 +93,8 @@ impl Alone {
         let mut encoded = Vec::new();
         command.encode(&mut encoded);
         let Client { conn, session } = client;
-        let message = ToCore::Command { conn, session, generation: 1, sequence, opcode, command: encoded };
+        let (xid, command) = (sequence as i32, encoded);
+        let message = ToCore::Command { conn, session, generation: 1, sequence, xid, opcode, command };
         self.core.receive(0, message, &self.tree);
     }
 

@@ -16,7 +16,10 @@ impl Core {
         self.view.now = now;
         self.notice_leader();
         let (view, out) = (&self.view, &mut self.out);
-        if self.raft.role() == Role::Leader {
+        // A leader that was deposed learns its new role only with its next ready cycle. What it took for a proposal until
+        // then would stand between its clients' commands and the next leader.
+        let leads = self.leadership.known().leader == Some(view.own());
+        if self.raft.role() == Role::Leader && leads {
             self.proposer.propose_waiting(self.leadership.leads(), &mut self.raft, view, out);
         } else {
             self.proposer.forward_waiting(self.leadership.known().leader, view, out);

@@ -90,6 +90,12 @@ impl Connection {
         is_ready
     }
 
+    /// Whether it is this connection of this shard. Each shard counts its own connections: two may have the same
+    /// [`ConnId`].
+    pub(crate) fn is_at(&self, shard: u16, conn: ConnId) -> bool {
+        self.shard == shard && self.conn == conn
+    }
+
     /// A read that has to wait.
     fn wait(&mut self, read: WaitingRead) {
         self.barriers.0 += u64::from(read.behind_barrier);

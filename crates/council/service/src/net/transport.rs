@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
+pub(crate) use council_frontend::Arrival;
 use mio::net::TcpStream;
 
 use super::tls::context::TlsContext;
@@ -25,16 +26,6 @@ pub(crate) enum Speech {
 pub(crate) struct Transport {
     stream: TcpStream,
     speech: Speech,
-}
-
-/// What a read gave.
-pub(crate) enum Arrival {
-    /// So many bytes; there may be more unless `drained`.
-    Bytes { length: usize, drained: bool },
-    /// Nothing now.
-    Nothing,
-    /// The peer will send no more.
-    End,
 }
 
 impl Transport {

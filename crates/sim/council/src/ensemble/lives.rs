@@ -8,6 +8,9 @@ use super::machine::{Life, Machine, Seat};
 use crate::disk::SimDisk;
 use crate::node::{Node, NodeError};
 
+/// How many shards a member serves clients with at most.
+const SHARDS_MAX: u64 = 4;
+
 impl Ensemble {
     /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
     pub fn install(&mut self, number: u64) {
@@ -50,9 +53,11 @@ impl Ensemble {
         config.seed = [(self.lives % 251) as u8; 32];
         config.seed[1] = (number % NUMBERS) as u8;
         config.journal_seed = Some(self.random.number());
+        config.core.shards = 1 + self.random.below(SHARDS_MAX) as u16;
+        let chance = self.random.fork();
         let now_ms = self.now_ms;
         let machine = self.machine(number);
-        let node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
+        let mut node = match Node::start(machine.disk.clone(), &config, machine.now(now_ms)) {
             Ok(node) => node,
             Err(error) if machine.damaged => {
                 machine.damaged = false;
@@ -72,6 +77,7 @@ impl Ensemble {
             }
             Err(error) => panic!("member {number} does not come back: {error:?}"),
         };
+        node.read_in_parts(chance);
         let torn = node.had_torn_tail();
         let machine = self.machine(number);
         let did_no_harm = std::mem::take(&mut machine.damaged);

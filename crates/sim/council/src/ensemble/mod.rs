@@ -19,13 +19,12 @@ pub use strikes::{OF_MESSAGES, Without};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use council_frontend::ConnId;
 use council_replica::founding::{BLANK, NUMBERS};
 use council_replica::{PeerMessage, Tenure};
 use council_tree::{Member, Roster};
 
 use crate::disk::SimDisk;
-use crate::node::{Node, NodeConfig, NodeError, STEPS, Step};
+use crate::node::{Node, NodeConfig, NodeError, STEPS, SocketId, Step};
 use crate::random::Random;
 use crate::record::Record;
 use crate::trace::Trace;
@@ -68,7 +67,7 @@ pub struct Ensemble {
     /// What the members did, for those who judge.
     pub record: Record,
     /// Requests that became commands: the member's life, the connection and the request, and the command's number.
-    pub sequences: BTreeMap<(u64, ConnId, i32), u64>,
+    pub sequences: BTreeMap<(u64, SocketId, i32), u64>,
     /// The hash of all steps.
     pub trace: Trace,
     /// What happened lately, in words.
@@ -289,8 +288,29 @@ impl Ensemble {
         }
     }
 
-    /// A step of one member.
+    /// The shard of a member that a client is given to: its listener gives each to the next.
+    pub fn shard_for_client(&mut self, number: u64) -> u16 {
+        let shards = self.node(number).map_or(1, |node| node.shard_count());
+        self.random.below(u64::from(shards)) as u16
+    }
+
+    /// A step of one member. Its shards are threads of their own: some make a round now, and of some the core takes
+    /// what they have sent.
     pub fn step(&mut self, number: u64, step: Step) {
+        let of: fn(u16) -> Step = match step {
+            Step::Shards => Step::Shard,
+            Step::Core => Step::CoreOf,
+            other => return self.step_one(number, other),
+        };
+        let shards = self.node(number).map_or(0, |node| node.shard_count());
+        for shard in 0..shards {
+            if shards == 1 || self.random.chance(60) {
+                self.step_one(number, of(shard));
+            }
+        }
+    }
+
+    fn step_one(&mut self, number: u64, step: Step) {
         let now_ms = self.now_ms;
         let machine = self.machine(number);
         if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_stalled(now_ms)) {
@@ -301,7 +321,7 @@ impl Ensemble {
         let Some(node) = machine.node() else { return };
         node.look_at_clock(mono_ms);
         let stepped = node.step(step);
-        self.trace.step("step", &[number, step as u64, now_ms]);
+        self.trace.step("step", &[number, step.number(), now_ms]);
         self.collect(number);
         match stepped {
             Ok(()) => {}
@@ -445,7 +465,7 @@ fn tells_of_no_room(error: &str) -> bool {
 
 /// A member is asked for more, and its power fails while its disk is busy.
 fn die_while_asked(node: &mut Node<SimDisk>, disk: &SimDisk, operations: u64) {
-    let asked = [Step::Shard, Step::Core, Step::Advance].into_iter().try_for_each(|step| node.step(step));
+    let asked = [Step::Shards, Step::Core, Step::Advance].into_iter().try_for_each(|step| node.step(step));
     if asked.is_ok() {
         disk.crash_at(disk.operations() + operations);
         let _ = node.step(Step::Journal);

@@ -8,8 +8,9 @@ pub use ask::Ask;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use council_frontend::ConnId;
 use council_wire::EventType;
+
+use crate::node::SocketId;
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,8 +143,8 @@ pub struct Connection {
     pub address: IpAddr,
     /// In which of all lives.
     pub life: u64,
-    /// As the member calls it.
-    pub conn: ConnId,
+    /// To which of its shards, and as which of its connections.
+    pub conn: SocketId,
     /// When it was opened.
     pub opened_ms: u64,
     /// The session asked for, or 0.
@@ -177,7 +178,7 @@ impl Connection {
             member,
             address,
             life: 0,
-            conn: ConnId { slot: 0, generation: 0 },
+            conn: SocketId { shard: 0, number: 0 },
             opened_ms,
             asked: 0,
             asked_timeout_ms: 0,
@@ -259,7 +260,7 @@ impl History {
     }
 
     /// Writes down which calls became which commands.
-    pub fn link(&mut self, sequences: &BTreeMap<(u64, ConnId, i32), u64>) {
+    pub fn link(&mut self, sequences: &BTreeMap<(u64, SocketId, i32), u64>) {
         for call in &mut self.calls {
             let connection = &self.connections[call.connection];
             let key = (connection.life, connection.conn, call.xid);

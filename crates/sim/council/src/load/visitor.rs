@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
-use council_frontend::ConnId;
 use council_wire::{Reader, SessionId, WatcherEvent, xid};
 use storage_raft_log::Disk;
 
@@ -12,7 +11,7 @@ use crate::client::{Client, Reply};
 use crate::ensemble::Ensemble;
 use crate::history::{Answer, Ask, Call, Connection, Delivery, Grant, History};
 use crate::load::Watches;
-use crate::node::Node;
+use crate::node::{Node, SocketId};
 
 /// A request on its way: when it arrives.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ struct Left {
 #[derive(Debug)]
 struct Trailing {
     at: (u64, u64),
-    conn: ConnId,
+    conn: SocketId,
     sending: VecDeque<Sending>,
     /// Whether the server is told that the client has gone.
     says_so: bool,
@@ -157,13 +156,14 @@ impl Visitor {
     pub(super) fn open(&mut self, ensemble: &mut Ensemble, history: &mut History, member: u64) {
         let now_ms = ensemble.now_ms();
         let Some(life) = ensemble.life(member).filter(|_| ensemble.is_reached(member)) else { return };
+        let shard = ensemble.shard_for_client(member);
         let Some(node) = ensemble.node(member) else { return };
         let (asked, seen_zxid) =
             self.client.as_ref().map_or((0, 0), |client| (client.session.0, client.last_zxid));
         match &mut self.client {
-            Some(client) => client.reconnect(node, self.timeout_ms),
+            Some(client) => client.reconnect_to(shard, node, self.timeout_ms),
             None => {
-                let mut client = Client::connect_from(address_of(self.name), node, self.timeout_ms);
+                let mut client = Client::connect_to(shard, address_of(self.name), node, self.timeout_ms);
                 client.number_from(self.first_xid);
                 self.client = Some(client);
             }
@@ -175,7 +175,7 @@ impl Visitor {
         self.at = Some((member, life));
         self.connection = history.connections.len();
         (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
-        ensemble.trace.step("connect", &[self.name as u64, member, now_ms]);
+        ensemble.trace.step("connect", &[self.name as u64, member, u64::from(shard), now_ms]);
         history.connections.push(Connection {
             life,
             conn,
@@ -460,7 +460,7 @@ fn address_of(name: usize) -> IpAddr {
 fn arrive<D: Disk>(
     sending: &mut VecDeque<Sending>,
     node: &mut Node<D>,
-    conn: ConnId,
+    conn: SocketId,
     history: &mut History,
     (now_ms, is_slow): (u64, bool),
 ) {

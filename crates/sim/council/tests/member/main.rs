@@ -4,6 +4,7 @@ mod crash;
 mod expiry;
 mod order;
 mod session;
+mod shards;
 mod snapshot;
 mod space;
 mod turns;

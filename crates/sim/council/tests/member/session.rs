@@ -31,7 +31,7 @@ fn what_the_old_connection_sent_before_the_move_but_too_late_has_no_effect() {
     let mut first = client(&mut node);
     let mut second = first.clone();
     second.reconnect(&mut node, 10_000);
-    node.step(sim_council::node::Step::Shard).unwrap();
+    node.step(sim_council::node::Step::Shards).unwrap();
     node.step(sim_council::node::Step::Core).unwrap();
     // The move is in the core's queue; the old connection's write comes behind it.
     first.create(&mut node, "/late", b"", 0);

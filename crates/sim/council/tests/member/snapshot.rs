@@ -39,7 +39,7 @@ fn a_restart_from_snapshot_and_log_gives_the_same_tree() {
         if number % 2 == 0 {
             client.delete(&mut node, &format!("/n{}", 499 - number));
         }
-        for step in [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Apply] {
+        for step in [Step::Shards, Step::Core, Step::Advance, Step::Journal, Step::Apply] {
             node.step(step).unwrap();
         }
     }
@@ -100,7 +100,7 @@ fn snapshot_is_not_begun_in_the_middle_of_an_entry() {
     for number in 5..10 {
         client.create(&mut node, &format!("/{number}"), b"", 0);
     }
-    for step in [Step::Shard, Step::Core, Step::Advance, Step::Journal, Step::Advance] {
+    for step in [Step::Shards, Step::Core, Step::Advance, Step::Journal, Step::Advance] {
         node.step(step).expect("the disk is well");
     }
     while node.tree().last_zxid().epoch() == epoch {

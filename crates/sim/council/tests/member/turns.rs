@@ -18,7 +18,7 @@ fn start() -> Node<SimDisk> {
 
 /// Commits what was sent, and applies nothing of it.
 fn commit(node: &mut Node<SimDisk>) {
-    for step in [Step::Shard, Step::Core] {
+    for step in [Step::Shards, Step::Core] {
         node.step(step).expect("the disk is well");
     }
     for _ in 0..20 {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use council_frontend::CloseReason;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
-use super::socket::Stage;
 use crate::rate_limit::RateLimit;
 
 /// How often one kind of trouble is told.
@@ -25,10 +24,10 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    /// A connection broke.
-    pub(super) fn broke(&self, peer: SocketAddr, stage: Stage, error: &io::Error) {
+    /// A connection broke, perhaps while it was opening.
+    pub(super) fn broke(&self, peer: SocketAddr, is_opening: bool, error: &io::Error) {
         let tls = error.get_ref().and_then(|source| source.downcast_ref::<Error>());
-        let Some(tls) = tls.filter(|_| stage == Stage::Opening) else {
+        let Some(tls) = tls.filter(|_| is_opening) else {
             tracing::debug!(%peer, %error, "a connection broke");
             return;
         };

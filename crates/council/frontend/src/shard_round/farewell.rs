@@ -4,14 +4,17 @@
 //!
 //! A server that stops parts like this and ends; a member that was removed parts like this and stays.
 
-use super::Shard;
+use super::driver::SocketDriver;
 use super::socket::Stage;
-use crate::clock::Moment;
+use super::{ShardRound, TICK_MS};
+use crate::time::Now;
 
 /// How long answers may take.
 const ANSWERING_MS: u64 = 1_000;
 /// How long clients may take to close.
 const PARTING_MS: u64 = 300;
+/// The longest sleep meanwhile.
+const FAREWELL_TICK_MS: u64 = 5;
 
 /// How far a parting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +34,19 @@ impl Farewell {
     pub(super) const fn reads(self) -> bool {
         !matches!(self, Self::Answering { .. })
     }
+
+    /// The longest sleep between two rounds.
+    pub(super) const fn tick_ms(self) -> u64 {
+        match self {
+            Self::No => TICK_MS,
+            _ => FAREWELL_TICK_MS,
+        }
+    }
 }
 
-impl Shard {
+impl<S> ShardRound<S> {
     /// The parting begins. One that is under way goes on, and ends the shard if either is to.
-    pub(super) fn begin_farewell(&mut self, ends: bool, now: Moment) {
+    pub fn begin_farewell(&mut self, ends: bool, now: Now) {
         match &mut self.farewell {
             Farewell::No => {
                 self.farewell = Farewell::Answering { until_ms: now.mono_ms() + ANSWERING_MS, ends };
@@ -45,14 +56,20 @@ impl Shard {
         }
     }
 
+    /// Whether a parting that was to end the shard is over.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        matches!(self.farewell, Farewell::Done)
+    }
+
     /// Goes on with a parting that has begun.
-    pub(super) fn go_on_with_farewell(&mut self, now: Moment) {
+    pub(super) fn go_on_with_farewell<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
         let now_ms = now.mono_ms();
         match self.farewell {
             Farewell::Answering { until_ms, ends }
                 if now_ms >= until_ms || (self.front.stats().outstanding == 0 && !self.front.has_long()) =>
             {
-                self.part(now);
+                self.part(driver, now);
                 self.farewell = Farewell::Parting { until_ms: now_ms + PARTING_MS, ends };
             }
             Farewell::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
@@ -62,11 +79,11 @@ impl Shard {
         }
     }
 
-    fn part(&mut self, now: Moment) {
+    fn part<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
         for token in self.sockets.tokens() {
             match self.sockets.get(token).map(|socket| socket.stage) {
-                Some(Stage::Open | Stage::Closing) => self.linger(token, now),
-                Some(Stage::Opening) => self.drop_socket(token),
+                Some(Stage::Open | Stage::Closing) => self.linger(driver, token, now),
+                Some(Stage::Opening) => self.drop_socket(driver, token),
                 Some(Stage::Lingering) | None => {}
             }
         }

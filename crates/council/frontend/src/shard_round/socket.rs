@@ -1,12 +1,10 @@
 //! The sockets of one shard, by the token that the poll knows them under.
 
-use std::net::SocketAddr;
+use std::collections::VecDeque;
 
-use council_frontend::ConnId;
-
-use crate::metrics::network::Handshake;
-use crate::net::listener::Place;
-use crate::net::transport::Transport;
+use super::ShardRound;
+use super::word::FirstWord;
+use crate::connection::ConnId;
 
 /// How far a socket is from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +21,9 @@ pub(super) enum Stage {
 }
 
 /// One client's socket.
-pub(super) struct Socket {
-    pub(super) transport: Transport,
-    pub(super) peer: SocketAddr,
+pub(super) struct Socket<S> {
+    /// The driver's.
+    pub(super) io: S,
     pub(super) generation: u32,
     pub(super) stage: Stage,
     /// What the front calls it; not before it is open.
@@ -44,26 +42,27 @@ pub(super) struct Socket {
     pub(super) hung_up: bool,
     /// The peer sends no more, and all that it sent was read.
     pub(super) ended: bool,
-    /// A four-letter word is being answered, which a half-closed connection waits for.
-    pub(super) asked: bool,
-    /// Nothing has been consumed yet.
-    pub(super) fresh: bool,
-    /// What followed the word `stmk`.
-    pub(super) argument: Option<i64>,
+    /// An answer is being made elsewhere, which a half-closed connection waits for.
+    pub(super) awaits_answer: bool,
     /// Bytes of a frame that is not whole yet. An idle connection has none and no room for any.
     pub(super) partial: Vec<u8>,
-    /// While its encryption is being agreed on.
-    pub(super) handshake: Option<Handshake>,
-    /// Given back with the socket.
-    _place: Place,
+    pub(super) first: FirstWord,
 }
 
-impl Socket {
-    pub(super) fn new(transport: Transport, peer: SocketAddr, place: Place) -> Self {
+/// All sockets of a shard.
+pub(super) struct Sockets<S> {
+    places: Vec<Option<Box<Socket<S>>>>,
+    free: Vec<u32>,
+    by_front: Vec<u32>,
+    generation: u32,
+    pub(super) count: usize,
+}
+
+impl<S> Socket<S> {
+    fn new(io: S, generation: u32) -> Self {
         Self {
-            transport,
-            peer,
-            generation: 0,
+            io,
+            generation,
             stage: Stage::Opening,
             conn: None,
             readable: false,
@@ -73,33 +72,25 @@ impl Socket {
             backlog: false,
             hung_up: false,
             ended: false,
-            asked: false,
-            fresh: true,
-            argument: None,
+            awaits_answer: false,
             partial: Vec::new(),
-            handshake: None,
-            _place: place,
+            first: FirstWord::default(),
         }
     }
 }
 
-/// All sockets of a shard.
-#[derive(Default)]
-pub(super) struct Sockets {
-    places: Vec<Option<Box<Socket>>>,
-    free: Vec<u32>,
-    by_front: Vec<u32>,
-    generation: u32,
-    pub(super) count: usize,
+impl<S> Default for Sockets<S> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new(), by_front: Vec::new(), generation: 0, count: 0 }
+    }
 }
 
-impl Sockets {
+impl<S> Sockets<S> {
     /// Gives a socket a token.
-    pub(super) fn insert(&mut self, mut socket: Socket) -> u32 {
+    pub(super) fn insert(&mut self, io: S) -> u32 {
         self.generation = self.generation.wrapping_add(1);
-        socket.generation = self.generation;
         self.count += 1;
-        let socket = Some(Box::new(socket));
+        let socket = Some(Box::new(Socket::new(io, self.generation)));
         if let Some(token) = self.free.pop()
             && let Some(place) = self.places.get_mut(token as usize)
         {
@@ -110,11 +101,11 @@ impl Sockets {
         u32::try_from(self.places.len() - 1).expect("a process has fewer than 2^32 sockets")
     }
 
-    pub(super) fn get(&mut self, token: u32) -> Option<&mut Socket> {
+    pub(super) fn get(&mut self, token: u32) -> Option<&mut Socket<S>> {
         self.places.get_mut(token as usize)?.as_deref_mut()
     }
 
-    pub(super) fn remove(&mut self, token: u32) -> Option<Box<Socket>> {
+    pub(super) fn remove(&mut self, token: u32) -> Option<Box<Socket<S>>> {
         let socket = self.places.get_mut(token as usize)?.take()?;
         self.free.push(token);
         self.count -= 1;
@@ -141,8 +132,30 @@ impl Sockets {
         (self.get(token)?.conn == Some(conn)).then_some(token)
     }
 
+    /// The socket of what the front calls `conn`, while it is there.
+    pub(super) fn of_conn(&mut self, conn: ConnId) -> Option<(u32, &mut Socket<S>)> {
+        let token = self.token_of(conn)?;
+        Some((token, self.get(token)?))
+    }
+
     pub(super) fn tokens(&self) -> Vec<u32> {
         let filled = self.places.iter().enumerate().filter(|(_, place)| place.is_some());
         filled.filter_map(|(token, _)| u32::try_from(token).ok()).collect()
+    }
+}
+
+impl<S> ShardRound<S> {
+    /// A socket that is not open by then is closed.
+    pub(super) fn set_timer(&mut self, token: u32, deadline_ms: u64) {
+        if let Some(socket) = self.sockets.get(token) {
+            self.timers.insert((deadline_ms, token, socket.generation));
+        }
+    }
+}
+
+pub(super) fn enqueue<S>(ready: &mut VecDeque<u32>, token: u32, socket: &mut Socket<S>) {
+    if !socket.queued {
+        socket.queued = true;
+        ready.push_back(token);
     }
 }

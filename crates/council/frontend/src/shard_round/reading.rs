@@ -1,0 +1,134 @@
+//! From sockets to the front: reading in turns, and keeping what is not a whole frame yet.
+
+use super::driver::{Arrival, Broken, SocketDriver};
+use super::socket::{Socket, Stage, enqueue};
+use super::{ARENA_BYTES, Input, READ_BYTES_MAX, ShardRound};
+use crate::time::Now;
+
+impl<S> ShardRound<S> {
+    /// Reads once from every socket that was ready when the round began, as far as the arena reaches.
+    pub(super) fn gather<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+        let mut used = 0;
+        for _ in 0..self.ready.len() {
+            if ARENA_BYTES - used < READ_BYTES_MAX {
+                break;
+            }
+            let Some(token) = self.ready.pop_front() else { break };
+            used += self.read_one(driver, token, used, now);
+        }
+    }
+
+    /// Reads from one socket into the arena from `used` on; says how many of its bytes are taken now.
+    fn read_one<D>(&mut self, driver: &mut D, token: u32, used: usize, now: Now) -> usize
+    where
+        D: SocketDriver<Socket = S>,
+    {
+        let Some(socket) = self.sockets.get(token) else { return 0 };
+        socket.queued = false;
+        if socket.paused {
+            return 0;
+        }
+        if socket.stage == Stage::Opening {
+            match driver.prepare(&mut socket.io) {
+                Ok(true) => {}
+                Ok(false) => return 0,
+                Err(Broken) => {
+                    self.drop_socket(driver, token);
+                    return 0;
+                }
+            }
+        }
+        let Some(buffer) = self.arena.get_mut(used..used + READ_BYTES_MAX) else { return 0 };
+        let Ok(read) = read(driver, socket, buffer) else {
+            self.drop_socket(driver, token);
+            return 0;
+        };
+        if read.is_none() {
+            self.ended.push(token);
+        }
+        self.take_input(driver, token, used, read.unwrap_or(0), now)
+    }
+
+    /// Queues what was read for the front.
+    fn take_input<D>(&mut self, driver: &mut D, token: u32, used: usize, length: usize, now: Now) -> usize
+    where
+        D: SocketDriver<Socket = S>,
+    {
+        let Some(socket) = self.sockets.get(token) else { return 0 };
+        if socket.readable {
+            enqueue(&mut self.ready, token, socket);
+        }
+        match socket.stage {
+            Stage::Opening => {
+                if !self.try_open(driver, token, now) {
+                    return 0;
+                }
+            }
+            Stage::Open => {}
+            // Nobody listens any more.
+            Stage::Closing | Stage::Lingering => return 0,
+        }
+        let Some(socket) = self.sockets.get(token) else { return 0 };
+        if socket.partial.is_empty() {
+            if length > 0 {
+                self.inputs.push(Input { token, arena: Some(used..used + length) });
+            }
+            return length;
+        }
+        if let Some(bytes) = self.arena.get(used..used + length) {
+            socket.partial.extend_from_slice(bytes);
+        }
+        self.inputs.push(Input { token, arena: None });
+        0
+    }
+
+    /// Makes a connection known to the front as soon as it can be opened; false while it cannot.
+    pub(super) fn try_open<D>(&mut self, driver: &mut D, token: u32, now: Now) -> bool
+    where
+        D: SocketDriver<Socket = S>,
+    {
+        let Some(socket) = self.sockets.get(token) else { return false };
+        match driver.open(&mut socket.io) {
+            Ok(Some(peer)) => {
+                socket.stage = Stage::Open;
+                let conn = self.front.accept(peer, now);
+                self.sockets.name(token, conn);
+                true
+            }
+            Ok(None) => false,
+            Err(Broken) => {
+                self.drop_socket(driver, token);
+                false
+            }
+        }
+    }
+}
+
+/// How many bytes one read gave; nothing if the peer will send no more.
+fn read<D: SocketDriver>(
+    driver: &mut D,
+    socket: &mut Socket<D::Socket>,
+    buffer: &mut [u8],
+) -> Result<Option<usize>, Broken> {
+    let backlog = core::mem::take(&mut socket.backlog);
+    let arrival = match socket.readable && !backlog {
+        true => driver.read(&mut socket.io, buffer)?,
+        // Only what it kept is to be looked at again.
+        false => Arrival::Nothing,
+    };
+    Ok(match arrival {
+        Arrival::Bytes { length, drained } => {
+            socket.readable = !drained || socket.hung_up;
+            Some(length)
+        }
+        Arrival::Nothing => {
+            // The poll tells of what was not read only once.
+            socket.readable &= backlog;
+            Some(0)
+        }
+        Arrival::End => {
+            (socket.readable, socket.ended) = (false, true);
+            None
+        }
+    })
+}
