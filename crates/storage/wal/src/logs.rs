@@ -146,6 +146,11 @@ impl<D: Disk> Wal<D> {
         self.logs.ids()
     }
 
+    /// The id that the next log will be given.
+    pub fn next_log(&self) -> LogId {
+        LogId(self.logs.next)
+    }
+
     /// The number of the oldest segment.
     pub fn first_sequence(&self) -> u64 {
         self.closed.front().map_or(self.current.sequence, |oldest| oldest.sequence)
