@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_comes_back_whole() {
+    fn message_comes_back_whole() {
         for message in all() {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_goes_on_where_another_stopped() {
+    fn reader_goes_on_where_another_stopped() {
         let mut writer = BatchWriter::new(1000);
         writer.push(b"abc", 1);
         writer.push(b"defg", 1);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_kept_until_its_last_command_is_settled_and_given_again_to_the_next_leader() {
+    fn batch_is_kept_until_its_last_command_is_settled_and_given_again_to_the_next_leader() {
         let mut pending = Pending::default();
         pending.keep(batch(1..4), 3);
         pending.keep(batch(4..6), 2);

@@ -152,7 +152,7 @@ mod tests {
     const S: SessionId = SessionId(1);
 
     #[test]
-    fn a_deadline_is_rounded_up_to_a_tick_and_never_early() {
+    fn deadline_is_rounded_up_to_a_tick_and_never_early() {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 250, 1_001);
         assert!(!expiry.is_due(1_299));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_touch_moves_the_deadline_even_when_it_is_reported_late() {
+    fn touch_moves_the_deadline_even_when_it_is_reported_late() {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.touch(S, 950);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_ended_is_passed_over() {
+    fn session_that_ended_is_passed_over() {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.forget(S);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_tracked_anew_is_judged_by_its_new_deadline() {
+    fn session_tracked_anew_is_judged_by_its_new_deadline() {
         let mut expiry = Expiry::new(100);
         expiry.track(S, 1, 1_000, 0);
         expiry.track(S, 1, 4_000, 0);
