@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use council_client_core::sasl::SaslUser;
 use rustls::ClientConfig;
-
-use crate::sasl::SaslUser;
 
 /// See the module. The default is plain text without any user.
 #[derive(Clone, Default)]

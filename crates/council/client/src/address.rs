@@ -1,7 +1,8 @@
 //! Connect strings: `host:port,host:port/chroot`.
 
+use council_client_core::validate_path;
+
 use crate::error::ConnectError;
-use crate::path;
 
 /// The port where none is named.
 const PORT: u16 = 2181;
@@ -28,7 +29,7 @@ impl ConnectString {
         };
         let chroot = if chroot == "/" { "" } else { chroot };
         if !chroot.is_empty() {
-            path::validate(chroot).map_err(wrong)?;
+            validate_path(chroot).map_err(wrong)?;
         }
         let hosts: Vec<(String, u16)> = hosts
             .split(',')

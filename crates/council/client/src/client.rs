@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use council_client_core::operation::{Answer, Asked, Operation, Reading};
+use council_client_core::{Attempt, Chroot, Replied, Reply, Request, SessionState, Ticket, WatcherType};
 use mio::{Poll, Waker};
 
-use crate::attempt::Attempt;
+use crate::delivery::{Delivery, Machine, Sink};
 use crate::driver::{Driver, WAKE};
+use crate::event::Watcher;
 use crate::options::Options;
-use crate::path::Chroot;
 use crate::pending::{Completer, Pending, pending};
-use crate::session::{Context, Session, Submission};
-use crate::status::{SessionState, Status, Ticket, Unreachable};
+use crate::status::{Status, Unreachable};
 use crate::{ConnectError, ConnectString, Error};
 
 /// A session with an ensemble. Clones are the same session; it is closed when the last one is dropped.
@@ -32,14 +33,21 @@ struct Inner {
 
 /// What the thread is asked to do.
 pub(crate) enum Command {
-    Submit(Submission),
+    Submit(Asked<Watcher>, Sink),
     AddAuth {
         scheme: String,
         credentials: Vec<u8>,
+        sink: Sink,
+    },
+    /// Take watchers off a node, without asking the server.
+    Forget {
+        path: String,
+        kind: WatcherType,
         completer: Completer<()>,
     },
-    /// Something with the watch tables alone.
-    Local(Box<dyn FnOnce(&mut Context) + Send>),
+    /// Tell a watcher of changes of the connection's state.
+    Listen(Watcher),
+    Unlisten(Watcher),
     /// Break the connection; the session goes on.
     Disconnect,
     /// Go without closing the session.
@@ -54,9 +62,10 @@ pub(crate) struct Mailbox {
     waker: Waker,
 }
 
-#[derive(Default)]
 struct Queue {
     commands: Vec<Command>,
+    /// So many submissions may wait for the thread.
+    commands_max: usize,
     over: Option<Error>,
 }
 
@@ -77,6 +86,9 @@ impl Mailbox {
         if let Some(error) = &queue.over {
             let error = error.clone();
             return Err((command, error));
+        }
+        if queue.commands.len() >= queue.commands_max && matches!(command, Command::Submit(..)) {
+            return Err((command, Error::TooManyRequests));
         }
         queue.commands.push(command);
         let first = queue.commands.len() == 1;
@@ -112,12 +124,17 @@ impl Client {
     pub(crate) fn start(servers: ConnectString, options: Options) -> Result<Self, ConnectError> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
-        let mailbox = Arc::new(Mailbox { queue: Mutex::new(Queue::default()), waker });
+        let queue = Queue { commands: Vec::new(), commands_max: options.limits.requests_max, over: None };
+        let mailbox = Arc::new(Mailbox { queue: Mutex::new(queue), waker });
         let status = Status::default();
         let chroot = Chroot::new(&servers.chroot);
-        let session = Session::new(&options, &servers.chroot, status.clone());
-        let driver =
-            Driver::new(poll, Arc::clone(&mailbox), session, servers.hosts, &options, status.clone());
+        let (watcher, tls) = (options.watcher.clone(), options.access.tls.clone());
+        let mut delivery = Delivery { status: status.clone() };
+        let mut machine = Machine::new(options.settings(servers)?, Duration::ZERO);
+        if let Some(watcher) = watcher {
+            machine.listen(watcher, &mut delivery);
+        }
+        let driver = Driver::new(poll, Arc::clone(&mailbox), machine, delivery, tls);
         let thread = std::thread::Builder::new().name(String::from("client")).spawn(move || driver.run())?;
         let thread = Mutex::new(Some(thread));
         Ok(Self { inner: Arc::new(Inner { mailbox, status, chroot, thread }) })
@@ -127,26 +144,84 @@ impl Client {
         &self.inner.chroot
     }
 
-    pub(crate) fn submit(&self, submission: Submission) {
-        if let Err((Command::Submit(refused), error)) = self.inner.mailbox.post(Command::Submit(submission)) {
-            let mut context =
-                Context { chroot: Chroot::default(), watches: Default::default(), closed: false };
-            (refused.sink)(Err(error), &mut context);
+    /// Submits an operation; one that leaves a watch leaves it for `watcher`.
+    pub(crate) fn perform<R: Send + 'static>(
+        &self,
+        operation: Result<Operation<R>, Error>,
+        watcher: Option<&Watcher>,
+    ) -> Pending<R> {
+        let operation = match operation {
+            Ok(operation) => operation,
+            Err(error) => return Pending::done(Err(error)),
+        };
+        let (completer, pending) = pending();
+        let (asked, reading) = operation.into_parts(watcher.cloned());
+        self.submit(
+            asked,
+            Box::new(move |answer, chroot| completer.complete(reading.result(answer, chroot))),
+        );
+        pending
+    }
+
+    fn submit(&self, asked: Asked<Watcher>, sink: Sink) {
+        if let Err((Command::Submit(_, sink), error)) = self.inner.mailbox.post(Command::Submit(asked, sink))
+        {
+            sink(Err(error), self.chroot());
         }
     }
 
-    pub(crate) fn local(&self, action: impl FnOnce(&mut Context) + Send + 'static) {
-        // Of a session that is over there is nothing to change.
-        let _ = self.inner.mailbox.post(Command::Local(Box::new(action)));
+    /// Submits a request that is data; one that leaves a watch leaves it for `watcher`.
+    pub fn request(&self, request: &Request, watcher: Option<&Watcher>) -> Pending<Reply> {
+        self.perform(request.operation(self.chroot()), watcher)
+    }
+
+    /// As [`Self::request`], but instead of letting the caller wait, calls `done`: in the client's thread, which must not
+    /// wait, or in the caller's if the request is refused at once. Replies and events of one client come in one order.
+    pub fn request_then(
+        &self,
+        request: &Request,
+        watcher: Option<&Watcher>,
+        done: impl FnOnce(Replied) + Send + 'static,
+    ) {
+        match request.operation(self.chroot()) {
+            Err(error) => done(Replied { zxid: -1, result: Err(error) }),
+            Ok(operation) => {
+                let (asked, reading): (_, Reading<Reply>) = operation.into_parts(watcher.cloned());
+                let sink = |answer: Answer<'_>, chroot: &Chroot| done(Replied::of(reading, answer, chroot));
+                self.submit(asked, Box::new(sink));
+            }
+        }
+    }
+
+    /// Takes watchers off a node, without asking the server.
+    pub(crate) fn forget(&self, path: &str, kind: WatcherType) -> Pending<()> {
+        let (completer, pending) = pending();
+        // Of a session that is over nothing is left to be changed: the completer that is dropped says so.
+        let _ = self.inner.mailbox.post(Command::Forget { path: String::from(path), kind, completer });
+        pending
+    }
+
+    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected.
+    ///
+    /// # Errors
+    /// When the session is over: then the state changes no more.
+    pub(crate) fn listen_or_end(&self, watcher: &Watcher) -> Result<(), Error> {
+        self.inner.mailbox.post(Command::Listen(watcher.clone())).map_err(|(_, error)| error)
+    }
+
+    /// Undoes [`Self::listen_or_end`], and takes the watcher off all nodes, without asking the server.
+    pub(crate) fn unlisten(&self, watcher: &Watcher) {
+        let _ = self.inner.mailbox.post(Command::Unlisten(watcher.clone()));
     }
 
     /// Adds an identity to this connection and every later one. A server that does not accept it ends the session.
     pub fn add_auth(&self, scheme: &str, credentials: &[u8]) -> Pending<()> {
         let (completer, pending) = pending();
         let (scheme, credentials) = (String::from(scheme), credentials.to_vec());
-        let command = Command::AddAuth { scheme, credentials, completer };
-        if let Err((Command::AddAuth { completer, .. }, error)) = self.inner.mailbox.post(command) {
-            completer.complete(Err(error));
+        let sink = |answer: Answer<'_>, _: &Chroot| completer.complete(answer.map(|_| ()));
+        let command = Command::AddAuth { scheme, credentials, sink: Box::new(sink) };
+        if let Err((Command::AddAuth { sink, .. }, error)) = self.inner.mailbox.post(command) {
+            sink(Err(error), self.chroot());
         }
         pending
     }

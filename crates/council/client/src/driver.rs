@@ -1,90 +1,56 @@
-//! The thread that owns the connection: finds a server, moves bytes, watches the clock.
+//! The thread that owns the connection: moves bytes and time between the sockets and the state machine, and resolves names.
+//! It knows no protocol.
 
 use std::io;
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use council_wire::{FRAME_HEADER, Frame, next_frame};
+use council_client_core::{Action, ConnectFailure, Error, Target};
 use mio::{Events, Interest, Poll, Token};
 use rustls::ClientConfig;
 
-use crate::Error;
-use crate::attempt::{Attempt, ConnectFailure, TLS_ALERT};
 use crate::client::{Command, Mailbox};
-use crate::hosts::{Hosts, Next};
+use crate::delivery::{Delivery, Machine};
+use crate::entropy::entropy;
+use crate::failure::of_io;
 use crate::link::Link;
-use crate::options::Options;
-use crate::sasl::entropy;
-use crate::session::{Session, Submission};
-use crate::status::Status;
 
 /// The token of a wake-up by a handle.
 pub(crate) const WAKE: Token = Token(0);
 const SOCKET: Token = Token(1);
-
-/// How long the server may take to say that the session is closed.
-const CLOSE_TIME: Duration = Duration::from_secs(2);
-/// A ping is sent at least this often.
-const PING_MAX: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 64 * 1024;
-/// A connection that was lost sooner counts as one more failure, so that a server that lets go of whoever comes is
-/// not asked without a pause.
-const LASTING: Duration = Duration::from_secs(1);
+/// How long the thread sleeps when nothing is due.
+const IDLE: Duration = Duration::from_secs(60);
+
 pub(crate) struct Driver {
     poll: Poll,
     mailbox: Arc<Mailbox>,
-    session: Session,
-    hosts: Hosts,
-    connect_time: Duration,
-    frame_bytes_max: usize,
-    status: Status,
+    machine: Machine,
+    delivery: Delivery,
     tls: Option<Arc<ClientConfig>>,
     link: Option<Link>,
     scratch: Vec<u8>,
-    /// When a server is looked for again.
-    retry_at: Instant,
-    close_at: Option<Instant>,
-}
-
-/// Why a connection is of no more use.
-struct Broken(ConnectFailure);
-
-impl From<io::Error> for Broken {
-    fn from(error: io::Error) -> Self {
-        Self(ConnectFailure::of_io(&error))
-    }
+    /// From when the machine's time counts.
+    start: Instant,
 }
 
 impl Driver {
     pub(crate) fn new(
         poll: Poll,
         mailbox: Arc<Mailbox>,
-        session: Session,
-        names: Vec<(String, u16)>,
-        options: &Options,
-        status: Status,
+        machine: Machine,
+        delivery: Delivery,
+        tls: Option<Arc<ClientConfig>>,
     ) -> Self {
-        let servers = u32::try_from(names.len()).unwrap_or(u32::MAX).max(1);
-        Self {
-            poll,
-            mailbox,
-            session,
-            connect_time: (options.session_timeout / servers).max(Duration::from_secs(1)),
-            hosts: Hosts::new(names),
-            frame_bytes_max: options.frame_bytes_max,
-            status,
-            tls: options.access.tls.clone(),
-            link: None,
-            scratch: vec![0; READ_BYTES],
-            retry_at: Instant::now(),
-            close_at: None,
-        }
+        let (link, scratch, start) = (None, vec![0; READ_BYTES], Instant::now());
+        Self { poll, mailbox, machine, delivery, tls, link, scratch, start }
     }
 
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(8);
-        while self.session.over().is_none() {
-            let wait = self.deadline().saturating_duration_since(Instant::now());
+        while self.machine.over().is_none() {
+            let wait = self.machine.deadline().map_or(IDLE, |at| at.saturating_sub(self.now()));
             if let Err(error) = self.poll.poll(&mut events, Some(wait))
                 && error.kind() != io::ErrorKind::Interrupted
             {
@@ -94,181 +60,121 @@ impl Driver {
                 self.command(command);
             }
             if events.iter().any(|event| event.token() == SOCKET)
-                && let Err(Broken(failure)) = self.receive()
+                && let Err(error) = self.receive()
             {
-                self.lose(failure);
+                self.lose(of_io(&error));
             }
-            self.turn();
+            self.machine.tick(self.now(), &mut self.delivery);
+            self.act();
+            if let Err(error) = self.flush() {
+                self.lose(of_io(&error));
+            }
         }
-        self.session.end(Error::Closed);
-        self.status.server(None);
-        let error = self.session.over().cloned().unwrap_or(Error::Closed);
+        self.machine.abandon(&mut self.delivery);
+        self.delivery.status.server(None);
+        let error = self.machine.over().cloned().unwrap_or(Error::Closed);
         for command in self.mailbox.finish(error) {
             self.command(command);
         }
     }
 
-    /// What is due now.
-    fn turn(&mut self) {
-        let now = Instant::now();
-        if self.session.over().is_some() {
-            // The last words (a refused identity) are read; nothing is to be sent.
-            return;
-        }
-        if self.close_at.is_some_and(|at| now >= at || self.link.is_none()) {
-            return self.session.end(Error::Closed);
-        }
-        match &self.link {
-            None if now >= self.retry_at => self.find(),
-            Some(link) if now >= self.link_deadline(link) => self.lose(ConnectFailure::TimedOut),
-            Some(link) if self.session.is_up() && now >= link.sent + self.ping_time() => self.session.ping(),
-            _ => {}
-        }
-        if let Err(Broken(failure)) = self.flush() {
-            self.lose(failure);
-        }
+    fn now(&self) -> Duration {
+        self.start.elapsed()
     }
 
     fn command(&mut self, command: Command) {
+        let (now, to) = (self.now(), &mut self.delivery);
         match command {
-            Command::Submit(submission) => self.session.submit(submission),
-            Command::AddAuth { scheme, credentials, completer } => {
-                self.session.add_auth(scheme, credentials, completer);
+            Command::Submit(asked, sink) => self.machine.submit(asked, sink, to),
+            Command::AddAuth { scheme, credentials, sink } => {
+                self.machine.add_auth(scheme, credentials, sink, to);
             }
-            Command::Local(action) => action(self.session.context()),
-            Command::Disconnect => self.lose(ConnectFailure::Closed),
-            Command::Abandon => self.session.end(Error::Closed),
-            Command::Close => self.close(),
+            Command::Forget { path, kind, completer } => {
+                completer.complete(self.machine.forget_watches(&path, kind, to));
+            }
+            Command::Listen(watcher) => self.machine.listen(watcher, to),
+            Command::Unlisten(watcher) => self.machine.unlisten(&watcher),
+            Command::Disconnect => self.machine.disconnect(now, to),
+            Command::Abandon => self.machine.abandon(to),
+            Command::Close => self.machine.close(now, to),
         }
     }
 
-    fn close(&mut self) {
-        if !self.session.is_up() {
-            return self.session.end(Error::Closed);
-        }
-        self.close_at = Some(Instant::now() + CLOSE_TIME);
-        self.session.submit(Submission {
-            opcode: council_wire::OpCode::CloseSession,
-            body: Vec::new(),
-            sink: Box::new(|_, context| context.closed = true),
-        });
-    }
-
-    fn deadline(&self) -> Instant {
-        let next = match &self.link {
-            None => self.retry_at,
-            Some(link) if self.session.is_up() => self.link_deadline(link).min(link.sent + self.ping_time()),
-            Some(link) => self.link_deadline(link),
-        };
-        self.close_at.map_or(next, |at| at.min(next))
-    }
-
-    /// When a silent connection is given up: before a session is there, and while it is.
-    fn link_deadline(&self, link: &Link) -> Instant {
-        if self.session.is_up() {
-            link.heard + self.session_time() * 2 / 3
-        } else {
-            link.since + self.connect_time
-        }
-    }
-
-    fn session_time(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.session.timeout_ms()).unwrap_or(0))
-    }
-
-    fn ping_time(&self) -> Duration {
-        (self.session_time() / 3).min(PING_MAX)
-    }
-
-    /// Begins to connect to the next server.
-    fn find(&mut self) {
-        match self.hosts.next() {
-            Next::RoundOver => {
-                self.session.unreachable();
-                self.status.round_over();
-                self.retry_at = Instant::now() + self.hosts.new_round();
-            }
-            Next::Unresolved(host, port, failure) => {
-                self.status.failed(Attempt { host, port, address: None, failure });
-            }
-            Next::Dial(target) => {
-                let attempt = |failure| Attempt {
-                    host: target.host.clone(),
-                    port: target.port,
-                    address: Some(target.address),
-                    failure,
-                };
-                let interest = Interest::READABLE | Interest::WRITABLE;
-                let dialled = Link::dial(target.clone(), self.tls.as_ref()).and_then(|mut link| {
-                    self.poll.registry().register(link.stream.socket(), SOCKET, interest)?;
-                    Ok(link)
-                });
-                match dialled {
-                    Ok(link) => self.link = Some(link),
-                    Err(error) => self.status.failed(attempt(ConnectFailure::of_io(&error))),
+    /// Does what the machine wants done with connections.
+    fn act(&mut self) {
+        while let Some(action) = self.machine.action() {
+            match action {
+                Action::Close => {
+                    self.link = None;
+                    self.delivery.status.server(None);
+                }
+                Action::Resolve { host, port } => {
+                    let addresses = (host.as_str(), port).to_socket_addrs();
+                    let addresses = addresses.map(Iterator::collect).map_err(|error| error.to_string());
+                    self.machine.resolved(addresses, &mut self.delivery);
+                    self.machine.tick(self.now(), &mut self.delivery);
+                }
+                Action::Connect(target) => {
+                    if let Err(error) = self.dial(target) {
+                        self.lose(of_io(&error));
+                    }
                 }
             }
         }
     }
 
-    fn lose(&mut self, failure: ConnectFailure) {
-        let Some(link) = self.link.take() else { return };
-        let failure = match failure {
-            ConnectFailure::Closed if link.stream.is_handshaking() && link.open => {
-                ConnectFailure::ClosedInHandshake
-            }
-            other => other,
-        };
-        let was_up = self.session.is_up();
-        self.status.server(None);
-        self.session.lost();
-        let now = Instant::now();
-        let lasted = now >= link.since + LASTING;
-        self.retry_at = if link.open && !lasted { now + self.hosts.pause() } else { now };
-        if lasted {
-            self.hosts.lasted();
-        }
-        if !was_up {
-            let (host, port, address) = (link.target.host, link.target.port, Some(link.target.address));
-            self.status.failed(Attempt { host, port, address, failure });
-        }
+    fn dial(&mut self, target: Target) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let mut link = Link::dial(target, self.tls.as_ref())?;
+        self.poll.registry().register(link.stream.socket(), SOCKET, interest)?;
+        self.link = Some(link);
+        Ok(())
     }
 
-    fn receive(&mut self) -> Result<(), Broken> {
+    /// The connection is of no more use, as the socket says.
+    fn lose(&mut self, failure: ConnectFailure) {
+        let link = self.link.take();
+        let failure = match (failure, link) {
+            (ConnectFailure::Closed, Some(link)) if link.stream.is_handshaking() && link.open => {
+                ConnectFailure::ClosedInHandshake
+            }
+            (other, _) => other,
+        };
+        self.delivery.status.server(None);
+        self.machine.disconnected(self.now(), failure, &mut self.delivery);
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        // What the machine wants closed is closed first: nothing more is read from it.
+        self.act();
         let Some(link) = &mut self.link else { return Ok(()) };
         if !link.open {
             if !link.has_opened()? {
                 return Ok(());
             }
-            self.status.server(Some(link.target.address));
-            self.session.begin(entropy()?);
+            self.delivery.status.server(Some(link.target.address));
+            self.machine.connected(self.start.elapsed(), entropy()?);
         }
-        loop {
+        while let Some(link) = &mut self.link {
             match link.stream.read(&mut self.scratch) {
-                Ok(0) => return Err(Broken(ConnectFailure::Closed)),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => {
-                    link.input.extend_from_slice(self.scratch.get(..count).unwrap_or_default());
-                    link.heard = Instant::now();
-                    let is_alert = link.stream.is_plain() && link.input.starts_with(&TLS_ALERT);
-                    if is_alert && !self.session.is_up() {
-                        return Err(Broken(ConnectFailure::ExpectsTls));
-                    }
-                    consume(&mut self.session, &mut link.input, self.frame_bytes_max)?;
-                    if self.session.is_up() {
-                        self.hosts.found();
-                    }
+                    let bytes = self.scratch.get(..count).unwrap_or_default();
+                    self.machine.received(self.start.elapsed(), bytes, &mut self.delivery);
+                    self.act();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
+        Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), Broken> {
+    fn flush(&mut self) -> io::Result<()> {
         let Some(link) = self.link.as_mut().filter(|link| link.open) else { return Ok(()) };
         link.stream.flush()?;
-        let out = self.session.out();
+        let out = self.machine.output();
         let mut written = 0;
         let result = loop {
             let Some(rest) = out.get(written..).filter(|rest| !rest.is_empty()) else { break Ok(()) };
@@ -276,30 +182,10 @@ impl Driver {
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error.into()),
+                Err(error) => break Err(error),
             }
         };
-        if written > 0 {
-            out.drain(..written);
-            link.sent = Instant::now();
-        }
+        self.machine.sent(self.start.elapsed(), written);
         result
     }
-}
-
-/// Hands all whole frames to the session.
-fn consume(session: &mut Session, input: &mut Vec<u8>, limit: usize) -> Result<(), Broken> {
-    let mut used = 0;
-    loop {
-        match next_frame(&input[used..], limit) {
-            Frame::Whole(frame) => {
-                used += FRAME_HEADER + frame.len();
-                session.receive(frame).map_err(|_| Broken(ConnectFailure::Malformed))?;
-            }
-            Frame::Partial(_) => break,
-            Frame::Refused(_) => return Err(Broken(ConnectFailure::Malformed)),
-        }
-    }
-    input.drain(..used);
-    Ok(())
 }

@@ -1,66 +1,12 @@
-//! What a watcher hears.
+//! Watchers that deliver events into channels.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvError, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use council_wire::{EventType, KeeperState};
+use council_client_core::{Event, Replied, RequestId, StateChange};
 
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EventKind {
-    /// Nothing happened to a node: the state of the connection changed.
-    None,
-    /// The node was created.
-    NodeCreated,
-    /// The node was deleted.
-    NodeDeleted,
-    /// The node's data changed.
-    NodeDataChanged,
-    /// A child was created or deleted.
-    NodeChildrenChanged,
-    /// The watcher was taken off the node's data.
-    DataWatchRemoved,
-    /// The watcher was taken off the node's children.
-    ChildWatchRemoved,
-    /// The persistent watcher was taken off.
-    PersistentWatchRemoved,
-}
-
-impl From<EventType> for EventKind {
-    fn from(event: EventType) -> Self {
-        match event {
-            EventType::None => Self::None,
-            EventType::NodeCreated => Self::NodeCreated,
-            EventType::NodeDeleted => Self::NodeDeleted,
-            EventType::NodeDataChanged => Self::NodeDataChanged,
-            EventType::NodeChildrenChanged => Self::NodeChildrenChanged,
-        }
-    }
-}
-
-/// One event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// What happened.
-    pub kind: EventKind,
-    /// The state of the connection.
-    pub state: KeeperState,
-    /// The node, as the client knows it; `None` when the connection's state changed.
-    pub path: Option<String>,
-    /// The transaction that caused it, or -1 where none is known.
-    pub zxid: i64,
-}
-
-impl fmt::Display for Event {
-    /// As ZooKeeper's own client prints it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.as_deref().unwrap_or("null");
-        write!(f, "WatchedEvent state:{:?} type:{:?} path:{path} zxid: {}", self.state, self.kind, self.zxid)
-    }
-}
+use crate::delivery::state_event;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -68,7 +14,25 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Debug)]
 pub struct Watcher {
     id: u64,
-    sender: Sender<Event>,
+    ear: Ear,
+}
+
+/// Where events go.
+#[derive(Clone, Debug)]
+enum Ear {
+    Events(Sender<Event>),
+    /// To a recipe, which is also told which session a state belongs to.
+    Recipe(Sender<Heard>),
+}
+
+/// What a recipe's watcher is told.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Event(Event),
+    State(StateChange),
+    Replied(RequestId, Replied),
+    /// The user is done with the recipe.
+    Stop,
 }
 
 impl Watcher {
@@ -77,12 +41,27 @@ impl Watcher {
     #[must_use]
     pub fn new() -> (Self, Events) {
         let (sender, receiver) = mpsc::channel();
-        (Self { id: NEXT.fetch_add(1, Ordering::Relaxed), sender }, Events(receiver))
+        (Self { id: NEXT.fetch_add(1, Ordering::Relaxed), ear: Ear::Events(sender) }, Events(receiver))
+    }
+
+    /// A watcher of a recipe.
+    pub(crate) fn of_recipe(sender: Sender<Heard>) -> Self {
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), ear: Ear::Recipe(sender) }
     }
 
     pub(crate) fn tell(&self, event: &Event) {
-        // Nobody listens any more: that is their choice.
-        let _ = self.sender.send(event.clone());
+        // If nobody receives events any more, that is their choice.
+        match &self.ear {
+            Ear::Events(sender) => drop(sender.send(event.clone())),
+            Ear::Recipe(sender) => drop(sender.send(Heard::Event(event.clone()))),
+        }
+    }
+
+    pub(crate) fn tell_state(&self, change: StateChange) {
+        match &self.ear {
+            Ear::Events(_) => self.tell(&state_event(change.state)),
+            Ear::Recipe(sender) => drop(sender.send(Heard::State(change))),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A client of ZooKeeper's protocol, for Diwan and ZooKeeper alike: sessions, reconnection, watches.
 //!
-//! One thread owns the connection. Every operation is submitted at once and returns a [`Pending`]; waiting for it
+//! The protocol is in `council-client-core`, a state machine without I/O; this crate drives it over sockets. One thread owns
+//! the connection. Every operation is submitted at once and returns a [`Pending`]; waiting for it
 //! blocks, and submitting many before waiting pipelines them on the one connection, in order.
 //!
 //! ```no_run
@@ -17,50 +18,48 @@
 //!
 //! A request that is under way when the connection breaks fails with [`Error::ConnectionLost`]: it may or may not
 //! have taken effect. Watches are set again after a reconnection, under the same session. A session that has expired
-//! is over for good; open another [`Client`].
+//! is over for good; open another [`Client`], or ask for a new session with [`Options::renew_session`].
+//!
+//! [`recipes`] holds what users build from nodes: locks, leader election, groups, cached subtrees, counters.
 //!
 //! With the feature `load` there is also a load generator, `load`: one thread that keeps thousands of sessions busy.
 //!
 //! # Not done, and what that costs
 //! Of SASL there is DIGEST-MD5 only: servers that demand Kerberos cannot be reached. A read-only connection does not look
-//! for a server that writes.
+//! for a server that writes. Events wait for a slow receiver without a bound; those of [`recipes`] are bounded by what the
+//! recipe watches.
 
 mod access;
 mod address;
-mod attempt;
 mod client;
-mod decode;
+mod delivery;
 mod driver;
-mod encode;
+mod entropy;
 mod error;
 mod event;
-mod hosts;
+mod failure;
 mod link;
 #[cfg(feature = "load")]
 pub mod load;
-mod multi;
 mod operations;
 mod options;
-mod path;
 mod pending;
-mod sasl;
-mod session;
+pub mod recipes;
 mod status;
 mod stream;
 mod subtree;
-mod watch;
 
 pub use access::Access;
 pub use address::ConnectString;
-pub use attempt::{Attempt, ConnectFailure};
 pub use client::Client;
-pub use council_wire::{Acl, ErrorCode, KeeperState, Stat, WatchMode, WatcherType, permission};
-pub use encode::CreateMode;
-pub use error::{ConnectError, Error};
-pub use event::{Event, EventKind, Events, Watcher};
-pub use multi::{Multi, MultiRead, MultiReadResult, MultiResult};
-pub use operations::Identity;
+pub use council_client_core::operation::Identity;
+pub use council_client_core::{
+    Acl, Attempt, ConnectFailure, CreateMode, Error, ErrorCode, Event, EventKind, KeeperState, Limits, Multi,
+    MultiRead, MultiReadResult, MultiResult, Replied, Reply, Request, SessionState, Stat, Ticket, WatchMode,
+    WatcherType, permission, validate_path,
+};
+pub use error::ConnectError;
+pub use event::{Events, Watcher};
 pub use options::Options;
-pub use path::validate as validate_path;
 pub use pending::Pending;
-pub use status::{SessionState, Ticket, Unreachable};
+pub use status::Unreachable;

@@ -1,13 +1,12 @@
-//! One connection of a client to a server: its stream, what has arrived of a frame, and when it was last used.
+//! One connection of a client to a server: its stream, and whether it was made.
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
+use council_client_core::Target;
 use mio::net::TcpStream;
 use rustls::ClientConfig;
 
-use crate::hosts::Target;
 use crate::stream::Stream;
 
 /// See the module.
@@ -16,19 +15,13 @@ pub(crate) struct Link {
     pub(crate) target: Target,
     /// Whether TCP has connected.
     pub(crate) open: bool,
-    /// Bytes of frames that have not arrived whole.
-    pub(crate) input: Vec<u8>,
-    pub(crate) since: Instant,
-    pub(crate) heard: Instant,
-    pub(crate) sent: Instant,
 }
 
 impl Link {
     /// Begins to connect.
     pub(crate) fn dial(target: Target, tls: Option<&Arc<ClientConfig>>) -> io::Result<Self> {
         let stream = Stream::new(TcpStream::connect(target.address)?, &target.host, tls)?;
-        let now = Instant::now();
-        Ok(Self { stream, target, open: false, input: Vec::new(), since: now, heard: now, sent: now })
+        Ok(Self { stream, target, open: false })
     }
 
     /// Whether TCP has connected by now.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use council_client_core::{Limits, Settings, Ticket};
 use rustls::ClientConfig;
 
 use crate::access::Access;
+use crate::entropy::entropy;
 use crate::event::Watcher;
-use crate::status::Ticket;
 use crate::{Client, ConnectError, ConnectString};
 
 /// What a client may be told before it connects.
@@ -19,6 +20,8 @@ pub struct Options {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) frame_bytes_max: usize,
     pub(crate) reset_watches: bool,
+    pub(crate) renew: bool,
+    pub(crate) limits: Limits,
     pub(crate) access: Access,
 }
 
@@ -31,6 +34,8 @@ impl Default for Options {
             ticket: None,
             frame_bytes_max: 64 << 20,
             reset_watches: true,
+            renew: false,
+            limits: Limits::default(),
             access: Access::default(),
         }
     }
@@ -99,6 +104,22 @@ impl Options {
         self
     }
 
+    /// Whether a session that has expired is followed by a new one, under the same handle (no unless said). All watchers are
+    /// told of the expiry and are gone, as are the ephemeral nodes; a request that was under way or waited fails with
+    /// [`crate::Error::SessionExpired`]. Recipes that go on after an expired session need it.
+    #[must_use]
+    pub const fn renew_session(mut self, renew: bool) -> Self {
+        self.renew = renew;
+        self
+    }
+
+    /// How many requests may wait for a connection or a reply; one more is refused.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Encrypts each connection. The configuration says which authorities are trusted and which certificate is shown; the
     /// name that the server's certificate must have is the one of the connect string.
     #[must_use]
@@ -121,5 +142,26 @@ impl Options {
     /// When the connect string is not one, or this host has no thread left.
     pub fn connect(self, servers: &str) -> Result<Client, ConnectError> {
         Client::start(ConnectString::parse(servers)?, self)
+    }
+
+    /// What of it the state machine takes.
+    pub(crate) fn settings(self, servers: ConnectString) -> Result<Settings, ConnectError> {
+        let [a, b, c, d, e, f, g, h, ..] = entropy()?;
+        Ok(Settings {
+            hosts: servers.hosts,
+            first_host: std::process::id() as usize,
+            chroot: servers.chroot,
+            seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            session_timeout: self.session_timeout,
+            read_only: self.read_only,
+            resume: self.ticket,
+            reset_watches: self.reset_watches,
+            renew: self.renew,
+            encrypted: self.access.tls.is_some(),
+            sasl: self.access.sasl,
+            identities: self.access.identities,
+            frame_bytes_max: self.frame_bytes_max,
+            limits: self.limits,
+        })
     }
 }

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use council_wire::ErrorCode;
 
-use crate::multi::Multi;
 use crate::pending::Pending;
-use crate::{Client, Error, MultiResult};
+use crate::{Client, Error, Multi, MultiResult};
 
 /// Transactions that are under way at once while a subtree is deleted.
 const BATCHES_MAX: usize = 10;

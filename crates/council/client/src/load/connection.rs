@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Instant;
 
+use council_client_core::TLS_ALERT;
 use council_wire::{ErrorCode, Frame, Reader, ReplyHeader, next_frame, xid};
 use mio::net::TcpStream;
 
 use super::opening::Opening;
 use super::servers::Server;
-use crate::attempt::TLS_ALERT;
 use crate::stream::Stream;
 use crate::{Access, ConnectFailure};
 
@@ -245,6 +245,7 @@ fn connect(server: &Server, access: &Access) -> io::Result<Stream> {
 mod tests {
     use std::net::TcpListener;
 
+    use council_client_core::TLS_ALERT;
     use council_wire::{Writer, end_frame, start_frame};
 
     use super::*;

@@ -3,13 +3,15 @@
 
 use std::io;
 
+use council_client_core::sasl::{SaslClient, Step};
 use council_wire::{
     ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, Writer, end_frame, start_frame, xid,
 };
 
 use super::script::append;
 use super::servers::Server;
-use crate::sasl::{SaslClient, Step, entropy};
+use crate::entropy::entropy;
+use crate::failure::of_io;
 use crate::{Access, Attempt, ConnectFailure};
 
 /// The number of SASL's packets. They are answered before any other request is sent.
@@ -123,7 +125,7 @@ impl Opening {
 
     /// Why the connection does not open, with the server's name.
     pub(super) fn failed(&self, error: &io::Error, is_handshaking: bool) -> io::Error {
-        let failure = match ConnectFailure::of_io(error) {
+        let failure = match of_io(error) {
             ConnectFailure::Closed if is_handshaking => ConnectFailure::ClosedInHandshake,
             other => other,
         };

@@ -1,6 +1,7 @@
 //! The layers of the workspace. Crates lie in folders; a package is named after its folder and its own name. Every
-//! dependency between our crates points down, a service uses another one only through `council-client`, shared layers name
-//! no service, and the pure crates depend on nothing that reaches the clock, the network, the disk or a random source.
+//! dependency between our crates points down, a service uses another one only through `council-client` or
+//! `council-client-core`, shared layers name no service, and the pure crates depend on nothing that reaches the clock, the
+//! network, the disk or a random source.
 //!
 //! Judges declared dependencies (of every kind: also a test may not look upwards) and the text of shared and pure crates.
 //! What pure crates call is clippy's to judge, through `clippy.toml`.
@@ -18,7 +19,7 @@ use crate::workspace::{Package, Workspace};
 const LAYERS: &[(&str, &[&str])] = &[
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft"]),
-    ("council", &["wire", "tree", "frontend", "replica", "service", "client", "connect"]),
+    ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
     ("sim", &["council"]),
     ("tools", &["lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
@@ -28,11 +29,15 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Layers that all services stand on. They name none of them, neither in code nor in words.
 const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node"];
 
-/// Each depends on no other, but for [`CLIENT`].
+/// Each depends on no other, but for [`CLIENTS`].
 const SERVICES: &[&str] = &["council", "log", "store", "objects"];
 
-/// What services may use of the council.
-const CLIENT: &str = "council-client";
+/// What services may use of the council: the client as a state machine, and its driver. Of the council they use only
+/// [`WIRE`] and each other, so that whoever uses them gets nothing else of it.
+const CLIENTS: &[&str] = &["council-client-core", "council-client"];
+
+/// The council's protocol.
+const WIRE: &str = "council-wire";
 
 /// What gives a service away, in any spelling.
 const SERVICE_WORDS: &[&str] = &["council", "zookeeper", "znode", "kafka", "redis", "valkey"];
@@ -51,6 +56,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
+    ("council-client-core", &["base64", "md-5", "thiserror"]),
     // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a
     // logger of `slog`'s, which discards what it is told.
     (
@@ -156,6 +162,7 @@ fn violations(crates: &[Crate]) -> Vec<String> {
             if ours.contains(need.as_str()) {
                 violations.extend(wrong_direction(&own.name, from, need));
                 violations.extend(wrong_service(&own.name, need));
+                violations.extend(wrong_client(&own.name, need));
             } else {
                 violations.extend(wrong_import(&own.name, need, *in_tests));
             }
@@ -173,8 +180,16 @@ fn wrong_direction(own: &str, from: usize, need: &str) -> Option<String> {
 
 fn wrong_service(own: &str, need: &str) -> Option<String> {
     let (from, to) = (folder(own), folder(need));
-    let other = SERVICES.contains(&from) && SERVICES.contains(&to) && from != to && need != CLIENT;
-    other.then(|| format!("`{own}` depends on `{need}`: a service uses another one through `{CLIENT}` only"))
+    let other = SERVICES.contains(&from) && SERVICES.contains(&to) && from != to && !CLIENTS.contains(&need);
+    let clients = CLIENTS.join("` or `");
+    other.then(|| format!("`{own}` depends on `{need}`: a service uses another one through `{clients}` only"))
+}
+
+/// A client that depends on more of the council than its wire.
+fn wrong_client(own: &str, need: &str) -> Option<String> {
+    let allowed = need == WIRE || CLIENTS.contains(&need);
+    let wrong = CLIENTS.contains(&own) && folder(need) == folder(own) && !allowed;
+    wrong.then(|| format!("`{own}` depends on `{need}`: a client depends on `{WIRE}` alone"))
 }
 
 fn wrong_import(own: &str, need: &str, in_tests: bool) -> Option<String> {
@@ -311,9 +326,22 @@ mod tests {
     fn service_uses_another_through_the_client_only() {
         let wrong = super::wrong_service("log-service", "council-tree").expect("a violation");
         assert!(wrong.contains("`council-client` only"), "{wrong}");
-        assert_eq!(super::wrong_service("log-service", "council-client"), None);
+        for client in super::CLIENTS {
+            assert_eq!(super::wrong_service("log-service", client), None);
+        }
         assert_eq!(super::wrong_service("log-service", "log-partition"), None);
         assert_eq!(super::wrong_service("sim-log", "log-partition"), None);
+    }
+
+    #[test]
+    fn client_depends_on_the_wire_alone() {
+        assert!(workspace(own("council-client-core", &["council-wire", "md-5"])).is_empty());
+        assert!(workspace(own("council-client", &["council-client-core", "council-wire", "mio"])).is_empty());
+        for (client, need) in [("council-client-core", "council-tree"), ("council-client", "council-frontend")] {
+            let found = workspace(own(client, &[need]));
+            assert!(matches!(&found[..], [one] if one.contains("`council-wire` alone")), "{found:?}");
+        }
+        assert_eq!(workspace(own("council-client-core", &["council-client"])).len(), 1);
     }
 
     #[test]

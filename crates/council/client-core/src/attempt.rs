@@ -1,13 +1,10 @@
-//! Attempts to reach a server, and why they fail. Knows no socket: the driver tells it what happened.
+//! Attempts to reach a server, and why they fail. Knows no socket: the driver says what happened.
 
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 
-use rustls::{AlertDescription, CertificateError, Error as TlsError, InvalidMessage};
-
 /// What a TLS server's alert begins with: a client that speaks plain text is told it.
-pub(crate) const TLS_ALERT: [u8; 2] = [21, 3];
+pub const TLS_ALERT: [u8; 2] = [21, 3];
 
 /// The last attempt to reach one server of the connect string.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,90 +105,11 @@ impl ConnectFailure {
     pub const fn is_lasting(&self) -> bool {
         !matches!(self, Self::TimedOut | Self::Closed)
     }
-
-    pub(crate) fn of_io(error: &io::Error) -> Self {
-        if let Some(failure) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
-            return failure.clone();
-        }
-        if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {
-            return Self::of_tls(tls);
-        }
-        match error.kind() {
-            io::ErrorKind::ConnectionRefused => Self::Refused,
-            io::ErrorKind::TimedOut => Self::TimedOut,
-            io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
-                Self::Closed
-            }
-            _ => Self::Unreachable(error.to_string()),
-        }
-    }
-
-    fn of_tls(error: &TlsError) -> Self {
-        match error {
-            TlsError::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
-            TlsError::InvalidCertificate(problem) => match problem {
-                // A bad signature: the trust store holds another authority of the same name.
-                CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::UnknownAuthority,
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                    Self::NameMismatch
-                }
-                CertificateError::Expired
-                | CertificateError::ExpiredContext { .. }
-                | CertificateError::NotValidYet
-                | CertificateError::NotValidYetContext { .. } => Self::ServerCertificateExpired,
-                other => Self::Tls(format!("its certificate is not valid: {other}")),
-            },
-            TlsError::AlertReceived(alert) => Self::of_alert(*alert),
-            other => Self::Tls(other.to_string()),
-        }
-    }
-
-    fn of_alert(alert: AlertDescription) -> Self {
-        match alert {
-            AlertDescription::CertificateRequired => Self::ClientCertificateRequired,
-            AlertDescription::UnknownCA => Self::ClientCertificateRefused("unknown authority"),
-            AlertDescription::CertificateExpired => Self::ClientCertificateRefused("it has expired"),
-            AlertDescription::CertificateRevoked => Self::ClientCertificateRefused("it was revoked"),
-            AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => {
-                Self::ClientCertificateRefused("it is not valid there")
-            }
-            AlertDescription::UnsupportedCertificate => {
-                Self::ClientCertificateRefused("it is not for clients, or of a kind that is not supported")
-            }
-            AlertDescription::DecryptError => {
-                Self::ClientCertificateRefused("another authority of the same name has signed it")
-            }
-            AlertDescription::ProtocolVersion => {
-                Self::Tls(String::from("client and server have no version of TLS in common"))
-            }
-            AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-                Self::Tls(String::from("client and server have no cipher suite in common"))
-            }
-            other => Self::Tls(format!("the server sent the alert {other:?}")),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of_tls(error: TlsError) -> ConnectFailure {
-        ConnectFailure::of_io(&io::Error::new(io::ErrorKind::InvalidData, error))
-    }
-
-    #[test]
-    fn tls_errors_are_told_in_words_of_an_operator() {
-        let certificate = |problem| of_tls(TlsError::InvalidCertificate(problem));
-        assert_eq!(certificate(CertificateError::UnknownIssuer), ConnectFailure::UnknownAuthority);
-        assert_eq!(certificate(CertificateError::NotValidForName), ConnectFailure::NameMismatch);
-        assert_eq!(certificate(CertificateError::Expired), ConnectFailure::ServerCertificateExpired);
-        let alert = |alert| of_tls(TlsError::AlertReceived(alert));
-        assert_eq!(alert(AlertDescription::CertificateRequired), ConnectFailure::ClientCertificateRequired);
-        assert!(matches!(alert(AlertDescription::UnknownCA), ConnectFailure::ClientCertificateRefused(_)));
-        let not_tls = TlsError::InvalidMessage(InvalidMessage::InvalidContentType);
-        assert_eq!(of_tls(not_tls), ConnectFailure::NotTls);
-    }
 
     #[test]
     fn only_what_may_pass_by_itself_is_waited_for() {

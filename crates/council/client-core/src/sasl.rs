@@ -1,8 +1,5 @@
 //! SASL DIGEST-MD5 (RFC 2831), the client's side, as Java's client speaks it to ZooKeeper's servers. It makes and checks
-//! tokens; it knows no connection. Whoever begins an exchange
-//! draws its random bytes, with [`entropy`].
-
-use std::io;
+//! tokens; it knows no connection, and no random source: the caller draws the random bytes of each exchange.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,9 +12,11 @@ const CHALLENGE_BYTES_MAX: usize = 4096;
 
 /// A user of SASL, with a password.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct SaslUser {
-    pub(crate) name: String,
-    pub(crate) password: String,
+pub struct SaslUser {
+    /// The name of the user.
+    pub name: String,
+    /// The password; never printed.
+    pub password: String,
 }
 
 impl std::fmt::Debug for SaslUser {
@@ -26,15 +25,8 @@ impl std::fmt::Debug for SaslUser {
     }
 }
 
-/// Random bytes for one connection.
-pub(crate) fn entropy() -> io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes)
-}
-
 /// One exchange on one connection.
-pub(crate) struct SaslClient {
+pub struct SaslClient {
     user: SaslUser,
     client_nonce: String,
     /// What the server's last token must be, once the response is made.
@@ -43,7 +35,7 @@ pub(crate) struct SaslClient {
 
 /// What a token of the server leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The next token for the server.
     Send(Vec<u8>),
     /// Both sides have shown that they know the password.
@@ -54,12 +46,13 @@ pub(crate) enum Step {
 
 impl SaslClient {
     /// `entropy` must not be guessable, and different each time.
-    pub(crate) fn new(user: SaslUser, entropy: [u8; 16]) -> Self {
+    #[must_use]
+    pub fn new(user: SaslUser, entropy: [u8; 16]) -> Self {
         Self { user, client_nonce: STANDARD.encode(entropy), expected: None }
     }
 
     /// Takes the server's token. The exchange begins with an empty token of the client's.
-    pub(crate) fn step(&mut self, token: &[u8]) -> Step {
+    pub fn step(&mut self, token: &[u8]) -> Step {
         let text = match std::str::from_utf8(token) {
             Ok(text) if text.len() <= CHALLENGE_BYTES_MAX => text,
             _ => return Step::Failed,

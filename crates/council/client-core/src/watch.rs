@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use council_wire::{EventType, WatchMode, WatcherType, Writer};
 
-use crate::event::{EventKind, Watcher};
+use crate::event::EventKind;
 
 /// Bytes of paths in one setWatches: longer lists are split, as servers bound their frames.
 const SET_WATCHES_BYTES: usize = 128 * 1024;
 
-type Watchers = BTreeMap<String, Vec<Watcher>>;
+type Watchers<W> = BTreeMap<String, Vec<W>>;
 
 /// Where a watcher is kept: the tables of ZooKeeper's own client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +31,23 @@ impl From<WatchMode> for Table {
 }
 
 /// All watchers; paths are the server's.
-#[derive(Debug, Default)]
-pub(crate) struct WatchTables {
-    tables: [Watchers; 5],
+#[derive(Debug)]
+pub(crate) struct WatchTables<W> {
+    tables: [Watchers<W>; 5],
 }
 
-impl WatchTables {
-    fn table(&mut self, table: Table) -> &mut Watchers {
+impl<W> Default for WatchTables<W> {
+    fn default() -> Self {
+        Self { tables: Default::default() }
+    }
+}
+
+impl<W: Clone + PartialEq> WatchTables<W> {
+    fn table(&mut self, table: Table) -> &mut Watchers<W> {
         &mut self.tables[table as usize]
     }
 
-    pub(crate) fn add(&mut self, table: Table, path: &str, watcher: &Watcher) {
+    pub(crate) fn add(&mut self, table: Table, path: &str, watcher: &W) {
         let watchers = self.table(table).entry(String::from(path)).or_default();
         if !watchers.contains(watcher) {
             watchers.push(watcher.clone());
@@ -49,8 +55,8 @@ impl WatchTables {
     }
 
     /// Whom an event concerns; one-shot watchers are used up by it.
-    pub(crate) fn fire(&mut self, event: EventType, path: &str) -> Vec<Watcher> {
-        let mut found: Vec<Watcher> = Vec::new();
+    pub(crate) fn fire(&mut self, event: EventType, path: &str) -> Vec<W> {
+        let mut found: Vec<W> = Vec::new();
         let one_shot: &[Table] = match event {
             EventType::None => &[],
             EventType::NodeCreated | EventType::NodeDataChanged => &[Table::Data, Table::Exist],
@@ -70,7 +76,7 @@ impl WatchTables {
     }
 
     /// Takes watchers of these kinds off a path; tells which, and what they are to hear of it.
-    pub(crate) fn remove(&mut self, kind: WatcherType, path: &str) -> Vec<(EventKind, Watcher)> {
+    pub(crate) fn remove(&mut self, kind: WatcherType, path: &str) -> Vec<(EventKind, W)> {
         let mut removed = Vec::new();
         for (table, event) in tables_of(kind) {
             for watcher in self.table(*table).remove(path).unwrap_or_default() {
@@ -87,8 +93,18 @@ impl WatchTables {
         tables_of(kind).iter().any(|(table, _)| self.table(*table).contains_key(path))
     }
 
+    /// Takes one watcher off all nodes.
+    pub(crate) fn remove_watcher(&mut self, watcher: &W) {
+        for table in &mut self.tables {
+            table.retain(|_, watchers| {
+                watchers.retain(|other| other != watcher);
+                !watchers.is_empty()
+            });
+        }
+    }
+
     /// Everyone, once each; nobody is left.
-    pub(crate) fn drain(&mut self) -> Vec<Watcher> {
+    pub(crate) fn drain(&mut self) -> Vec<W> {
         let mut all = Vec::new();
         for table in std::mem::take(&mut self.tables) {
             for watchers in table.into_values() {
@@ -146,7 +162,7 @@ const fn tables_of(kind: WatcherType) -> &'static [(Table, EventKind)] {
     }
 }
 
-fn join(found: &mut Vec<Watcher>, more: Vec<Watcher>) {
+fn join<W: PartialEq>(found: &mut Vec<W>, more: Vec<W>) {
     for watcher in more {
         if !found.contains(&watcher) {
             found.push(watcher);
@@ -177,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_watcher_hears_an_event_once_however_often_it_was_left() {
-        let (watcher, _events) = Watcher::new();
+        let watcher = 1_u8;
         let mut tables = WatchTables::default();
         for table in [Table::Data, Table::Data, Table::Child, Table::Persistent, Table::Recursive] {
             tables.add(table, "/a", &watcher);
@@ -189,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_recursive_watcher_hears_of_descendants_but_not_of_child_lists() {
-        let (watcher, _events) = Watcher::new();
+        let watcher = 1_u8;
         let mut tables = WatchTables::default();
         tables.add(Table::Recursive, "/a", &watcher);
         assert_eq!(tables.fire(EventType::NodeCreated, "/a/b/c"), [watcher]);
@@ -199,21 +215,18 @@ mod tests {
 
     #[test]
     fn removal_takes_the_kinds_that_were_meant() {
-        let (watcher, _events) = Watcher::new();
+        let watcher = 1_u8;
         let mut tables = WatchTables::default();
         tables.add(Table::Data, "/a", &watcher);
         tables.add(Table::Child, "/a", &watcher);
-        assert_eq!(
-            tables.remove(WatcherType::Children, "/a"),
-            [(EventKind::ChildWatchRemoved, watcher.clone())]
-        );
+        assert_eq!(tables.remove(WatcherType::Children, "/a"), [(EventKind::ChildWatchRemoved, watcher)]);
         assert_eq!(tables.remove(WatcherType::Any, "/a"), [(EventKind::DataWatchRemoved, watcher)]);
         assert_eq!(tables.remove(WatcherType::Any, "/a"), []);
     }
 
     #[test]
     fn long_lists_are_split() {
-        let (watcher, _events) = Watcher::new();
+        let watcher = 1_u8;
         let mut tables = WatchTables::default();
         let name = "n".repeat(1000);
         for index in 0..300 {
@@ -234,6 +247,6 @@ mod tests {
             paths += set.data.len() + set.persistent_recursive.len();
         }
         assert_eq!(paths, 300);
-        assert!(WatchTables::default().set_watches(0).is_empty());
+        assert!(WatchTables::<u8>::default().set_watches(0).is_empty());
     }
 }

@@ -23,7 +23,9 @@ pub enum CreateMode {
 }
 
 impl CreateMode {
-    pub(crate) const fn flags(self) -> i32 {
+    /// The number of the mode on the wire.
+    #[must_use]
+    pub const fn flags(self) -> i32 {
         match self {
             Self::Persistent => 0,
             Self::Ephemeral => 1,

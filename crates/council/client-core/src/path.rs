@@ -32,21 +32,29 @@ const fn is_refused(character: char) -> bool {
 
 /// A client's root.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chroot(String);
+pub struct Chroot(String);
 
 impl Chroot {
-    pub(crate) fn new(path: &str) -> Self {
+    /// The root at `path`; empty for the tree's own.
+    #[must_use]
+    pub fn new(path: &str) -> Self {
         Self(String::from(path))
     }
 
     /// The path as the server knows it.
-    pub(crate) fn to_server(&self, path: &str) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// When it is not a path.
+    pub fn to_server(&self, path: &str) -> Result<String, Error> {
         validate(path).map_err(|why| Error::InvalidPath { path: String::from(path), why })?;
         Ok(self.join(path))
     }
 
     /// As [`Self::to_server`] for a sequential node's path, of which only the number is to come.
-    pub(crate) fn to_server_prefix(&self, path: &str) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// When no path can come of it.
+    pub fn to_server_prefix(&self, path: &str) -> Result<String, Error> {
         validate(&format!("{path}1")).map_err(|why| Error::InvalidPath { path: String::from(path), why })?;
         Ok(self.join(path))
     }
@@ -56,7 +64,8 @@ impl Chroot {
     }
 
     /// The path as the user knows it. What is not under the root stays as it is.
-    pub(crate) fn to_user<'p>(&self, path: &'p str) -> &'p str {
+    #[must_use]
+    pub fn to_user<'p>(&self, path: &'p str) -> &'p str {
         match path.strip_prefix(self.0.as_str()) {
             Some("") => "/",
             Some(rest) if rest.starts_with('/') => rest,

@@ -2,21 +2,20 @@
 
 use council_wire::{Acl, ErrorCode, MultiHeader, OpCode, Reader, Stat, Writer};
 
+use crate::Error;
 use crate::encode::{self, CreateMode};
 use crate::path::Chroot;
-use crate::pending::{Pending, pending};
-use crate::session::{Answer, Context, Submission, refusal};
-use crate::{Client, Error};
 
 /// Writes and checks that all take effect, or none does. The first path that is not one makes the whole an error.
-#[must_use = "nothing happens until it is given to `Client::commit`"]
-#[derive(Clone, Debug, Default)]
+#[must_use = "nothing happens until it is submitted"]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Multi {
-    operations: Vec<Operation>,
+    pub(crate) operations: Vec<Part>,
 }
 
-#[derive(Clone, Debug)]
-struct Operation {
+/// One operation of either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
     opcode: OpCode,
     path: String,
     sequential: bool,
@@ -98,16 +97,16 @@ impl Multi {
     }
 
     fn add(mut self, opcode: OpCode, path: &str, sequential: bool, rest: Vec<u8>) -> Self {
-        self.operations.push(Operation { opcode, path: String::from(path), sequential, rest });
+        self.operations.push(Part { opcode, path: String::from(path), sequential, rest });
         self
     }
 }
 
 /// Reads of one state.
-#[must_use = "nothing happens until it is given to `Client::read_all`"]
-#[derive(Clone, Debug, Default)]
+#[must_use = "nothing happens until it is submitted"]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MultiRead {
-    operations: Vec<Operation>,
+    pub(crate) operations: Vec<Part>,
 }
 
 /// The result of one read of a [`MultiRead`].
@@ -139,50 +138,13 @@ impl MultiRead {
     }
 
     fn add(mut self, opcode: OpCode, path: &str) -> Self {
-        self.operations.push(Operation {
-            opcode,
-            path: String::from(path),
-            sequential: false,
-            rest: vec![0],
-        });
+        self.operations.push(Part { opcode, path: String::from(path), sequential: false, rest: vec![0] });
         self
     }
 }
 
-impl Client {
-    /// Does all of it or nothing. When one operation is refused, [`Error::Transaction`] tells which.
-    pub fn commit(&self, multi: &Multi) -> Pending<Vec<MultiResult>> {
-        self.several(OpCode::Multi, &multi.operations, transaction)
-    }
-
-    /// Reads all of it from one state.
-    pub fn read_all(&self, reads: &MultiRead) -> Pending<Vec<MultiReadResult>> {
-        self.several(OpCode::MultiRead, &reads.operations, |body, _| read_results(body))
-    }
-
-    fn several<T: Send + 'static>(
-        &self,
-        opcode: OpCode,
-        operations: &[Operation],
-        results: fn(&[u8], &Chroot) -> Result<T, Error>,
-    ) -> Pending<T> {
-        let body = match encode_all(operations, self.chroot()) {
-            Ok(body) => body,
-            Err(error) => return Pending::done(Err(error)),
-        };
-        let (completer, pending) = pending();
-        let sink = move |answer: Answer<'_>, context: &mut Context| {
-            completer.complete(answer.and_then(|(err, body)| match err {
-                0 => results(body, &context.chroot),
-                _ => Err(refusal(err, "")),
-            }));
-        };
-        self.submit(Submission { opcode, body, sink: Box::new(sink) });
-        pending
-    }
-}
-
-fn encode_all(operations: &[Operation], chroot: &Chroot) -> Result<Vec<u8>, Error> {
+/// The body of a request that holds all of them.
+pub(crate) fn encode_all(operations: &[Part], chroot: &Chroot) -> Result<Vec<u8>, Error> {
     let mut body = Vec::new();
     let mut writer = Writer::new(&mut body);
     for operation in operations {
@@ -197,8 +159,8 @@ fn encode_all(operations: &[Operation], chroot: &Chroot) -> Result<Vec<u8>, Erro
     Ok(body)
 }
 
-fn transaction(body: &[u8], chroot: &Chroot) -> Result<Vec<MultiResult>, Error> {
-    let reader = &mut Reader::new(body);
+/// What became of a transaction: the results of all, or the error of the one that was refused.
+pub(crate) fn transaction(reader: &mut Reader<'_>, chroot: &Chroot) -> Result<Vec<MultiResult>, Error> {
     let mut results = Vec::new();
     let mut refused: Option<(usize, i32)> = None;
     for index in 0.. {
@@ -237,8 +199,8 @@ fn transaction(body: &[u8], chroot: &Chroot) -> Result<Vec<MultiResult>, Error> 
     }
 }
 
-fn read_results(body: &[u8]) -> Result<Vec<MultiReadResult>, Error> {
-    let reader = &mut Reader::new(body);
+/// The results of all reads.
+pub(crate) fn read_results(reader: &mut Reader<'_>, _: &Chroot) -> Result<Vec<MultiReadResult>, Error> {
     let mut results = Vec::new();
     loop {
         let header = MultiHeader::read(reader)?;
@@ -303,11 +265,11 @@ mod tests {
         }
         MultiHeader::END.write(&mut writer);
         assert_eq!(
-            transaction(&body, &Chroot::default()),
+            transaction(&mut Reader::new(&body), &Chroot::default()),
             Err(Error::Transaction { index: 1, code: ErrorCode::NodeExists })
         );
         for cut in 0..body.len() {
-            assert!(transaction(&body[..cut], &Chroot::default()).is_err());
+            assert!(transaction(&mut Reader::new(&body[..cut]), &Chroot::default()).is_err());
         }
     }
 }

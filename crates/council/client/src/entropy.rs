@@ -1,0 +1,10 @@
+//! Random numbers from the system: for SASL, for names that nobody else draws, for the seed of pauses.
+
+use std::io;
+
+/// Random bytes.
+pub(crate) fn entropy() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
+}
