@@ -29,8 +29,9 @@ use crate::{Error, RequestId};
 const NODES_PER_READ: usize = 50;
 /// Requests that are under way at once.
 const READS_MAX: usize = 8;
-/// After so many rounds in which more changed, all is read at once ...
-const ROUNDS_MAX: u32 = 4;
+/// After so many replies by which more had changed, nothing more is asked until all replies are there, and then all nodes are
+/// read at once ...
+const REPLIES_MAX: u32 = 16;
 /// ... if it is no more than this.
 const NODES_AT_ONCE_MAX: usize = 1000;
 
@@ -118,7 +119,8 @@ pub struct Cache {
     /// What is to be read, and whether it is to be listed, too.
     dirty: BTreeMap<String, bool>,
     under_way: BTreeMap<RequestId, Reading>,
-    rounds: u32,
+    /// How many replies came since the copy was whole, and did not make it whole.
+    replies: u32,
     next_id: u64,
     unsent: VecDeque<Ask>,
     updates: VecDeque<Update>,
@@ -141,7 +143,7 @@ impl Cache {
             listing: false,
             dirty: BTreeMap::new(),
             under_way: BTreeMap::new(),
-            rounds: 0,
+            replies: 0,
             next_id: 0,
             unsent: VecDeque::new(),
             updates: VecDeque::new(),
@@ -196,7 +198,7 @@ impl Cache {
         self.dirty.clear();
         self.under_way.clear();
         self.unsent.clear();
-        (self.watched, self.listing, self.rounds, self.changes_bytes) = (false, false, 0, 0);
+        (self.watched, self.listing, self.replies, self.changes_bytes) = (false, false, 0, 0);
     }
 
     /// Begins to compare the whole subtree.
@@ -215,7 +217,10 @@ impl Cache {
 
     /// Asks for what is to be read, as far as that may be under way at once.
     fn read(&mut self) {
-        if self.rounds >= ROUNDS_MAX && self.under_way.is_empty() {
+        if self.replies >= REPLIES_MAX {
+            if !self.under_way.is_empty() || self.dirty.is_empty() {
+                return;
+            }
             self.read_all_at_once();
         }
         while self.under_way.len() < READS_MAX && !self.dirty.is_empty() {
@@ -300,9 +305,9 @@ impl Cache {
     fn settle(&mut self, zxid: i64) {
         if !self.under_way.is_empty() || !self.dirty.is_empty() {
             // Not while the listing finds nodes.
-            let is_known = |path| self.changes.contains_key(path) || !self.listing;
-            if self.under_way.is_empty() && self.dirty.keys().all(is_known) {
-                self.rounds += 1;
+            let is_known = |path| self.changes.contains_key(path);
+            if !self.listing || !self.dirty.is_empty() && self.dirty.keys().all(is_known) {
+                self.replies += 1;
             }
             return self.read();
         }
@@ -321,7 +326,7 @@ impl Cache {
         if self.copy.len() > self.limits.nodes_max || self.bytes > self.limits.bytes_max {
             return self.fail(Error::TooLarge);
         }
-        (self.listing, self.rounds, self.changes_bytes) = (false, 0, 0);
+        (self.listing, self.replies, self.changes_bytes) = (false, 0, 0);
         self.state = CacheState::Current;
         let is_new = self.zxid < 0;
         self.zxid = self.zxid.max(zxid);
@@ -409,5 +414,97 @@ impl Recipe for Cache {
 
     fn is_over(&self) -> bool {
         matches!(self.state, CacheState::Released | CacheState::Failed(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use council_wire::KeeperState;
+
+    use super::*;
+    use crate::event::EventKind;
+
+    fn found(cache: &mut Cache, zxid: i64, results: Vec<MultiReadResult>) {
+        let ask = cache.next().expect("a read");
+        assert!(matches!(ask.request, Request::ReadAll(_)), "{ask:?}");
+        cache.tell(Input::Replied(ask.id, Replied { zxid, result: Ok(Reply::Read(results)) }));
+    }
+
+    fn data(mzxid: i64) -> MultiReadResult {
+        MultiReadResult::Data(None, Stat { mzxid, ..Stat::default() })
+    }
+
+    fn children(names: &[&str]) -> MultiReadResult {
+        MultiReadResult::Children(names.iter().map(|name| String::from(*name)).collect())
+    }
+
+    fn changed(cache: &mut Cache, path: &str) {
+        let (kind, state) = (EventKind::NodeDataChanged, KeeperState::SyncConnected);
+        cache.tell(Input::Event(Event { kind, state, path: Some(path.into()), zxid: 5 }));
+    }
+
+    /// A cache that has left its watch.
+    fn watching() -> Cache {
+        let mut cache = Cache::new("/r", CacheLimits::default());
+        cache.tell(Input::Connected { session: 1 });
+        let watch = cache.next().expect("a watch");
+        assert!(matches!(watch.request, Request::AddWatch { .. }));
+        cache.tell(Input::Replied(watch.id, Replied { zxid: 1, result: Ok(Reply::Done) }));
+        cache
+    }
+
+    #[test]
+    fn node_that_changes_before_it_is_listed_is_listed_all_the_same() {
+        let mut cache = watching();
+        let root = cache.next().expect("the root");
+        changed(&mut cache, "/r/a");
+        found(&mut cache, 5, vec![data(5), children(&["x"])]);
+        assert_eq!(cache.zxid(), -1);
+        let results = vec![data(1), children(&["a"])];
+        cache.tell(Input::Replied(root.id, Replied { zxid: 6, result: Ok(Reply::Read(results)) }));
+        found(&mut cache, 6, vec![data(4), children(&[])]);
+        assert_eq!(cache.nodes().keys().collect::<Vec<_>>(), ["/r", "/r/a", "/r/a/x"]);
+        assert_eq!((cache.zxid(), cache.children("/r").collect::<Vec<_>>()), (6, vec!["a"]));
+    }
+
+    #[test]
+    fn copy_stays_while_no_server_is_connected_and_is_compared_after() {
+        let mut cache = watching();
+        found(&mut cache, 6, vec![data(1), children(&[])]);
+        assert_eq!(cache.update(), Some(Update { zxid: 6, paths: vec!["/r".into()] }));
+        changed(&mut cache, "/r");
+        let late = cache.next().expect("a read");
+        cache.tell(Input::Disconnected);
+        assert_eq!((cache.state(), cache.zxid(), cache.nodes().len()), (&CacheState::Suspended, 6, 1));
+        cache.tell(Input::Connected { session: 1 });
+        let result = Ok(Reply::Read(vec![data(9)]));
+        cache.tell(Input::Replied(late.id, Replied { zxid: 9, result }));
+        assert_eq!((cache.state(), cache.zxid()), (&CacheState::Syncing, 6));
+        let watch = cache.next().expect("a watch");
+        cache.tell(Input::Replied(watch.id, Replied { zxid: 9, result: Ok(Reply::Done) }));
+        let gone = MultiReadResult::Refused(ErrorCode::NoNode);
+        found(&mut cache, 9, vec![gone.clone(), gone]);
+        assert_eq!((cache.state(), cache.zxid(), cache.nodes().len()), (&CacheState::Current, 9, 0));
+    }
+
+    #[test]
+    fn subtree_that_changes_all_the_time_is_read_at_once() {
+        let mut cache = watching();
+        found(&mut cache, 6, vec![data(1), children(&["a", "b"])]);
+        found(&mut cache, 6, vec![data(1), children(&[]), data(1), children(&[])]);
+        let zxid = cache.zxid();
+        // By each reply the other node has changed.
+        changed(&mut cache, "/r/a");
+        for round in 0..REPLIES_MAX {
+            changed(&mut cache, if round % 2 == 0 { "/r/b" } else { "/r/a" });
+            found(&mut cache, 7, vec![data(7)]);
+            assert_eq!(cache.zxid(), zxid);
+        }
+        // One read is under way still; what changes now waits for it.
+        changed(&mut cache, "/r/a");
+        changed(&mut cache, "/r/b");
+        found(&mut cache, 7, vec![data(7)]);
+        found(&mut cache, 8, vec![data(1), data(7), data(8)]);
+        assert_eq!(cache.zxid(), 8);
     }
 }

@@ -112,8 +112,8 @@ pub struct Contender {
     session: Option<i64>,
     standing: Standing,
     own: Option<Own>,
-    /// A request to create the node may have taken effect, or may yet.
-    maybe_created: bool,
+    /// There may be a node of ours besides `own`: one that was asked for, or found, and is not known to be gone.
+    maybe_there: bool,
     /// The contender is to leave, and why if it was not asked to.
     leaving: Option<Option<Error>>,
     over: bool,
@@ -130,7 +130,7 @@ impl Contender {
             session: None,
             standing: Standing::Entering,
             own: None,
-            maybe_created: false,
+            maybe_there: false,
             leaving: None,
             over: false,
             requests: OneAtATime::default(),
@@ -177,7 +177,7 @@ impl Contender {
         self.disconnected();
         self.lose();
         // What was submitted before was refused, or runs under the next session: then it is found there.
-        if self.leaving.is_some() && !self.maybe_created {
+        if self.leaving.is_some() && !self.maybe_there {
             self.leave_for_good();
         }
     }
@@ -191,7 +191,7 @@ impl Contender {
         }
         self.standing = Standing::Lost { epoch };
         if !self.settings.again {
-            self.over = !self.maybe_created;
+            self.over = !self.maybe_there;
             self.leaving = Some(None);
         }
     }
@@ -203,7 +203,7 @@ impl Contender {
         self.leaving = Some(None);
         self.standing = Standing::Entering;
         match (&self.own, self.session) {
-            (None, _) if !self.maybe_created => self.leave_for_good(),
+            (None, _) if !self.maybe_there => self.leave_for_good(),
             (Some(own), Some(_)) => {
                 let path = child(&self.settings.path, &own.name);
                 self.requests.ask(Step::Leave, Request::Delete { path, version: -1 });
@@ -251,7 +251,7 @@ impl Contender {
     }
 
     fn create(&mut self) {
-        self.maybe_created = true;
+        self.maybe_there = true;
         let create = Request::Create {
             path: child(&self.settings.path, &self.prefix),
             data: Some(self.settings.data.clone()),
@@ -276,12 +276,11 @@ impl Contender {
             (Step::Look, Ok(Reply::Children(names, _))) => self.looked(&names),
             (Step::Look | Step::Rank, Err(error)) if error.is(ErrorCode::NoNode) => self.looked(&[]),
             (Step::Create, Ok(Reply::Created(path, stat))) => {
-                self.maybe_created = false;
                 let name = path.rsplit('/').next().unwrap_or_default();
                 self.found(name, stat.czxid, stat.ephemeral_owner);
             }
             (Step::Create, Err(error)) => {
-                self.maybe_created = false;
+                self.maybe_there = false;
                 if !error.is(ErrorCode::NoNode) {
                     return self.fail(error);
                 }
@@ -315,9 +314,9 @@ impl Contender {
 
     /// The children, after a sync: no create of an earlier connection can take effect after it.
     fn looked(&mut self, names: &[String]) {
-        self.maybe_created = false;
         let mut own: Vec<&String> = names.iter().filter(|name| name.starts_with(&self.prefix)).collect();
         own.sort();
+        self.maybe_there = !own.is_empty();
         match (own.as_slice(), self.leaving.is_some()) {
             ([], true) => self.leave_for_good(),
             ([], false) => {
@@ -351,6 +350,7 @@ impl Contender {
             }
         }
         self.own = Some(Own { name: String::from(name), epoch });
+        self.maybe_there = false;
         self.rank();
     }
 
@@ -392,7 +392,7 @@ impl Contender {
     fn own_gone(&mut self) {
         self.lose();
         if self.leaving.is_some() {
-            return if self.maybe_created { self.look() } else { self.leave_for_good() };
+            return if self.maybe_there { self.look() } else { self.leave_for_good() };
         }
         self.look();
     }
@@ -445,3 +445,6 @@ impl Recipe for Contender {
         self.over
     }
 }
+
+#[cfg(test)]
+mod tests;

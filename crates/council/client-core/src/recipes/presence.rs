@@ -231,3 +231,39 @@ impl Recipe for Presence {
         matches!(self.state, PresenceState::Released | PresenceState::Failed(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use council_wire::{KeeperState, Stat};
+
+    use super::*;
+
+    fn answer(presence: &mut Presence, result: Result<Reply, Error>) -> Request {
+        let Ask { id, request } = presence.next().expect("a request");
+        presence.tell(Input::Replied(id, Replied { zxid: 1, result }));
+        request
+    }
+
+    fn seen(czxid: i64, ephemeral_owner: i64) -> Result<Reply, Error> {
+        Ok(Reply::Data(None, Stat { czxid, ephemeral_owner, ..Stat::default() }))
+    }
+
+    #[test]
+    fn node_of_another_session_is_left_alone_until_it_goes() {
+        let mut presence = Presence::new("/g/me", b"", &[]);
+        presence.tell(Input::Connected { session: 5 });
+        let there = Error::Refused { code: ErrorCode::NodeExists, path: "/g/me".into() };
+        answer(&mut presence, Err(there));
+        answer(&mut presence, seen(3, 4));
+        assert_eq!((presence.state(), presence.next()), (&PresenceState::Taken, None));
+        let (kind, state) = (EventKind::NodeDeleted, KeeperState::SyncConnected);
+        presence.tell(Input::Event(Event { kind, state, path: Some("/g/me".into()), zxid: 8 }));
+        answer(&mut presence, Ok(Reply::Created("/g/me".into(), Stat::default())));
+        answer(&mut presence, seen(9, 5));
+        assert_eq!(*presence.state(), PresenceState::Present { epoch: 9 });
+        presence.tell(Input::Disconnected);
+        assert_eq!(*presence.state(), PresenceState::Unsure { epoch: 9 });
+        presence.tell(Input::Expired);
+        assert_eq!(*presence.state(), PresenceState::Absent);
+    }
+}

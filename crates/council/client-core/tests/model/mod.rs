@@ -193,10 +193,14 @@ impl Ensemble {
         changes
     }
 
-    /// The session is over: its ephemeral nodes go.
-    pub(crate) fn expire(&mut self, id: i64) {
-        let Some(session) = self.sessions.get_mut(&id).filter(|session| session.alive) else { return };
-        session.alive = false;
+    /// A session is over; whether it was not before. Its ephemeral nodes go later.
+    pub(crate) fn expire(&mut self, id: i64) -> bool {
+        let session = self.sessions.get_mut(&id).filter(|session| session.alive);
+        session.is_some_and(|session| std::mem::replace(&mut session.alive, false))
+    }
+
+    /// The ephemeral nodes of a session that is over go.
+    pub(crate) fn bury(&mut self, id: i64) {
         self.execute(id, &Write::Close);
     }
 

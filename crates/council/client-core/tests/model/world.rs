@@ -33,6 +33,10 @@ pub(crate) struct World<R> {
     pub(crate) now: Duration,
     /// Whether connections break and sessions expire.
     pub(crate) faults: bool,
+    /// Servers that apply nothing for a while.
+    lazy: Vec<bool>,
+    /// Sessions that are over, and whose ephemeral nodes are not gone yet.
+    dying: Vec<i64>,
 }
 
 impl<R: Recipe> World<R> {
@@ -56,7 +60,15 @@ impl<R: Recipe> World<R> {
             let (inbox, asks) = (VecDeque::new(), VecDeque::new());
             peers.push(Peer { client, recipe, link: None, inbox, asks, first_id: 0 });
         }
-        Self { ensemble: Ensemble::new(servers), peers, random, now, faults: true }
+        Self {
+            ensemble: Ensemble::new(servers),
+            peers,
+            random,
+            now,
+            faults: true,
+            lazy: vec![false; servers],
+            dying: Vec::new(),
+        }
     }
 
     fn chance(&mut self, of: u64) -> bool {
@@ -71,7 +83,15 @@ impl<R: Recipe> World<R> {
     pub(crate) fn step(&mut self) {
         self.now += Duration::from_millis(self.random.below(20));
         let server = self.pick(self.ensemble.servers.len());
-        self.ensemble.apply(server);
+        if self.faults && self.chance(100) {
+            self.lazy[server] = !self.lazy[server];
+        }
+        if !self.faults || !self.lazy[server] {
+            self.ensemble.apply(server);
+        }
+        if !self.dying.is_empty() && self.chance(20) {
+            self.ensemble.bury(self.dying.remove(0));
+        }
         let live: Vec<usize> = self.peers.iter().filter_map(|peer| peer.link).collect();
         if !live.is_empty() {
             let id = live[self.pick(live.len())];
@@ -94,7 +114,7 @@ impl<R: Recipe> World<R> {
         }
         if self.faults && self.chance(600) {
             let session = self.peers[peer].client.machine.ticket().session;
-            self.ensemble.expire(session);
+            self.dying.extend(self.ensemble.expire(session).then_some(session));
             if let Some(id) = self.peers[peer].link
                 && self.chance(2)
             {
