@@ -255,7 +255,8 @@ mod tests {
         let there = Error::Refused { code: ErrorCode::NodeExists, path: "/g/me".into() };
         answer(&mut presence, Err(there));
         answer(&mut presence, seen(3, 4));
-        assert_eq!((presence.state(), presence.next()), (&PresenceState::Taken, None));
+        assert_eq!(*presence.state(), PresenceState::Taken);
+        assert_eq!(presence.next(), None);
         let (kind, state) = (EventKind::NodeDeleted, KeeperState::SyncConnected);
         presence.tell(Input::Event(Event { kind, state, path: Some("/g/me".into()), zxid: 8 }));
         answer(&mut presence, Ok(Reply::Created("/g/me".into(), Stat::default())));

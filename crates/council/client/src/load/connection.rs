@@ -245,7 +245,6 @@ fn connect(server: &Server, access: &Access) -> io::Result<Stream> {
 mod tests {
     use std::net::TcpListener;
 
-    use council_client_core::TLS_ALERT;
     use council_wire::{Writer, end_frame, start_frame};
 
     use super::*;
