@@ -171,7 +171,8 @@ impl<D: Disk> Journal<D> {
         let bytes = pieces.iter().map(|piece| record_bytes_max(piece.bytes_max())).sum();
         let checkpoint = batch.membership.as_ref().map_or(0, checkpoint_bytes_max);
         let too_large = |piece: &Piece<'_>| piece.bytes_max() > RECORD_BYTES_MAX;
-        if checkpoint > CHECKPOINT_BYTES_MAX || pieces.iter().any(too_large) {
+        let may_be_too_large = bytes > RECORD_BYTES_MAX as u64;
+        if checkpoint > CHECKPOINT_BYTES_MAX || (may_be_too_large && pieces.iter().any(too_large)) {
             return Err(AppendError::TooLarge { bytes });
         }
         let mut group = self.wal.group(bytes, class, &self.state)?;

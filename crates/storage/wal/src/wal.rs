@@ -275,8 +275,12 @@ impl<D: Disk> Wal<D> {
     ///
     /// # Errors
     /// The fault that poisoned the log.
+    #[inline]
     pub fn check(&self) -> Result<(), Fault> {
-        self.poison.clone().map_or(Ok(()), Err)
+        match &self.poison {
+            None => Ok(()),
+            Some(fault) => Err(fault.clone()),
+        }
     }
 
     /// Whether everything appended is durable.

@@ -1,7 +1,7 @@
 //! The layers of the workspace. Crates lie in folders; a package is named after its folder and its own name. Every
 //! dependency between our crates points down, a service uses another one only through `council-client` or
 //! `council-client-core`, shared layers name no service, and the pure crates depend on nothing that reaches the clock, the
-//! network, the disk or a random source.
+//! network, the disk or a random source, nor on a crate of ours that is not pure.
 //!
 //! Judges declared dependencies (of every kind: also a test may not look upwards) and the text of shared and pure crates.
 //! What pure crates call is clippy's to judge, through `clippy.toml`.
@@ -160,7 +160,8 @@ fn violations(crates: &[Crate]) -> Vec<String> {
         };
         for (need, in_tests) in &own.needs {
             if ours.contains(need.as_str()) {
-                violations.extend(wrong_direction(&own.name, from, need));
+                let wrong = wrong_direction(&own.name, from, need).or_else(|| wrong_purity(&own.name, need));
+                violations.extend(wrong);
                 violations.extend(wrong_service(&own.name, need));
                 violations.extend(wrong_client(&own.name, need));
             } else {
@@ -190,6 +191,13 @@ fn wrong_client(own: &str, need: &str) -> Option<String> {
     let allowed = need == WIRE || CLIENTS.contains(&need);
     let wrong = CLIENTS.contains(&own) && folder(need) == folder(own) && !allowed;
     wrong.then(|| format!("`{own}` depends on `{need}`: a client depends on `{WIRE}` alone"))
+}
+
+/// A pure crate that takes one of ours which is not: through it, it could reach what it must not.
+fn wrong_purity(own: &str, need: &str) -> Option<String> {
+    let is_pure = |name: &str| PURE.iter().any(|(pure, _)| *pure == name);
+    (is_pure(own) && !is_pure(need))
+        .then(|| format!("`{own}` is pure and may not depend on `{need}`, which is not: see PURE"))
 }
 
 fn wrong_import(own: &str, need: &str, in_tests: bool) -> Option<String> {
@@ -357,6 +365,16 @@ mod tests {
             assert_eq!(workspace(own("storage-raft-log", &[outside])).len(), 1, "{outside}");
         }
         assert!(workspace(own("council-service", &["rustix", "mio"])).is_empty());
+    }
+
+    #[test]
+    fn pure_crate_may_not_take_one_of_ours_that_is_not() {
+        for pure in ["storage-wal", "storage-raft-log", "council-replica"] {
+            let found = workspace(own(pure, &["storage-disk", "storage-dir-disk"]));
+            assert_eq!(found.len(), 1, "{pure}: {found:?}");
+            assert!(found[0].contains("`storage-dir-disk`, which is not"), "{found:?}");
+        }
+        assert!(workspace(own("council-service", &["storage-dir-disk"])).is_empty());
     }
 
     #[test]
