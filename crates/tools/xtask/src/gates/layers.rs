@@ -345,7 +345,9 @@ mod tests {
     fn client_depends_on_the_wire_alone() {
         assert!(workspace(own("council-client-core", &["council-wire", "md-5"])).is_empty());
         assert!(workspace(own("council-client", &["council-client-core", "council-wire", "mio"])).is_empty());
-        for (client, need) in [("council-client-core", "council-tree"), ("council-client", "council-frontend")] {
+        for (client, need) in
+            [("council-client-core", "council-tree"), ("council-client", "council-frontend")]
+        {
             let found = workspace(own(client, &[need]));
             assert!(matches!(&found[..], [one] if one.contains("`council-wire` alone")), "{found:?}");
         }
