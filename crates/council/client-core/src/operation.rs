@@ -20,6 +20,9 @@ pub struct Identity {
     pub user: String,
 }
 
+/// The data of a node, null (`None`) kept apart from empty, and its Stat.
+pub type DataAndStat = (Option<Vec<u8>>, Stat);
+
 /// An operation whose reply is an `R`.
 #[must_use = "nothing happens until it is submitted"]
 #[derive(Debug)]
@@ -203,12 +206,12 @@ pub fn exists(chroot: &Chroot, path: &str, watch: bool) -> Result<Operation<Opti
 ///
 /// # Errors
 /// When the path is not one.
-pub fn data(chroot: &Chroot, path: &str, watch: bool) -> Result<Operation<(Option<Vec<u8>>, Stat)>, Error> {
+pub fn data(chroot: &Chroot, path: &str, watch: bool) -> Result<Operation<DataAndStat>, Error> {
     read(chroot, OpCode::GetData, path, watch.then_some(Table::Data), decode::data)
 }
 
 /// The ensemble's membership: the data and Stat of `/zookeeper/config`, whatever the client's root.
-pub fn config(watch: bool) -> Operation<(Option<Vec<u8>>, Stat)> {
+pub fn config(watch: bool) -> Operation<DataAndStat> {
     let path = "/zookeeper/config";
     let operation = Operation::new(OpCode::GetData, path, encode::read(path, watch), decode::data);
     if watch { operation.changing(Change::Set(Table::Data), String::from(path)) } else { operation }
@@ -303,7 +306,7 @@ pub fn who_am_i() -> Operation<Vec<Identity>> {
 }
 
 /// Changes the ensemble's membership; the new one.
-pub fn reconfig(change: &Reconfig<'_>) -> Operation<(Option<Vec<u8>>, Stat)> {
+pub fn reconfig(change: &Reconfig<'_>) -> Operation<DataAndStat> {
     Operation::new(OpCode::Reconfig, "", body(|writer| change.write(writer)), decode::data)
 }
 

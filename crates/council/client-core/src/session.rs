@@ -1,6 +1,8 @@
 //! One session as the protocol sees it: handshake, requests in order, replies, watches. It makes bytes and takes
 //! frames; it knows no connection and no time.
 
+mod requests;
+
 use std::collections::VecDeque;
 
 use council_wire::{
@@ -15,28 +17,10 @@ use crate::handler::{Handler, Notice, StateChange};
 use crate::operation::{Answered, Asked, WatchChange};
 use crate::path::Chroot;
 use crate::sasl::{SaslClient, SaslUser, Step};
-use crate::settings::{Limits, Settings};
+use crate::settings::Settings;
 use crate::state::{SessionState, Ticket};
 use crate::watch::{Table, WatchTables};
-
-/// Who waits for a reply.
-enum Origin<T> {
-    User(T),
-    /// The end of the session, which the machine asked for itself.
-    Close,
-}
-
-/// A request that waits for a connection.
-struct Waiting<T, W> {
-    asked: Asked<W>,
-    origin: Origin<T>,
-}
-
-struct InFlight<T, W> {
-    xid: i32,
-    change: WatchChange<W>,
-    origin: Origin<T>,
-}
+use requests::{InFlight, Origin, Requests, Waiting};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -62,20 +46,14 @@ pub(crate) struct Session<T, W> {
     read_only_server: bool,
     reset_watches: bool,
     renew: bool,
-    limits: Limits,
     last_zxid: i64,
     phase: Phase,
-    next_xid: i32,
     identities: Vec<(String, Vec<u8>)>,
-    in_flight: VecDeque<InFlight<T, W>>,
+    requests: Requests<T, W>,
     auth_in_flight: VecDeque<Option<T>>,
     sasl_user: Option<SaslUser>,
     /// The exchange of this connection.
     sasl: Option<SaslClient>,
-    /// Submitted while there was no connection.
-    waiting: VecDeque<Waiting<T, W>>,
-    /// Bytes of the bodies of those.
-    waiting_bytes: usize,
     out: Vec<u8>,
     over: Option<Error>,
 }
@@ -94,17 +72,13 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             read_only_server: false,
             reset_watches: settings.reset_watches,
             renew: settings.renew,
-            limits: settings.limits,
             last_zxid: 0,
             phase: Phase::Down,
-            next_xid: 1,
             identities: settings.identities.clone(),
-            in_flight: VecDeque::new(),
+            requests: Requests::new(settings.limits),
             auth_in_flight: VecDeque::new(),
             sasl_user: settings.sasl.clone(),
             sasl: None,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
             out: Vec::new(),
             over: None,
         }
@@ -170,7 +144,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     }
 
     fn send_sasl(&mut self, token: &[u8]) {
-        let xid = self.take_xid();
+        let xid = self.requests.take_xid();
         self.send(xid, OpCode::Sasl, &encode::sasl(token));
     }
 
@@ -206,9 +180,8 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             }
         }
         self.tell(self.connected_state(), to);
-        self.waiting_bytes = 0;
-        for Waiting { asked, origin } in std::mem::take(&mut self.waiting) {
-            self.send_request(asked, origin);
+        for Waiting { asked, tag } in self.requests.take_waiting() {
+            self.send_request(asked, Origin::User(tag));
         }
     }
 
@@ -224,7 +197,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
                 if header.zxid > 0 {
                     self.last_zxid = header.zxid;
                 }
-                let request = self.in_flight.pop_front().ok_or(Malformed("reply: nothing was asked"))?;
+                let request = self.requests.answered().ok_or(Malformed("reply: nothing was asked"))?;
                 if request.xid != header.xid {
                     self.fail(request.origin, Error::ConnectionLost, to);
                     return Err(Malformed("reply: out of order"));
@@ -288,23 +261,19 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         if let Some(error) = self.over.clone() {
             return to.reply(tag, Err(error), &self.chroot);
         }
-        let bytes = self.waiting_bytes + self.out.len() + asked.body.len();
-        if self.in_flight.len() + self.waiting.len() >= self.limits.requests_max
-            || bytes > self.limits.request_bytes_max
-        {
+        if !self.requests.has_room(asked.body.len(), self.out.len()) {
             return to.reply(tag, Err(Error::TooManyRequests), &self.chroot);
         }
-        if self.phase == Phase::Up {
-            return self.send_request(asked, Origin::User(tag));
+        match self.phase {
+            Phase::Up => self.send_request(asked, Origin::User(tag)),
+            _ => self.requests.wait(asked, tag),
         }
-        self.waiting_bytes += asked.body.len();
-        self.waiting.push_back(Waiting { asked, origin: Origin::User(tag) });
     }
 
     fn send_request(&mut self, asked: Asked<W>, origin: Origin<T>) {
-        let xid = self.take_xid();
+        let xid = self.requests.take_xid();
         self.send(xid, asked.opcode, &asked.body);
-        self.in_flight.push_back(InFlight { xid, change: asked.change, origin });
+        self.requests.sent(xid, asked.change, origin);
     }
 
     /// Asks the server to end the session; it must be open.
@@ -427,7 +396,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     }
 
     fn fail_in_flight(&mut self, error: &Error, to: &mut impl Handler<T, W>) {
-        for request in std::mem::take(&mut self.in_flight) {
+        for request in self.requests.take_in_flight() {
             self.fail(request.origin, error.clone(), to);
         }
         for tag in std::mem::take(&mut self.auth_in_flight).into_iter().flatten() {
@@ -436,9 +405,8 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     }
 
     fn fail_waiting(&mut self, error: &Error, to: &mut impl Handler<T, W>) {
-        self.waiting_bytes = 0;
-        for waiting in std::mem::take(&mut self.waiting) {
-            self.fail(waiting.origin, error.clone(), to);
+        for waiting in self.requests.take_waiting() {
+            self.fail(Origin::User(waiting.tag), error.clone(), to);
         }
     }
 
@@ -446,12 +414,6 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         if let Origin::User(tag) = origin {
             to.reply(tag, Err(error), &self.chroot);
         }
-    }
-
-    fn take_xid(&mut self) -> i32 {
-        let xid = self.next_xid;
-        self.next_xid = xid.checked_add(1).unwrap_or(1);
-        xid
     }
 
     fn tell(&self, state: KeeperState, to: &mut impl Handler<T, W>) {

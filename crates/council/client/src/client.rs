@@ -80,15 +80,15 @@ impl Mailbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a command over, or back with the reason why nobody takes it any more.
-    fn post(&self, command: Command) -> Result<(), (Command, Error)> {
+    /// Hands a command over; what is refused comes back, with the reason.
+    fn post(&self, command: Command) -> Option<(Command, Error)> {
         let mut queue = self.lock();
         if let Some(error) = &queue.over {
             let error = error.clone();
-            return Err((command, error));
+            return Some((command, error));
         }
         if queue.commands.len() >= queue.commands_max && matches!(command, Command::Submit(..)) {
-            return Err((command, Error::TooManyRequests));
+            return Some((command, Error::TooManyRequests));
         }
         queue.commands.push(command);
         let first = queue.commands.len() == 1;
@@ -97,7 +97,7 @@ impl Mailbox {
             // It fails only when the system has no memory for one wake-up; the thread's timer finds the command then.
             let _ = self.waker.wake();
         }
-        Ok(())
+        None
     }
 
     pub(crate) fn take(&self) -> Vec<Command> {
@@ -164,7 +164,7 @@ impl Client {
     }
 
     fn submit(&self, asked: Asked<Watcher>, sink: Sink) {
-        if let Err((Command::Submit(_, sink), error)) = self.inner.mailbox.post(Command::Submit(asked, sink))
+        if let Some((Command::Submit(_, sink), error)) = self.inner.mailbox.post(Command::Submit(asked, sink))
         {
             sink(Err(error), self.chroot());
         }
@@ -206,7 +206,10 @@ impl Client {
     /// # Errors
     /// When the session is over: then the state changes no more.
     pub(crate) fn listen_or_end(&self, watcher: &Watcher) -> Result<(), Error> {
-        self.inner.mailbox.post(Command::Listen(watcher.clone())).map_err(|(_, error)| error)
+        match self.inner.mailbox.post(Command::Listen(watcher.clone())) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
     }
 
     /// Undoes [`Self::listen_or_end`], and takes the watcher off all nodes, without asking the server.
@@ -220,7 +223,7 @@ impl Client {
         let (scheme, credentials) = (String::from(scheme), credentials.to_vec());
         let sink = |answer: Answer<'_>, _: &Chroot| completer.complete(answer.map(|_| ()));
         let command = Command::AddAuth { scheme, credentials, sink: Box::new(sink) };
-        if let Err((Command::AddAuth { sink, .. }, error)) = self.inner.mailbox.post(command) {
+        if let Some((Command::AddAuth { sink, .. }, error)) = self.inner.mailbox.post(command) {
             sink(Err(error), self.chroot());
         }
         pending

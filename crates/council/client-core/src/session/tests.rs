@@ -2,6 +2,7 @@ use council_wire::{Frame, Request, next_frame};
 
 use super::*;
 use crate::operation::{self, Answer, Operation};
+use crate::settings::Limits;
 
 /// What the session told, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

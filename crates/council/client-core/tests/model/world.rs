@@ -107,10 +107,11 @@ impl<R: Recipe> World<R> {
         }
         let peer = self.pick(self.peers.len());
         self.drive(peer);
-        if self.faults && self.chance(150) {
-            if let Some(id) = self.peers[peer].link {
-                self.ensemble.connections[id].closed = true;
-            }
+        if self.faults
+            && self.chance(150)
+            && let Some(id) = self.peers[peer].link
+        {
+            self.ensemble.connections[id].closed = true;
         }
         if self.faults && self.chance(600) {
             let session = self.peers[peer].client.machine.ticket().session;
