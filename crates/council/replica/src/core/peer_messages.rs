@@ -40,7 +40,9 @@ impl Core {
                 let condemned = self.sessions.peer_answered((from, round), &ages, leadership, view, out);
                 self.expire(condemned);
             }
-            PeerMessage::LeaseAsk { term, at_ms } => self.lease.asked(from, (term, at_ms), raft, view, out),
+            PeerMessage::LeaseAsk { term, at_ms } => {
+                self.lease.asked(from, (term, at_ms), &self.leadership, raft, view, out);
+            }
             PeerMessage::LeaseGrant { term, at_ms } => {
                 if self.lease.granted(from, (term, at_ms), raft, view) {
                     self.view.membership.confirm();

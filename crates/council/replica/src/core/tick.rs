@@ -1,6 +1,6 @@
 //! Time passing: what each component has to look at.
 
-use consensus_raft::Change;
+use consensus_raft::{Change, MemberId, Step};
 use council_tree::{Operation, Tree};
 
 use super::Core;
@@ -80,8 +80,11 @@ impl Core {
             NextStep::Nothing => {}
             NextStep::Transfer => self.transfer_to_those_who_stay(),
             NextStep::Change(steps) => {
+                let replaced = replaced_by(&steps);
                 // Refused while another change is under way; tried again with the next tick.
-                let _ = self.raft.propose_change(&Change { steps });
+                if self.raft.propose_change(&Change { steps }).is_ok() {
+                    self.lease.replaced(replaced);
+                }
             }
         }
     }
@@ -132,4 +135,15 @@ impl Core {
         let config = &self.view.config;
         if self.view.is_alone() { config.tick_ms.clamp(10, 200) } else { config.election_tick_ms }
     }
+}
+
+/// Members that these steps remove while another of the same number begins to vote.
+fn replaced_by(steps: &[Step]) -> Vec<MemberId> {
+    let begins =
+        |number| steps.iter().any(|step| matches!(step, Step::Voter(id) if MemberId(*id).number() == number));
+    let removed = steps.iter().filter_map(|step| match step {
+        Step::Remove(id) => Some(MemberId(*id)),
+        _ => None,
+    });
+    removed.filter(|id| begins(id.number())).collect()
 }

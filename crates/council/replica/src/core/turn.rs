@@ -38,6 +38,7 @@ impl Core {
     fn notice_leader(&mut self) {
         let Some(known) = self.leadership.notice(&self.raft) else { return };
         // Its role is told only with its next turn.
+        self.lease.leader_changed();
         self.proposer.leader_changed(known.leader == Some(self.view.own()), self.view.now);
         self.read_index.again();
         if known.leader.is_some() {

@@ -51,6 +51,8 @@ pub(crate) struct Lease {
     answered_ms: BTreeMap<MemberId, u64>,
     /// As a leader: what was committed when, from about one lease ago on.
     committed: VecDeque<Committed>,
+    /// As a leader: voters whose replacement it has proposed.
+    replaced: Vec<MemberId>,
 }
 
 impl Lease {
@@ -68,6 +70,17 @@ impl Lease {
         if self.serves && view.now.mono_ms > self.until_ms(view) {
             self.stop(out);
         }
+    }
+
+    /// There is another leader, or another term.
+    pub(crate) fn leader_changed(&mut self) {
+        self.replaced.clear();
+    }
+
+    /// These voters are to be replaced by others of their numbers. What is proposed is committed, or another leader comes:
+    /// they get no lease of this one any more.
+    pub(crate) fn replaced(&mut self, voters: impl IntoIterator<Item = MemberId>) {
+        self.replaced.extend(voters);
     }
 
     fn note_committed(&mut self, raft: &RaftNode, view: &View) {
@@ -105,6 +118,7 @@ impl Lease {
         &self,
         peer: MemberId,
         (term, at_ms): (u64, u64),
+        leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
         out: &mut Output,
@@ -113,11 +127,15 @@ impl Lease {
             return;
         }
         let grants = match raft.role() {
+            // Before its first transaction is applied, a leader does not know which members are being replaced.
             Role::Leader => {
-                view.now.mono_ms <= self.until_ms(view)
+                leadership.leads()
+                    && view.now.mono_ms <= self.until_ms(view)
                     && view.members().contains(peer.0)
                     && self.keeps_up(peer, raft)
                     && !view.membership.is_replacement(peer)
+                    && !self.replaced.contains(&peer)
+                    && !view.membership.is_replaced(peer)
             }
             // Of a leader that it has not heard yet, a voter has heard that it asked for votes in this term. A member
             // that has led in it and does no more voted for itself, and has nothing to say to those who still believe in

@@ -7,7 +7,7 @@
 //!   to connections under one number could give the same.
 //! - Where the old id's member is heard again, its replacement goes.
 
-use consensus_raft::{MemberId, MemberNumber, Step};
+use consensus_raft::{MemberId, MemberNumber, Membership, Step};
 
 use super::EnsembleMembership;
 
@@ -15,6 +15,14 @@ impl EnsembleMembership {
     /// Whether that member is no voter, and a voter has its number.
     pub(crate) fn is_replacement(&self, id: MemberId) -> bool {
         !self.votes(id) && self.voters_of(id.number()).next().is_some()
+    }
+
+    /// Whether that voter goes with the change that is under way, and another gets its number. When that was proposed, its
+    /// lease was over; another one would outlast the change.
+    pub(crate) fn is_replaced(&self, id: MemberId) -> bool {
+        let Membership { voters, voters_outgoing, .. } = &self.members;
+        let is_successor = |other: &u64| *other != id.0 && MemberId(*other).number() == id.number();
+        voters_outgoing.contains(&id.0) && !voters.contains(&id.0) && voters.iter().any(is_successor)
     }
 
     /// The voters who are to go when that member begins to vote; nothing while one of them `serves` clients, as far as is
@@ -53,8 +61,6 @@ impl EnsembleMembership {
 
 #[cfg(test)]
 mod tests {
-    use consensus_raft::Membership;
-
     use super::*;
     use crate::test_support::view;
 
