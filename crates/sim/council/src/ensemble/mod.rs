@@ -415,7 +415,8 @@ impl Ensemble {
         }
     }
 
-    /// Whether a member is told that it was replaced, and fewer run of those that it knows than it has to be told by.
+    /// Whether a member is told that it was replaced, and fewer run of those that it knows than it has to be told by. One
+    /// that waits in the same way tells nobody.
     fn waits_for_operator(&mut self, number: u64) -> bool {
         let Some(node) = self.node(number) else { return false };
         let denials = node.core().denials();
@@ -425,9 +426,10 @@ impl Ensemble {
         let id = node.core().id();
         let others = node.core().membership().others(id);
         let known: BTreeSet<_> = others.iter().map(|id| id % NUMBERS).collect();
-        let Some(roster) = self.roster() else { return false };
+        let Some(farthest) = self.farthest() else { return false };
+        let seats = farthest.core().membership().clone();
         let tells =
-            |other: &u64| *other != number && known.contains(other) && roster.member(*other).is_some();
+            |other: &u64| *other != number && known.contains(other) && seats.contains(self.id_of(*other));
         self.running().iter().filter(|other| tells(other)).count() < denials.needed
     }
 

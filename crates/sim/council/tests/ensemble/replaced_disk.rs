@@ -1,9 +1,10 @@
 //! A disk takes the place of one whose member is cut off and may still serve: its member must not serve at the same time.
 
+use council_replica::PeerMessage;
 use sim_council::client::Client;
 
 use crate::quorum_kept::join;
-use crate::three::{LEASE_MS, Nodes, founders_with, leader, node, pass};
+use crate::three::{LEASE_MS, Nodes, founders_with, leader, node, pass, three};
 
 const FOUNDERS: [u64; 5] = [1, 2, 3, 4, 5];
 /// The leader that is cut off, and the member beside it.
@@ -70,4 +71,43 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
         served_ms > caught_up_ms + LEASE_MS / 4,
         "the old one served until {served_ms} ms, {caught_up_ms}"
     );
+}
+
+/// Whether the leader grants that member a lease now.
+fn grants(nodes: &mut Nodes, led: u64, to: u64) -> bool {
+    let leader = node(nodes, led);
+    let term = leader.leads_in().expect("it leads");
+    let ask = PeerMessage::LeaseAsk { term, at_ms: leader.now().mono_ms };
+    leader.take_outgoing();
+    leader.peer(to, ask).expect("nothing is wrong with it");
+    let is_grant =
+        |(other, said): &(u64, PeerMessage)| *other == to && matches!(said, PeerMessage::LeaseGrant { .. });
+    leader.take_outgoing().iter().any(is_grant)
+}
+
+/// The leader has proposed to replace a voter whose lease was over, and the change is not committed. The old member is
+/// heard of again: with a lease, it would serve when the new one does.
+#[test]
+fn lease_is_granted_to_no_member_whose_replacement_is_proposed() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let mut others = (1..=3).filter(|number| *number != led);
+    let (old, stays) = (others.next().expect("one"), others.next().expect("another"));
+    pass(&mut nodes, 500, |_, _| true);
+    assert!(grants(&mut nodes, led, old) && grants(&mut nodes, led, stays));
+    [led, stays].into_iter().for_each(|other| node(&mut nodes, other).link(old, false));
+    let apart = |from, to| from != old && to != old;
+    pass(&mut nodes, 3 * LEASE_MS, apart);
+    let new = join(&[1, 2, 3], &mut nodes, led, old, apart);
+    // It catches up, and the leader proposes that it vote. The voter that is left does not hear of that.
+    pass(&mut nodes, LEASE_MS / 2, |from, to| apart(from, to) && from != stays && to != stays);
+    assert!(node(&mut nodes, led).core().membership().voters.contains(&old), "nothing is committed");
+    assert!(grants(&mut nodes, led, stays), "it has a lease itself");
+    assert!(!grants(&mut nodes, led, old), "the old member would serve beside the new one");
+    let replaced = (0..100).any(|_| {
+        pass(&mut nodes, 10, apart);
+        assert!(!grants(&mut nodes, led, old), "while the change is under way");
+        node(&mut nodes, led).core().membership().voters.contains(&new)
+    });
+    assert!(replaced, "it takes its place");
 }
