@@ -1,7 +1,5 @@
 //! Directories of another format, of another program, and unfinished ones.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where something is missing")]
-
 use storage_disk::sim::SimDisk;
 use storage_raft_log::{Batch, HardState, Identity, Journal, JournalConfig, OpenError};
 
