@@ -133,7 +133,9 @@ mod tests {
             grants.for_each(|grant| grant.generation = 0);
             link(&mut history, &oracle);
             for (call, known) in history.calls.iter().zip(&known.calls) {
-                if call.sequence != 0 {
+                // What a member made of a call that nobody answered dies with it: then the log alone knows.
+                let is_known = known.sequence != 0 || known.answer.is_some();
+                if call.sequence != 0 && is_known {
                     assert_eq!(call.sequence, known.sequence, "seed {seed}: {known:?}");
                     linked += 1;
                     unanswered += u64::from(call.answer.is_none());
