@@ -70,6 +70,7 @@ impl Stream {
     }
 
     /// Whether it speaks plain text.
+    #[cfg(feature = "load")]
     pub(crate) const fn is_plain(&self) -> bool {
         self.tls.is_none()
     }

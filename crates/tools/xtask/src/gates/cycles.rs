@@ -22,6 +22,11 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("storage-wal", &["logs", "wal"], "the table of logs is a part of the log that carries them"),
     ("council-client", &["delivery", "event"], "an event says how it is delivered"),
+    (
+        "council-client",
+        &["client", "driver"],
+        "to be cut: the driver's thread and its handle name each other",
+    ),
     ("council-client-core", &["decode", "operation"], "an operation names how its reply is read"),
     (
         "council-frontend",
