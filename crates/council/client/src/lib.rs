@@ -5,7 +5,7 @@
 //! blocks, and submitting many before waiting pipelines them on the one connection, in order.
 //!
 //! ```no_run
-//! use client::{Client, CreateMode, Watcher};
+//! use council_client::{Client, CreateMode, Watcher};
 //!
 //! let client = Client::connect("127.0.0.1:2181/app")?;
 //! client.create("/job", b"ready", CreateMode::Persistent).wait()?;

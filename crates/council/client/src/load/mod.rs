@@ -4,7 +4,7 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use client::load::{Load, Mix, Nodes, Pace, Servers, prepare, run};
+//! use council_client::load::{Load, Mix, Nodes, Pace, Servers, prepare, run};
 //!
 //! let servers = Servers::resolve("10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181")?;
 //! // A thousand nodes of 1 KiB below `/bench`, which must not be there yet.
