@@ -23,7 +23,6 @@ mod guard;
 mod message;
 mod raft_node;
 mod ready;
-mod seed;
 mod window;
 
 pub use change::{Change, Step};

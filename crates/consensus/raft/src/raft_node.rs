@@ -10,12 +10,12 @@ use raft::{INVALID_ID, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, S
 
 use inbound::Doubt;
 
-use crate::seed::Seed;
 use crate::window::Window;
 use crate::{
     Change, Config, Entry, EntryKind, Envelope, HardState, Malformed, MemberId, Membership, Message, Persist,
     Progress, Ready, Recovered, Role, SnapshotOffer,
 };
+use base::Random;
 
 /// The proposal was not taken: this member does not lead, or too much is under way. Nothing was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ type Stance = (u64, StateRole, u64);
 /// One member's seat in raft.
 pub struct RaftNode {
     node: RawNode<Window>,
-    seed: Seed,
+    seed: Random,
     election_ticks: usize,
     timeout: usize,
     stance: Stance,
@@ -82,7 +82,7 @@ impl RaftNode {
         let stance = stance_of(&node);
         let mut node = Self {
             node,
-            seed: Seed::new(config.seed),
+            seed: Random::new(config.seed),
             election_ticks: config.election_ticks,
             timeout: 0,
             stance,
@@ -496,7 +496,7 @@ impl RaftNode {
 
     fn draw_timeout(&mut self) {
         self.stance = stance_of(&self.node);
-        self.timeout = self.seed.draw(self.election_ticks, 2 * self.election_ticks);
+        self.timeout = self.election_ticks + self.seed.below(self.election_ticks as u64) as usize;
         self.node.raft.set_randomized_election_timeout(self.timeout);
     }
 }

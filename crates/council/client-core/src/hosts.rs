@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::random::Random;
+use base::Random;
 
 /// The longest pause after all servers were tried once, doubled each time ...
 const BACKOFF_MIN: Duration = Duration::from_millis(20);

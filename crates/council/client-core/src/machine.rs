@@ -12,11 +12,11 @@ use crate::handler::{Handler, Notice};
 use crate::hosts::{Hosts, Next, Target};
 use crate::operation::Asked;
 use crate::path::Chroot;
-use crate::random::Random;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::state::Ticket;
 use crate::{Error, refusal};
+use base::Random;
 
 /// How long the server may take to say that the session is closed.
 const CLOSE_TIME: Duration = Duration::from_secs(2);

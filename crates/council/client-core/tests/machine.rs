@@ -241,7 +241,7 @@ fn noise_breaks_the_connection_and_nothing_else() {
         let mut bench = bench(Settings { frame_bytes_max: 1000, ..Settings::default() });
         bench.open();
         bench.submit(1, &data("/a", true));
-        let mut noise: Vec<u8> = (0..random.below(40)).map(|_| random.next() as u8).collect();
+        let mut noise: Vec<u8> = (0..random.below(40)).map(|_| random.number() as u8).collect();
         if random.below(2) == 0 {
             // A frame of the right length, full of noise.
             let length = noise.len() as u32;

@@ -188,7 +188,7 @@ fn cache_equals_the_tree_at_its_zxid_and_never_goes_back() {
         let mut versions = 0;
         for _ in 0..6000 {
             world.step();
-            let draw = world.random.next();
+            let draw = world.random.number();
             // At times faster than the caches can follow.
             let pace = if draw / 1000 % 3 == 0 { 5 } else { 100 };
             if world.random.below(pace) == 0 {

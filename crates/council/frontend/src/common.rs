@@ -1,6 +1,7 @@
 //! What the connections of a shard share, and the few steps that all their parts take: queueing a reply,
 //! releasing what has become ready, pausing, closing.
 
+use net_event_loop::ConnId;
 use std::collections::BTreeMap;
 
 use council_tree::{Identities, Tree};
@@ -8,7 +9,7 @@ use council_wire::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, SessionId, Zxid
 use sha2::{Digest, Sha256};
 
 use crate::config::FrontConfig;
-use crate::connection::{ConnId, Connection, Stage};
+use crate::connection::{Connection, Stage};
 use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES, ROUND_WORK, TURN_WORK};
 use crate::event::{CloseReason, FrontEvent};
 use crate::guesses::Guesses;
@@ -19,8 +20,8 @@ use crate::output::BufferPool;
 use crate::read::Asker;
 use crate::replies::{Answered, QueuePool, Reply, Slot, put};
 use crate::stats::{FrontStats, operation_index, short_name};
-use crate::time::Now;
 use crate::watch::{Settled, WatchTable};
+use base::Now;
 
 /// However many connections there are, each may have so many unsent bytes.
 const OUTPUT_SHARE_MIN: usize = 64 << 10;

@@ -7,20 +7,12 @@ use std::net::IpAddr;
 
 use council_tree::IdentityList;
 use council_wire::{RequestHeader, SessionId};
+use net_event_loop::ConnId;
 
 use crate::auth::SaslServer;
 use crate::output::Output;
 use crate::replies::{Ephemerals, Slot};
 use crate::stats::ConnectionStats;
-
-/// A connection of a shard. A slot is used again, its generation tells the uses apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnId {
-    /// Place in the shard's table; small numbers, good as a driver's own index.
-    pub slot: u32,
-    /// Which use of that place.
-    pub generation: u32,
-}
 
 /// Who is at the other end, as far as the socket knows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,16 +2,17 @@
 
 use council_tree::{Outcome, Tree};
 use council_wire::{ErrorCode, OpCode, ReplyHeader, SessionId, Writer, Zxid, end_frame, start_frame};
+use net_event_loop::ConnId;
 
 use crate::common::Common;
-use crate::connection::{ConnId, Connection, Stage};
+use crate::connection::{Connection, Stage};
 use crate::event::{CloseReason, FrontEvent};
 use crate::front::Front;
 use crate::message::{ConnectRefusal, FromCore, ToCore};
 use crate::read::Evaluated;
 use crate::replies::{Answered, Reply, Slot};
-use crate::time::Now;
 use crate::write;
+use base::Now;
 
 impl Front {
     /// One item of the core's stream, in order, under the guard of a tree that is at least as far as the item.

@@ -1,12 +1,11 @@
 //! What a front wants of the driver, besides bytes to send and messages to pass on.
 
+use net_event_loop::ConnId;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use council_tree::Excess;
 use council_wire::{SessionId, Zxid};
-
-use crate::connection::ConnId;
 
 /// Something for the driver to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +25,8 @@ pub enum FrontEvent {
         conn: ConnId,
         /// The word.
         word: [u8; 4],
+        /// The number behind it, for a word that takes one.
+        argument: Option<i64>,
     },
     /// Read no more from this connection's socket.
     PauseReading(ConnId),

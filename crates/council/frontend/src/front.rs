@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 
 use council_tree::Tree;
 use council_wire::Zxid;
+use net_event_loop::{Admission, ConnId};
 
 use crate::common::Common;
 use crate::config::FrontConfig;
-use crate::connection::{ConnId, Connection, Connections, Peer, Stage};
+use crate::connection::{Connection, Connections, Peer, Stage};
 use crate::event::{CloseReason, FrontEvent};
 use crate::history::History;
-use crate::limits::Admission;
 use crate::message::ToCore;
 use crate::stats::{ConnectionStats, FrontStats};
 use crate::tally::Tally;
-use crate::time::Now;
+use base::Now;
 
 /// Watches that one piece of sweeping removes: a few milliseconds, for which others wait.
 const SWEPT_AT_ONCE: usize = 4096;
@@ -60,7 +60,7 @@ impl Front {
         let admitted = self.admission.admit(peer.ip).is_ok();
         let config = &self.common.config;
         let conn = self.connections.insert(|id| {
-            let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall_ms));
+            let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall_ms.unsigned_abs()));
             connection.identify(config);
             connection
         });
@@ -200,6 +200,12 @@ impl Front {
     /// be called in every round, and again when there is nothing else to do.
     pub fn sweep(&mut self) -> bool {
         self.common.watches.sweep(SWEPT_AT_ONCE)
+    }
+
+    /// Requests that wait for an answer of the core.
+    #[must_use]
+    pub(crate) const fn outstanding(&self) -> usize {
+        self.common.stats.outstanding
     }
 
     /// Counters and sizes as of now.

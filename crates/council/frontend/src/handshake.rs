@@ -19,11 +19,18 @@ impl Common {
     /// Looks at the first bytes; says how many were consumed, 0 if there are not enough yet.
     pub(crate) fn handshake(&mut self, connection: &mut Connection, input: &[u8], tree: &Tree) -> usize {
         if let Some(word) = word_at_start(input) {
+            if word.bytes > input.len() {
+                return 0;
+            }
             connection.stage = Stage::Ending;
             self.stats.packets_received += 1;
             connection.stats.received += 1;
-            self.events.push(FrontEvent::Word { conn: connection.id, word });
-            return 4;
+            self.events.push(FrontEvent::Word {
+                conn: connection.id,
+                word: word.letters,
+                argument: word.argument,
+            });
+            return word.bytes;
         }
         match next_frame(input, CONNECT_BYTES_MAX) {
             Frame::Partial(_) => 0,

@@ -1,10 +1,11 @@
 //! What the words `cons`, `stat`, `dump`, `wchs`, `wchc` and `wchp` list, as data: the format is the driver's.
 
+use net_event_loop::ConnId;
 use std::net::IpAddr;
 
 use council_wire::SessionId;
 
-use crate::connection::{ConnId, Connection, Stage};
+use crate::connection::{Connection, Stage};
 use crate::front::Front;
 
 /// One connection, as `cons` shows it.

@@ -4,12 +4,12 @@
 //! that clients see: the changes of a transaction come before its outcome, a read that waited comes right behind
 //! the outcome of the write that it waited for.
 
+use net_event_loop::ConnId;
 use std::sync::Arc;
 
 use council_tree::{Change, IdentityList, Outcome, Policy};
 use council_wire::{OpCode, SessionId, Zxid};
 
-use crate::connection::ConnId;
 use crate::read::Evaluated;
 
 /// From a shard to the core.

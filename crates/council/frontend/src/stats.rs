@@ -7,7 +7,7 @@ use council_wire::OpCode;
 use crate::event::CloseReason;
 use crate::namespaces::Namespaces;
 use crate::tally::Tally;
-use crate::time::Now;
+use base::Now;
 
 /// What one connection has done.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,13 @@
 
 mod support;
 
+use net_event_loop::ConnId;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use council_frontend::{ConnId, FromCore, Front, FrontConfig, ToCore};
+use council_frontend::{FromCore, Front, FrontConfig, ToCore};
 use council_wire::{ConnectRequest, OpCode, SessionId};
 use support::{House, peer, wire};
 

@@ -3,12 +3,13 @@
 
 mod support;
 
+use base::Now;
 use council_frontend::{
-    Arrival, Broken, ConnId, FromCore, Front, FrontConfig, FrontEvent, Now, Peer, Readiness, ShardDriver,
-    ShardRound, SocketDriver, ToCore, View,
+    FromCore, Front, FrontConfig, FrontEvent, Peer, ShardDriver, ShardRound, ToCore, View,
 };
 use council_tree::Tree;
 use council_wire::{Acl, ConnectRequest, OpCode, SessionId};
+use net_event_loop::{Arrival, Broken, ConnId, Readiness, SocketDriver};
 
 use support::core::{Stream, ToyCore};
 use support::{peer, rounds, wire};
@@ -64,6 +65,7 @@ impl View for Seen<'_> {
 
 impl SocketDriver for Toy {
     type Socket = usize;
+    type Peer = Peer;
 
     fn watch(&mut self, socket: &mut usize, token: u32) -> Result<(), Broken> {
         self.wires[*socket].token = token;
@@ -230,7 +232,7 @@ impl Shard {
 
     fn pass(&mut self, ms: u64) {
         self.now.mono_us += ms * 1_000;
-        self.now.wall_ms += ms;
+        self.now.wall_ms += ms as i64;
     }
 
     fn output(&mut self, client: usize) -> Vec<u8> {

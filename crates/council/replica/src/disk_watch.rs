@@ -51,7 +51,7 @@ impl DiskWatch {
     }
 
     fn held_up_ms(&self, lacks: bool, view: &View) -> u64 {
-        if lacks && !view.is_alone() { self.waits_ms(view.now.mono_ms) } else { 0 }
+        if lacks && !view.is_alone() { self.waits_ms(view.now.mono_ms()) } else { 0 }
     }
 
     /// How long the oldest question waits, milliseconds.

@@ -50,13 +50,13 @@ impl Divergence {
 
     /// Tells the latest digest from time to time.
     pub(crate) fn tick(&mut self, view: &View, out: &mut Output) {
-        if view.is_alone() || view.now.mono_ms < self.told_ms + INTERVAL_MS {
+        if view.is_alone() || view.now.mono_ms() < self.told_ms + INTERVAL_MS {
             return;
         }
         let Some((zxid, digest)) = self.own.latest().filter(|(zxid, _)| *zxid > self.told) else {
             return;
         };
-        (self.told, self.told_ms) = (zxid, view.now.mono_ms);
+        (self.told, self.told_ms) = (zxid, view.now.mono_ms());
         out.send_each(view.others(), &PeerMessage::Digest { zxid: zxid.0, digest });
     }
 

@@ -59,7 +59,7 @@ pub use core::Core;
 pub use fault::Fault;
 pub use feature_level::FEATURE_LEVEL;
 pub use membership::Denials;
-pub use message::{CoreEffect, JournalEvent, Now, SessionEnd};
+pub use message::{CoreEffect, JournalEvent, SessionEnd};
 pub use peer::{PeerMessage, SnapshotEnd};
 pub use peer_gate::Refusal;
 pub use replay::Replay;

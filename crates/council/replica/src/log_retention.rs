@@ -2,9 +2,9 @@
 //! snapshot from when it is begun for one until it has arrived. Otherwise the log would have gone on without it by
 //! then, and the next snapshot would come too late as well.
 
+use base::Now;
 use consensus_raft::{MemberId, RaftNode, Role};
 
-use crate::Now;
 use crate::snapshot::Snapshots;
 use crate::view::View;
 
@@ -50,7 +50,7 @@ impl LogRetention {
 
     /// Somebody needs a snapshot.
     pub(crate) const fn await_snapshot(&mut self, now: Now) {
-        self.wanted_until_ms = now.mono_ms + WANTED_MS;
+        self.wanted_until_ms = now.mono_ms() + WANTED_MS;
     }
 
     /// A member has taken over the snapshot of this index.
@@ -99,7 +99,7 @@ impl LogRetention {
 
     /// The highest index up to which no member needs the log.
     fn pinned_index(&self, snapshots: &Snapshots, now: Now) -> u64 {
-        let wanted = self.wanted_until_ms > now.mono_ms;
+        let wanted = self.wanted_until_ms > now.mono_ms();
         let awaited = wanted.then(|| snapshots.own.covers());
         let trailing = self.trailing.iter().map(|trailing| trailing.matched);
         snapshots.sent.indexes().chain(trailing).chain(awaited).min().unwrap_or(u64::MAX)
@@ -114,7 +114,7 @@ mod tests {
     use crate::CoreConfig;
 
     const fn at(mono_ms: u64) -> Now {
-        Now { mono_ms, wall_ms: 0 }
+        Now::of_ms(mono_ms, 0)
     }
 
     #[test]

@@ -5,15 +5,6 @@ use storage_raft_log::{Batch, SnapshotMeta, Space};
 
 use crate::snapshot::Chunks;
 
-/// The time, read once for a round of work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Now {
-    /// Milliseconds on a clock that never goes back.
-    pub mono_ms: u64,
-    /// Milliseconds since 1970, as the leader stamps entries.
-    pub wall_ms: i64,
-}
-
 /// What a core asks of its journal, in order.
 #[derive(Debug)]
 pub enum CoreEffect {

@@ -2,9 +2,10 @@
 //! it after each call; nothing here knows why it is said.
 
 use consensus_raft::MemberId;
+use net_event_loop::ConnId;
 use std::sync::Arc;
 
-use council_frontend::{ConnId, ConnectRefusal, FromCore};
+use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::Change;
 
 use crate::peer::PeerMessage;

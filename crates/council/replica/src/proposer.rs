@@ -3,6 +3,7 @@
 //! They go to the member that leads, again to the one that leads next, until they are applied here. What there is no room
 //! for on the disk is refused in its place.
 
+use base::Now;
 use consensus_raft::{MemberId, RaftNode};
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
@@ -19,7 +20,7 @@ use crate::refused_writes::{RefusedWrites, Run};
 use crate::room::Room;
 use crate::sessions::Connections;
 use crate::view::View;
-use crate::{CoreConfig, CoreEffect, Now};
+use crate::{CoreConfig, CoreEffect};
 
 /// Turns that may wait for the disk at a time: one being flushed, one behind it if it is [`WORTH_A_FLUSH`]. What arrives
 /// meanwhile goes together into the next, so that one flush serves all that waits.
@@ -69,7 +70,7 @@ impl Proposer {
             refused_writes: RefusedWrites::default(),
             refuses_many: level >= REFUSE_MANY_LEVEL,
             dedup: ForwardDedup::default(),
-            progressed_ms: now.mono_ms,
+            progressed_ms: now.mono_ms(),
             writable: true,
             room: Room::default(),
             counts: ProposalCounts::default(),
@@ -186,12 +187,12 @@ impl Proposer {
     /// Everything that is under way is to be given to the leader once more.
     pub(crate) const fn give_again(&mut self, now: Now) {
         self.proposals.give_again();
-        self.progressed_ms = now.mono_ms;
+        self.progressed_ms = now.mono_ms();
     }
 
     /// Whether what is under way seems to be lost.
     pub(crate) fn is_stuck(&self, view: &View) -> bool {
-        self.proposals.has_pending() && view.now.mono_ms >= self.progressed_ms + view.config.resubmit_ms
+        self.proposals.has_pending() && view.now.mono_ms() >= self.progressed_ms + view.config.resubmit_ms
     }
 
     /// This leader puts what waits into the log, as much as has room in the journal.
@@ -210,7 +211,7 @@ impl Proposer {
             self.relay(view.own(), &content, ReconfigJudge { view, raft, leads }, out);
         }
         self.hand_on_refused();
-        self.proposals.take_turns(view.now.mono_ms);
+        self.proposals.take_turns(view.now.mono_ms());
         if self.proposals.ready() < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
@@ -241,7 +242,7 @@ impl Proposer {
     /// What waits is given to the leader, if there is one and it is another.
     pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, view: &View, out: &mut Output) {
         self.hand_on_refused();
-        self.proposals.take_turns(view.now.mono_ms);
+        self.proposals.take_turns(view.now.mono_ms());
         self.proposals.keep_to_forward();
         let Some(leader) = leader.filter(|leader| *leader != view.own()) else { return };
         while let Some(content) = self.proposals.next_to_give() {
@@ -315,13 +316,13 @@ impl Proposer {
     /// Lets go of commands that are applied.
     pub(crate) fn settle(&mut self, connections: &Connections, now: Now) {
         if self.proposals.settle(|command| connections.is_settled(command)) {
-            self.progressed_ms = now.mono_ms;
+            self.progressed_ms = now.mono_ms();
         }
     }
 
     /// When a heavy command that rests may be proposed though nothing else happens.
     pub(crate) fn deadline_ms(&self, now: Now) -> Option<u64> {
-        self.proposals.deadline_ms(now.mono_ms)
+        self.proposals.deadline_ms(now.mono_ms())
     }
 
     pub(crate) const fn is_writable(&self) -> bool {

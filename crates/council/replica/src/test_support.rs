@@ -1,15 +1,16 @@
 //! What the components' tests begin with.
 
+use base::Now;
 use consensus_raft::{Config, HardState, MemberId, Membership, RaftNode, Recovered};
 use council_tree::Tree;
 
+use crate::CoreConfig;
 use crate::membership::EnsembleMembership;
 use crate::peers::Peers;
 use crate::view::View;
-use crate::{CoreConfig, Now};
 
 /// When tests begin.
-pub(crate) const NOW: Now = Now { mono_ms: 100_000, wall_ms: 1_700_000_000_000 };
+pub(crate) const NOW: Now = Now::of_ms(100_000, 1_700_000_000_000);
 
 /// What the member `own` sees among these voters.
 pub(crate) fn view(own: u64, voters: &[u64]) -> View {

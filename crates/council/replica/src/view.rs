@@ -1,10 +1,11 @@
 //! What the components of a core may look at while they work. Only the core itself changes it, between two components.
 
+use base::Now;
 use consensus_raft::{MemberId, Membership};
 
+use crate::CoreConfig;
 use crate::membership::EnsembleMembership;
 use crate::peers::Peers;
-use crate::{CoreConfig, Now};
 
 /// See the module.
 #[derive(Debug)]
@@ -49,6 +50,6 @@ impl View {
 
     /// Whether that member was heard of within a lease.
     pub(crate) fn lives(&self, id: MemberId) -> bool {
-        id == self.own() || self.now.mono_ms <= self.heard_ms(id) + self.config.lease_ms
+        id == self.own() || self.now.mono_ms() <= self.heard_ms(id) + self.config.lease_ms
     }
 }

@@ -199,8 +199,7 @@ impl Boot {
         let opened_us = clock.mono_us();
         let shards = u16::try_from(self.links.to_shards.len()).unwrap_or(u16::MAX);
         let core_config = settings::core(config, opened.journal.identity(), shards);
-        let core =
-            Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now().for_core());
+        let core = Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now());
         drop(overview.tree.write().replace(opened.tree));
         if let Some((saved, seconds)) = opened.snapshot {
             *overview.first_snapshot.lock() = Some((saved.zxid, seconds));

@@ -1,11 +1,10 @@
 //! The thread that answers four-letter words, for a shard that asked the others itself could wait for ever: they may
 //! be asking it. It also looks after changed key files.
 
+use net_event_loop::ConnId;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
-
-use council_frontend::ConnId;
 
 use crate::inspect::Inspect;
 use crate::mailbox::Mailbox;

@@ -1,6 +1,7 @@
 //! The core's thread: mail of shards and journal in, effects and streams out, the tree lent for writing only while
 //! something is applied.
 
+use base::Now;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use parking_lot::RwLock;
 
 use crate::boot::Started;
 use crate::chronicle::Chronicle;
-use crate::clock::{Clock, Moment};
+use crate::clock::Clock;
 use crate::journal_loop::JournalMail;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::CoreMetrics;
@@ -216,28 +217,28 @@ impl CoreLoop {
     }
 
     /// Takes in what other members say.
-    fn hear_peers(&mut self, now: Moment) -> Result<(), Fault> {
+    fn hear_peers(&mut self, now: Now) -> Result<(), Fault> {
         let Some(peers) = &mut self.peers else { return Ok(()) };
         for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
             match news {
                 News::Message(from, message) => {
                     self.reign.heard(from % NUMBERS);
-                    self.core.peer(MemberId(from), message, now.for_core())?;
+                    self.core.peer(MemberId(from), message, now)?;
                 }
                 News::Up(id, level) => {
                     self.core.understands(MemberId(id), level);
                     self.reign.link(id % NUMBERS, Some(now.wall_ms));
                     if id & BLANK == 0 {
-                        self.core.link(MemberId(id), true, now.for_core());
+                        self.core.link(MemberId(id), true, now);
                     }
                 }
                 News::Down(id) => {
                     self.reign.link(id % NUMBERS, None);
                     if id & BLANK == 0 {
-                        self.core.link(MemberId(id), false, now.for_core());
+                        self.core.link(MemberId(id), false, now);
                     }
                 }
-                News::Lost(id) => self.core.lost(MemberId(id), now.for_core()),
+                News::Lost(id) => self.core.lost(MemberId(id), now),
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
@@ -279,7 +280,7 @@ impl CoreLoop {
     }
 
     /// For whoever asks later.
-    fn note(&mut self, now: Moment) {
+    fn note(&mut self, now: Now) {
         if self.peers.is_none() {
             return;
         }
@@ -306,7 +307,7 @@ impl CoreLoop {
         mail
     }
 
-    fn read_mail(&mut self, mail: Vec<CoreMail>, now: Moment) {
+    fn read_mail(&mut self, mail: Vec<CoreMail>, now: Now) {
         for letter in mail {
             match letter {
                 CoreMail::Ask(question) => question(&mut self.core),
@@ -326,10 +327,10 @@ impl CoreLoop {
     }
 
     /// Takes in what shards and journal say. This thread alone writes the tree, so nobody waits for its read guard.
-    fn listen(&mut self, now: Moment) -> Result<(), Fault> {
+    fn listen(&mut self, now: Now) -> Result<(), Fault> {
         self.links.from_journal.take_all(&mut self.answers);
         for answer in self.answers.drain(..) {
-            self.core.journal(answer, now.for_core())?;
+            self.core.journal(answer, now)?;
         }
         let tree = self.links.tree.read();
         for (number, mailbox) in self.links.from_shards.iter().enumerate() {
@@ -344,7 +345,7 @@ impl CoreLoop {
             }
         }
         if now.mono_ms() >= self.core.next_deadline_ms() {
-            self.core.tick(now.for_core(), &tree);
+            self.core.tick(now, &tree);
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
         Ok(())
@@ -352,7 +353,7 @@ impl CoreLoop {
 
     /// Applies what is committed. The streams are appended before the tree is unlocked: whoever reads the tree finds
     /// everything that led to it in its stream.
-    fn apply(&mut self, mut now: Moment) -> Result<(), Fault> {
+    fn apply(&mut self, mut now: Now) -> Result<(), Fault> {
         for _ in 0..APPLIES_IN_A_ROW {
             if !self.core.has_work(self.side_bytes) || self.is_held_up() {
                 break;
@@ -361,7 +362,7 @@ impl CoreLoop {
             let level;
             let replaced = {
                 let mut tree = self.links.tree.write();
-                let replaced = self.core.apply(&mut tree, now.for_core())?;
+                let replaced = self.core.apply(&mut tree, now)?;
                 self.side_bytes = tree.snapshot_side_bytes();
                 append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
                 level = tree.feature_level();
@@ -407,9 +408,9 @@ impl CoreLoop {
     }
 
     /// Proposes what waits and hands on what comes of it.
-    fn propose(&mut self, now: Moment) {
+    fn propose(&mut self, now: Now) {
         let began_us = self.clock.mono_us();
-        self.core.advance(now.for_core());
+        self.core.advance(now);
         let proposed_us = self.clock.mono_us();
         let commands = self.pass_on(proposed_us);
         if commands > 0 {

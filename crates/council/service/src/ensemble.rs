@@ -1,6 +1,7 @@
 //! An ensemble as one of its members shows it: who the members are, who leads, who is connected, who lags. Plain data
 //! and where it comes from; how it is written is for words and pages.
 
+use base::Now;
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
 use std::time::Instant;
@@ -9,7 +10,6 @@ use council_replica::CoreStatus;
 use council_replica::founding::NUMBERS;
 use council_tree::Roster;
 
-use crate::clock::Moment;
 use crate::config::MemberConfig;
 use crate::metrics::reign::{Link, ReignMetrics, Stand};
 use crate::peers::other_ensembles::OtherEnsembles;
@@ -28,7 +28,7 @@ pub(crate) struct Around<'a> {
     pub(crate) other_ensembles: &'a OtherEnsembles,
     /// The snapshot that this member started from.
     pub(crate) first_snapshot: Option<(i64, i64)>,
-    pub(crate) now: Moment,
+    pub(crate) now: Now,
 }
 
 /// See the module.

@@ -6,12 +6,13 @@
 mod journal_driver;
 mod shard;
 
+use base::Now;
 use std::net::{IpAddr, Ipv4Addr};
 
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::{Front, FrontConfig};
 use council_replica::journal_executor::ExecutorConfig;
-use council_replica::{Core, CoreConfig, CoreEffect, MemberId, Now, PeerMessage, Replay, start};
+use council_replica::{Core, CoreConfig, CoreEffect, MemberId, PeerMessage, Replay, start};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use storage_raft_log::{Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
@@ -391,14 +392,14 @@ impl<D: Disk> Node<D> {
 
     /// A thread looks at its clock, which nobody else knows of yet.
     pub fn look_at_clock(&mut self, now_ms: u64) {
-        let passed = now_ms.saturating_sub(self.now.mono_ms);
-        self.now.mono_ms += passed;
+        let passed = now_ms.saturating_sub(self.now.mono_ms());
+        self.now.advance_ms(passed);
         self.now.wall_ms += passed as i64;
     }
 
     /// Time passes.
     pub fn pass(&mut self, ms: u64) {
-        self.now.mono_ms += ms;
+        self.now.advance_ms(ms);
         self.now.wall_ms += ms as i64;
         self.core.tick(self.now, &self.tree);
         self.collect();
@@ -418,7 +419,7 @@ impl<D: Disk> Node<D> {
             Step::Core => (0..self.shard_count()).for_each(|number| self.listen(number)),
             Step::CoreOf(number) => self.listen(number),
             Step::Advance => self.core.advance(self.now),
-            Step::Journal => self.journal.run(self.now.mono_ms * 1000).map_err(fault)?,
+            Step::Journal => self.journal.run(self.now.mono_ms() * 1000).map_err(fault)?,
             Step::Apply => {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let committed: Vec<_> = self.core.committed().cloned().collect();
@@ -461,8 +462,8 @@ impl<D: Disk> Node<D> {
     }
 
     fn round(&mut self, shard: u16) {
-        let may_answer = self.now.mono_ms <= self.told_lease_until_ms;
-        let now = self.front_now();
+        let may_answer = self.now.mono_ms() <= self.told_lease_until_ms;
+        let now = self.now;
         self.shards[usize::from(shard)].round(&self.tree, may_answer, now);
     }
 
@@ -516,10 +517,6 @@ impl<D: Disk> Node<D> {
     /// The core, to ask it of its status or for a snapshot.
     pub const fn core(&mut self) -> &mut Core {
         &mut self.core
-    }
-
-    const fn front_now(&self) -> council_frontend::Now {
-        council_frontend::Now { mono_us: self.now.mono_ms * 1000, wall_ms: self.now.wall_ms as u64 }
     }
 
     /// What time it is here.

@@ -1,6 +1,6 @@
 //! Chance, decided by a seed, and which seeds a test plays.
 
-pub use storage_disk::sim::Random;
+pub use base::Random;
 
 /// The seeds that a test plays: from 0 on so many as it asks for, or as many as `SIM_SEEDS` says.
 pub fn seeds(few: u64) -> std::ops::Range<u64> {

@@ -46,7 +46,7 @@ impl<R: Recipe> World<R> {
         let mut peers = Vec::new();
         for recipe in recipes {
             let hosts = (0..servers).map(|index| (format!("s{index}"), index as u16 + 1)).collect();
-            let (first_host, seed) = (random.below(servers as u64) as usize, random.next());
+            let (first_host, seed) = (random.below(servers as u64) as usize, random.number());
             let settings = Settings {
                 hosts,
                 first_host,
@@ -153,7 +153,7 @@ impl<R: Recipe> World<R> {
     /// Some bytes go each way.
     fn transfer(&mut self, index: usize) {
         let Some(id) = self.peers[index].link else { return };
-        let (up, down) = (self.random.next(), self.random.next());
+        let (up, down) = (self.random.number(), self.random.number());
         let DataClient { machine, outputs } = &mut self.peers[index].client;
         let connection = &mut self.ensemble.connections[id];
         if !connection.closed {

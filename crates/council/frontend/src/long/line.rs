@@ -1,5 +1,6 @@
 //! Whose long request gets the next turn.
 
+use net_event_loop::ConnId;
 use std::collections::VecDeque;
 
 use council_tree::Tree;
@@ -7,7 +8,7 @@ use council_wire::ErrorCode;
 
 use super::{Long, Progress, Step};
 use crate::common::Common;
-use crate::connection::{ConnId, Connection, Stage};
+use crate::connection::{Connection, Stage};
 use crate::cost::TURN_WORK;
 use crate::replies::{Answered, Slot};
 

@@ -1,89 +1,14 @@
-//! What a round asks of its driver. [`SocketDriver`] is about sockets alone; [`ShardDriver`] adds what ZooKeeper's
-//! service needs: the tree, the core's stream, the lease, four-letter words and the log.
+//! What a shard's thread is asked for besides sockets: the tree, the core's stream, the lease, four-letter words and the
+//! log.
 
+use base::Now;
 use council_tree::Tree;
 use council_wire::SessionId;
+use net_event_loop::{ConnId, SocketDriver};
 
-use crate::connection::{ConnId, Peer};
+use crate::connection::Peer;
 use crate::event::FrontEvent;
 use crate::message::{FromCore, ToCore};
-use crate::time::Now;
-
-/// What a read gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// So many bytes.
-    Bytes {
-        /// How many.
-        length: usize,
-        /// Whether the socket is empty now: the poll announces the next byte that comes.
-        drained: bool,
-    },
-    /// Nothing now.
-    Nothing,
-    /// The peer will send no more.
-    End,
-}
-
-/// What a poll tells of a socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Readiness {
-    /// There may be something to be read, or the socket broke, which the next read tells.
-    pub readable: bool,
-    /// There is room for output again.
-    pub writable: bool,
-    /// The peer has closed its side. Its end comes behind what is still to be read.
-    pub hung_up: bool,
-}
-
-/// A socket that is of no more use. The driver has logged why, if that is worth a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken;
-
-/// Sockets, without any meaning of what goes over them. Nothing here waits.
-pub trait SocketDriver {
-    /// A socket, encrypted or not. Dropping it closes it.
-    type Socket;
-
-    /// Has the poll announce under this token what becomes of the socket.
-    ///
-    /// # Errors
-    /// It cannot be polled.
-    fn watch(&mut self, socket: &mut Self::Socket, token: u32) -> Result<(), Broken>;
-
-    /// Before a read from a socket that is not open: false while it cannot be known whether it will be encrypted.
-    ///
-    /// # Errors
-    /// It broke.
-    fn prepare(&mut self, socket: &mut Self::Socket) -> Result<bool, Broken>;
-
-    /// Opens a socket if it can be opened now, and says whose it is. `None` while its encryption is being agreed on.
-    ///
-    /// # Errors
-    /// It broke, or its peer may not connect.
-    fn open(&mut self, socket: &mut Self::Socket) -> Result<Option<Peer>, Broken>;
-
-    /// Reads once, no more than there is room for.
-    ///
-    /// # Errors
-    /// It broke.
-    fn read(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Arrival, Broken>;
-
-    /// Writes once; says how many bytes were taken.
-    ///
-    /// # Errors
-    /// It broke.
-    fn write(&mut self, socket: &mut Self::Socket, bytes: &[u8]) -> Result<usize, Broken>;
-
-    /// Whether bytes that were taken have yet to reach the socket. Writing nothing sends them.
-    fn wants_write(&self, socket: &Self::Socket) -> bool;
-
-    /// Tells the peer that nothing more will come.
-    fn say_goodbye(&mut self, socket: &mut Self::Socket);
-
-    /// Closes a socket. So many bytes of output were not sent.
-    fn close(&mut self, socket: Self::Socket, unsent_bytes: usize);
-}
 
 /// What a shard sees of the core at one moment: the stream can be taken only together with the tree that it leads to.
 pub trait View {
@@ -98,7 +23,7 @@ pub trait View {
 }
 
 /// What ZooKeeper's service needs besides sockets.
-pub trait ShardDriver: SocketDriver {
+pub trait ShardDriver: SocketDriver<Peer = Peer> {
     /// See [`View`].
     type View<'v>: View
     where

@@ -1,191 +1,140 @@
-//! What one shard does in a round: the order of its steps, what it reads and writes and how much of it, and how
-//! connections end.
+//! The rounds of one shard: the loop over its sockets ([`net_event_loop::EventLoop`]) with the front as its protocol.
 //!
-//! A round reads from every ready socket once, without any lock. Then it takes one view of the tree: under it, it
-//! delivers the core's stream, cuts all clients if the lease is past, evaluates what was read, and does a piece of each
-//! long request. Without the view it then sends the core its messages, writes to each socket that has output once, and
-//! does what the front asks for. The driver polls, moves bytes, takes locks and reads clocks; a thread over `epoll` and
-//! the simulator are two of them.
-//!
-//! Generic over any request protocol: `socket`, `reading`, `writing`, `closing`, `farewell` and
-//! [`driver::SocketDriver`]. Of the front they use `accept`, `output`, `sent`, `dirty` and `disconnected` alone.
-//! ZooKeeper's: `evaluate`, `events`, `word` and [`driver::ShardDriver`].
+//! A round takes one view of the tree: under it, it delivers the core's stream, cuts all clients if the lease is past,
+//! evaluates what was read, and does a piece of each long request. Without the view it then sends the core its messages,
+//! and the loop does the rest. A thread over `epoll` and the simulator drive it.
 //!
 //! Refuses to know sockets, TLS, threads, locks, clocks and the log.
 
-mod closing;
 mod driver;
 mod evaluate;
-mod events;
-mod farewell;
-mod reading;
-mod socket;
-mod word;
-mod writing;
+mod requests;
 
-use std::collections::{BTreeSet, VecDeque};
-use std::ops::Range;
+use base::Now;
+use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Readiness, SocketsByConn};
 
-use crate::connection::ConnId;
-use crate::event::FrontEvent;
+use crate::connection::Peer;
 use crate::front::Front;
 use crate::message::FromCore;
-use crate::time::Now;
 
-pub use driver::{Arrival, Broken, Readiness, ShardDriver, SocketDriver, View};
-
-use farewell::Farewell;
-use socket::{Sockets, Stage, enqueue};
-
-/// Bytes read in a round before anything is evaluated.
-const ARENA_BYTES: usize = 512 << 10;
-/// Bytes read from one socket in a round.
-const READ_BYTES_MAX: usize = 64 << 10;
-/// Bytes written to one socket in a round.
-const WRITE_BYTES_MAX: usize = 256 << 10;
-/// The longest sleep: the front's deadlines are looked at this often.
-const TICK_MS: u64 = 250;
-
-/// Bytes that were read in this round.
-struct Input {
-    token: u32,
-    /// Where in the arena; `None` when they stand in the socket's own buffer.
-    arena: Option<Range<usize>>,
-}
+pub use driver::{ShardDriver, View};
 
 /// The rounds of one shard over sockets of the driver's type `S`. See the module.
 pub struct ShardRound<S> {
+    event_loop: EventLoop<S>,
+    shard: Shard,
+}
+
+/// The front with what it needs in a round.
+struct Shard {
     front: Front,
-    sockets: Sockets<S>,
-    /// Sockets that may have something to be read, in the order in which they are read.
-    ready: VecDeque<u32>,
-    inputs: Vec<Input>,
-    /// Sockets whose peer ended in this round.
-    ended: Vec<u32>,
-    arena: Box<[u8]>,
-    /// Deadlines of sockets that open or close.
-    timers: BTreeSet<(u64, u32, u32)>,
-    ticked_ms: u64,
+    stream: Vec<FromCore>,
     /// Whether the front has more to sweep.
     sweeping: bool,
-    farewell: Farewell,
-    stream: Vec<FromCore>,
-    /// Connections whose sockets have room for output again.
-    writable: Vec<ConnId>,
-    /// Connections that used up their share of the round, and may have more to write.
-    unfinished: Vec<ConnId>,
-    events: Vec<FrontEvent>,
 }
 
 impl<S> ShardRound<S> {
     /// The rounds of a shard without connections.
     #[must_use]
     pub fn new(front: Front) -> Self {
-        Self {
-            front,
-            sockets: Sockets::default(),
-            ready: VecDeque::new(),
-            inputs: Vec::new(),
-            ended: Vec::new(),
-            arena: vec![0; ARENA_BYTES].into_boxed_slice(),
-            timers: BTreeSet::new(),
-            ticked_ms: 0,
-            sweeping: false,
-            farewell: Farewell::No,
-            stream: Vec::new(),
-            writable: Vec::new(),
-            unfinished: Vec::new(),
-            events: Vec::new(),
-        }
+        let shard = Shard { front, stream: Vec::new(), sweeping: false };
+        Self { event_loop: EventLoop::default(), shard }
     }
 
     /// Takes in a new connection. One that is not open at once, for its encryption has to be agreed on, has
     /// `opening_ms` to open.
     pub fn accept<D>(&mut self, driver: &mut D, socket: S, opening_ms: u64, now: Now)
     where
-        D: SocketDriver<Socket = S>,
+        D: ShardDriver<Socket = S>,
     {
-        let token = self.sockets.insert(socket);
-        let Some(socket) = self.sockets.get(token) else { return };
-        if driver.watch(&mut socket.io, token).is_err() {
-            self.drop_socket(driver, token);
-            return;
-        }
-        if !self.try_open(driver, token, now) {
-            self.set_timer(token, now.mono_ms().saturating_add(opening_ms));
-        }
+        self.event_loop.accept(driver, &mut self.shard, socket, opening_ms, now);
     }
 
     /// The poll has told something of the socket that was watched under this token.
     pub fn announced(&mut self, token: u32, readiness: Readiness) {
-        let Some(socket) = self.sockets.get(token) else { return };
-        if readiness.writable {
-            if socket.blocked
-                && let Some(conn) = socket.conn
-            {
-                self.writable.push(conn);
-            }
-            socket.blocked = false;
-        }
-        if readiness.readable || readiness.hung_up {
-            socket.readable = true;
-            socket.hung_up |= readiness.hung_up;
-        }
-        if socket.readable || socket.stage == Stage::Opening {
-            enqueue(&mut self.ready, token, socket);
-        }
+        self.event_loop.announced(token, readiness);
     }
 
     /// One round.
     pub fn turn<D: ShardDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
-        if self.farewell.reads() {
-            self.gather(driver, now);
-        }
-        self.evaluate(driver, now);
-        driver.send(self.front.to_core(), now);
-        self.write_all(driver, now);
-        self.close_ended(driver);
-        self.handle_events(driver, now);
-        self.sweeping = self.front.sweep();
-        if now.mono_ms() >= self.ticked_ms + TICK_MS {
-            self.tick(driver, now);
-        }
-        self.go_on_with_farewell(driver, now);
-        self.writable.append(&mut self.unfinished);
+        self.event_loop.turn(driver, &mut self.shard, now);
     }
 
     /// Closes everything at once, at the end of the shard.
     pub fn close_all<D: ShardDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
-        for token in self.sockets.tokens() {
-            if let Some(socket) = self.sockets.get(token) {
-                driver.say_goodbye(&mut socket.io);
-            }
-            self.drop_socket(driver, token);
-        }
-        driver.send(self.front.to_core(), now);
+        self.event_loop.close_all(driver, &mut self.shard, now);
+    }
+
+    /// The parting from all clients begins. One that is under way goes on, and ends the shard if either is to.
+    pub fn begin_farewell(&mut self, ends: bool, now: Now) {
+        self.event_loop.begin_farewell(ends, now);
+    }
+
+    /// Whether a parting that was to end the shard is over.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.event_loop.is_done()
     }
 
     /// The front, to be asked or told something.
     pub const fn front(&mut self) -> &mut Front {
-        &mut self.front
+        &mut self.shard.front
     }
 
     /// How long the driver may wait for the poll before the next round, if neither a message nor the core's stream
     /// comes. Milliseconds.
     #[must_use]
     pub fn wait_max_ms(&self) -> u64 {
-        let reads = self.farewell.reads() && !self.ready.is_empty();
-        let goes_on = self.sweeping || self.front.has_long() || !self.writable.is_empty();
-        match reads || goes_on {
-            true => 0,
-            false => self.farewell.tick_ms(),
-        }
+        self.event_loop.wait_max_ms(self.shard.sweeping || self.shard.front.has_long())
+    }
+}
+
+impl<D: ShardDriver> Frontend<D> for Shard {
+    fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
+        self.front.accept(peer, now)
     }
 
-    fn tick<D: ShardDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
-        self.ticked_ms = now.mono_ms();
+    fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
+        self.evaluate_under_view(driver, input, now);
+    }
+
+    fn send(&mut self, driver: &mut D, now: Now) {
+        driver.send(self.front.to_core(), now);
+    }
+
+    fn output(&self, conn: ConnId) -> &[u8] {
+        self.front.output(conn)
+    }
+
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.front.unsent(conn)
+    }
+
+    fn sent(&mut self, conn: ConnId, count: usize) {
+        self.front.sent(conn, count);
+    }
+
+    fn take_dirty(&mut self, into: &mut Vec<ConnId>) {
+        into.extend(self.front.dirty());
+    }
+
+    fn asks(&mut self, driver: &mut D, sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+        self.take_requests(driver, sockets, into);
+    }
+
+    fn disconnected(&mut self, conn: ConnId) {
+        self.front.disconnected(conn);
+    }
+
+    fn is_answered(&self) -> bool {
+        self.front.outstanding() == 0 && !self.front.has_long()
+    }
+
+    fn sweep(&mut self) {
+        self.sweeping = self.front.sweep();
+    }
+
+    fn tick(&mut self, now: Now) {
         self.front.tick(now);
-        self.close_overdue(driver, now);
-        self.handle_events(driver, now);
     }
 }

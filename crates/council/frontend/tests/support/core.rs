@@ -1,10 +1,11 @@
 //! A core for tests: one tree, commands applied one by one, at once or when told to.
 
+use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use council_frontend::read::{Asker, evaluate};
-use council_frontend::{ConnId, ConnectRefusal, FromCore, ToCore};
+use council_frontend::{ConnectRefusal, FromCore, ToCore};
 use council_tree::{Changes, Command, Operation, Origin, Outcome, Policy, SnapshotProgress, Stamp, Tree};
 use council_wire::{Acl, ErrorCode, OpCode, SessionId};
 

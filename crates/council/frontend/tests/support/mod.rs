@@ -5,10 +5,12 @@ pub mod core;
 pub mod rounds;
 pub mod wire;
 
+use base::Now;
+use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
-use council_frontend::{ConnId, FromCore, Front, FrontConfig, FrontEvent, Now, Peer, ToCore};
+use council_frontend::{FromCore, Front, FrontConfig, FrontEvent, Peer, ToCore};
 use council_wire::{ConnectRequest, OpCode, SessionId};
 
 use self::core::{Stream, ToyCore};
@@ -248,7 +250,7 @@ impl House {
                         writeln!(self.log, "{name} paused").unwrap();
                     }
                 }
-                FrontEvent::Word { conn, word } => {
+                FrontEvent::Word { conn, word, .. } => {
                     let name = self.name_of(shard, conn).unwrap_or_default();
                     writeln!(self.log, "{name} asks {}", String::from_utf8_lossy(&word)).unwrap();
                     self.fronts[shard].word_reply(conn, b"\0\0\0\x05word!", true);

@@ -1,7 +1,8 @@
 //! A driver that makes single rounds, so that a test sees what happens between the pieces of a request.
 
-use council_frontend::{ConnId, FrontConfig};
+use council_frontend::FrontConfig;
 use council_wire::{Acl, OpCode};
+use net_event_loop::ConnId;
 
 use super::{House, wire};
 

@@ -3,6 +3,7 @@
 //! All of it happens while the driver lends the tree for writing; what a shard must know of a transaction is in its
 //! stream before anyone can read the tree that the transaction made.
 
+use base::Now;
 use consensus_raft::{Entry, EntryKind, Malformed, Membership, Role};
 use council_frontend::FromCore;
 use council_tree::{Command, DropReason, Operation, Origin, Outcome, Stamp, Tree};
@@ -15,7 +16,7 @@ use crate::feature_level::check_level;
 use crate::membership::sets_config_acl;
 use crate::proposals::weight_to_apply;
 use crate::snapshot::Received;
-use crate::{CoreEffect, Fault, Now, convert};
+use crate::{CoreEffect, Fault, convert};
 
 /// Bytes of ordinary commands that are applied in the time of one step of the tree's work.
 const BYTES_PER_STEP: usize = 4;
@@ -40,7 +41,7 @@ impl Core {
         self.free_waiters(tree);
         self.last_zxid = tree.last_zxid();
         if self.snapshots.is_due(self.applier.is_between_entries()) {
-            self.snapshots.own.begin(self.snapshot_meta(tree.last_zxid().0, now), now.mono_ms);
+            self.snapshots.own.begin(self.snapshot_meta(tree.last_zxid().0, now), now.mono_ms());
             tree.snapshot_begin();
             self.out.ask_journal(CoreEffect::SnapshotBegin);
         }
@@ -242,7 +243,7 @@ impl Core {
             // Only an epoch was used up: its sessions have not been given more time by that.
             return;
         }
-        self.leadership.begin(now.mono_ms);
+        self.leadership.begin(now.mono_ms());
         self.feature_level.term_began();
         self.propose_config(tree);
         // Before anything that clients say.

@@ -1,11 +1,12 @@
 //! What the journal answers.
 
+use base::Now;
 use consensus_raft::MemberId;
 use council_frontend::FromCore;
 use storage_raft_log::Space;
 
 use super::Core;
-use crate::{Fault, JournalEvent, Now};
+use crate::{Fault, JournalEvent};
 
 impl Core {
     /// An answer of the journal.

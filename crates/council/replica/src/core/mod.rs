@@ -13,6 +13,7 @@ mod tests;
 mod tick;
 mod turn;
 
+use base::Now;
 use consensus_raft::{Config, MemberId, RaftNode};
 use council_frontend::FromCore;
 use council_tree::Tree;
@@ -35,7 +36,7 @@ use crate::sessions::{ContainerReaper, Sessions};
 use crate::snapshot::Snapshots;
 use crate::start::Seat;
 use crate::view::View;
-use crate::{CoreConfig, CoreEffect, Now};
+use crate::{CoreConfig, CoreEffect};
 
 /// One member's core.
 pub struct Core {
@@ -95,7 +96,7 @@ impl Core {
             disk_watch: DiskWatch::default(),
             feature_level: FeatureLevel::default(),
             last_zxid: tree.last_zxid(),
-            ticked_ms: now.mono_ms,
+            ticked_ms: now.mono_ms(),
             view: View {
                 membership: EnsembleMembership::new(&config, seat.recovered.membership, tree, now),
                 config,
@@ -154,7 +155,7 @@ impl Core {
 
     fn may_serve(&self) -> bool {
         !self.disk_watch.is_stalled(self.lacks_applied(), &self.view)
-            && self.view.now.mono_ms <= self.lease.until_ms(&self.view)
+            && self.view.now.mono_ms() <= self.lease.until_ms(&self.view)
     }
 
     /// Whether more is committed than is applied here.

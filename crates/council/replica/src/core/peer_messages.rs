@@ -1,16 +1,17 @@
 //! What other members say, and what a connection to one that breaks does.
 
+use base::Now;
 use consensus_raft::{Append, MemberId, Message, Refused, Role};
 use council_wire::Zxid;
 
 use super::Core;
+use crate::Fault;
 use crate::apply::is_readable;
 use crate::founding::FoundingMessage;
 use crate::leadership::LeaderTerm;
 use crate::membership::{ReconfigJudge, admit, seated};
 use crate::peer::PeerMessage;
 use crate::peer_gate::admits;
-use crate::{Fault, Now};
 
 impl Core {
     /// A message of another member. The driver knows who sent it.
@@ -21,7 +22,7 @@ impl Core {
     pub fn peer(&mut self, from: MemberId, message: PeerMessage, now: Now) -> Result<(), Fault> {
         self.view.now = now;
         if self.view.members().contains(from.0) {
-            self.view.peers.hear(from, now.mono_ms);
+            self.view.peers.hear(from, now.mono_ms());
         }
         self.tell_replaced(from, &message);
         let (raft, view, out) = (&mut self.raft, &self.view, &mut self.out);
@@ -106,7 +107,7 @@ impl Core {
 
     /// Gives raft what it may take in now of the entries that were held back.
     pub(super) fn step_throttled(&mut self) {
-        for message in self.append_throttle.step(self.view.now.mono_ms) {
+        for message in self.append_throttle.step(self.view.now.mono_ms()) {
             self.step(message);
         }
     }
@@ -171,7 +172,7 @@ impl Core {
             return;
         }
         self.view.peers.disconnect(peer);
-        let heard_ms = now.mono_ms.min(self.view.heard_ms(peer) + self.view.config.lease_ms);
+        let heard_ms = now.mono_ms().min(self.view.heard_ms(peer) + self.view.config.lease_ms);
         self.view.peers.depart(peer, heard_ms);
         self.raft.unreachable(peer);
         self.snapshots.disconnected(peer, &mut self.raft);
@@ -192,7 +193,7 @@ impl Core {
             return;
         }
         let (own, majority) = (self.view.own(), self.view.members().majority());
-        if self.fast_election.is_over(lost, own, majority, self.view.now.mono_ms) {
+        if self.fast_election.is_over(lost, own, majority, self.view.now.mono_ms()) {
             self.raft.forget_leader();
         }
     }

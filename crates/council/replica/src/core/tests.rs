@@ -1,15 +1,17 @@
 //! Reads behind a write: the core makes a bounded number of bytes of replies before readers are let in again, and still
 //! applies nothing between a write and the reads that came behind it.
 
+use base::Now;
 use consensus_raft::{HardState, Membership, Recovered};
-use council_frontend::{ConnId, FromCore, ToCore};
+use council_frontend::{FromCore, ToCore};
 use council_tree::{Command, Identities, IdentityList, Operation, Origin, Outcome, Policy, Tree};
 use council_wire::{Acl, ErrorCode, OpCode, SessionId, Writer};
+use net_event_loop::ConnId;
 
 use crate::start::Seat;
-use crate::{Core, CoreConfig, CoreEffect, JournalEvent, Now};
+use crate::{Core, CoreConfig, CoreEffect, JournalEvent};
 
-const NOW: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+const NOW: Now = Now::of_ms(1_000, 1_700_000_000_000);
 /// Nearly as much as a read may have that shards give to the core.
 const VALUE_BYTES: usize = 60_000;
 const READS: usize = 100;

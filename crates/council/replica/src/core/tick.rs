@@ -1,10 +1,10 @@
 //! Time passing: what each component has to look at.
 
+use base::Now;
 use consensus_raft::{Change, MemberId, Step};
 use council_tree::{Operation, Tree};
 
 use super::Core;
-use crate::Now;
 use crate::membership::{NextStep, Reconfiguration};
 use crate::sessions::Condemned;
 
@@ -13,7 +13,7 @@ impl Core {
     pub fn tick(&mut self, now: Now, tree: &Tree) {
         self.view.now = now;
         self.pass_time(now);
-        if self.fast_election.campaigns(self.view.own(), now.mono_ms) && self.raft.leader().is_none() {
+        if self.fast_election.campaigns(self.view.own(), now.mono_ms()) && self.raft.leader().is_none() {
             self.raft.campaign();
         }
         self.lease.tick(&self.raft, &self.view, &mut self.out);
@@ -35,13 +35,13 @@ impl Core {
 
     /// Tells raft, and those who count on it that this process goes on.
     fn pass_time(&mut self, now: Now) {
-        let elapsed = now.mono_ms.saturating_sub(self.ticked_ms);
+        let elapsed = now.mono_ms().saturating_sub(self.ticked_ms);
         if elapsed > self.view.config.stall_ms + self.tick_interval_ms() {
             // We stood still (a stopped process, a starved machine): that time counts against no client.
             self.sessions.forgive(elapsed, now);
         }
         if elapsed >= self.tick_interval_ms() || self.view.is_alone() {
-            self.ticked_ms = now.mono_ms;
+            self.ticked_ms = now.mono_ms();
             self.raft.tick();
         }
     }

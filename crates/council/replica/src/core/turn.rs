@@ -1,5 +1,6 @@
 //! Raft's turns: what waits is handed on, and what raft says is carried to those whom it concerns.
 
+use base::Now;
 use consensus_raft::{Ready, Role};
 use council_tree::{Command, Operation};
 use storage_raft_log::{Batch, log_bytes_max};
@@ -7,7 +8,7 @@ use storage_raft_log::{Batch, log_bytes_max};
 use super::Core;
 use crate::peer::PeerMessage;
 use crate::proposals::batch::BatchWriter;
-use crate::{CoreEffect, Now, convert};
+use crate::{CoreEffect, convert};
 
 impl Core {
     /// Hands on what waits and takes raft's turns; the effects then hold what to make durable, the outgoing
@@ -24,7 +25,7 @@ impl Core {
         } else {
             self.proposer.forward_waiting(self.leadership.known().leader, view, out);
         }
-        if let Some(question) = self.read_index.question(now.mono_ms) {
+        if let Some(question) = self.read_index.question(now.mono_ms()) {
             self.raft.read_barrier(question);
         }
         while let Some(ready) = self.raft.ready() {
@@ -82,7 +83,7 @@ impl Core {
         };
         let content_bytes = batch.entries.iter().map(|entry| entry.data.len()).sum();
         let commands = self.proposer.handed_over(number, log_bytes_max(batch.entries.len(), content_bytes));
-        self.disk_watch.asked(number, self.view.now.mono_ms);
+        self.disk_watch.asked(number, self.view.now.mono_ms());
         let reserved = !self.proposer.is_writable();
         self.out.ask_journal(CoreEffect::Persist { number, batch, reserved, commands });
     }

@@ -58,7 +58,7 @@ pub(crate) struct Lease {
 impl Lease {
     /// Asks for a new lease in time, and stops serving when the one that is held is over.
     pub(crate) fn tick(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
-        if view.now.mono_ms >= self.asked_ms + view.config.lease_ms / ASKS {
+        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / ASKS {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
@@ -67,7 +67,7 @@ impl Lease {
         } else {
             self.committed.clear();
         }
-        if self.serves && view.now.mono_ms > self.until_ms(view) {
+        if self.serves && view.now.mono_ms() > self.until_ms(view) {
             self.stop(out);
         }
     }
@@ -84,7 +84,7 @@ impl Lease {
     }
 
     fn note_committed(&mut self, raft: &RaftNode, view: &View) {
-        let (now_ms, lease_ms) = (view.now.mono_ms, view.config.lease_ms);
+        let (now_ms, lease_ms) = (view.now.mono_ms(), view.config.lease_ms);
         self.committed.push_back(Committed { noted_ms: now_ms, index: raft.committed() });
         while self.committed.get(1).is_some_and(|noted| noted.noted_ms + lease_ms <= now_ms) {
             self.committed.pop_front();
@@ -93,7 +93,7 @@ impl Lease {
 
     /// Asks for a lease.
     pub(crate) fn ask(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
-        let (term, at_ms) = (raft.term(), view.now.mono_ms);
+        let (term, at_ms) = (raft.term(), view.now.mono_ms());
         let mut asked: BTreeSet<MemberId> = BTreeSet::new();
         if raft.role() == Role::Leader {
             let voters = view.members().voters.iter().chain(&view.members().voters_outgoing);
@@ -130,7 +130,7 @@ impl Lease {
             // Before its first transaction is applied, a leader does not know which members are being replaced.
             Role::Leader => {
                 leadership.leads()
-                    && view.now.mono_ms <= self.until_ms(view)
+                    && view.now.mono_ms() <= self.until_ms(view)
                     && view.members().contains(peer.0)
                     && self.keeps_up(peer, raft)
                     && !view.membership.is_replacement(peer)
@@ -193,7 +193,7 @@ impl Lease {
             Role::Leader if leadership.leads() => self.serve(out),
             Role::Leader => {}
             _ if raft.leader().is_some() && self.catches_up_ms.is_none() => {
-                self.catches_up_ms = Some(view.now.mono_ms);
+                self.catches_up_ms = Some(view.now.mono_ms());
                 read_index.wait(Waiter::Serve);
             }
             _ => {}
@@ -204,7 +204,7 @@ impl Lease {
     /// has to ask again, and this is false.
     pub(crate) fn caught_up(&mut self, may_serve: bool, view: &View, out: &mut Output) -> bool {
         let asked_ms = self.catches_up_ms.take();
-        let in_time = asked_ms.is_some_and(|asked_ms| view.now.mono_ms <= asked_ms + view.config.lease_ms);
+        let in_time = asked_ms.is_some_and(|asked_ms| view.now.mono_ms() <= asked_ms + view.config.lease_ms);
         if in_time && may_serve {
             self.serve(out);
             return true;
@@ -250,7 +250,7 @@ impl Lease {
     /// The latest moment for which a majority of the voters, this one included, has answered.
     fn answered_majority_ms(&self, view: &View) -> u64 {
         let answered = |id: MemberId| match self.answered_ms.get(&id) {
-            _ if id == view.own() => view.now.mono_ms,
+            _ if id == view.own() => view.now.mono_ms(),
             _ if view.peers.level(id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(id),
             answered_ms => answered_ms.copied().unwrap_or(0),
         };
@@ -285,12 +285,12 @@ mod tests {
         let (mut view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let (mut lease, mut out) = (Lease::default(), Output::new(1));
         assert_eq!(lease.until_ms(&view), view.config.lease_ms);
-        lease.held_ms = NOW.mono_ms;
+        lease.held_ms = NOW.mono_ms();
         lease.serve(&mut out);
-        view.now.mono_ms += view.config.lease_ms;
+        view.now.advance_ms(view.config.lease_ms);
         lease.tick(&raft, &view, &mut out);
         assert!(lease.serves());
-        view.now.mono_ms += 1;
+        view.now.advance_ms(1);
         lease.tick(&raft, &view, &mut out);
         assert!(!lease.serves());
         assert!(matches!(out.stream(0)[..], [FromCore::Serving(true), FromCore::Serving(false)]));
@@ -304,19 +304,19 @@ mod tests {
     #[test]
     fn grant_of_a_member_that_does_not_lead_counts_for_nothing() {
         let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
-        let mut lease = Lease { asked_ms: NOW.mono_ms, ..Lease::default() };
-        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms), &raft, &view));
-        assert!(!lease.granted(MemberId(1), (7, NOW.mono_ms), &raft, &view), "of another term");
+        let mut lease = Lease { asked_ms: NOW.mono_ms(), ..Lease::default() };
+        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms()), &raft, &view));
+        assert!(!lease.granted(MemberId(1), (7, NOW.mono_ms()), &raft, &view), "of another term");
         assert_eq!(lease.held_ms, 0);
     }
 
     #[test]
     fn catching_up_that_takes_longer_than_a_lease_begins_again() {
         let (mut view, mut out) = (view(2, &[1, 2, 3]), Output::new(1));
-        let mut lease = Lease { catches_up_ms: Some(NOW.mono_ms), ..Lease::default() };
-        view.now.mono_ms += view.config.lease_ms + 1;
+        let mut lease = Lease { catches_up_ms: Some(NOW.mono_ms()), ..Lease::default() };
+        view.now.advance_ms(view.config.lease_ms + 1);
         assert!(!lease.caught_up(true, &view, &mut out) && !lease.serves());
-        lease.catches_up_ms = Some(view.now.mono_ms);
+        lease.catches_up_ms = Some(view.now.mono_ms());
         assert!(lease.caught_up(true, &view, &mut out) && lease.serves());
     }
 }

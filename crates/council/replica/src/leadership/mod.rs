@@ -81,7 +81,7 @@ impl Leadership {
         if raft.role() != Role::Leader || raft.is_handing_over() {
             return;
         }
-        let heard_ms = view.now.mono_ms.saturating_sub(view.config.lease_ms);
+        let heard_ms = view.now.mono_ms().saturating_sub(view.config.lease_ms);
         let next = raft
             .progress()
             .into_iter()
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn member_not_heard_of_serves_until_leases_of_this_leader_and_the_one_before_are_over() {
         let (mut view, mut leadership) = (view(1, &[1, 2]), Leadership::default());
-        leadership.begin(NOW.mono_ms);
+        leadership.begin(NOW.mono_ms());
         let lease_ms = view.config.lease_ms;
-        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms + 2 * lease_ms);
-        view.peers.hear(MemberId(2), NOW.mono_ms + 3 * lease_ms);
-        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms + 4 * lease_ms);
+        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms() + 2 * lease_ms);
+        view.peers.hear(MemberId(2), NOW.mono_ms() + 3 * lease_ms);
+        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms() + 4 * lease_ms);
     }
 
     #[test]

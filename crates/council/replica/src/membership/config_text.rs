@@ -1,9 +1,10 @@
 //! The text of `/zookeeper/config`, which a new leader sees to.
 
+use base::Now;
 use council_tree::{Roster, Tree};
 
 use super::EnsembleMembership;
-use crate::{CoreConfig, Now};
+use crate::CoreConfig;
 
 /// After this many milliseconds a leader proposes the text of `/zookeeper/config` again.
 const TELL_AGAIN_MS: u64 = 5_000;
@@ -32,14 +33,14 @@ impl EnsembleMembership {
         if known.as_ref() == Some(&next) {
             return None;
         }
-        self.text_proposed_ms = Some(now.mono_ms);
+        self.text_proposed_ms = Some(now.mono_ms());
         Some(next)
     }
 
     /// The text that a leader proposed may have been lost with a proposal that raft refused: whether it is to be proposed
     /// again.
     pub(crate) fn proposes_again(&self, now: Now) -> bool {
-        self.text_proposed_ms.is_some_and(|since| now.mono_ms >= since + TELL_AGAIN_MS)
+        self.text_proposed_ms.is_some_and(|since| now.mono_ms() >= since + TELL_AGAIN_MS)
     }
 
     /// The text that was proposed is applied, or this member does not lead any more.

@@ -1,13 +1,14 @@
 //! Members with a blank disk: a leader lets those who are to be members in as learners, under an id that nobody ever had.
 //! And a member that finds out that its own id was given up for such a one.
 
+use base::Now;
 use consensus_raft::{Change, MemberId, MemberNumber, RaftNode, Role, Step};
 
 use super::EnsembleMembership;
+use crate::Tenure;
 use crate::founding::{FoundingMessage, id_of};
 use crate::leadership::Leadership;
 use crate::view::View;
-use crate::{Now, Tenure};
 
 /// For how long it counts that a member said that this one was replaced, milliseconds: it says so again as long as it
 /// is asked.
@@ -44,7 +45,7 @@ impl EnsembleMembership {
         if id != self.own || !is_ahead {
             return false;
         }
-        let now_ms = now.mono_ms;
+        let now_ms = now.mono_ms();
         self.denials.retain(|_, said_ms| now_ms <= *said_ms + DENIAL_MS);
         self.denials.insert(from.number(), now_ms);
         let Denials { known, needed, .. } = self.denials(now);
@@ -62,7 +63,7 @@ impl EnsembleMembership {
 
     /// Who lately said that this member was replaced.
     pub(crate) fn denials(&self, now: Now) -> Denials {
-        let fresh = self.denials.iter().filter(|(_, said_ms)| now.mono_ms <= **said_ms + DENIAL_MS);
+        let fresh = self.denials.iter().filter(|(_, said_ms)| now.mono_ms() <= **said_ms + DENIAL_MS);
         let numbers: Vec<_> = fresh.map(|(number, _)| *number).collect();
         let others = self.members.others(self.own.0);
         let is_known =
@@ -75,7 +76,7 @@ impl EnsembleMembership {
     pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
         let is_alone = self.members.voters == [self.own.0] && self.members.learners.is_empty();
         let founds = self.members.voters.contains(&self.own.0) && !is_alone;
-        if founds && is_untouched(raft) && now.mono_ms >= self.began_ms + DOUBT_MS {
+        if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + DOUBT_MS {
             self.tenure = Tenure::Doubtful;
         }
     }
@@ -112,7 +113,7 @@ pub(crate) fn admit(
     let alive_ms = view.config.lease_ms;
     // A leader whose term has just begun has not heard of everybody yet.
     let is_alive =
-        |id: &MemberId| view.now.mono_ms <= view.heard_ms(*id).max(leadership.term_began_ms()) + alive_ms;
+        |id: &MemberId| view.now.mono_ms() <= view.heard_ms(*id).max(leadership.term_began_ms()) + alive_ms;
     if !known || number == view.own().number() || before.iter().any(is_alive) {
         return None;
     }
@@ -131,7 +132,7 @@ mod tests {
     use crate::test_support::{NOW, raft, view};
 
     const fn later(ms: u64) -> Now {
-        Now { mono_ms: NOW.mono_ms + ms, ..NOW }
+        Now::of_ms(NOW.mono_ms() + ms, NOW.wall_ms)
     }
 
     #[test]

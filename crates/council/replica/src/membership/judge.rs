@@ -91,7 +91,7 @@ impl ReconfigJudge<'_> {
     /// Whether a member is connected and was heard of lately. What raft says would not do: whenever it looks for a
     /// majority it forgets who was active, until it hears of them again.
     fn is_heard(&self, id: MemberId) -> bool {
-        let silent_ms = self.view.now.mono_ms.saturating_sub(self.view.heard_ms(id));
+        let silent_ms = self.view.now.mono_ms().saturating_sub(self.view.heard_ms(id));
         self.view.peers.is_connected(id) && silent_ms <= HEARD_TICKS * self.view.config.election_tick_ms
     }
 

@@ -41,7 +41,7 @@ impl Leaving {
 
 /// Whether that member, which is to be removed, may still be parting from its clients.
 pub(super) fn parts(id: MemberId, view: &View) -> bool {
-    view.peers.is_connected(id) && view.now.mono_ms < view.membership.leaving.changed_ms + PARTING_MS
+    view.peers.is_connected(id) && view.now.mono_ms() < view.membership.leaving.changed_ms + PARTING_MS
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod leaving;
 mod reconfiguration;
 mod replacement;
 
+use base::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{MemberId, MemberNumber, Membership};
@@ -18,7 +19,7 @@ pub(crate) use self::judge::{ReconfigJudge, sets_config_acl};
 use self::leaving::Leaving;
 pub(crate) use self::reconfiguration::{NextStep, Reconfiguration};
 use crate::peer_gate::Relation;
-use crate::{CoreConfig, Now, Tenure};
+use crate::{CoreConfig, Tenure};
 
 /// Removed members that are remembered. At the bound the lowest id is forgotten: its member is unknown then.
 const EVICTED_MAX: usize = 1_024;
@@ -63,7 +64,7 @@ impl EnsembleMembership {
             leaving: Leaving::new(named),
             evicted: BTreeSet::new(),
             denials: BTreeMap::new(),
-            began_ms: now.mono_ms,
+            began_ms: now.mono_ms(),
             tenure: Tenure::default(),
         }
     }
@@ -98,7 +99,7 @@ impl EnsembleMembership {
         self.roster = roster;
         self.roster_changes += 1;
         let named = self.roster.is_none() || self.names(self.own.number());
-        self.leaving.changed(named, now.mono_ms);
+        self.leaving.changed(named, now.mono_ms());
         self.is_leaving()
     }
 

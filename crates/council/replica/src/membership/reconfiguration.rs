@@ -96,7 +96,7 @@ impl Reconfiguration<'_> {
     /// A learner who is to vote and has caught up does, in the place of the voter that had its number before.
     fn promotion(&self) -> Vec<Step> {
         let membership = &self.view.membership;
-        let serves = |voter| self.view.now.mono_ms <= self.leadership.serves_until_ms(voter, self.view);
+        let serves = |voter| self.view.now.mono_ms() <= self.leadership.serves_until_ms(voter, self.view);
         let promoted = self
             .ripe_learners()
             .into_iter()
@@ -144,8 +144,8 @@ mod tests {
         view.config.roster = Some(roster);
         let config = view.config.clone();
         view.membership.read_roster(&council_tree::Tree::new(), &config, view.now);
-        view.now.mono_ms += 10_000;
-        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono_ms));
+        view.now.advance_ms(10_000);
+        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono_ms()));
         let (raft, leadership) = (raft(1, &[1, 2, 3, 4, 5]), Leadership::default());
         Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next()
     }

@@ -1,8 +1,8 @@
 //! Which connection of which shard holds a session here, and which of its reads wait for a write.
 
+use net_event_loop::ConnId;
 use std::collections::VecDeque;
 
-use council_frontend::ConnId;
 use council_frontend::read::{Asker, Evaluated, evaluate};
 use council_tree::{Command, IdentityList, Operation, Policy, Tree};
 use council_wire::{OpCode, SessionId};

@@ -1,9 +1,10 @@
 //! When containers and TTL nodes are looked over, and how many of them are removed.
 
+use base::Now;
 use council_tree::Tree;
 
+use crate::CoreConfig;
 use crate::view::View;
-use crate::{CoreConfig, Now};
 
 /// The pace of the reaper.
 #[derive(Debug)]
@@ -16,12 +17,12 @@ pub(crate) struct ContainerReaper {
 impl ContainerReaper {
     pub(crate) const fn new(config: &CoreConfig, now: Now) -> Self {
         let (interval_ms, per_minute) = (config.reap_interval_ms, config.reaps_per_minute);
-        Self { interval_ms, per_minute, next_ms: now.mono_ms + interval_ms }
+        Self { interval_ms, per_minute, next_ms: now.mono_ms() + interval_ms }
     }
 
     /// The nodes to be removed now.
     pub(crate) fn tick(&mut self, tree: &Tree, view: &View) -> Vec<String> {
-        let Some(limit) = self.due(view.now.mono_ms) else { return Vec::new() };
+        let Some(limit) = self.due(view.now.mono_ms()) else { return Vec::new() };
         tree.reapable(view.now.wall_ms, view.config.never_used_ms, limit)
     }
 

@@ -27,7 +27,7 @@ impl Sessions {
     /// A leader asks everybody when a deadline has passed, and again those who do not answer.
     pub(crate) fn tick(&mut self, leadership: &Leadership, view: &View, out: &mut Output) -> Vec<Condemned> {
         match &self.round {
-            None if self.expiry.is_due(view.now.mono_ms) => self.begin_round(Asker::Us, view, out),
+            None if self.expiry.is_due(view.now.mono_ms()) => self.begin_round(Asker::Us, view, out),
             Some(round) if round.asker == Asker::Us => {
                 let ask = PeerMessage::TouchAsk { round: round.number };
                 out.send_each(round.silent_peers().iter().copied(), &ask);
@@ -39,7 +39,7 @@ impl Sessions {
 
     fn begin_round(&mut self, asker: Asker, view: &View, out: &mut Output) {
         self.rounds += 1;
-        let (number, began_ms) = (self.rounds, view.now.mono_ms);
+        let (number, began_ms) = (self.rounds, view.now.mono_ms());
         let peers = if asker == Asker::Us { view.others() } else { Vec::new() };
         out.send_each(peers.iter().copied(), &PeerMessage::TouchAsk { round: number });
         self.round = Some(LivenessRound::new(number, began_ms, asker, view.config.shards, peers));
@@ -85,7 +85,7 @@ impl Sessions {
     ) -> Vec<Condemned> {
         for (session, age_ms) in ages {
             // The way the answer took counts for the client.
-            self.expiry.touch(*session, view.now.mono_ms.saturating_sub(*age_ms));
+            self.expiry.touch(*session, view.now.mono_ms().saturating_sub(*age_ms));
         }
         let votes = view.is_voter(peer);
         if let Some(round) = &mut self.round
@@ -111,7 +111,7 @@ impl Sessions {
         let Some(round) = &self.round else { return Vec::new() };
         let is_alive = |peer| {
             let heard_ms = view.heard_ms(peer);
-            heard_ms > 0 && view.now.mono_ms <= heard_ms + view.config.lease_ms
+            heard_ms > 0 && view.now.mono_ms() <= heard_ms + view.config.lease_ms
         };
         let majority = if round.asker == Asker::Us { view.members().majority() } else { 0 };
         if !round.is_complete(majority, is_alive) {
@@ -122,7 +122,7 @@ impl Sessions {
         match asker {
             Asker::Us => self.condemn(began_ms, leadership, view),
             Asker::Leader { id, round } => {
-                let ages = self.connections.ages(view.now.mono_ms);
+                let ages = self.connections.ages(view.now.mono_ms());
                 out.send(id, PeerMessage::Touched { round, ages });
                 Vec::new()
             }

@@ -10,9 +10,11 @@ mod session_ids;
 #[cfg(test)]
 mod tests;
 
-use council_frontend::{ConnId, ConnectRefusal, FromCore};
+use base::Now;
+use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::{Operation, Outcome, Tree};
 use council_wire::{SessionId, Zxid};
+use net_event_loop::ConnId;
 
 use self::connections::FIRST_GENERATION;
 pub(crate) use self::connections::{Connections, WaitingRead};
@@ -24,7 +26,7 @@ use self::liveness_round::LivenessRound;
 use self::session_ids::{SessionIds, same_password};
 use crate::output::Output;
 use crate::view::View;
-use crate::{CoreConfig, Now, SessionEnd};
+use crate::{CoreConfig, SessionEnd};
 
 /// What happened to sessions since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(config: &CoreConfig, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
         let mut expiry = Expiry::new(config.tick_ms);
-        expiry.track_all(tree, now.mono_ms);
+        expiry.track_all(tree, now.mono_ms());
         Self {
             connections: Connections::new(),
             expiry,
@@ -178,7 +180,7 @@ impl Sessions {
         }
         if let Some(known) = tree.session(session) {
             // It moved between the verdict and its execution: it lives on, with its full timeout.
-            self.expiry.track(session, known.generation, timeout(known.timeout_ms), now.mono_ms);
+            self.expiry.track(session, known.generation, timeout(known.timeout_ms), now.mono_ms());
         }
         false
     }
@@ -191,8 +193,8 @@ impl Sessions {
         out: &mut Output,
     ) {
         let generation = tree.session(session).map_or(FIRST_GENERATION, |known| known.generation);
-        self.expiry.track(session, generation, timeout(timeout_ms), now.mono_ms);
-        if let Some((shard, conn)) = self.connections.settle(session, generation, now.mono_ms) {
+        self.expiry.track(session, generation, timeout(timeout_ms), now.mono_ms());
+        if let Some((shard, conn)) = self.connections.settle(session, generation, now.mono_ms()) {
             let read_only = false;
             out.tell(
                 shard,
@@ -222,18 +224,18 @@ impl Sessions {
 
     /// This member begins to lead: each session gets its full timeout from now.
     pub(crate) fn term_began(&mut self, tree: &Tree, now: Now) {
-        self.expiry.track_all(tree, now.mono_ms);
+        self.expiry.track_all(tree, now.mono_ms());
     }
 
     /// Another tree has taken the place of this member's: clients have to come again.
     pub(crate) fn tree_replaced(&mut self, tree: &Tree, now: Now) {
         self.connections.clear();
-        self.expiry.track_all(tree, now.mono_ms);
+        self.expiry.track_all(tree, now.mono_ms());
     }
 
     /// This process stood still: that time counts against no client.
     pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
-        self.expiry.forgive(stall_ms, now.mono_ms);
+        self.expiry.forgive(stall_ms, now.mono_ms());
         self.counts.forgiven_ms += stall_ms;
         self.round = None;
     }

@@ -118,17 +118,17 @@ fn session_taken_up_twice_goes_to_the_later_and_the_other_is_sent_away() {
 fn session_that_moved_before_it_expired_lives_on_with_its_full_timeout() {
     let mut world = World::new(&[1]);
     let (session, _) = world.create(1);
-    world.view.now.mono_ms += 3_000;
+    world.view.now.advance_ms(3_000);
     let outcome = world.apply(&Operation::Expire { session, generation: 0 });
     assert!(!world.sessions.expired(&world.tree, session, &outcome, world.view.now));
-    assert!(world.sessions.deadlines()[0].0 >= NOW.mono_ms + 7_000);
+    assert!(world.sessions.deadlines()[0].0 >= NOW.mono_ms() + 7_000);
 }
 
 #[test]
 fn silent_session_is_condemned_once_shards_and_a_majority_have_answered() {
     let mut world = World::new(&[1, 2, 3]);
     let (session, _) = world.create(1);
-    world.view.now.mono_ms += 60_000;
+    world.view.now.advance_ms(60_000);
     assert_eq!(world.tick(), []);
     let asked = world.out.take_outgoing();
     assert_eq!(asked, [2, 3].map(|peer| (MemberId(peer), PeerMessage::TouchAsk { round: 1 })));
@@ -144,7 +144,7 @@ fn silent_session_is_condemned_once_shards_and_a_majority_have_answered() {
 fn session_that_another_member_has_heard_of_is_not_condemned() {
     let mut world = World::new(&[1, 2, 3]);
     let (session, _) = world.create(1);
-    world.view.now.mono_ms += 60_000;
+    world.view.now.advance_ms(60_000);
     assert_eq!(world.tick(), []);
     let World { sessions, view, out, .. } = &mut world;
     let leadership = Leadership::default();
@@ -157,7 +157,7 @@ fn stall_of_this_process_is_forgiven_and_ends_the_round() {
     let mut world = World::new(&[1, 2, 3]);
     world.create(1);
     let before = world.sessions.deadlines()[0].0;
-    world.view.now.mono_ms += 60_000;
+    world.view.now.advance_ms(60_000);
     assert_eq!(world.tick(), []);
     world.sessions.forgive(60_000, world.view.now);
     assert!(world.sessions.deadlines()[0].0 >= before + 60_000);

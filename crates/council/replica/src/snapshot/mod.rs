@@ -58,7 +58,7 @@ impl Snapshots {
         if let Some(offer) = self.received.saved(index, out) {
             return raft.offer_snapshot(Some(offer));
         }
-        self.own.saved(view.now.mono_ms);
+        self.own.saved(view.now.mono_ms());
         raft.offer_snapshot(self.own.offer());
     }
 

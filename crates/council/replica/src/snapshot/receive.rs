@@ -135,7 +135,7 @@ impl SnapshotReceiver {
         }
         out.ask_journal(CoreEffect::SnapshotBegin);
         let stage = Stage::Loading(Box::new(Tree::loader(self.table_seed)));
-        let now_ms = view.now.mono_ms;
+        let now_ms = view.now.mono_ms();
         let (asks, asked_ms, heard_ms) = (false, now_ms, now_ms);
         let receiving =
             Receiving { from, offer, message, next: 0, unwritten: 0, asks, asked_ms, heard_ms, stage };
@@ -162,7 +162,7 @@ impl SnapshotReceiver {
             return out.refuse_message(from, "more of a snapshot than is sent at a time");
         }
         receiving.asks = false;
-        receiving.heard_ms = view.now.mono_ms;
+        receiving.heard_ms = view.now.mono_ms();
         for chunk in chunks {
             if loader.chunk(chunk).is_err() {
                 return self.give_up(out);
@@ -184,7 +184,7 @@ impl SnapshotReceiver {
             && !receiving.asks
             && receiving.unwritten <= view.config.chunks_unwritten_max
         {
-            receiving.ask(view.now.mono_ms, out);
+            receiving.ask(view.now.mono_ms(), out);
         }
     }
 
@@ -269,7 +269,7 @@ impl SnapshotReceiver {
 
     /// Asks again for what does not come, and gives up on a sender that has fallen silent.
     pub(crate) fn tick(&mut self, committed: u64, view: &View, out: &mut Output) {
-        let now_ms = view.now.mono_ms;
+        let now_ms = view.now.mono_ms();
         // The sender may have given up, or a new leader may have sent the log instead. While a snapshot is awaited this
         // member takes none of its own, and whoever asks it for one waits.
         let is_over = |receiving: &Receiving| {

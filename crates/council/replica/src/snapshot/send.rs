@@ -2,13 +2,14 @@
 //!
 //! Reads nothing itself: the journal is asked for chunks, and what it has read is sent on.
 
+use base::Now;
 use consensus_raft::{MemberId, Message, RaftNode};
 
+use crate::CoreEffect;
 use crate::output::Output;
 use crate::peer::PeerMessage;
 use crate::snapshot::chunks::Chunks;
 use crate::snapshot::{ASK_AGAIN_MS, TIMEOUT_MS};
-use crate::{CoreEffect, Now};
 
 /// A snapshot on its way to a member.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl SnapshotSender {
     /// Raft wants that member to have the snapshot.
     pub(crate) fn offer(&mut self, peer: MemberId, index: u64, message: Message, now: Now, out: &mut Output) {
         self.transfers.retain(|transfer| transfer.peer != peer);
-        let (offer, now_ms) = (message.clone(), now.mono_ms);
+        let (offer, now_ms) = (message.clone(), now.mono_ms());
         let transfer = Transfer { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms, reads: false };
         self.transfers.push(transfer);
         out.send(peer, PeerMessage::Offer(message));
@@ -42,7 +43,7 @@ impl SnapshotSender {
     /// The other side asks for chunks.
     pub(crate) fn wanted(&mut self, peer: MemberId, index: u64, first: u64, now: Now, out: &mut Output) {
         if let Some(transfer) = self.transfer(peer, index) {
-            transfer.heard_ms = now.mono_ms;
+            transfer.heard_ms = now.mono_ms();
             // One question at a time; what is lost is asked for again.
             if !std::mem::replace(&mut transfer.reads, true) {
                 out.ask_journal(CoreEffect::SnapshotRead { peer: peer.0, index, first });
@@ -86,7 +87,7 @@ impl SnapshotSender {
 
     /// Gives up on who has fallen silent, and offers again to who has not answered.
     pub(crate) fn tick(&mut self, now: Now, raft: &mut RaftNode, out: &mut Output) {
-        let now_ms = now.mono_ms;
+        let now_ms = now.mono_ms();
         let silent = |transfer: &&Transfer| now_ms > transfer.heard_ms + TIMEOUT_MS;
         let silent: Vec<_> = self.transfers.iter().filter(silent).map(|transfer| transfer.peer).collect();
         silent.into_iter().for_each(|peer| self.stop(peer, raft));

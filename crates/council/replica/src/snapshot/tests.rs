@@ -1,13 +1,14 @@
 //! A snapshot's way from a leader to a member that lags, with everything that may go wrong.
 
+use base::Now;
 use bytes::Bytes;
 use consensus_raft::{Config, HardState, Membership, Message, Recovered, SnapshotOffer};
 use council_tree::{Changes, Command, Operation, SnapshotProgress, Stamp};
 
 use super::*;
+use crate::CoreEffect;
 use crate::peer::{PeerMessage, SnapshotEnd};
 use crate::test_support::{raft, view};
-use crate::{CoreEffect, Now};
 
 const LEADER: MemberId = MemberId(1);
 const FOLLOWER: MemberId = MemberId(2);
@@ -167,7 +168,7 @@ fn snapshot_that_does_not_come_is_asked_for_again_and_given_up() {
     let mut world = World::offered(false);
     world.sent();
     let began = world.view.now;
-    let at = |ms| Now { mono_ms: began.mono_ms + ms, ..began };
+    let at = |ms| Now::of_ms(began.mono_ms() + ms, began.wall_ms);
     world.tick_at(at(ASK_AGAIN_MS - 1));
     assert_eq!(world.sent(), []);
     world.tick_at(at(ASK_AGAIN_MS));
@@ -204,11 +205,11 @@ fn chunks_are_read_for_one_question_at_a_time_and_offered_again_to_who_says_noth
     sender.read((FOLLOWER, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);
     let chunks = PeerMessage::Chunks { index: INDEX, first: 0, chunks: Vec::new(), end: None };
     assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message.clone())), (FOLLOWER, chunks)]);
-    let later = Now { mono_ms: view.now.mono_ms + ASK_AGAIN_MS, ..view.now };
+    let later = Now::of_ms(view.now.mono_ms() + ASK_AGAIN_MS, view.now.wall_ms);
     sender.tick(later, &mut raft, &mut out);
     assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message))]);
     assert!(sender.indexes().eq([INDEX]));
-    let silent = Now { mono_ms: view.now.mono_ms + TIMEOUT_MS + 1, ..view.now };
+    let silent = Now::of_ms(view.now.mono_ms() + TIMEOUT_MS + 1, view.now.wall_ms);
     sender.tick(silent, &mut raft, &mut out);
     assert_eq!(sender.indexes().count(), 0);
 }

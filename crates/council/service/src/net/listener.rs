@@ -3,6 +3,7 @@
 //! Admission is decided here, for all shards together, before a connection costs anything. Connections leave a reserve
 //! of the process's descriptors alone (`descriptors`); should there be none left all the same, accepting pauses.
 
+use net_event_loop::{Admission, Full};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use council_frontend::{Admission, Full};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use parking_lot::Mutex;
@@ -69,7 +69,12 @@ enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full(full) => write!(f, "there are {full}"),
+            Self::Full(Full::Everybody(max)) => {
+                write!(f, "there are {max} connections in all, as `maxCnxns` allows")
+            }
+            Self::Full(Full::Address(max)) => {
+                write!(f, "there are {max} connections from this address, as `maxClientCnxns` allows")
+            }
             Self::NoDescriptor(limit) => write!(
                 f,
                 "the limit of {limit} open files is nearly reached; hint: raise it (`ulimit -n`, `LimitNOFILE`)"

@@ -1,9 +1,9 @@
 //! A client's socket, plain or encrypted, behind one way to read and one to write.
 
+use net_event_loop::Arrival;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
-pub(crate) use council_frontend::Arrival;
 use mio::net::TcpStream;
 
 use super::tls::context::TlsContext;

@@ -1,6 +1,6 @@
 //! One machine: its disk, its clock, and the member that lives on it.
 
-use council_replica::Now;
+use base::Now;
 use council_replica::founding::{Cluster, Founding};
 
 use crate::disk::SimDisk;
@@ -98,7 +98,7 @@ impl Machine {
     /// What its clocks say at that time, unless the wall clock was set.
     pub(super) const fn now(&self, now_ms: u64) -> Now {
         let mono_ms = self.mono_ms(now_ms);
-        Now { mono_ms, wall_ms: 1_700_000_000_000 + mono_ms as i64 }
+        Now::of_ms(mono_ms, 1_700_000_000_000 + mono_ms as i64)
     }
 
     pub(super) const fn is_paused(&self, now_ms: u64) -> bool {

@@ -2,12 +2,13 @@
 //! What is on its way between the shard and its core is kept here as well. A round is one step: where another thread
 //! could come in between, it finds the shard's messages on their way.
 
+use base::Now;
+use net_event_loop::{Arrival, Broken, ConnId, Readiness, SocketDriver};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use council_frontend::{
-    Arrival, Broken, CloseReason, ConnId, FromCore, Front, FrontEvent, Now, Peer, Readiness, ShardDriver,
-    ShardRound, SocketDriver, ToCore, View,
+    CloseReason, FromCore, Front, FrontEvent, Peer, ShardDriver, ShardRound, ToCore, View,
 };
 use council_tree::Tree;
 use council_wire::SessionId;
@@ -226,6 +227,7 @@ impl Link {
 
 impl SocketDriver for Driver<'_> {
     type Socket = u32;
+    type Peer = Peer;
 
     fn watch(&mut self, socket: &mut u32, token: u32) -> Result<(), Broken> {
         let wire = self.link.wires.get_mut(socket).ok_or(Broken)?;

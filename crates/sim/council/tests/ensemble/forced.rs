@@ -1,6 +1,6 @@
 //! One member survives its ensemble, and a new one is made of it (`force-new-ensemble`).
 
-use council_replica::Now;
+use base::Now;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::force;
@@ -55,7 +55,7 @@ fn new_ensemble_gives_no_zxid_that_the_lost_one_gave_behind_an_election_its_surv
     let before = Identity { cluster: [1; 16], incarnation: [1; 16], member: SURVIVOR };
     let wall_ms = 1_700_000_000_000;
     let forced = force(&disk, &small_journal(), &before, wall_ms, &mut Random::new(1)).expect("it has data");
-    let now = Now { mono_ms: 1_000, wall_ms };
+    let now = Now::of_ms(1_000, wall_ms);
     let survivor: Node<SimDisk> = start_with(&[1, 2, 3], forced.identity.member, forced.disk, now, |_| ());
     nodes.insert(SURVIVOR, survivor);
     let mut client = Client::connect(node(&mut nodes, SURVIVOR), 30_000);

@@ -1,7 +1,8 @@
 //! Leases to the millisecond: how many members a leader's lease needs, and how old the tree may be of a member that begins
 //! to serve.
 
-use council_replica::{Now, PeerMessage};
+use base::Now;
+use council_replica::PeerMessage;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::Step;
@@ -12,7 +13,7 @@ use crate::three::{
     LEASE_MS, Nodes, founders_with, leader, node, pass, pass_how, pass_what, start_among, three,
 };
 
-const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+const START: Now = Now::of_ms(1_000, 1_700_000_000_000);
 /// How long members are apart: a leader notices only later that it has no majority.
 const APART_MS: u64 = LEASE_MS / 4;
 const STEP_MS: u64 = 10;
@@ -24,7 +25,7 @@ fn slow(founders: &[u64]) -> Nodes {
 
 /// Only these members hear each other. The leader among them gets no lease that begins later than now.
 fn assert_lease_ends(nodes: &mut Nodes, led: u64, together: &[u64]) {
-    let apart_ms = node(nodes, led).now().mono_ms;
+    let apart_ms = node(nodes, led).now().mono_ms();
     pass(nodes, APART_MS, |from, to| together.contains(&from) && together.contains(&to));
     assert!(node(nodes, led).leads_in().is_some(), "it knows of nothing");
     let until_ms = node(nodes, led).core().lease_until_ms();
@@ -88,7 +89,7 @@ fn member_that_catches_up_for_longer_than_lease_serves_only_newer_tree() {
     }
     assert_eq!(client.replies(node(&mut nodes, led)).len(), WRITES);
     let back = node(&mut nodes, late);
-    assert!(back.now().mono_ms <= back.core().lease_until_ms());
+    assert!(back.now().mono_ms() <= back.core().lease_until_ms());
     assert!(!back.core().status().serving && back.tree().node("/0").is_none());
     let serves = (0..2 * WRITES).any(|_| {
         pass(&mut nodes, STEP_MS, |_, _| true);
@@ -138,7 +139,7 @@ fn leader_serves_only_behind_first_entry_of_its_own_term() {
     let leads = (0..2_000).any(|_| {
         pass_how(&mut nodes, STEP_MS, applies, |_, _, _| true);
         let next = node(&mut nodes, SLOW);
-        next.leads_in().is_some() && next.now().mono_ms <= next.core().lease_until_ms()
+        next.leads_in().is_some() && next.now().mono_ms() <= next.core().lease_until_ms()
     });
     assert!(leads);
     assert!(!node(&mut nodes, SLOW).core().status().serving);
@@ -171,7 +172,7 @@ fn lease_is_granted_to_no_removed_member() {
         !node(&mut nodes, led).core().membership().contains(gone)
     });
     assert!(is_removed);
-    let removed_ms = node(&mut nodes, led).now().mono_ms;
+    let removed_ms = node(&mut nodes, led).now().mono_ms();
     pass_what(&mut nodes, LEASE_MS / 4, leases_only);
     let until_ms = node(&mut nodes, gone).core().lease_until_ms();
     assert!(until_ms > removed_ms, "it has a lease");
@@ -189,9 +190,9 @@ fn lease_that_is_granted_late_counts_from_when_it_was_asked_for() {
             true => led % 3 + 1,
             false => led,
         };
-        let apart_ms = node(&mut nodes, asker).now().mono_ms;
+        let apart_ms = node(&mut nodes, asker).now().mono_ms();
         let held = pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
-        let asked_ms = node(&mut nodes, asker).now().mono_ms;
+        let asked_ms = node(&mut nodes, asker).now().mono_ms();
         pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
         for (from, to, message) in held {
             if to == asker && matches!(message, PeerMessage::LeaseGrant { .. }) {

@@ -1,7 +1,8 @@
 //! Members of an older and a newer build in one ensemble: the feature level of the log rises when all are known to be of
 //! the newer one.
 
-use council_replica::{MemberId, Now};
+use base::Now;
+use council_replica::MemberId;
 use sim_council::disk::SimDisk;
 use sim_council::node::Node;
 
@@ -10,7 +11,7 @@ use crate::three::{Nodes, leader, node, pass, start_with};
 const FOUNDERS: [u64; 3] = [1, 2, 3];
 const OLDER: u32 = 1;
 const NEWER: u32 = 2;
-const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+const START: Now = Now::of_ms(1_000, 1_700_000_000_000);
 
 fn levels(nodes: &Nodes) -> Vec<u32> {
     nodes.values().map(|node| node.tree().feature_level()).collect()

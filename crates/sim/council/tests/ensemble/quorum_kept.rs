@@ -45,7 +45,7 @@ pub(crate) fn join(
 /// removes a voter that lives: of the voters that are left, two would live and two would not.
 #[test]
 fn a_living_voter_goes_only_when_those_who_stay_are_a_living_majority() {
-    let now = council_replica::Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+    let now = base::Now::of_ms(1_000, 1_700_000_000_000);
     let start = |id: u64| {
         let others: Vec<_> = FOUNDERS.into_iter().filter(|other| *other != id).collect();
         (id, start_among(&FOUNDERS, id, SimDisk::new(id), now, &others))

@@ -1,10 +1,11 @@
 //! Three members, and a network and a clock that do as they are told.
 
+use base::Now;
 use std::collections::BTreeMap;
 
 use council_frontend::FrontConfig;
 use council_replica::founding::NUMBERS;
-use council_replica::{CoreConfig, MemberId, Now, PeerMessage};
+use council_replica::{CoreConfig, MemberId, PeerMessage};
 use council_tree::{Policy, Roster};
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::member_of;
@@ -24,7 +25,7 @@ pub(crate) fn three() -> Nodes {
 
 /// A founder starts on that disk.
 pub(crate) fn start(number: u64, disk: SimDisk) -> Node<SimDisk> {
-    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+    let now = Now::of_ms(1_000, 1_700_000_000_000);
     let others: Vec<_> = (1..=3).filter(|other| *other != number).collect();
     start_as(number, disk, now, &others)
 }
@@ -88,7 +89,7 @@ pub(crate) fn start_with(
 /// These founders start with other settings, on blank disks, and are connected to each other.
 pub(crate) fn founders_with(founders: &[u64], set: impl Fn(&mut CoreConfig)) -> Nodes {
     let mut nodes = Nodes::new();
-    let now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+    let now = Now::of_ms(1_000, 1_700_000_000_000);
     for id in founders {
         let mut node = start_with(founders, *id, SimDisk::new(*id), now, &set);
         for other in founders.iter().filter(|other| *other != id) {

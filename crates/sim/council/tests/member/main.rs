@@ -9,8 +9,9 @@ mod snapshot;
 mod space;
 mod turns;
 
+use base::Now;
 use council_frontend::FrontConfig;
-use council_replica::{CoreConfig, Now};
+use council_replica::CoreConfig;
 use council_wire::ErrorCode;
 use sim_council::client::{Client, Reply};
 use sim_council::disk::SimDisk;
@@ -33,7 +34,7 @@ fn config() -> NodeConfig {
     }
 }
 
-const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+const START: Now = Now::of_ms(1_000, 1_700_000_000_000);
 
 fn start(disk: &SimDisk) -> Node<SimDisk> {
     Node::start(disk.clone(), &config(), START).expect("the disk is well")

@@ -1,6 +1,6 @@
 //! Sessions: made, taken up elsewhere, guarded by their passwords, closed.
 
-use council_replica::Now;
+use base::Now;
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
 use storage_raft_log::{Batch, Entry, EntryKind, Journal};

@@ -1,9 +1,9 @@
 //! One file behind a page cache: what programs see, and what a crash may leave of it.
 
 use super::Loss;
-use super::random::Random;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use base::Random;
 
 /// What the medium writes as a whole or not at all.
 pub const SECTOR_BYTES: usize = 512;

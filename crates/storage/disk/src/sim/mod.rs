@@ -7,17 +7,16 @@
 //! Not modelled: sectors torn within, reads that fail, a disk that lies about a flush.
 
 mod file;
-mod random;
 
 use crate::disk::{Disk, DiskError};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use base::Random;
 use core::cell::RefCell;
 use file::CachedFile;
 pub use file::SECTOR_BYTES;
-pub use random::Random;
 
 /// What a crash does to what was not flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What a client sends to a whole member: front, core, tree and journal as shipped, on a simulated disk.
 
+use base::Now;
 use council_frontend::auth::SaslConfig;
 use council_frontend::{AuthConfig, FrontConfig};
-use council_replica::{CoreConfig, Now};
+use council_replica::CoreConfig;
 use council_tree::Policy;
 use council_wire::{ConnectRequest, OpCode, SessionId, Writer};
 use sim_council::client::Client;
@@ -13,7 +14,7 @@ use storage_raft_log::KeepPolicy;
 use super::restart;
 use crate::golden;
 
-pub(crate) const START: Now = Now { mono_ms: 1_000, wall_ms: 1_700_000_000_000 };
+pub(crate) const START: Now = Now::of_ms(1_000, 1_700_000_000_000);
 
 /// In the first byte: the handshake was done before.
 const SHAKEN: u8 = 1;

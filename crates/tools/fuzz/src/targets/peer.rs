@@ -3,10 +3,11 @@
 //!
 //! Not judged: whether they serve meanwhile, and what the third commits while it leads. Consensus trusts its members so far.
 
+use base::Now;
 use bytes::Bytes;
 use consensus_raft::Message;
 use council_replica::founding::{BLANK, FoundingMessage};
-use council_replica::{MemberId, Now, PeerMessage, Tenure};
+use council_replica::{MemberId, PeerMessage, Tenure};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeConfig, NodeError, STEPS};
@@ -210,7 +211,7 @@ fn put_snapshot(out: &mut Vec<u8>, index: u64, term: u64, flags: u8) {
 fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage> {
     let (term, last) = (node.core().term(), node.core().applied_index());
     let kind = input.byte()?;
-    let at_ms = node.now().mono_ms;
+    let at_ms = node.now().mono_ms();
     Some(match kind % 14 {
         0 => PeerMessage::Forward(Bytes::copy_from_slice(input.piece()?)),
         1 => PeerMessage::TouchAsk { round: near(input, 1)? },

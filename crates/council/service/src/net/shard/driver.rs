@@ -1,10 +1,10 @@
 //! What the shard's thread does for a round: system calls on sockets, locks, mailboxes, and the log.
 
+use base::Now;
+use net_event_loop::{Arrival, Broken, ConnId, SocketDriver};
 use std::time::{Duration, Instant};
 
-use council_frontend::{
-    Arrival, Broken, ConnId, FromCore, FrontEvent, Now, Peer, ShardDriver, SocketDriver, ToCore, View,
-};
+use council_frontend::{FromCore, FrontEvent, Peer, ShardDriver, ToCore, View};
 use council_tree::Tree;
 use council_wire::SessionId;
 use mio::{Interest, Poll, Token};
@@ -94,6 +94,7 @@ impl Driver {
 
 impl SocketDriver for Driver {
     type Socket = Client;
+    type Peer = Peer;
 
     fn watch(&mut self, client: &mut Client, token: u32) -> Result<(), Broken> {
         let interest = Interest::READABLE | Interest::WRITABLE;

@@ -5,11 +5,13 @@ mod client;
 mod driver;
 mod troubles;
 
+use base::Now;
+use net_event_loop::{ConnId, Readiness};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use council_frontend::{ConnId, FromCore, Front, Readiness, ShardRound, ToCore};
+use council_frontend::{FromCore, Front, ShardRound, ToCore};
 use council_tree::Tree;
 use mio::{Events, Poll, Token, Waker};
 use parking_lot::RwLock;
@@ -19,7 +21,7 @@ use self::driver::Driver;
 use super::listener::Accepted;
 use super::tls::context::TlsContext;
 use crate::clerk::Clerk;
-use crate::clock::{Clock, Moment};
+use crate::clock::Clock;
 use crate::config::WordConfig;
 use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
@@ -109,9 +111,9 @@ impl Shard {
                 }
             }
             self.read_mail(now);
-            self.round.turn(&mut self.driver, now.for_front());
+            self.round.turn(&mut self.driver, now);
         }
-        self.round.close_all(&mut self.driver, now.for_front());
+        self.round.close_all(&mut self.driver, now);
         Ok(())
     }
 
@@ -132,7 +134,7 @@ impl Shard {
         }
     }
 
-    fn read_mail(&mut self, now: Moment) {
+    fn read_mail(&mut self, now: Now) {
         let mut mail = std::mem::take(&mut self.mail);
         self.driver.links.mail.take_all(&mut mail);
         for letter in mail.drain(..) {
@@ -140,17 +142,17 @@ impl Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Word { conn, text, last } => self.round.front().word_reply(conn, &text, last),
                 ShardMail::Ask(question) => question(self.round.front()),
-                ShardMail::Part => self.round.begin_farewell(false, now.for_front()),
-                ShardMail::Stop => self.round.begin_farewell(true, now.for_front()),
+                ShardMail::Part => self.round.begin_farewell(false, now),
+                ShardMail::Stop => self.round.begin_farewell(true, now),
             }
         }
         self.mail = mail;
     }
 
-    fn take_in(&mut self, accepted: Accepted, now: Moment) {
+    fn take_in(&mut self, accepted: Accepted, now: Now) {
         let Some(client) = self.driver.client(accepted) else { return };
         let opening_ms = self.driver.links.tls.as_ref().map_or(0, |context| context.handshake_timeout_ms());
-        self.round.accept(&mut self.driver, client, opening_ms, now.for_front());
+        self.round.accept(&mut self.driver, client, opening_ms, now);
     }
 }
 

@@ -2,12 +2,14 @@
 //! goodbye. Closing with unread input would reset the connection, and could destroy the last replies on their way: so
 //! what clients still send is thrown away until they close, for a moment.
 //!
-//! A server that stops parts like this and ends; a member that was removed parts like this and stays.
+//! A server that stops parts like this and ends; one that may serve no longer, but runs on, parts like this and stays.
 
-use super::driver::SocketDriver;
-use super::socket::Stage;
-use super::{ShardRound, TICK_MS};
-use crate::time::Now;
+use base::Now;
+
+use crate::driver::SocketDriver;
+use crate::frontend::Frontend;
+use crate::sockets::Stage;
+use crate::{EventLoop, TICK_MS};
 
 /// How long answers may take.
 const ANSWERING_MS: u64 = 1_000;
@@ -18,10 +20,10 @@ const FAREWELL_TICK_MS: u64 = 5;
 
 /// How far a parting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(crate) enum Farewell {
     /// There is none.
     No,
-    /// What was read is being answered. `ends` says whether the shard ends afterwards.
+    /// What was read is being answered. `ends` says whether the thread ends afterwards.
     Answering { until_ms: u64, ends: bool },
     /// Clients have been told.
     Parting { until_ms: u64, ends: bool },
@@ -31,12 +33,12 @@ pub(super) enum Farewell {
 
 impl Farewell {
     /// Whether sockets are read from.
-    pub(super) const fn reads(self) -> bool {
+    pub(crate) const fn reads(self) -> bool {
         !matches!(self, Self::Answering { .. })
     }
 
-    /// The longest sleep between two rounds.
-    pub(super) const fn tick_ms(self) -> u64 {
+    /// The longest sleep between two turns.
+    pub(crate) const fn tick_ms(self) -> u64 {
         match self {
             Self::No => TICK_MS,
             _ => FAREWELL_TICK_MS,
@@ -44,8 +46,8 @@ impl Farewell {
     }
 }
 
-impl<S> ShardRound<S> {
-    /// The parting begins. One that is under way goes on, and ends the shard if either is to.
+impl<S> EventLoop<S> {
+    /// The parting begins. One that is under way goes on, and ends the thread if either is to.
     pub fn begin_farewell(&mut self, ends: bool, now: Now) {
         match &mut self.farewell {
             Farewell::No => {
@@ -56,20 +58,22 @@ impl<S> ShardRound<S> {
         }
     }
 
-    /// Whether a parting that was to end the shard is over.
+    /// Whether a parting that was to end the thread is over.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self.farewell, Farewell::Done)
     }
 
     /// Goes on with a parting that has begun.
-    pub(super) fn go_on_with_farewell<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+    pub(crate) fn go_on_with_farewell<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
+    where
+        D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
+    {
         let now_ms = now.mono_ms();
         match self.farewell {
-            Farewell::Answering { until_ms, ends }
-                if now_ms >= until_ms || (self.front.stats().outstanding == 0 && !self.front.has_long()) =>
-            {
-                self.part(driver, now);
+            Farewell::Answering { until_ms, ends } if now_ms >= until_ms || front.is_answered() => {
+                self.part(driver, front, now);
                 self.farewell = Farewell::Parting { until_ms: now_ms + PARTING_MS, ends };
             }
             Farewell::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
@@ -79,11 +83,15 @@ impl<S> ShardRound<S> {
         }
     }
 
-    fn part<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+    fn part<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
+    where
+        D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
+    {
         for token in self.sockets.tokens() {
             match self.sockets.get(token).map(|socket| socket.stage) {
-                Some(Stage::Open | Stage::Closing) => self.linger(driver, token, now),
-                Some(Stage::Opening) => self.drop_socket(driver, token),
+                Some(Stage::Open | Stage::Closing) => self.linger(driver, front, token, now),
+                Some(Stage::Opening) => self.drop_socket(driver, front, token),
                 Some(Stage::Lingering) | None => {}
             }
         }

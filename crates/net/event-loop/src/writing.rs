@@ -1,30 +1,40 @@
-//! From the front to sockets: one write a round for all that a connection has to say.
+//! From the frontend to sockets: one write a turn for all that a connection has to say.
 
-use super::driver::{Broken, SocketDriver};
-use super::socket::Stage;
-use super::{ShardRound, WRITE_BYTES_MAX};
-use crate::time::Now;
+use base::Now;
 
-impl<S> ShardRound<S> {
+use crate::driver::{Broken, SocketDriver};
+use crate::frontend::Frontend;
+use crate::sockets::Stage;
+use crate::{EventLoop, WRITE_BYTES_MAX};
+
+impl<S> EventLoop<S> {
     /// Writes to every connection that has something new to say or whose socket has room again.
-    pub(super) fn write_all<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+    pub(crate) fn write_all<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
+    where
+        D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
+    {
         let mut writable = core::mem::take(&mut self.writable);
-        writable.extend(self.front.dirty());
+        front.take_dirty(&mut writable);
         for conn in writable.drain(..) {
             if let Some(token) = self.sockets.token_of(conn) {
-                self.flush(driver, token, now);
+                self.flush(driver, front, token, now);
             }
         }
         self.writable = writable;
     }
 
-    /// Writes what a connection has to say until its socket takes no more, or its share of the round is used up.
-    pub(super) fn flush<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, token: u32, now: Now) {
+    /// Writes what a connection has to say until its socket takes no more, or its share of the turn is used up.
+    pub(crate) fn flush<D, F>(&mut self, driver: &mut D, front: &mut F, token: u32, now: Now)
+    where
+        D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
+    {
         let Some(socket) = self.sockets.get(token) else { return };
         let Some(conn) = socket.conn else { return };
         let mut room = WRITE_BYTES_MAX;
         while !socket.blocked {
-            let pending = self.front.output(conn);
+            let pending = front.output(conn);
             if pending.is_empty() && !driver.wants_write(&socket.io) {
                 break;
             }
@@ -38,11 +48,11 @@ impl<S> ShardRound<S> {
             match driver.write(&mut socket.io, pending) {
                 Ok(taken) => {
                     room -= taken;
-                    self.front.sent(conn, taken);
+                    front.sent(conn, taken);
                     socket.blocked = taken < length || driver.wants_write(&socket.io);
                 }
                 Err(Broken) => {
-                    self.drop_socket(driver, token);
+                    self.drop_socket(driver, front, token);
                     return;
                 }
             }
@@ -51,9 +61,9 @@ impl<S> ShardRound<S> {
             return;
         }
         if socket.stage == Stage::Closing {
-            self.linger(driver, token, now);
+            self.linger(driver, front, token, now);
         } else if socket.ended && !socket.awaits_answer {
-            self.drop_socket(driver, token);
+            self.drop_socket(driver, front, token);
         }
     }
 }

@@ -1,27 +1,35 @@
-//! From sockets to the front: reading in turns, and keeping what is not a whole frame yet.
+//! From sockets to the frontend: reading in turns, and keeping what is not a whole frame yet.
 
-use super::driver::{Arrival, Broken, SocketDriver};
-use super::socket::{Socket, Stage, enqueue};
-use super::{ARENA_BYTES, Input, READ_BYTES_MAX, ShardRound};
-use crate::time::Now;
+use base::Now;
 
-impl<S> ShardRound<S> {
-    /// Reads once from every socket that was ready when the round began, as far as the arena reaches.
-    pub(super) fn gather<D: SocketDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+use crate::driver::{Arrival, Broken, SocketDriver};
+use crate::frontend::Frontend;
+use crate::input::Piece;
+use crate::sockets::{Socket, Stage, enqueue};
+use crate::{ARENA_BYTES, EventLoop, READ_BYTES_MAX};
+
+impl<S> EventLoop<S> {
+    /// Reads once from every socket that was ready when the turn began, as far as the arena reaches.
+    pub(crate) fn gather<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
+    where
+        D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
+    {
         let mut used = 0;
         for _ in 0..self.ready.len() {
             if ARENA_BYTES - used < READ_BYTES_MAX {
                 break;
             }
             let Some(token) = self.ready.pop_front() else { break };
-            used += self.read_one(driver, token, used, now);
+            used += self.read_one(driver, front, token, used, now);
         }
     }
 
     /// Reads from one socket into the arena from `used` on; says how many of its bytes are taken now.
-    fn read_one<D>(&mut self, driver: &mut D, token: u32, used: usize, now: Now) -> usize
+    fn read_one<D, F>(&mut self, driver: &mut D, front: &mut F, token: u32, used: usize, now: Now) -> usize
     where
         D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
     {
         let Some(socket) = self.sockets.get(token) else { return 0 };
         socket.queued = false;
@@ -33,26 +41,35 @@ impl<S> ShardRound<S> {
                 Ok(true) => {}
                 Ok(false) => return 0,
                 Err(Broken) => {
-                    self.drop_socket(driver, token);
+                    self.drop_socket(driver, front, token);
                     return 0;
                 }
             }
         }
         let Some(buffer) = self.arena.get_mut(used..used + READ_BYTES_MAX) else { return 0 };
         let Ok(read) = read(driver, socket, buffer) else {
-            self.drop_socket(driver, token);
+            self.drop_socket(driver, front, token);
             return 0;
         };
         if read.is_none() {
             self.ended.push(token);
         }
-        self.take_input(driver, token, used, read.unwrap_or(0), now)
+        self.take_input(driver, front, token, used, read.unwrap_or(0), now)
     }
 
-    /// Queues what was read for the front.
-    fn take_input<D>(&mut self, driver: &mut D, token: u32, used: usize, length: usize, now: Now) -> usize
+    /// Queues what was read for the frontend.
+    fn take_input<D, F>(
+        &mut self,
+        driver: &mut D,
+        front: &mut F,
+        token: u32,
+        used: usize,
+        length: usize,
+        now: Now,
+    ) -> usize
     where
         D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
     {
         let Some(socket) = self.sockets.get(token) else { return 0 };
         if socket.readable {
@@ -60,7 +77,7 @@ impl<S> ShardRound<S> {
         }
         match socket.stage {
             Stage::Opening => {
-                if !self.try_open(driver, token, now) {
+                if !self.try_open(driver, front, token, now) {
                     return 0;
                 }
             }
@@ -71,33 +88,34 @@ impl<S> ShardRound<S> {
         let Some(socket) = self.sockets.get(token) else { return 0 };
         if socket.partial.is_empty() {
             if length > 0 {
-                self.inputs.push(Input { token, arena: Some(used..used + length) });
+                self.pieces.push(Piece { token, arena: Some(used..used + length) });
             }
             return length;
         }
         if let Some(bytes) = self.arena.get(used..used + length) {
             socket.partial.extend_from_slice(bytes);
         }
-        self.inputs.push(Input { token, arena: None });
+        self.pieces.push(Piece { token, arena: None });
         0
     }
 
-    /// Makes a connection known to the front as soon as it can be opened; false while it cannot.
-    pub(super) fn try_open<D>(&mut self, driver: &mut D, token: u32, now: Now) -> bool
+    /// Makes a connection known to the frontend as soon as it can be opened; false while it cannot.
+    pub(crate) fn try_open<D, F>(&mut self, driver: &mut D, front: &mut F, token: u32, now: Now) -> bool
     where
         D: SocketDriver<Socket = S>,
+        F: Frontend<D>,
     {
         let Some(socket) = self.sockets.get(token) else { return false };
         match driver.open(&mut socket.io) {
             Ok(Some(peer)) => {
                 socket.stage = Stage::Open;
-                let conn = self.front.accept(peer, now);
+                let conn = front.accept(peer, now);
                 self.sockets.name(token, conn);
                 true
             }
             Ok(None) => false,
             Err(Broken) => {
-                self.drop_socket(driver, token);
+                self.drop_socket(driver, front, token);
                 false
             }
         }

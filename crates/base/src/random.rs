@@ -1,4 +1,4 @@
-//! Chance, decided by a seed (splitmix64). Not for secrets.
+//! Numbers drawn from a seed: SplitMix64. For simulations, timeouts and pauses; never for secrets.
 
 /// A stream of numbers that look random and depend on nothing but the seed.
 #[derive(Clone, Debug)]
@@ -8,12 +8,13 @@ pub struct Random {
 
 impl Random {
     /// The stream of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random { state: seed }
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self { state: seed }
     }
 
     /// The next number.
-    pub fn number(&mut self) -> u64 {
+    pub const fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -21,18 +22,18 @@ impl Random {
     }
 
     /// A number below `bound`; 0 if that is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.number() % bound }
     }
 
     /// True `percent` times out of a hundred.
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub const fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
     /// A stream of its own, for something that must not disturb this one.
-    pub fn fork(&mut self) -> Random {
-        Random::new(self.number())
+    pub const fn fork(&mut self) -> Self {
+        Self::new(self.number())
     }
 }
 

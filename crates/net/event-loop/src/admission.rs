@@ -1,12 +1,11 @@
 //! Who may connect: counts of connections, in all and by address.
 //!
-//! Pure counting, so that one shard can use it for itself, or a driver with several shards for all of them.
+//! Pure counting, so that one thread can use it for itself, or a driver with several threads for all of them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 
-/// Counts connections against `maxCnxns` and `maxClientCnxns`.
+/// Counts connections against two limits.
 #[derive(Clone, Debug)]
 pub struct Admission {
     connections_max: u32,
@@ -18,21 +17,10 @@ pub struct Admission {
 /// The limit that a connection met, with the connections that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// `maxCnxns`.
+    /// For all together.
     Everybody(u32),
-    /// `maxClientCnxns`.
+    /// For one address.
     Address(u32),
-}
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Everybody(max) => write!(f, "{max} connections in all, as `maxCnxns` allows"),
-            Self::Address(max) => {
-                write!(f, "{max} connections from this address, as `maxClientCnxns` allows")
-            }
-        }
-    }
 }
 
 impl Admission {

@@ -1,0 +1,10 @@
+//! What a frontend calls its connections.
+
+/// A connection of a frontend. A slot is used again, its generation tells the uses apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId {
+    /// Place in the frontend's table; small numbers, good as an index.
+    pub slot: u32,
+    /// Which use of that place.
+    pub generation: u32,
+}

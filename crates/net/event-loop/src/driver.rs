@@ -1,0 +1,79 @@
+//! What the loop asks of whoever holds the sockets.
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// So many bytes.
+    Bytes {
+        /// How many.
+        length: usize,
+        /// Whether the socket is empty now: the poll announces the next byte that comes.
+        drained: bool,
+    },
+    /// Nothing now.
+    Nothing,
+    /// The peer will send no more.
+    End,
+}
+
+/// What a poll tells of a socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// There may be something to be read, or the socket broke, which the next read tells.
+    pub readable: bool,
+    /// There is room for output again.
+    pub writable: bool,
+    /// The peer has closed its side. Its end comes behind what is still to be read.
+    pub hung_up: bool,
+}
+
+/// A socket that is of no more use. The driver has logged why, if that is worth a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+/// Sockets, without any meaning of what goes over them. Nothing here waits.
+pub trait SocketDriver {
+    /// A socket, encrypted or not. Dropping it closes it.
+    type Socket;
+    /// Who is at the other end of one.
+    type Peer;
+
+    /// Has the poll announce under this token what becomes of the socket.
+    ///
+    /// # Errors
+    /// It cannot be polled.
+    fn watch(&mut self, socket: &mut Self::Socket, token: u32) -> Result<(), Broken>;
+
+    /// Before a read from a socket that is not open: false while it cannot be known whether it will be encrypted.
+    ///
+    /// # Errors
+    /// It broke.
+    fn prepare(&mut self, socket: &mut Self::Socket) -> Result<bool, Broken>;
+
+    /// Opens a socket if it can be opened now, and says whose it is. `None` while its encryption is being agreed on.
+    ///
+    /// # Errors
+    /// It broke, or its peer may not connect.
+    fn open(&mut self, socket: &mut Self::Socket) -> Result<Option<Self::Peer>, Broken>;
+
+    /// Reads once, no more than there is room for.
+    ///
+    /// # Errors
+    /// It broke.
+    fn read(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Arrival, Broken>;
+
+    /// Writes once; says how many bytes were taken.
+    ///
+    /// # Errors
+    /// It broke.
+    fn write(&mut self, socket: &mut Self::Socket, bytes: &[u8]) -> Result<usize, Broken>;
+
+    /// Whether bytes that were taken have yet to reach the socket. Writing nothing sends them.
+    fn wants_write(&self, socket: &Self::Socket) -> bool;
+
+    /// Tells the peer that nothing more will come.
+    fn say_goodbye(&mut self, socket: &mut Self::Socket);
+
+    /// Closes a socket. So many bytes of output were not sent.
+    fn close(&mut self, socket: Self::Socket, unsent_bytes: usize);
+}
