@@ -1,8 +1,11 @@
-//! What every layer names and none owns: the time that is handed in, and numbers drawn from a seed.
+//! What every layer names and none owns: the time that is handed in, numbers drawn from a seed, and text
+//! that is not to be shown.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod random;
+mod secret;
 mod time;
 
 pub use random::Random;
+pub use secret::Secret;
 pub use time::Now;

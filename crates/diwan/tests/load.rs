@@ -66,14 +66,14 @@ fn encrypted(secured: &Secured) -> Access {
         password: ::council_service::config::Secret::default(),
         kind: ::council_service::config::KeyStoreKind::Pem,
     };
-    let tls = ::council_service::client_tls::ClientTls {
+    let tls = ::net_tls::client::ClientTls {
         trust_store,
         key_store: None,
         verify_hostname: true,
         protocols: None,
         cipher_suites: None,
     };
-    Access::default().tls(::council_service::client_tls::configure(&tls).unwrap())
+    Access::default().tls(::net_tls::client::configure(&tls).unwrap())
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use base::Secret;
 use clap::Args;
 use council_client::Access;
-use council_service::config::Secret;
 use rustls::ClientConfig;
 
 use crate::settings::Settings;

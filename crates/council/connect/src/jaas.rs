@@ -15,7 +15,7 @@
 
 use std::path::Path;
 
-use council_service::config::Secret;
+use base::Secret;
 
 use crate::{Checked, Problem};
 

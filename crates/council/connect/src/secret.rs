@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use council_service::config::Secret;
+use base::Secret;
 
 use crate::{Checked, Problem};
 

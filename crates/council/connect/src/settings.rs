@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use council_service::config::{KeyStore, KeyStoreKind, Secret, TlsProtocol};
+use base::Secret;
+use net_tls::{KeyStore, KeyStoreKind, TlsProtocol};
 
 use crate::jaas::client_user;
 use crate::{Checked, Problem, properties, secret};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use council_service::client_tls::{self, ClientTls};
-use council_service::config::{KeyStore, KeyStoreKind, Secret};
+use base::Secret;
+use net_tls::client::{self as client_tls, ClientTls};
+use net_tls::{KeyStore, KeyStoreKind};
 use rustls::ClientConfig;
 
 use crate::settings::Settings;
@@ -43,7 +44,7 @@ pub(crate) fn configure(settings: &mut Settings, files: Files) -> Checked<Option
         )
     })?;
     let mut tls = ClientTls { trust_store, key_store, verify_hostname, protocols, cipher_suites };
-    let problem = |error: council_service::TlsError| Problem::new(error.to_string());
+    let problem = |error: net_tls::TlsError| Problem::new(error.to_string());
     let first = match client_tls::configure(&tls) {
         Ok(config) => return Ok(Some(config)),
         Err(error) => error,

@@ -1,6 +1,7 @@
 //! The core's thread from its beginning: it takes the member's seat, loads the data, starts the journal beside it, and
 //! runs the core.
 
+use node_threads::{Doorbell, Mailbox};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -21,7 +22,6 @@ use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalMail, JournalSettings};
-use crate::mailbox::{Doorbell, Mailbox};
 use crate::net::shard::ShardMail;
 use crate::overview::Overview;
 use crate::peers::credentials::Badge;

@@ -2,15 +2,15 @@
 //! be asking it. It also looks after changed key files.
 
 use net_event_loop::ConnId;
+use node_threads::Mailbox;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::inspect::Inspect;
-use crate::mailbox::Mailbox;
 use crate::net::shard::ShardMail;
-use crate::net::tls::context::TlsContext;
 use crate::words::{Word, dispatch};
+use net_tls::TlsContext;
 
 /// Words that may wait; one more closes its connection unanswered.
 const WAITING_MAX: usize = 1024;

@@ -3,9 +3,11 @@
 //! How a user says these things (flags, `diwan.toml`, a `zoo.cfg`) is the business of the binary. Durations carry
 //! their unit in their name; a limit of 0 means none, as in ZooKeeper, where the field says so.
 
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+pub use base::Secret;
+pub use net_tls::{ClientAuth, Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
 
 /// Everything that a server needs to know.
 #[derive(Clone, Debug, Default)]
@@ -334,72 +336,6 @@ pub struct SaslConfig {
     pub allow_failed_clients: bool,
 }
 
-/// Keys and certificates, and what clients must bring.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsConfig {
-    /// The server's key and certificate chain. `ssl.keyStore.*`.
-    pub key_store: KeyStore,
-    /// Whom clients' certificates must come from; needed unless clients need none. `ssl.trustStore.*`.
-    pub trust_store: Option<KeyStore>,
-    /// Whether clients must show a certificate. `ssl.clientAuth`.
-    pub client_auth: ClientAuth,
-    /// Versions offered. `ssl.protocol`, `ssl.enabledProtocols`.
-    pub protocols: Vec<TlsProtocol>,
-    /// Java's names of the cipher suites offered; the library's own choice if not said. `ssl.ciphersuites`.
-    pub cipher_suites: Option<Vec<String>>,
-    /// Whether a client's certificate must name the address that it comes from. `ssl.clientHostnameVerification`.
-    pub verify_client_hostname: bool,
-    /// Certificate revocation lists in PEM or DER form that clients' certificates are checked against.
-    pub revocation_lists: Vec<PathBuf>,
-    /// Whether changed files are taken up while running. `client.certReload`.
-    pub reload: bool,
-    /// How long a TLS handshake may take. `ssl.handshakeDetectionTimeoutMillis`.
-    pub handshake_timeout_ms: u32,
-}
-
-/// A file with keys or certificates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyStore {
-    /// The file.
-    pub path: PathBuf,
-    /// Its password, empty if it has none.
-    pub password: Secret,
-    /// Its form.
-    pub kind: KeyStoreKind,
-}
-
-/// Forms of key stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyStoreKind {
-    /// PEM text: private key and certificates in one file.
-    Pem,
-    /// PKCS #12.
-    Pkcs12,
-    /// Java's own form.
-    Jks,
-}
-
-/// Whether clients must show a certificate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClientAuth {
-    /// They are not asked for one.
-    None,
-    /// They are asked, and may refuse.
-    Want,
-    /// They are asked, and must not refuse: the default.
-    #[default]
-    Need,
-}
-
-/// Versions of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TlsProtocol {
-    /// TLS 1.2.
-    Tls12,
-    /// TLS 1.3.
-    Tls13,
-}
-
 /// Prometheus metrics and the probes `/livez` and `/readyz`, over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricsConfig {
@@ -567,29 +503,9 @@ pub struct PeerTlsConfig {
     pub revocation_lists: Vec<PathBuf>,
 }
 
-/// Text that must not show up in logs.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(pub String);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_secret_does_not_show_itself() {
-        let config = KeyStore {
-            path: PathBuf::from("k.pem"),
-            password: Secret(String::from("hush")),
-            kind: KeyStoreKind::Pem,
-        };
-        assert!(!format!("{config:?}").contains("hush"));
-    }
 
     #[test]
     fn timeouts_follow_the_tick() {

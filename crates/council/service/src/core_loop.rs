@@ -2,6 +2,7 @@
 //! something is applied.
 
 use base::Now;
+use node_threads::{Clock, Doorbell, Mailbox};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +14,7 @@ use parking_lot::RwLock;
 
 use crate::boot::Started;
 use crate::chronicle::Chronicle;
-use crate::clock::Clock;
 use crate::journal_loop::JournalMail;
-use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::CoreMetrics;
 use crate::metrics::reign::{ReignMetrics, Stand};
 use crate::net::shard::ShardMail;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use storage_raft_log::{DiskError, Fault, OpenError};
 
 use crate::disk::DirectoryError;
-use crate::net::tls::context::TlsError;
+use net_tls::TlsError;
 
 /// Why a server did not start. Each message says what to do where there is something to do.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! What the words, the AdminServer and the metrics may ask of a running server.
 
+use node_threads::Wait;
 use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,7 +10,6 @@ use crate::ensemble::EnsembleView;
 use crate::http::lists::ListTurn;
 use crate::metrics::reign::Stand;
 use crate::metrics::sample::Sample;
-use crate::rate_limit::Wait;
 use crate::restore::Refusal;
 use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};

@@ -3,6 +3,7 @@
 //! It takes what the core sent, runs the machine until that has nothing more to do, hands its answers to the core, and
 //! sleeps. What the machine notices becomes metrics and log lines here. It knows nothing of batches and snapshots.
 
+use node_threads::{Clock, Doorbell, Mailbox};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,6 @@ use council_replica::journal_executor::{
 use council_replica::{CoreEffect, JournalEvent};
 use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};
 
-use crate::clock::Clock;
-use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::{JournalMetrics, RequestTimes};
 use crate::snapshots::{Saved, SnapshotDesk};
 

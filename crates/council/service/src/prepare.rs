@@ -3,17 +3,17 @@
 //! [`Server::start`](crate::Server::start) begins with `prepare`, and [`check`] is the same and no more, so what
 //! `diwan config check` says cannot differ from what `diwan serve` does.
 
+use node_threads::Clock;
 use std::net::TcpListener;
 
-use crate::clock::Clock;
+use crate::certificate_ends as ends;
 use crate::config::ServerConfig;
 use crate::error::StartError;
-use crate::net::tls::context::TlsContext;
-use crate::net::tls::ends;
 use crate::peers::credentials::Credentials;
 use crate::recovery::{self, Condition};
 use crate::sockets::{self, Sockets};
 use crate::{disk, settings};
+use net_tls::TlsContext;
 
 /// What a start goes on with.
 pub(crate) struct Prepared {

@@ -1,5 +1,6 @@
 //! From a data directory to a tree and a seat for the core.
 
+use node_threads::Clock;
 use std::path::Path;
 
 use council_frontend::History;
@@ -11,7 +12,6 @@ use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenE
 
 use crate::aside;
 use crate::backup;
-use crate::clock::Clock;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::disk::ReadingDisk;

@@ -5,6 +5,7 @@
 //! is on the disk: a crash leaves the old tree or the new one. Clients are cut off and come back; their sessions live on
 //! if the snapshot has them.
 
+use node_threads::RateLimit;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,7 +20,6 @@ use storage_raft_log::{Identity, Journal, SnapshotMeta};
 use crate::backup::{self, BackupError};
 use crate::config::StorageConfig;
 use crate::metrics::histogram::Histogram;
-use crate::rate_limit::RateLimit;
 use crate::recovery;
 
 /// Where a snapshot lies until it is checked, in the data directory.

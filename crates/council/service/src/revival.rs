@@ -12,7 +12,7 @@ use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::recovery::{self, NewSeat};
-use crate::{backup, clock, random};
+use crate::{backup, random};
 use storage_raft_log::{Identity, Journal};
 
 /// What a survivor has.
@@ -51,7 +51,7 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let number = ensemble(config)?.number;
     let NewSeat { identity: drawn, .. } = NewSeat::alone(random::bytes()?);
     let identity = revival::identity(&identity, drawn.cluster, drawn.incarnation);
-    let wall_ms = clock::Clock::start().now().wall_ms;
+    let wall_ms = node_threads::Clock::start().now().wall_ms;
     let prepared = aside::prepare(storage)?;
     let disk = recovery::open_disk(&prepared)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;

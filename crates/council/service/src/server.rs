@@ -1,5 +1,6 @@
 //! The server: its threads, put together, started and stopped.
 
+use node_threads::{Clock, Descriptors, Doorbell, Mailbox};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,23 +14,19 @@ use parking_lot::Mutex;
 
 use crate::board::{Board, spawn};
 use crate::boot::{self, Boot};
+use crate::certificate_ends::CertificateEnds;
 use crate::clerk::{self, Clerk};
-use crate::clock::Clock;
 use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
-use crate::descriptors::Descriptors;
 use crate::error::{ServerFault, StartError};
 use crate::http::host::{self, Hosts};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
 use crate::journal_loop::JournalMail;
-use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
 use crate::net::listener::{Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
-use crate::net::tls::context::TlsContext;
-use crate::net::tls::ends::CertificateEnds;
 use crate::overview::Overview;
 use crate::peers::credentials::{Badge, Credentials};
 use crate::peers::dial::{Diallers, Means};
@@ -40,6 +37,7 @@ use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
 use crate::sockets::{self, Addresses, Page, Sockets};
 use crate::{audit, random, settings};
+use net_tls::TlsContext;
 
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);

@@ -2,13 +2,12 @@
 //!
 //! The core takes them and the journal writes them, as always; here somebody only waits for the news.
 
+use node_threads::RateLimit;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-
-use crate::rate_limit::RateLimit;
 
 /// How long a snapshot may take before whoever asked for it is told that it failed. A tree of 10 GiB takes three
 /// minutes at the configured pace.

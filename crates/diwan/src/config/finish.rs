@@ -6,7 +6,7 @@ use std::path::Path;
 use council_connect::jaas;
 use council_service::ServerConfig;
 use council_service::config::{
-    ClientAuth, EnsembleConfig, EnsembleSecret, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
+    ClientAuth, EnsembleConfig, EnsembleSecret, Framing, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
     SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
 };
 use council_service::digest;
@@ -209,6 +209,8 @@ impl Draft {
             revocation_lists: draft.revocation_lists,
             reload: draft.reload,
             handshake_timeout_ms: draft.handshake_timeout_ms,
+            // As under ZooKeeper; see `Framing`.
+            framing: Framing::LengthPrefixed,
         });
         Ok(())
     }

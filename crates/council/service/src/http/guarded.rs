@@ -1,6 +1,7 @@
 //! The commands that read or replace all data: `snapshot` and `restore`. Each is for whom [`crate::access`] lets in,
 //! not more often than configured, and is written down whether it was granted or refused.
 
+use node_threads::Wait;
 use std::io::Read;
 use std::time::Duration;
 
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use super::response::{Body, Request, Response};
 use crate::access::Access;
 use crate::inspect::{AdminAct, Inspect};
-use crate::rate_limit::Wait;
 use crate::restore::Refusal;
 
 const NOT_ALONE: &str = "an ensemble agrees on its tree, so that no single member's can be replaced";

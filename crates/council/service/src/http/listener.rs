@@ -3,6 +3,7 @@
 //! A connection has a thread of its own for the few milliseconds that it lives. How many there may be is said in
 //! `places`. Each part of its life has one deadline, however its client drips: the request, the answer, the end.
 
+use node_threads::{Descriptors, RateLimit};
 use std::io::{self, Read};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
@@ -16,8 +17,6 @@ use super::paced::Paced;
 use super::places::{Kind, Place, Places};
 use super::response::{Request, Response};
 use super::router::Router;
-use crate::descriptors::Descriptors;
-use crate::rate_limit::RateLimit;
 
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 * 1024;

@@ -13,8 +13,8 @@ use super::reign::ReignMetrics;
 use super::sample::Sample;
 use super::zookeeper::QuotaSums;
 use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
+use crate::certificate_ends::CertificateEnds;
 use crate::ensemble::EnsembleView;
-use crate::net::tls::ends::CertificateEnds;
 use crate::restore::RestoreDesk;
 
 /// Everything that is known at one moment.

@@ -4,6 +4,7 @@
 //! of the process's descriptors alone (`descriptors`); should there be none left all the same, accepting pauses.
 
 use net_event_loop::{Admission, Full};
+use node_threads::{Clock, Descriptors, Mailbox, RateLimit};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -18,12 +19,8 @@ use parking_lot::Mutex;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
 use super::shard::ShardMail;
-use crate::clock::Clock;
 use crate::config::{ConnectionThrottle, ListenConfig};
-use crate::descriptors::Descriptors;
-use crate::mailbox::Mailbox;
 use crate::metrics::network::NetworkMetrics;
-use crate::rate_limit::RateLimit;
 
 const PLAIN: Token = Token(0);
 const SECURE: Token = Token(1);

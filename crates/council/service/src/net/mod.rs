@@ -2,5 +2,3 @@
 
 pub(crate) mod listener;
 pub(crate) mod shard;
-pub(crate) mod tls;
-pub(crate) mod transport;

@@ -4,6 +4,7 @@
 mod answers;
 mod ask;
 
+use node_threads::{Clock, Mailbox};
 use std::io::Read;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::mpsc::channel;
@@ -14,19 +15,17 @@ use council_replica::CoreStatus;
 use council_tree::{Roster, Tree};
 use parking_lot::{Mutex, RwLock};
 
-use crate::clock::Clock;
+use crate::certificate_ends::CertificateEnds;
 use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView};
 use crate::http::lists::ListTurn;
 use crate::line_limit::LineLimit;
-use crate::mailbox::Mailbox;
 use crate::metrics::network::NetworkMetrics;
 use crate::metrics::reign::ReignMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
 use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
-use crate::net::tls::ends::CertificateEnds;
 use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::session_clients::SessionClients;

@@ -101,12 +101,6 @@ pub(crate) fn names_a_member(certificate: &CertificateDer<'_>) -> bool {
     X509Certificate::from_der(certificate).is_ok_and(|(_, parsed)| !members(&parsed).is_empty())
 }
 
-/// Until when a certificate holds, seconds since 1970.
-pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<i64> {
-    let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
-    Some(parsed.validity().not_after.timestamp())
-}
-
 #[cfg(test)]
 mod tests {
     use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType, date_time_ymd};
@@ -163,11 +157,5 @@ mod tests {
             assert_eq!(check(&certificate, 1, &at, false), Ok(()), "host names do not count");
         }
         assert!(check(&made(&[], &[], "x"), 1, &[], true).expect_err("nowhere").contains("hint: "));
-    }
-
-    #[test]
-    fn end_of_a_certificate_is_known() {
-        assert_eq!(not_after(&made(&[], &[], "x")), Some(1_924_992_000));
-        assert_eq!(not_after(&CertificateDer::from(vec![1, 2, 3])), None);
     }
 }

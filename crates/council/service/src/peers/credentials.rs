@@ -17,8 +17,8 @@ use super::tls::PeerTls;
 use super::trouble::Complaints;
 use crate::config::{EnsembleConfig, PeerTlsConfig, ServerConfig};
 use crate::error::StartError;
-use crate::net::tls::context::TlsError;
 use crate::random;
+use net_tls::TlsError;
 
 /// See the module.
 pub(crate) struct Credentials {

@@ -1,6 +1,7 @@
 //! Dialling other members: a thread for each, which waits until nobody is connected and then tries until somebody is.
 //! Names are resolved anew at each attempt.
 
+use node_threads::Mailbox;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -20,7 +21,6 @@ use super::{Established, handshake, trouble};
 use crate::board::{Board, spawn};
 use crate::config::MemberConfig;
 use crate::core_loop::CoreMail;
-use crate::mailbox::Mailbox;
 
 /// How long a connection may take, all in all, until both sides have said and proved who they are.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,6 +3,7 @@
 //! Who connects is a stranger until it has proved to be a member. It costs an entry in a table of limited size
 //! ([`super::places`]) and has a few seconds for everything together.
 
+use node_threads::{Descriptors, Mailbox};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -17,8 +18,6 @@ use super::dial::HANDSHAKE_TIMEOUT;
 use super::places::Places;
 use super::visitor::{Progress, Visitor};
 use crate::core_loop::CoreMail;
-use crate::descriptors::Descriptors;
-use crate::mailbox::Mailbox;
 
 const DOOR: Token = Token(0);
 const STOP: Token = Token(1);

@@ -8,9 +8,9 @@ use mio::{Interest, Registry, Token};
 
 use super::Established;
 use super::frame::{self, Limits};
-use crate::net::tls::session::TlsSession;
-use crate::net::transport::{Speech, Transport};
 use net_event_loop::Arrival;
+use net_tls::TlsSession;
+use net_tls::{Speech, Transport};
 
 /// Bytes that may wait to be sent before more is dropped: the engine sends again what is lost.
 const OUTBOX_BYTES_MAX: usize = 64 << 20;

@@ -1,6 +1,7 @@
 //! Before there is a core: a member whose disk is blank waits for others to found an ensemble with, or to be admitted
 //! to one that is there.
 
+use node_threads::{Clock, Mailbox};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +9,9 @@ use council_replica::PeerMessage;
 use council_replica::founding::{Cluster, Founding, NUMBERS, Outcome};
 
 use super::switchboard::{News, Switchboard};
-use crate::clock::Clock;
 use crate::config::EnsembleConfig;
 use crate::core_loop::CoreMail;
 use crate::error::StartError;
-use crate::mailbox::Mailbox;
 
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(20);

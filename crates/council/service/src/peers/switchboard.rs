@@ -5,6 +5,7 @@
 //! nothing, though, a life is only a claim: a pair that stands is replaced when nothing has come on it for a while, or
 //! when it is so young that both may have dialled at once. A member whose host died comes back later than that.
 
+use node_threads::Doorbell;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -22,7 +23,6 @@ use super::frame::Said;
 use super::hello::{Hello, Lane as LaneName};
 use super::lane::Lane;
 use super::{Established, frame};
-use crate::mailbox::Doorbell;
 
 const BELL: Token = Token(usize::MAX);
 /// Bytes read at once.

@@ -23,7 +23,7 @@ impl World {
         let means = Means {
             credentials: Arc::clone(&credentials),
             source: None,
-            core: Arc::new(crate::mailbox::Mailbox::new(Arc::clone(&bell))),
+            core: Arc::new(node_threads::Mailbox::new(Arc::clone(&bell))),
             board: Arc::new(Board::default()),
         };
         let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));

@@ -23,9 +23,9 @@ use super::certificate;
 use super::names::Names;
 use super::proof::Channel;
 use crate::config::PeerTlsConfig;
-use crate::net::tls::any_name::AnyName;
-use crate::net::tls::context::{self, TlsError};
-use crate::net::tls::store;
+use net_tls::AnyName;
+use net_tls::TlsError;
+use net_tls::store;
 
 /// What keying material is exported under to name a connection in proofs.
 const CHANNEL_LABEL: &[u8] = b"EXPORTER-diwan-members";
@@ -54,14 +54,14 @@ pub(crate) struct PeerTls {
 impl PeerTls {
     /// Reads keys and certificates of the member of that number.
     pub(crate) fn new(config: &PeerTlsConfig, number: u64, names: &Names) -> Result<Self, TlsError> {
-        let provider = Arc::new(context::provider(config.cipher_suites.as_deref())?);
-        let versions = context::versions(&config.protocols);
+        let provider = Arc::new(net_tls::provider(config.cipher_suites.as_deref())?);
+        let versions = net_tls::versions(&config.protocols);
         let (serves, dials) = verifiers(config, &provider)?;
         let identity = store::identity(&config.key_store)?;
         let path = &config.key_store.path;
         let own = OwnCertificate {
             path: path.clone(),
-            not_after: identity.chain.first().and_then(certificate::not_after),
+            not_after: identity.chain.first().and_then(net_tls::not_after),
             doubt: identity.chain.first().map_or(Ok(None), |shown| judge_own(shown, path, number, names))?,
         };
         let mut answers = ServerConfig::builder_with_provider(Arc::clone(&provider))

@@ -98,6 +98,7 @@ fn config(
         revocation_lists: Vec::new(),
         reload: false,
         handshake_timeout_ms: 300,
+        framing: council_service::config::Framing::LengthPrefixed,
     });
     config
 }

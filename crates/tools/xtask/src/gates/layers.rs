@@ -21,6 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft"]),
     ("net", &["event-loop"]),
+    ("node", &["threads"]),
+    ("net", &["tls"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
     ("sim", &["council"]),
     ("tools", &["lab", "fuzz", "xtask"]),

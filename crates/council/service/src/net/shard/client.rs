@@ -6,8 +6,8 @@ use council_frontend::Peer;
 
 use crate::metrics::network::Handshake;
 use crate::net::listener::Place;
-use crate::net::tls::session::TlsSession;
-use crate::net::transport::Transport;
+use net_tls::TlsSession;
+use net_tls::Transport;
 
 /// See the module.
 pub(super) struct Client {

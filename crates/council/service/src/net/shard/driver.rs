@@ -2,6 +2,7 @@
 
 use base::Now;
 use net_event_loop::{Arrival, Broken, ConnId, SocketDriver};
+use node_threads::RateLimit;
 use std::time::{Duration, Instant};
 
 use council_frontend::{FromCore, FrontEvent, Peer, ShardDriver, ToCore, View};
@@ -16,10 +17,8 @@ use super::{ShardConfig, ShardLinks};
 use crate::audit::{self, SessionEnds};
 use crate::clerk::WordRequest;
 use crate::net::listener::Accepted;
-use crate::net::tls::session::TlsSession;
-use crate::net::transport::{Speech, Transport};
-use crate::rate_limit::RateLimit;
 use crate::words;
+use net_tls::{Speech, Transport};
 
 /// Refusals of writes that cost too much are logged so often at the most.
 const COSTLY_LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -64,7 +63,7 @@ impl Driver {
     pub(super) fn client(&self, accepted: Accepted) -> Option<Client> {
         let Accepted { stream, peer, secure, place } = accepted;
         let speech = match (&self.links.tls, secure) {
-            (Some(context), true) => match TlsSession::new(context.current()) {
+            (Some(context), true) => match context.session() {
                 Ok(session) => Speech::Tls(Box::new(session)),
                 Err(error) => {
                     tracing::warn!(%peer, %error, "an encrypted connection could not begin");

@@ -7,6 +7,7 @@ mod troubles;
 
 use base::Now;
 use net_event_loop::{ConnId, Readiness};
+use node_threads::{Clock, Doorbell, Mailbox};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +20,12 @@ use parking_lot::RwLock;
 use self::client::Client;
 use self::driver::Driver;
 use super::listener::Accepted;
-use super::tls::context::TlsContext;
 use crate::clerk::Clerk;
-use crate::clock::Clock;
 use crate::config::WordConfig;
-use crate::mailbox::{Doorbell, Mailbox};
 use crate::metrics::network::NetworkMetrics;
 use crate::session_clients::SessionClients;
 use crate::standing::Standing;
+use net_tls::TlsContext;
 
 /// The token of the bell; sockets count up from 0.
 const BELL: Token = Token(usize::MAX);

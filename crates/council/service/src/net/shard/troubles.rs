@@ -1,14 +1,13 @@
 //! What the log says of clients that get no connection: failed handshakes and failed authentication, in words that say
 //! what to do. A client tries again and again, so each kind is told once in a while, with how many there were.
 
+use node_threads::RateLimit;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use council_frontend::CloseReason;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
-
-use crate::rate_limit::RateLimit;
 
 /// How often one kind of trouble is told.
 const TOLD: Duration = Duration::from_secs(10);

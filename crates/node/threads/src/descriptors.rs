@@ -21,9 +21,9 @@ const FOR_EACH_MEMBER: u64 = 4;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Descriptors {
+pub struct Descriptors {
     /// How many this process may hold.
-    pub(crate) limit: u64,
+    pub limit: u64,
     /// Besides what is for members.
     reserve: u64,
     /// For connections to other members.
@@ -32,28 +32,30 @@ pub(crate) struct Descriptors {
 
 impl Descriptors {
     /// As the process is limited now. There are so many other members.
-    pub(crate) fn of_process(others: usize) -> Self {
+    pub fn of_process(others: usize) -> Self {
         // No limit is told as none.
         Self::new(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), others)
     }
 
-    pub(crate) fn new(limit: u64, others: usize) -> Self {
+    /// Of a process that may hold so many. There are so many other members.
+    #[must_use]
+    pub fn new(limit: u64, others: usize) -> Self {
         let members = FOR_EACH_MEMBER.saturating_mul(others as u64);
         Self { limit, reserve: (limit / 8).clamp(RESERVE.0, RESERVE.1), members }
     }
 
     /// Whether a client's connection with this descriptor may stay.
-    pub(crate) fn admit_client(self, descriptor: BorrowedFd<'_>) -> bool {
+    pub fn admit_client(self, descriptor: BorrowedFd<'_>) -> bool {
         below(descriptor, self.limit.saturating_sub(self.reserve + self.members))
     }
 
     /// Whether a page's connection may stay.
-    pub(crate) fn admit_page(self, descriptor: BorrowedFd<'_>) -> bool {
+    pub fn admit_page(self, descriptor: BorrowedFd<'_>) -> bool {
         below(descriptor, self.limit.saturating_sub(self.reserve / 2))
     }
 
     /// Whether a connection at the port between members may stay, from an address of a member or not.
-    pub(crate) fn admit_peer(self, descriptor: BorrowedFd<'_>, from_members_address: bool) -> bool {
+    pub fn admit_peer(self, descriptor: BorrowedFd<'_>, from_members_address: bool) -> bool {
         let kept = if from_members_address { self.reserve / 4 } else { self.reserve / 2 };
         below(descriptor, self.limit.saturating_sub(kept))
     }

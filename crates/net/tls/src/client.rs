@@ -7,10 +7,10 @@ use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 
-use super::any_name::AnyName;
-use super::context::{TlsError, provider, versions};
-use super::store;
+use crate::any_name::AnyName;
 use crate::config::{KeyStore, TlsProtocol};
+use crate::context::{TlsError, provider, versions};
+use crate::store;
 
 /// What a client's TLS is made of.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! What is offered to clients that connect encrypted, and how changed files are taken up.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,9 +11,10 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
-use super::store::{self, StoreError};
+use crate::certificate;
 use crate::config::{ClientAuth, TlsConfig, TlsProtocol};
-use crate::peers::certificate;
+use crate::session::TlsSession;
+use crate::store::{self, StoreError};
 
 /// Why no encrypted connections can be offered.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +31,7 @@ pub enum TlsError {
 type Offer = (Arc<ServerConfig>, Option<i64>);
 
 /// What every encrypted connection begins with.
-pub(crate) struct TlsContext {
+pub struct TlsContext {
     config: TlsConfig,
     current: RwLock<Offer>,
     seen: Mutex<Vec<Option<SystemTime>>>,
@@ -37,44 +39,47 @@ pub(crate) struct TlsContext {
 
 impl TlsContext {
     /// Reads all files.
-    pub(crate) fn new(config: TlsConfig) -> Result<Self, TlsError> {
+    pub fn new(config: TlsConfig) -> Result<Self, TlsError> {
         let seen = modified(&config);
         let current = build(&config)?;
         Ok(Self { config, current: RwLock::new(current), seen: Mutex::new(seen) })
     }
 
-    /// What a connection that begins now is offered.
-    pub(crate) fn current(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.current.read().0)
+    /// A connection that begins now, before its handshake.
+    ///
+    /// # Errors
+    /// The TLS library refuses what it is offered.
+    pub fn session(&self) -> io::Result<TlsSession> {
+        TlsSession::new(Arc::clone(&self.current.read().0), self.config.framing)
     }
 
     /// Until when the certificate holds that clients are shown, seconds since 1970.
-    pub(crate) fn not_after(&self) -> Option<i64> {
+    pub fn not_after(&self) -> Option<i64> {
         self.current.read().1
     }
 
     /// The file of that certificate.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.config.key_store.path
     }
 
     /// How long a handshake may take, in milliseconds.
-    pub(crate) const fn handshake_timeout_ms(&self) -> u64 {
+    pub const fn handshake_timeout_ms(&self) -> u64 {
         self.config.handshake_timeout_ms as u64
     }
 
     /// Whether a client's certificate must name the client's address.
-    pub(crate) const fn verifies_hostname(&self) -> bool {
+    pub const fn verifies_hostname(&self) -> bool {
         self.config.verify_client_hostname
     }
 
     /// Whether changed files are taken up.
-    pub(crate) const fn reloads(&self) -> bool {
+    pub const fn reloads(&self) -> bool {
         self.config.reload
     }
 
     /// Reads all files again. A failure leaves what was there in force.
-    pub(crate) fn reload(&self) -> Result<(), TlsError> {
+    pub fn reload(&self) -> Result<(), TlsError> {
         let mut seen = self.seen.lock();
         *seen = modified(&self.config);
         *self.current.write() = build(&self.config)?;
@@ -82,7 +87,7 @@ impl TlsContext {
     }
 
     /// Reads all files again if one of them changed. A failure leaves what was there in force.
-    pub(crate) fn reload_if_changed(&self) -> Result<bool, TlsError> {
+    pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
         let mut seen = self.seen.lock();
         let now = modified(&self.config);
         if *seen == now {
@@ -117,7 +122,7 @@ fn build(config: &TlsConfig) -> Result<Offer, TlsError> {
 }
 
 /// The TLS library's names of versions.
-pub(crate) fn versions(protocols: &[TlsProtocol]) -> Vec<&'static SupportedProtocolVersion> {
+pub fn versions(protocols: &[TlsProtocol]) -> Vec<&'static SupportedProtocolVersion> {
     let version = |protocol: &TlsProtocol| match protocol {
         TlsProtocol::Tls12 => &rustls::version::TLS12,
         TlsProtocol::Tls13 => &rustls::version::TLS13,
@@ -126,7 +131,7 @@ pub(crate) fn versions(protocols: &[TlsProtocol]) -> Vec<&'static SupportedProto
 }
 
 /// The library's ciphers, or those among them that Java's names say.
-pub(crate) fn provider(cipher_suites: Option<&[String]>) -> Result<CryptoProvider, TlsError> {
+pub fn provider(cipher_suites: Option<&[String]>) -> Result<CryptoProvider, TlsError> {
     let mut provider = ring::default_provider();
     if let Some(names) = cipher_suites {
         // Java names the suites of TLS 1.3 without the version in them.
@@ -153,8 +158,7 @@ fn verifier(
     }
     let Some(trust_store) = &config.trust_store else {
         return Err(TlsError::Settings(String::from(
-            "clients must show certificates, but there is no trust store to check them against; hint: set \
-             `ssl.trustStore.location`, or `ssl.clientAuth=none`",
+            "clients must show certificates, but there is no trust store to check them against",
         )));
     };
     let mut roots = RootCertStore::empty();

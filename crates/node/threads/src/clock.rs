@@ -5,24 +5,24 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// A clock that never goes back, counted from one start for all threads, and the wall's.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     start: Instant,
 }
 
 impl Clock {
     /// Time begins now.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self { start: Instant::now() }
     }
 
     /// Both clocks.
-    pub(crate) fn now(&self) -> Now {
+    pub fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Now { mono_us: self.mono_us(), wall_ms: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX) }
     }
 
     /// Microseconds since the start.
-    pub(crate) fn mono_us(&self) -> u64 {
+    pub fn mono_us(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }

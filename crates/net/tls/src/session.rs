@@ -7,45 +7,46 @@ use std::sync::Arc;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{Connection, ServerConfig, ServerConnection};
 
-use super::frames::Frames;
-use super::subject;
+use crate::framing::{Frames, Framing};
+use crate::subject;
 
 /// Plain bytes taken in before the socket has taken the ciphertext of earlier ones.
 const PLAIN_BYTES_MAX: usize = 64 * 1024;
 
 /// See the module.
-pub(crate) struct TlsSession {
+pub struct TlsSession {
     connection: Connection,
-    /// Where the frames end that a client is sent; between members records may hold any number of them.
+    /// Where the frames end that are sent, if each gets a record of its own.
     written: Option<Frames>,
 }
 
 impl TlsSession {
     /// A connection before its handshake.
-    pub(crate) fn new(config: Arc<ServerConfig>) -> io::Result<Self> {
+    pub fn new(config: Arc<ServerConfig>, framing: Framing) -> io::Result<Self> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-        Ok(Self { written: Some(Frames::default()), ..Self::of(Connection::Server(connection)) })
+        let written = (framing == Framing::LengthPrefixed).then(Frames::default);
+        Ok(Self { written, ..Self::of(Connection::Server(connection)) })
     }
 
     /// A connection of which either side may be this one.
-    pub(crate) fn of(mut connection: Connection) -> Self {
+    pub fn of(mut connection: Connection) -> Self {
         connection.set_buffer_limit(Some(PLAIN_BYTES_MAX));
         Self { connection, written: None }
     }
 
     /// Whether the handshake is still under way.
-    pub(crate) fn is_handshaking(&self) -> bool {
+    pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
 
     /// Whether ciphertext waits for the socket.
-    pub(crate) fn wants_write(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.connection.wants_write()
     }
 
     /// Plain bytes that have arrived, as `read` on a socket would give them: 0 is the end. `WouldBlock` says that
     /// the socket is empty; anything shorter than `buffer` says nothing.
-    pub(crate) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
+    pub fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.connection.reader().read(buffer) {
                 Ok(length) => return Ok(length),
@@ -67,7 +68,7 @@ impl TlsSession {
     }
 
     /// Takes plain bytes in and sends what the socket takes; returns how many were taken in.
-    pub(crate) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    pub fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         while self.flush(socket)? && !rest.is_empty() {
             rest = self.encrypt(rest)?;
@@ -94,7 +95,7 @@ impl TlsSession {
     }
 
     /// Sends ciphertext; says whether all of it is gone.
-    pub(crate) fn flush(&mut self, socket: &mut impl Write) -> io::Result<bool> {
+    pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<bool> {
         while self.connection.wants_write() {
             match self.connection.write_tls(socket) {
                 Ok(_) => {}
@@ -107,17 +108,17 @@ impl TlsSession {
     }
 
     /// Says goodbye to the peer with the next flush.
-    pub(crate) fn say_goodbye(&mut self) {
+    pub fn say_goodbye(&mut self) {
         self.connection.send_close_notify();
     }
 
     /// The holder of the certificate that the peer has shown, if it has shown one.
-    pub(crate) fn subject(&self) -> Option<String> {
+    pub fn subject(&self) -> Option<String> {
         subject::of_certificate(self.certificate()?)
     }
 
     /// Whether the peer's certificate, if it has shown one, is made out for this address.
-    pub(crate) fn names(&self, ip: IpAddr) -> bool {
+    pub fn names(&self, ip: IpAddr) -> bool {
         let Some(certificate) = self.certificate() else { return true };
         webpki::EndEntityCert::try_from(certificate).is_ok_and(|certificate| {
             certificate.verify_is_valid_for_subject_name(&ServerName::from(ip)).is_ok()

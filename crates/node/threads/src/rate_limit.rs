@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 /// Allows one in each interval, and counts those that it refuses. An attempt that fails leaves the interval unused.
 #[derive(Debug, Default)]
-pub(crate) struct RateLimit {
+pub struct RateLimit {
     state: Mutex<State>,
     refused: AtomicU64,
 }
@@ -21,7 +21,7 @@ struct State {
 
 /// Why it may not be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
+pub enum Wait {
     /// Another one is under way.
     Running,
     /// The last one is too recent: so long until the next.
@@ -30,7 +30,7 @@ pub(crate) enum Wait {
 
 /// The right to do it once. Unless it is kept, the interval is as unused as before.
 #[derive(Debug)]
-pub(crate) struct Pass<'a> {
+pub struct Pass<'a> {
     limit: &'a RateLimit,
     began: Instant,
     kept: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Pass<'a> {
 
 impl Pass<'_> {
     /// It succeeded: the next may come an interval after this one began.
-    pub(crate) fn keep(mut self) {
+    pub fn keep(mut self) {
         self.kept = true;
     }
 }
@@ -58,7 +58,7 @@ impl RateLimit {
     ///
     /// # Errors
     /// It may not be now.
-    pub(crate) fn begin(&self, now: Instant, interval: Duration) -> Result<Pass<'_>, Wait> {
+    pub fn begin(&self, now: Instant, interval: Duration) -> Result<Pass<'_>, Wait> {
         let mut state = self.state.lock();
         let passed = state.last.map(|last| now.saturating_duration_since(last));
         let wait = match passed {
@@ -74,12 +74,12 @@ impl RateLimit {
     }
 
     /// Whether something that cannot fail may be done now; it counts as done.
-    pub(crate) fn allow(&self, now: Instant, interval: Duration) -> bool {
+    pub fn allow(&self, now: Instant, interval: Duration) -> bool {
         self.begin(now, interval).map(Pass::keep).is_ok()
     }
 
     /// How often it might not.
-    pub(crate) fn refused(&self) -> u64 {
+    pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 }

@@ -6,14 +6,14 @@ use std::net::Shutdown;
 
 use mio::net::TcpStream;
 
-use super::tls::context::TlsContext;
-use super::tls::session::TlsSession;
+use crate::context::TlsContext;
+use crate::session::TlsSession;
 
-/// What TLS begins with. No frame that ZooKeeper's clients begin with does, and no word.
+/// What TLS begins with. A plain protocol that shares a port with it must begin otherwise.
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// How a connection speaks.
-pub(crate) enum Speech {
+pub enum Speech {
     /// Plainly.
     Plain,
     /// Encrypted.
@@ -23,23 +23,25 @@ pub(crate) enum Speech {
 }
 
 /// See the module.
-pub(crate) struct Transport {
+pub struct Transport {
     stream: TcpStream,
     speech: Speech,
 }
 
 impl Transport {
-    pub(crate) fn new(stream: TcpStream, speech: Speech) -> Self {
+    /// A socket that speaks like this.
+    #[must_use]
+    pub fn new(stream: TcpStream, speech: Speech) -> Self {
         Self { stream, speech }
     }
 
     /// The socket, to be registered with a poll.
-    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+    pub fn stream(&mut self) -> &mut TcpStream {
         &mut self.stream
     }
 
     /// Whether an encrypted connection is not open yet, or it is not known yet what it will be.
-    pub(crate) fn is_opening(&self) -> bool {
+    pub fn is_opening(&self) -> bool {
         match &self.speech {
             Speech::Plain => false,
             Speech::Tls(session) => session.is_handshaking(),
@@ -48,12 +50,12 @@ impl Transport {
     }
 
     /// Whether it is known that it is an encrypted connection.
-    pub(crate) fn is_encrypted(&self) -> bool {
+    pub fn is_encrypted(&self) -> bool {
         matches!(self.speech, Speech::Tls(_))
     }
 
     /// The encrypted connection, if it is one.
-    pub(crate) fn session(&self) -> Option<&TlsSession> {
+    pub fn session(&self) -> Option<&TlsSession> {
         match &self.speech {
             Speech::Tls(session) => Some(session),
             Speech::Plain | Speech::Undecided => None,
@@ -61,7 +63,7 @@ impl Transport {
     }
 
     /// Looks at the first byte of a connection that may be either; false while there is none.
-    pub(crate) fn decide(&mut self, context: &TlsContext) -> io::Result<bool> {
+    pub fn decide(&mut self, context: &TlsContext) -> io::Result<bool> {
         if !matches!(self.speech, Speech::Undecided) {
             return Ok(true);
         }
@@ -69,7 +71,7 @@ impl Transport {
         match self.stream.peek(&mut first) {
             Ok(0) => self.speech = Speech::Plain,
             Ok(_) if first == [TLS_HANDSHAKE] => {
-                self.speech = Speech::Tls(Box::new(TlsSession::new(context.current())?));
+                self.speech = Speech::Tls(Box::new(context.session()?));
             }
             Ok(_) => self.speech = Speech::Plain,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -80,7 +82,7 @@ impl Transport {
 
     /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the next byte to arrive
     /// is announced by the poll anew.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Arrival> {
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Arrival> {
         loop {
             let read = match &mut self.speech {
                 Speech::Tls(session) => session.read(&mut self.stream, buffer),
@@ -100,7 +102,7 @@ impl Transport {
     }
 
     /// Hands bytes over; says how many were taken.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.speech {
             Speech::Tls(session) => session.write(&mut self.stream, bytes),
             Speech::Plain | Speech::Undecided => loop {
@@ -115,12 +117,12 @@ impl Transport {
     }
 
     /// Whether bytes that were taken have yet to reach the socket.
-    pub(crate) fn wants_write(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.session().is_some_and(TlsSession::wants_write)
     }
 
     /// Tells the peer that nothing more will come.
-    pub(crate) fn say_goodbye(&mut self) {
+    pub fn say_goodbye(&mut self) {
         if let Speech::Tls(session) = &mut self.speech {
             session.say_goodbye();
             let _ = session.flush(&mut self.stream);

@@ -40,9 +40,11 @@ const DER_SEQUENCE: u8 = 0x30;
 
 /// A private key and its chain of certificates, the holder's own first.
 #[derive(Debug)]
-pub(crate) struct Identity {
-    pub(crate) key: PrivateKeyDer<'static>,
-    pub(crate) chain: Vec<CertificateDer<'static>>,
+pub struct Identity {
+    /// The private key.
+    pub key: PrivateKeyDer<'static>,
+    /// Its certificate and those above it.
+    pub chain: Vec<CertificateDer<'static>>,
 }
 
 fn read(path: &PathBuf) -> Result<Vec<u8>, StoreError> {
@@ -92,12 +94,12 @@ fn as_word(path: &Path) -> String {
 }
 
 /// The key and certificates that a server shows.
-pub(crate) fn identity(store: &KeyStore) -> Result<Identity, StoreError> {
+pub fn identity(store: &KeyStore) -> Result<Identity, StoreError> {
     let identity = match contents(store)? {
         Contents::Pem(pem) => pem_identity(store, &pem),
         Contents::Pkcs12(parsed) => pkcs12_identity(store, &parsed),
     }?;
-    crate::private::warn_if_readable(&store.path, "the file of a private key");
+    storage_dir_disk::private::warn_if_readable(&store.path, "the file of a private key");
     Ok(identity)
 }
 
@@ -145,7 +147,7 @@ fn pkcs12_identity(store: &KeyStore, parsed: &Pkcs12) -> Result<Identity, StoreE
 }
 
 /// The certificates that others are trusted by.
-pub(crate) fn trusted(store: &KeyStore) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+pub fn trusted(store: &KeyStore) -> Result<Vec<CertificateDer<'static>>, StoreError> {
     let certificates: Vec<_> = match contents(store)? {
         Contents::Pem(pem) => pem_certificates(store, &pem)?,
         Contents::Pkcs12(parsed) => parsed
@@ -173,9 +175,7 @@ fn pem_certificates(store: &KeyStore, pem: &[u8]) -> Result<Vec<CertificateDer<'
 }
 
 /// The lists in a file, PEM or DER.
-pub(crate) fn revocation_lists(
-    path: &PathBuf,
-) -> Result<Vec<CertificateRevocationListDer<'static>>, StoreError> {
+pub fn revocation_lists(path: &PathBuf) -> Result<Vec<CertificateRevocationListDer<'static>>, StoreError> {
     let bytes = read(path)?;
     if bytes.first() == Some(&DER_SEQUENCE) {
         return Ok(vec![bytes.into()]);
@@ -190,8 +190,24 @@ mod tests {
     use p12_keystore::{Certificate, PrivateKey, PrivateKeyChain};
 
     use super::*;
-    use crate::config::{KeyStoreKind, Secret};
-    use crate::testing::Directory;
+    use base::Secret;
+
+    use crate::config::KeyStoreKind;
+
+    /// A directory of one test, removed behind it.
+    struct Directory(tempfile::TempDir);
+
+    impl Directory {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a directory"))
+        }
+
+        fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+            let path = self.0.path().join(name);
+            fs::write(&path, contents).expect("written");
+            path
+        }
+    }
 
     fn store(path: PathBuf, kind: KeyStoreKind) -> KeyStore {
         KeyStore { path, password: Secret(String::from("changeit")), kind }
@@ -200,7 +216,7 @@ mod tests {
     #[test]
     fn the_same_identity_comes_from_pem_and_from_pkcs12() {
         let made = rcgen::generate_simple_self_signed([String::from("localhost")]).expect("a certificate");
-        let directory = Directory::new("store");
+        let directory = Directory::new();
         let pem =
             directory.write("k.pem", format!("{}{}", made.signing_key.serialize_pem(), made.cert.pem()));
         let mut keys = Pkcs12::new();
@@ -229,7 +245,7 @@ mod tests {
             .and_then(|key| key.encrypt_with_params(cipher.expect("a cipher"), "changeit"))
             .expect("encrypted");
         let key = encrypted.to_pem("ENCRYPTED PRIVATE KEY", pkcs8::LineEnding::LF).expect("PEM text");
-        let directory = Directory::new("store-encrypted");
+        let directory = Directory::new();
         let path = directory.write("k.pem", format!("{}{}", made.cert.pem(), key.as_str()));
         let opened = identity(&store(path.clone(), KeyStoreKind::Pem)).expect("opened");
         assert_eq!(opened.key.secret_der(), der);
@@ -239,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_what_to_do() {
-        let directory = Directory::new("store-refused");
+        let directory = Directory::new();
         for (name, converted) in
             [("k.jks", "k.p12"), ("k", "k.p12"), ("k.p12", "k.pfx"), ("a key.jks", "a key.p12")]
         {

@@ -1,10 +1,20 @@
 //! Where frames end in a stream of them, by their length prefixes.
 //!
-//! Each frame gets a record of TLS of its own, as under ZooKeeper. A client over OpenSSL (kazoo, for one) may take one
+//! Where a protocol asks for it, each frame gets a record of TLS of its own, as Java's servers do it. A client over OpenSSL (kazoo, for one) may take one
 //! reply and then wait until its socket is readable; but what OpenSSL has decrypted of a record lies no longer in the
 //! socket. A second reply in that record would wait there until something else arrives, at worst the answer to a ping.
 
 const PREFIX: usize = size_of::<u32>();
+
+/// What gets a record of TLS of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// Nothing in particular: a record holds what fits.
+    #[default]
+    None,
+    /// Each frame, which begins with its length: four bytes, the most significant first.
+    LengthPrefixed,
+}
 
 /// How far into a frame the stream is.
 #[derive(Clone, Copy, Default)]
@@ -74,6 +84,6 @@ mod tests {
     #[test]
     fn what_is_no_frame_passes() {
         assert_eq!(Frames::default().until_end(b"imok"), 4);
-        assert_eq!(Frames::default().until_end(b"This ZooKeeper instance"), 23);
+        assert_eq!(Frames::default().until_end(b"This is a text and no"), 21);
     }
 }

@@ -19,24 +19,24 @@ enum Ring {
 }
 
 /// The bell of one thread.
-pub(crate) struct Doorbell {
+pub struct Doorbell {
     asleep: AtomicBool,
     ring: Ring,
 }
 
 impl Doorbell {
     /// The bell of a thread that sleeps in a poll.
-    pub(crate) fn of_poll(waker: mio::Waker) -> Arc<Self> {
+    pub fn of_poll(waker: mio::Waker) -> Arc<Self> {
         Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Poll(waker) })
     }
 
     /// The bell of a thread that parks itself with [`Self::park`].
-    pub(crate) fn of_parking() -> Arc<Self> {
+    pub fn of_parking() -> Arc<Self> {
         Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Park(Mutex::new(None)) })
     }
 
     /// Wakes the owner if it sleeps.
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the mail that was
         // put before this call, or this call sees that the owner is asleep.
         if !self.asleep.swap(false, Ordering::SeqCst) {
@@ -57,18 +57,18 @@ impl Doorbell {
 
     /// Says that the owner is about to sleep. It must look into its mailboxes once more after this and before it
     /// sleeps.
-    pub(crate) fn fall_asleep(&self) {
+    pub fn fall_asleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
     }
 
     /// Says that the owner is awake.
-    pub(crate) fn wake_up(&self) {
+    pub fn wake_up(&self) {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
     /// Parks the owner, who calls this, until rung or until `timeout` has passed; not at all when `mail` says that
     /// something lies there.
-    pub(crate) fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
+    pub fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
         if let Ring::Park(owner) = &self.ring {
             let (mut owner, current) = (owner.lock(), thread::current());
             if owner.as_ref().is_none_or(|owner| owner.id() != current.id()) {
@@ -87,7 +87,7 @@ impl Doorbell {
 }
 
 /// A box that many threads put mail into and one empties.
-pub(crate) struct Mailbox<T> {
+pub struct Mailbox<T> {
     mail: Mutex<Lying<T>>,
     bell: Arc<Doorbell>,
 }
@@ -100,18 +100,18 @@ struct Lying<T> {
 
 impl<T> Mailbox<T> {
     /// An empty box of the owner of `bell`.
-    pub(crate) fn new(bell: Arc<Doorbell>) -> Self {
+    pub fn new(bell: Arc<Doorbell>) -> Self {
         Self { mail: Mutex::new(Lying { items: Vec::new(), since_us: None }), bell }
     }
 
     /// Puts one item in and wakes the owner.
-    pub(crate) fn put(&self, item: T) {
+    pub fn put(&self, item: T) {
         self.mail.lock().items.push(item);
         self.bell.ring();
     }
 
     /// Puts a batch in, in order, and wakes the owner once; `batch` is left empty with its room.
-    pub(crate) fn put_all(&self, batch: &mut Vec<T>) {
+    pub fn put_all(&self, batch: &mut Vec<T>) {
         if batch.is_empty() {
             return;
         }
@@ -120,7 +120,7 @@ impl<T> Mailbox<T> {
     }
 
     /// Like [`Self::put_all`], and notes the time for [`Self::take_all_since`].
-    pub(crate) fn put_all_at(&self, batch: &mut Vec<T>, now_us: u64) {
+    pub fn put_all_at(&self, batch: &mut Vec<T>, now_us: u64) {
         if batch.is_empty() {
             return;
         }
@@ -133,22 +133,22 @@ impl<T> Mailbox<T> {
     }
 
     /// Puts a batch in without waking anybody: for one who holds a lock and rings when it is released.
-    pub(crate) fn put_all_quietly(&self, batch: &mut Vec<T>) {
+    pub fn put_all_quietly(&self, batch: &mut Vec<T>) {
         self.mail.lock().put(batch);
     }
 
     /// Wakes the owner.
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         self.bell.ring();
     }
 
     /// Takes all that lies there, in the order it was put in; `into` must be empty and gives its room in exchange.
-    pub(crate) fn take_all(&self, into: &mut Vec<T>) {
+    pub fn take_all(&self, into: &mut Vec<T>) {
         self.take_all_since(into);
     }
 
     /// Like [`Self::take_all`]; gives the time at which the oldest was put in, if it was noted.
-    pub(crate) fn take_all_since(&self, into: &mut Vec<T>) -> Option<u64> {
+    pub fn take_all_since(&self, into: &mut Vec<T>) -> Option<u64> {
         debug_assert!(into.is_empty());
         let mut mail = self.mail.lock();
         if !mail.items.is_empty() {
@@ -158,12 +158,12 @@ impl<T> Mailbox<T> {
     }
 
     /// How much lies there.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.mail.lock().items.len()
     }
 
     /// Whether nothing lies there.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.mail.lock().items.is_empty()
     }
 }

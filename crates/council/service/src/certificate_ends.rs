@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::context::TlsContext;
 use crate::calendar::short_date;
+use net_tls::TlsContext;
 
 /// How long before its end a certificate is warned of, seconds.
 const NOTICE_SECONDS: i64 = 30 * 86_400;
