@@ -17,7 +17,6 @@ use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
 
 use crate::aside;
-use crate::board::{Board, spawn};
 use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
 use crate::disk::DirDisk;
 use crate::error::StartError;
@@ -30,11 +29,12 @@ use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Found, NewSeat, Opened};
 use crate::restore::Restoration;
 use crate::{random, restore, settings};
+use node_threads::{Supervisor, spawn};
 
 /// What the core's thread begins with.
 pub(crate) struct Boot {
     pub(crate) overview: Arc<Overview>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) supervisor: Arc<Supervisor>,
     pub(crate) links: CoreLinks,
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_bell: Arc<Doorbell>,
@@ -75,7 +75,7 @@ impl Boot {
                 CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started.clone());
             let outcome = core_loop.run();
             self.journal.put(JournalMail::Stop);
-            // A thread that panicked has been reported by the board.
+            // A thread that panicked has been reported by the supervisor.
             let _ = journal.join();
             let Ending::Next(links, reason) = outcome.map_err(|fault| fault.to_string())? else {
                 return Ok(());
@@ -260,7 +260,7 @@ impl Boot {
         };
         let journal_loop = JournalLoop::new(journal, settings, links, overview.clock);
         let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
-        spawn("journal", &self.board, run)
+        spawn("journal", &self.supervisor, run)
             .map_err(|source| StartError::System { action: "start a thread", source })
     }
 }

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 pub use base::Secret;
+pub use net_reactor::ConnectionThrottle;
 pub use net_tls::{ClientAuth, Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
 
 /// Everything that a server needs to know.
@@ -153,7 +154,8 @@ pub struct LimitConfig {
     pub command_steps_max: u64,
     /// Bytes of memory that one write may cost beyond those that grow with its length.
     pub command_bytes_max: usize,
-    /// New connections admitted at once and refilled over time; `None` admits all.
+    /// New connections admitted at once and refilled over time; `None` admits all. `connection_throttle_tokens`,
+    /// `.._fill_time`, `.._fill_count`.
     pub connection_throttle: Option<ConnectionThrottle>,
 }
 
@@ -184,17 +186,6 @@ impl Default for LimitConfig {
             connection_throttle: None,
         }
     }
-}
-
-/// A token bucket before the handshake. `connection_throttle_tokens`, `.._fill_time`, `.._fill_count`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionThrottle {
-    /// Tokens that the bucket holds.
-    pub tokens: u32,
-    /// How often it is refilled.
-    pub fill_interval_ms: u32,
-    /// Tokens added each time.
-    pub fill_count: u32,
 }
 
 /// Where data lies and how much of it is kept.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::{env, fs, path};
 
-use crate::metrics::process;
 use crate::version::version;
+use node_metrics::process;
 
 /// Names and values, in ZooKeeper's order.
 pub(crate) fn environment() -> Vec<(&'static str, String)> {

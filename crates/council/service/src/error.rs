@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+pub use node_threads::ThreadFault as ServerFault;
 use storage_raft_log::{DiskError, Fault, OpenError};
 
 use crate::disk::DirectoryError;
@@ -37,8 +38,12 @@ pub enum StartError {
     #[error("the newest snapshot holds no sound tree: {0}\nhint: restore the data directory from a copy")]
     Snapshot(council_wire::Malformed),
     /// Encryption cannot be offered.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
+    #[error("{source}{}", trust(source))]
+    Tls {
+        /// Why.
+        #[from]
+        source: TlsError,
+    },
     /// Something is asked for that this server does not do.
     #[error("{0}")]
     Unsupported(String),
@@ -66,6 +71,13 @@ fn hint(source: &std::io::Error) -> &'static str {
     }
 }
 
+fn trust(error: &TlsError) -> &'static str {
+    match error {
+        TlsError::NoTrustStore => "\nhint: set `ssl.trustStore.location`, or `ssl.clientAuth=none`",
+        _ => "",
+    }
+}
+
 fn room(error: &OpenError) -> &'static str {
     match error {
         OpenError::Disk(Fault { error: DiskError::Full, .. }) => {
@@ -74,14 +86,4 @@ fn room(error: &OpenError) -> &'static str {
         }
         _ => "",
     }
-}
-
-/// Why a server that ran had to stop: this host is broken, or our own code is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {part} failed, and the server stopped: {reason}")]
-pub struct ServerFault {
-    /// The part that failed.
-    pub part: String,
-    /// How.
-    pub reason: String,
 }

@@ -9,10 +9,10 @@ use crate::access::{Access, Denial};
 use crate::ensemble::EnsembleView;
 use crate::http::lists::ListTurn;
 use crate::metrics::reign::Stand;
-use crate::metrics::sample::Sample;
 use crate::restore::Refusal;
 use crate::snapshots::SnapshotFile;
 use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
+use node_metrics::Sample;
 
 /// Asked from threads that serve no clients: an answer may take until the slowest shard has spoken, or a deadline
 /// has passed, after which what is missing is left out.

@@ -17,7 +17,6 @@ mod access;
 mod aside;
 mod audit;
 pub mod backup;
-mod board;
 mod boot;
 mod calendar;
 mod certificate_ends;

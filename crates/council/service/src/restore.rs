@@ -19,8 +19,8 @@ use storage_raft_log::{Identity, Journal, SnapshotMeta};
 
 use crate::backup::{self, BackupError};
 use crate::config::StorageConfig;
-use crate::metrics::histogram::Histogram;
 use crate::recovery;
+use node_metrics::Histogram;
 
 /// Where a snapshot lies until it is checked, in the data directory.
 const PLACE: &str = "restore";

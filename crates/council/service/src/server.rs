@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use council_frontend::Front;
 use parking_lot::Mutex;
 
-use crate::board::{Board, spawn};
 use crate::boot::{self, Boot};
 use crate::certificate_ends::CertificateEnds;
 use crate::clerk::{self, Clerk};
@@ -23,9 +22,7 @@ use crate::http::host::{self, Hosts};
 use crate::http::listener::HttpListener;
 use crate::http::router::Router;
 use crate::journal_loop::JournalMail;
-use crate::metrics::network::NetworkMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics};
-use crate::net::listener::{Gate, Listener};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
 use crate::overview::Overview;
 use crate::peers::credentials::{Badge, Credentials};
@@ -37,7 +34,21 @@ use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
 use crate::sockets::{self, Addresses, Page, Sockets};
 use crate::{audit, random, settings};
+use net_reactor::NetworkMetrics;
+use net_reactor::{
+    Gate, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets, SocketsConfig,
+    TlsHints,
+};
 use net_tls::TlsContext;
+use node_threads::{Supervisor, spawn};
+
+/// How messages of shared parts call ZooKeeper's settings.
+const TLS_HINTS: TlsHints = TlsHints {
+    plain_port: "clientPort",
+    client_auth: "ssl.clientAuth",
+    trust_store: "ssl.trustStore.location",
+};
+const LIMIT_NAMES: LimitNames = LimitNames { connections_max: "maxCnxns", per_ip_max: "maxClientCnxns" };
 
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
@@ -45,7 +56,7 @@ const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 /// A running server. Dropping it stops it.
 pub struct Server {
     addresses: Addresses,
-    board: Arc<Board>,
+    supervisor: Arc<Supervisor>,
     running: Mutex<Option<Running>>,
     overview: Arc<Overview>,
     tls: Option<Arc<TlsContext>>,
@@ -65,7 +76,7 @@ struct Running {
 
 /// The mailboxes of all threads, made before any of them.
 struct Post {
-    polls: Vec<(mio::Poll, Arc<Doorbell>)>,
+    polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     streams: Vec<Arc<Mailbox<council_frontend::FromCore>>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
@@ -80,15 +91,15 @@ struct Post {
 
 impl Post {
     fn new(shards: u16, among_others: bool) -> io::Result<Self> {
-        let polls = (0..shards).map(|_| Shard::poll()).collect::<io::Result<Vec<_>>>()?;
+        let polls = (0..shards).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
         let (core_poll, core_bell) = match among_others {
             true => Switchboard::poll().map(|(poll, bell)| (Some(poll), bell))?,
             false => (None, Doorbell::of_parking()),
         };
         let journal_bell = Doorbell::of_parking();
         Ok(Self {
-            shards: polls.iter().map(|(_, bell)| Arc::new(Mailbox::new(Arc::clone(bell)))).collect(),
-            streams: polls.iter().map(|(_, bell)| Arc::new(Mailbox::new(Arc::clone(bell)))).collect(),
+            shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.bell())))).collect(),
+            streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.bell())))).collect(),
             to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_bell)))).collect(),
             core: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
             from_journal: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
@@ -155,7 +166,7 @@ impl Server {
         });
         let mut server = Self {
             addresses: sockets.addresses(),
-            board: Arc::new(Board::default()),
+            supervisor: Arc::new(Supervisor::default()),
             running: Mutex::new(Some(Running::default())),
             overview,
             tls: tls.clone(),
@@ -170,7 +181,7 @@ impl Server {
         let alone = peers.is_none();
         let news = server.start_core(&post, peers)?;
         if alone {
-            server.board.wait_until(&news)??;
+            server.supervisor.wait_until(&news)??;
         }
         server.start_accepting(sockets, &post, gate)?;
         if server.overview.config.audit.enabled {
@@ -236,7 +247,7 @@ impl Server {
         let boot = Boot {
             doubted: None,
             overview: Arc::clone(&self.overview),
-            board: Arc::clone(&self.board),
+            supervisor: Arc::clone(&self.supervisor),
             links,
             journal: Arc::clone(&post.journal),
             journal_bell: Arc::clone(&post.journal_bell),
@@ -244,7 +255,7 @@ impl Server {
         };
         let (started, news) = mpsc::channel();
         let thread =
-            spawn("core", &self.board, move || boot.run(&started)).map_err(system("start a thread"))?;
+            spawn("core", &self.supervisor, move || boot.run(&started)).map_err(system("start a thread"))?;
         self.running().core = Some((Arc::clone(&post.core), thread));
         Ok(news)
     }
@@ -269,13 +280,13 @@ impl Server {
             Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core), descriptors)
                 .map_err(system("poll the members' port"))?;
         let run = move || door.run().map_err(|error| error.to_string());
-        let thread = spawn("door", &self.board, run).map_err(system("start a thread"))?;
+        let thread = spawn("door", &self.supervisor, run).map_err(system("start a thread"))?;
         self.running().door = Some((waker, thread));
         let means = Means {
             credentials: Arc::clone(&credentials),
             source,
             core: Arc::clone(&post.core),
-            board: Arc::clone(&self.board),
+            supervisor: Arc::clone(&self.supervisor),
         };
         let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
         let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
@@ -289,15 +300,17 @@ impl Server {
             clerk::run(&requests, overview.as_ref(), &shards, context.as_deref());
             Ok(())
         };
-        let thread = spawn("clerk", &self.board, answer).map_err(system("start a thread"))?;
+        let thread = spawn("clerk", &self.supervisor, answer).map_err(system("start a thread"))?;
         self.running().clerk = Some((Arc::clone(&desk), thread));
         let config = &self.overview.config;
         let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
         let front_config = settings::front(config, count, random::bytes()?)?;
-        let shard_config = ShardConfig {
-            words: config.words.clone(),
+        let shard_config = ShardConfig { words: config.words.clone(), audit: config.audit.enabled };
+        let sockets_config = SocketsConfig {
+            tls: tls.cloned(),
             plain_takes_tls: config.listen.client_takes_tls,
-            audit: config.audit.enabled,
+            hints: TLS_HINTS,
+            metrics: Arc::clone(&self.overview.network_metrics),
         };
         for (number, poll) in (0..count).zip(post.polls.drain(..)) {
             let place = usize::from(number);
@@ -309,14 +322,15 @@ impl Server {
                 session_clients: Arc::clone(&self.overview.session_clients),
                 standing: Arc::clone(&self.overview.standing),
                 clerk: Arc::clone(&desk),
-                tls: tls.cloned(),
                 clock: self.overview.clock,
-                metrics: Arc::clone(&self.overview.network_metrics),
             };
+            let watcher = poll.watcher(0).map_err(system("make a poll"))?;
+            let sockets = ClientSockets::new(sockets_config.clone(), watcher);
             let front = Front::new(front_config.clone(), number);
-            let shard = Shard::new(number, shard_config.clone(), links, poll, front);
-            let run = move || shard.run().map_err(|error| error.to_string());
-            let thread = spawn("shard", &self.board, run).map_err(system("start a thread"))?;
+            let shard = Shard::new(number, shard_config.clone(), links, sockets, front);
+            let reactor = Reactor::new(poll, self.overview.clock, vec![Box::new(shard)]);
+            let run = move || reactor.run().map_err(|error| error.to_string());
+            let thread = spawn("shard", &self.supervisor, run).map_err(system("start a thread"))?;
             self.running().shards.push((Arc::clone(&post.shards[place]), thread));
         }
         Ok(())
@@ -324,11 +338,21 @@ impl Server {
 
     fn start_accepting(&mut self, sockets: Sockets, post: &Post, gate: Arc<Gate>) -> Result<(), StartError> {
         let config = &self.overview.config;
+        let listener_config = ListenerConfig {
+            throttle: config.limits.connection_throttle,
+            keep_alive: config.listen.keep_alive,
+            names: LIMIT_NAMES,
+        };
+        let shards = post.shards.clone();
+        let hand_on = move |shard: usize, accepted| {
+            if let Some(shard) = shards.get(shard) {
+                shard.put(ShardMail::Accepted(accepted));
+            }
+        };
         let (listener, waker) = Listener::new(
             (sockets.client, sockets.secure),
-            &config.listen,
-            config.limits.connection_throttle,
-            post.shards.clone(),
+            listener_config,
+            (post.shards.len(), hand_on),
             gate,
             self.overview.clock,
             Arc::clone(&self.overview.network_metrics),
@@ -340,7 +364,7 @@ impl Server {
             listener.run(&flag);
             Ok(())
         };
-        let thread = spawn("accept", &self.board, run).map_err(system("start a thread"))?;
+        let thread = spawn("accept", &self.supervisor, run).map_err(system("start a thread"))?;
         self.running().accepting = Some((stopping, waker, thread));
         Ok(())
     }
@@ -422,7 +446,7 @@ impl Server {
             self.step_aside();
             running.stop();
         }
-        self.board.stopped();
+        self.supervisor.stopped();
     }
 
     /// Has another member lead before this one goes, so that nobody need find out that it is gone.
@@ -439,7 +463,7 @@ impl Server {
     /// # Errors
     /// The fault.
     pub fn wait(&self) -> Result<(), ServerFault> {
-        let outcome = self.board.wait();
+        let outcome = self.supervisor.wait();
         self.stop();
         outcome
     }
@@ -453,7 +477,7 @@ impl Drop for Server {
 
 impl Running {
     fn stop(self) {
-        // A thread that panicked has been reported by the board.
+        // A thread that panicked has been reported by the supervisor.
         if let Some((flag, waker, thread)) = self.accepting {
             flag.store(true, Ordering::SeqCst);
             let _ = waker.wake();

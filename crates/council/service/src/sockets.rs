@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::config::{EnsembleConfig, ListenConfig, ServerConfig};
+use crate::config::{EnsembleConfig, ServerConfig};
 use crate::error::StartError;
-use crate::net::listener;
+use net_reactor::bind as listen_at;
 
 /// What a system without IPv6 answers to whoever asks for it.
 const NO_IPV6: i32 = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
@@ -43,7 +43,7 @@ impl Sockets {
         }
         let bind = |address: Option<SocketAddr>, purpose| {
             let bound = address.map(|address| {
-                listener::bind(address, &config.listen).map_err(|source| StartError::Listen {
+                listen_at(address, config.listen.backlog).map_err(|source| StartError::Listen {
                     address,
                     purpose,
                     source,
@@ -135,7 +135,7 @@ fn bind_peers(ensemble: &EnsembleConfig) -> Result<TcpListener, StartError> {
     };
     let mut tries = 0;
     loop {
-        match listener::bind(address, &ListenConfig::default()) {
+        match listen_at(address, None) {
             Ok(listener) => return Ok(TcpListener::from(OwnedFd::from(listener))),
             Err(source) if address.ip().is_unspecified() && source.raw_os_error() == Some(NO_IPV6) => {
                 address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, own.peer_port));

@@ -13,9 +13,9 @@ pub(crate) fn problem(error: &StartError, config: &ServerConfig) -> Problem {
     let text = error.to_string().replace("; hint: ", "\nhint: ");
     let (what, hint) =
         text.split_once("\nhint: ").map_or((text.as_str(), None), |(what, hint)| (what, Some(hint)));
-    let StartError::Tls(TlsError::Store(
-        StoreError::Unreadable { path, .. } | StoreError::Unusable { path, .. },
-    )) = error
+    let StartError::Tls {
+        source: TlsError::Store(StoreError::Unreadable { path, .. } | StoreError::Unusable { path, .. }),
+    } = error
     else {
         return Problem { what: String::from(what), hint: hint.map(String::from) };
     };

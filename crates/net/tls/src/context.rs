@@ -22,6 +22,9 @@ pub enum TlsError {
     /// A file is at fault.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Clients must show certificates, and nothing says whom to trust.
+    #[error("clients must show certificates, but there is no trust store to check them against")]
+    NoTrustStore,
     /// The settings contradict each other or the certificates.
     #[error("{0}")]
     Settings(String),
@@ -157,9 +160,7 @@ fn verifier(
         return Ok(None);
     }
     let Some(trust_store) = &config.trust_store else {
-        return Err(TlsError::Settings(String::from(
-            "clients must show certificates, but there is no trust store to check them against",
-        )));
+        return Err(TlsError::NoTrustStore);
     };
     let mut roots = RootCertStore::empty();
     for certificate in store::trusted(trust_store)? {

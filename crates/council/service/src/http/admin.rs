@@ -11,7 +11,7 @@ use super::response::{Request, Response};
 use super::{guarded, lists};
 use crate::ensemble::EnsembleView;
 use crate::inspect::{AdminAct, Inspect};
-use crate::metrics::sample::{self, rounded};
+use crate::metrics::flat::{self, rounded};
 use crate::version::version;
 use crate::words::render::java_address;
 use crate::words::view::{ConnectionView, LatencyView};
@@ -301,7 +301,7 @@ fn monitor(server: &dyn Inspect) -> Value {
         let number = value.parse::<u64>().map(Value::from);
         fields.insert(String::from(name), number.unwrap_or_else(|_| Value::from(value)));
     }
-    sample::monitor(&server.samples(), &mut fields);
+    flat::monitor(&server.samples(), &mut fields);
     Value::Object(fields)
 }
 
@@ -310,7 +310,7 @@ fn server_stats(server: &dyn Inspect) -> Value {
     let samples = server.samples();
     let figure = |name: &str| {
         let mut one = Map::new();
-        sample::monitor(
+        flat::monitor(
             &samples.iter().filter(|sample| sample.name == name).cloned().collect::<Vec<_>>(),
             &mut one,
         );

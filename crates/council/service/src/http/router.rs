@@ -7,7 +7,6 @@ use super::admin;
 use super::host::Hosts;
 use super::response::{Request, Response};
 use crate::inspect::Inspect;
-use crate::metrics::sample;
 
 const FOREIGN_HOST: &str = "the header `Host` names another machine than this one\n\
     hint: ask by address or by `localhost`, or name this host in `admin.hosts`\n";
@@ -44,7 +43,7 @@ impl Router {
         }
         match request.path.as_str() {
             "/metrics" if self.metrics => {
-                let page = sample::prometheus(&self.server.samples());
+                let page = node_metrics::prometheus(&self.server.samples());
                 Response::of_text(200, "text/plain; version=0.0.4; charset=utf-8", page)
             }
             "/livez" if self.metrics => Response::text(200, "ok\n"),

@@ -1,8 +1,8 @@
 //! ZooKeeper's metrics of what does not happen here: dashboards find the name, and the value that ZooKeeper too shows
 //! where nothing of the kind has happened. Each line's text says why that is the truth.
 
-use super::histogram::Distribution;
-use super::sample::Sample;
+use node_metrics::Distribution;
+use node_metrics::Sample;
 
 const NO_CACHE: &str = "replies are encoded in place, so no cache of them is asked";
 const NO_LEARNERS: &str = "a server alone has no followers, and those of an ensemble take no such step here";

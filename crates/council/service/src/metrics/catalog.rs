@@ -7,15 +7,16 @@ use council_frontend::{CloseReason, FrontStats, Tally, operation_index};
 use council_replica::CoreStatus;
 use council_wire::OpCode;
 
-use super::histogram::Distribution;
-use super::network::NetworkMetrics;
 use super::reign::ReignMetrics;
-use super::sample::Sample;
 use super::zookeeper::QuotaSums;
-use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, process, zookeeper};
+use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, zookeeper};
 use crate::certificate_ends::CertificateEnds;
 use crate::ensemble::EnsembleView;
 use crate::restore::RestoreDesk;
+use net_reactor::NetworkMetrics;
+use node_metrics::Distribution;
+use node_metrics::Sample;
+use node_metrics::process;
 
 /// Everything that is known at one moment.
 pub(crate) struct Knowledge<'a> {

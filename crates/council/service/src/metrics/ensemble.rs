@@ -4,9 +4,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalog::{Knowledge, big, whole};
-use super::sample::Sample;
 use crate::ensemble::EnsembleView;
 use crate::words::render::proposal_sizes;
+use node_metrics::Sample;
 
 /// See the module.
 pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {

@@ -4,11 +4,8 @@
 mod absent;
 pub(crate) mod catalog;
 mod ensemble;
-pub(crate) mod histogram;
-pub(crate) mod network;
-pub(crate) mod process;
+pub(crate) mod flat;
 pub(crate) mod reign;
-pub(crate) mod sample;
 mod trail;
 pub(crate) mod zookeeper;
 
@@ -17,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 use storage_raft_log::{Batch, JournalStats};
 
-use self::histogram::Histogram;
+use node_metrics::Histogram;
 
 /// What the journal's thread counts.
 #[derive(Default)]

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 use storage_raft_log::Batch;
 
-use super::histogram::Histogram;
 use super::trail::Trail;
+use node_metrics::Histogram;
 
 /// Entries under way whose time is taken; of more than these it is not.
 const TIMED_MAX: usize = 1_024;

@@ -5,9 +5,9 @@ use council_frontend::{FrontStats, Namespaces, Tally};
 use council_tree::QuotaFigures;
 
 use super::catalog::{Knowledge, all_latencies, big, distribution, whole};
-use super::histogram::Histogram;
-use super::process;
-use super::sample::Sample;
+use node_metrics::Histogram;
+use node_metrics::Sample;
+use node_metrics::process;
 
 /// See the module.
 pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {

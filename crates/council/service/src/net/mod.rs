@@ -1,4 +1,3 @@
-//! Sockets of clients: accepting them, reading and writing them, encryption.
+//! Clients' connections: what the shards do with them.
 
-pub(crate) mod listener;
 pub(crate) mod shard;

@@ -24,7 +24,6 @@ use crate::http::lists::ListTurn;
 use crate::inspect::{AdminAct, Inspect, Limited};
 use crate::metrics::catalog::{self, Knowledge};
 use crate::metrics::reign::Stand;
-use crate::metrics::sample::Sample;
 use crate::metrics::zookeeper::QuotaSums;
 use crate::restore::Refusal;
 use crate::snapshots::{self, SnapshotFile};
@@ -32,6 +31,7 @@ use crate::words::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
 };
+use node_metrics::Sample;
 
 use super::Overview;
 

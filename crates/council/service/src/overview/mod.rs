@@ -21,16 +21,16 @@ use crate::core_loop::CoreMail;
 use crate::ensemble::{Around, EnsembleView};
 use crate::http::lists::ListTurn;
 use crate::line_limit::LineLimit;
-use crate::metrics::network::NetworkMetrics;
 use crate::metrics::reign::ReignMetrics;
 use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
-use crate::net::listener::Gate;
 use crate::net::shard::ShardMail;
 use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::session_clients::SessionClients;
 use crate::snapshots::SnapshotDesk;
 use crate::standing::Standing;
+use net_reactor::Gate;
+use net_reactor::NetworkMetrics;
 
 /// How long what was restored may take to be served.
 const RESTART_MAX: Duration = Duration::from_secs(10 * 60);

@@ -18,9 +18,9 @@ use super::credentials::Credentials;
 use super::hello::{Hello, Lane};
 use super::tls::{self, Talk};
 use super::{Established, handshake, trouble};
-use crate::board::{Board, spawn};
 use crate::config::MemberConfig;
 use crate::core_loop::CoreMail;
+use node_threads::{Supervisor, spawn};
 
 /// How long a connection may take, all in all, until both sides have said and proved who they are.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -100,7 +100,7 @@ pub(crate) struct Means {
     /// Where this member's own line says that it is, unless it listens at every address: others tell by it who dials.
     pub(crate) source: Option<IpAddr>,
     pub(crate) core: Arc<Mailbox<CoreMail>>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) supervisor: Arc<Supervisor>,
 }
 
 /// The dialler of each member.
@@ -138,7 +138,7 @@ impl Diallers {
                 Ok(())
             };
             // It ends by itself once it is told to: it may be in the middle of an attempt.
-            if let Err(error) = spawn("dial", &self.means.board, run) {
+            if let Err(error) = spawn("dial", &self.means.supervisor, run) {
                 tracing::error!(%error, member = member.number, "no thread to dial a member");
             }
         }

@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use super::super::dial::Means;
 use super::*;
-use crate::board::Board;
 use crate::testing::credentials_of_three;
+use node_threads::Supervisor;
 
 const CLUSTER: [u8; 16] = [9; 16];
 
@@ -24,7 +24,7 @@ impl World {
             credentials: Arc::clone(&credentials),
             source: None,
             core: Arc::new(node_threads::Mailbox::new(Arc::clone(&bell))),
-            board: Arc::new(Board::default()),
+            supervisor: Arc::new(Supervisor::default()),
         };
         let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Word, render};
 use crate::ensemble::EnsembleView;
 use crate::inspect::Inspect;
-use crate::metrics::sample;
+use crate::metrics::flat;
 use crate::version::version;
 
 /// The answer to a word that is allowed. `argument` is what followed `stmk`.
@@ -44,7 +44,7 @@ pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) ->
             for (name, value) in server.ensemble().iter().flat_map(EnsembleView::monitor) {
                 let _ = writeln!(out, "zk_{name}\t{value}");
             }
-            sample::mntr(&server.samples(), &mut out);
+            flat::mntr(&server.samples(), &mut out);
             out
         }
         Word::Srvr => render::srvr(version(), &server.server()),

@@ -8,8 +8,8 @@ use super::view::{
 };
 use crate::calendar::long_date;
 use crate::ensemble::EnsembleView;
+use crate::metrics::flat::java_double;
 use crate::metrics::reign::ProposalSizes;
-use crate::metrics::sample::java_double;
 
 /// What every word that needs a tree is answered with while there is none.
 pub(crate) const NOT_SERVING: &str = "This ZooKeeper instance is not currently serving requests\n";

@@ -1,24 +1,22 @@
 //! What the shard's thread does for a round: system calls on sockets, locks, mailboxes, and the log.
 
-use base::Now;
-use net_event_loop::{Arrival, Broken, ConnId, SocketDriver};
-use node_threads::RateLimit;
 use std::time::{Duration, Instant};
 
+use base::Now;
 use council_frontend::{FromCore, FrontEvent, Peer, ShardDriver, ToCore, View};
 use council_tree::Tree;
 use council_wire::SessionId;
-use mio::{Interest, Poll, Token};
+use net_event_loop::{Arrival, Broken, ConnId, SocketDriver};
+use net_reactor::{ClientSocket, Sockets};
+use net_tls::TlsSession;
+use node_threads::RateLimit;
 use parking_lot::RwLockReadGuard;
 
-use super::client::Client;
 use super::troubles::Troubles;
 use super::{ShardConfig, ShardLinks};
 use crate::audit::{self, SessionEnds};
 use crate::clerk::WordRequest;
-use crate::net::listener::Accepted;
 use crate::words;
-use net_tls::{Speech, Transport};
 
 /// Refusals of writes that cost too much are logged so often at the most.
 const COSTLY_LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -28,7 +26,7 @@ pub(super) struct Driver {
     number: u16,
     config: ShardConfig,
     pub(super) links: ShardLinks,
-    pub(super) poll: Poll,
+    pub(super) sockets: Sockets,
     session_ends: Option<SessionEnds>,
     /// How often it is said that writes are refused for their cost.
     costly: RateLimit,
@@ -42,13 +40,13 @@ pub(super) struct Locked<'v> {
 }
 
 impl Driver {
-    pub(super) fn new(number: u16, config: ShardConfig, links: ShardLinks, poll: Poll) -> Self {
+    pub(super) fn new(number: u16, config: ShardConfig, links: ShardLinks, sockets: Sockets) -> Self {
         Self {
             number,
             session_ends: (config.audit && number == 0).then(SessionEnds::default),
             config,
             links,
-            poll,
+            sockets,
             costly: RateLimit::default(),
             troubles: Troubles::default(),
         }
@@ -57,25 +55,6 @@ impl Driver {
     /// Whether there is something to be done that no socket announces.
     pub(super) fn has_mail(&self) -> bool {
         !self.links.mail.is_empty() || self.has_stream()
-    }
-
-    /// The socket of a connection that was accepted; nothing if it could not begin.
-    pub(super) fn client(&self, accepted: Accepted) -> Option<Client> {
-        let Accepted { stream, peer, secure, place } = accepted;
-        let speech = match (&self.links.tls, secure) {
-            (Some(context), true) => match context.session() {
-                Ok(session) => Speech::Tls(Box::new(session)),
-                Err(error) => {
-                    tracing::warn!(%peer, %error, "an encrypted connection could not begin");
-                    return None;
-                }
-            },
-            (Some(_), false) if self.config.plain_takes_tls => Speech::Undecided,
-            _ => Speech::Plain,
-        };
-        let transport = Transport::new(stream, speech);
-        let handshake = transport.is_encrypted().then(|| self.links.metrics.handshake());
-        Some(Client::new(transport, peer, handshake, place))
     }
 
     fn costs_too_much(&self, session: SessionId, client: std::net::IpAddr, excess: council_tree::Excess) {
@@ -92,78 +71,53 @@ impl Driver {
 }
 
 impl SocketDriver for Driver {
-    type Socket = Client;
+    type Socket = ClientSocket;
     type Peer = Peer;
 
-    fn watch(&mut self, client: &mut Client, token: u32) -> Result<(), Broken> {
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let token = Token(token as usize);
-        self.poll.registry().register(client.transport.stream(), token, interest).map_err(|error| {
-            tracing::warn!(peer = %client.peer, %error, "a connection could not be polled");
-            Broken
-        })
+    fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
+        self.sockets.watch(socket, token)
     }
 
-    fn prepare(&mut self, client: &mut Client) -> Result<bool, Broken> {
-        let Some(context) = &self.links.tls else { return Ok(true) };
-        let decided = client.transport.decide(context).map_err(|_| Broken)?;
-        if decided && client.transport.is_encrypted() {
-            client.handshake.get_or_insert_with(|| self.links.metrics.handshake());
-        }
-        Ok(decided)
+    fn prepare(&mut self, socket: &mut ClientSocket) -> Result<bool, Broken> {
+        self.sockets.prepare(socket)
     }
 
-    fn open(&mut self, client: &mut Client) -> Result<Option<Peer>, Broken> {
-        if client.transport.is_encrypted() {
-            // The handshake's own answers.
-            client.transport.write(&[]).map_err(|_| Broken)?;
-        }
-        if client.transport.is_opening() {
-            return Ok(None);
-        }
-        let ip = client.peer.ip();
-        let verifies = self.links.tls.as_ref().is_some_and(|context| context.verifies_hostname());
-        if verifies && client.transport.session().is_some_and(|session| !session.names(ip)) {
-            tracing::warn!(peer = %client.peer, "a client's certificate does not name the client's address");
-            return Err(Broken);
-        }
-        client.is_open = true;
-        match client.handshake.take() {
-            Some(handshake) => handshake.done(),
-            None => self.links.metrics.plain(ip),
-        }
-        Ok(Some(client.for_front()))
+    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<Peer>, Broken> {
+        Ok(self.sockets.open(socket)?.then(|| peer(socket)))
     }
 
     #[inline]
-    fn read(&mut self, client: &mut Client, buffer: &mut [u8]) -> Result<Arrival, Broken> {
-        client.transport.read(buffer).map_err(|error| {
-            self.troubles.broke(client.peer, !client.is_open, &error);
-            Broken
-        })
+    fn read(&mut self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<Arrival, Broken> {
+        self.sockets.read(socket, buffer)
     }
 
     #[inline]
-    fn write(&mut self, client: &mut Client, bytes: &[u8]) -> Result<usize, Broken> {
-        client.transport.write(bytes).map_err(|error| {
-            tracing::debug!(peer = %client.peer, %error, "a connection broke");
-            Broken
-        })
+    fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
+        self.sockets.write(socket, bytes)
     }
 
     #[inline]
-    fn wants_write(&self, client: &Client) -> bool {
-        client.transport.wants_write()
+    fn wants_write(&self, socket: &ClientSocket) -> bool {
+        self.sockets.wants_write(socket)
     }
 
-    fn say_goodbye(&mut self, client: &mut Client) {
-        client.transport.say_goodbye();
+    fn say_goodbye(&mut self, socket: &mut ClientSocket) {
+        self.sockets.say_goodbye(socket);
     }
 
-    fn close(&mut self, client: Client, unsent_bytes: usize) {
-        if unsent_bytes > 0 {
-            tracing::debug!(peer = %client.peer, unsent_bytes, "a connection ends before all was sent");
-        }
+    fn close(&mut self, socket: ClientSocket, unsent_bytes: usize) {
+        self.sockets.close(socket, unsent_bytes);
+    }
+}
+
+/// Who is at the other end of an open socket.
+fn peer(socket: &ClientSocket) -> Peer {
+    let (at, tls) = (socket.peer(), socket.tls());
+    Peer {
+        ip: at.ip(),
+        port: at.port(),
+        secure: tls.is_some(),
+        certificate_subject: tls.and_then(TlsSession::subject).map(String::into_boxed_str),
     }
 }
 
@@ -203,8 +157,8 @@ impl ShardDriver for Driver {
     }
 
     /// The log names the client's address when its session expires.
-    fn connected(&mut self, _: ConnId, session: SessionId, _: u32, client: &Client) {
-        self.links.session_clients.note(session, client.peer);
+    fn connected(&mut self, _: ConnId, session: SessionId, _: u32, socket: &ClientSocket) {
+        self.links.session_clients.note(session, socket.peer());
     }
 
     fn word(&mut self, conn: ConnId, word: [u8; 4], argument: Option<i64>) -> Option<Vec<u8>> {
@@ -215,16 +169,16 @@ impl ShardDriver for Driver {
         if self.links.clerk.ask(request) { None } else { Some(Vec::new()) }
     }
 
-    fn note(&mut self, event: &FrontEvent, client: Option<&Client>) {
+    fn note(&mut self, event: &FrontEvent, socket: Option<&ClientSocket>) {
         match event {
             FrontEvent::Close { reason, .. } => {
-                if let Some(client) = client {
-                    self.troubles.closing(client.peer, *reason);
+                if let Some(socket) = socket {
+                    self.troubles.closing(socket.peer(), *reason);
                 }
             }
             FrontEvent::AuthFailed { scheme, .. } => {
-                if let Some(client) = client {
-                    self.troubles.not_authenticated(client.peer, scheme.as_deref());
+                if let Some(socket) = socket {
+                    self.troubles.not_authenticated(socket.peer(), scheme.as_deref());
                 }
             }
             FrontEvent::Audit(record) => audit::record(record),

@@ -1,34 +1,25 @@
-//! One shard's thread: a poll, the sockets of its clients, and [`council_frontend::ShardRound`], which decides what is done with
-//! them. The clock is read once a round.
+//! One shard: the clients of one reactor's thread, with [`council_frontend::ShardRound`], which decides what is done with
+//! them.
 
-mod client;
 mod driver;
 mod troubles;
 
-use base::Now;
-use net_event_loop::{ConnId, Readiness};
-use node_threads::{Clock, Doorbell, Mailbox};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
+use base::Now;
 use council_frontend::{FromCore, Front, ShardRound, ToCore};
 use council_tree::Tree;
-use mio::{Events, Poll, Token, Waker};
+use net_event_loop::{ConnId, Readiness};
+use net_reactor::{Accepted, ClientSocket, Service, Sockets};
+use node_threads::{Clock, Mailbox};
 use parking_lot::RwLock;
 
-use self::client::Client;
 use self::driver::Driver;
-use super::listener::Accepted;
 use crate::clerk::Clerk;
 use crate::config::WordConfig;
-use crate::metrics::network::NetworkMetrics;
 use crate::session_clients::SessionClients;
 use crate::standing::Standing;
-use net_tls::TlsContext;
-
-/// The token of the bell; sockets count up from 0.
-const BELL: Token = Token(usize::MAX);
 
 /// Something for a shard to do, besides the core's stream.
 pub(crate) enum ShardMail {
@@ -53,17 +44,13 @@ pub(crate) struct ShardLinks {
     pub(crate) session_clients: Arc<SessionClients>,
     pub(crate) standing: Arc<Standing>,
     pub(crate) clerk: Arc<Clerk>,
-    pub(crate) tls: Option<Arc<TlsContext>>,
     pub(crate) clock: Clock,
-    pub(crate) metrics: Arc<NetworkMetrics>,
 }
 
 /// How a shard treats its connections.
 #[derive(Clone, Debug)]
 pub(crate) struct ShardConfig {
     pub(crate) words: WordConfig,
-    /// Whether plain connections may turn out to be encrypted.
-    pub(crate) plain_takes_tls: bool,
     /// Whether what goes with its session is written to the audit log; the first shard does it for all.
     pub(crate) audit: bool,
 }
@@ -71,66 +58,32 @@ pub(crate) struct ShardConfig {
 /// See the module.
 pub(crate) struct Shard {
     driver: Driver,
-    bell: Arc<Doorbell>,
-    round: ShardRound<Client>,
+    round: ShardRound<ClientSocket>,
     mail: Vec<ShardMail>,
 }
 
 impl Shard {
-    /// A poll and its bell, made before the mailboxes that ring it.
-    pub(crate) fn poll() -> io::Result<(Poll, Arc<Doorbell>)> {
-        let poll = Poll::new()?;
-        let bell = Doorbell::of_poll(Waker::new(poll.registry(), BELL)?);
-        Ok((poll, bell))
-    }
-
     pub(crate) fn new(
         number: u16,
         config: ShardConfig,
         links: ShardLinks,
-        (poll, bell): (Poll, Arc<Doorbell>),
+        sockets: Sockets,
         front: Front,
     ) -> Self {
-        let driver = Driver::new(number, config, links, poll);
-        Self { driver, bell, round: ShardRound::new(front), mail: Vec::new() }
+        let driver = Driver::new(number, config, links, sockets);
+        Self { driver, round: ShardRound::new(front), mail: Vec::new() }
     }
 
-    /// Runs until [`ShardMail::Stop`].
-    pub(crate) fn run(mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(1024);
-        let mut now = self.driver.links.clock.now();
-        while !self.round.is_done() {
-            self.wait(&mut events)?;
-            now = self.driver.links.clock.now();
-            for event in &events {
-                if event.token() != BELL
-                    && let Ok(token) = u32::try_from(event.token().0)
-                {
-                    self.round.announced(token, readiness(event));
-                }
-            }
-            self.read_mail(now);
-            self.round.turn(&mut self.driver, now);
-        }
-        self.round.close_all(&mut self.driver, now);
-        Ok(())
+    fn take_in(&mut self, accepted: Accepted, now: Now) {
+        let Some(socket) = self.driver.sockets.begin(accepted) else { return };
+        let opening_ms = self.driver.sockets.opening_ms();
+        self.round.accept(&mut self.driver, socket, opening_ms, now);
     }
+}
 
-    fn wait(&mut self, events: &mut Events) -> io::Result<()> {
-        self.bell.fall_asleep();
-        let mut timeout_ms = self.round.wait_max_ms();
-        if timeout_ms > 0 && self.driver.has_mail() {
-            timeout_ms = 0;
-        }
-        let polled = self.driver.poll.poll(events, Some(Duration::from_millis(timeout_ms)));
-        self.bell.wake_up();
-        match polled {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                events.clear();
-                Ok(())
-            }
-            other => other,
-        }
+impl Service for Shard {
+    fn has_mail(&self) -> bool {
+        self.driver.has_mail()
     }
 
     fn read_mail(&mut self, now: Now) {
@@ -148,17 +101,24 @@ impl Shard {
         self.mail = mail;
     }
 
-    fn take_in(&mut self, accepted: Accepted, now: Now) {
-        let Some(client) = self.driver.client(accepted) else { return };
-        let opening_ms = self.driver.links.tls.as_ref().map_or(0, |context| context.handshake_timeout_ms());
-        self.round.accept(&mut self.driver, client, opening_ms, now);
+    fn announced(&mut self, token: u32, readiness: Readiness) {
+        self.round.announced(token, readiness);
     }
-}
 
-fn readiness(event: &mio::event::Event) -> Readiness {
-    Readiness {
-        readable: event.is_readable() || event.is_error() || event.is_write_closed(),
-        writable: event.is_writable(),
-        hung_up: event.is_read_closed(),
+    fn turn(&mut self, now: Now) {
+        self.round.turn(&mut self.driver, now);
+    }
+
+    fn wait_max_ms(&self) -> u64 {
+        self.round.wait_max_ms()
+    }
+
+    fn is_done(&self) -> bool {
+        self.round.is_done()
+    }
+
+    fn end(&mut self, now: Now) -> io::Result<()> {
+        self.round.close_all(&mut self.driver, now);
+        Ok(())
     }
 }

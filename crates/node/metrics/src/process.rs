@@ -3,19 +3,19 @@
 use std::fs;
 
 /// Descriptors open now.
-pub(crate) fn open_descriptors() -> Option<u64> {
+pub fn open_descriptors() -> Option<u64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
 }
 
 /// Descriptors that may be open.
-pub(crate) fn descriptors_max() -> Option<u64> {
+pub fn descriptors_max() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find(|line| line.starts_with("Max open files"))?;
     line.split_whitespace().nth(3)?.parse().ok()
 }
 
 /// Resident and virtual memory in bytes.
-pub(crate) fn memory() -> Option<(u64, u64)> {
+pub fn memory() -> Option<(u64, u64)> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let field = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name))?;
@@ -25,12 +25,12 @@ pub(crate) fn memory() -> Option<(u64, u64)> {
 }
 
 /// Seconds of processor time, user and system together.
-pub(crate) fn cpu_seconds() -> Option<f64> {
+pub fn cpu_seconds() -> Option<f64> {
     Some(stat_seconds(11)? + stat_seconds(12)?)
 }
 
 /// When this process began, seconds since 1970.
-pub(crate) fn start_seconds() -> Option<f64> {
+pub fn start_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let boot: f64 = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     Some(boot + stat_seconds(19)?)
@@ -45,7 +45,7 @@ fn stat_seconds(place: usize) -> Option<f64> {
 }
 
 /// The machine's memory in bytes: free for use, and all of it.
-pub(crate) fn machine_memory() -> Option<(u64, u64)> {
+pub fn machine_memory() -> Option<(u64, u64)> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let field = |name: &str| {
         let line = info.lines().find(|line| line.starts_with(name))?;

@@ -13,7 +13,7 @@ const POWERS: usize = 40;
 const BUCKETS: usize = POWERS * FINE;
 
 /// See the module.
-pub(crate) struct Histogram {
+pub struct Histogram {
     buckets: Box<[AtomicU64]>,
     count: AtomicU64,
     sum: AtomicU64,
@@ -35,12 +35,12 @@ impl Default for Histogram {
 
 impl Histogram {
     /// Adds one value.
-    pub(crate) fn record(&self, value: u64) {
+    pub fn record(&self, value: u64) {
         self.record_many(value, 1);
     }
 
     /// Adds the same value `times` over.
-    pub(crate) fn record_many(&self, value: u64, times: u64) {
+    pub fn record_many(&self, value: u64, times: u64) {
         if times == 0 {
             return;
         }
@@ -58,7 +58,7 @@ impl Histogram {
     }
 
     /// What it holds now.
-    pub(crate) fn snapshot(&self) -> Distribution {
+    pub fn snapshot(&self) -> Distribution {
         let buckets: Vec<u64> = self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
         let count = buckets.iter().sum();
         Distribution {
@@ -73,17 +73,21 @@ impl Histogram {
 
 /// A distribution at one moment, or several of them added up.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Distribution {
-    pub(crate) count: u64,
-    pub(crate) sum: u64,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The smallest; 0 if there is none.
+    pub min: u64,
+    /// The largest.
+    pub max: u64,
     buckets: Vec<u64>,
 }
 
 impl Distribution {
     /// Adds another one in.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
@@ -98,7 +102,7 @@ impl Distribution {
     }
 
     /// A distribution counted elsewhere: how often each value, and what is known exactly.
-    pub(crate) fn of_counts(counts: impl Iterator<Item = (u64, u64)>, sum: u64, min: u64, max: u64) -> Self {
+    pub fn of_counts(counts: impl Iterator<Item = (u64, u64)>, sum: u64, min: u64, max: u64) -> Self {
         let mut buckets = vec![0; BUCKETS];
         let mut all = 0;
         for (value, count) in counts {
@@ -111,19 +115,19 @@ impl Distribution {
     }
 
     /// The same in larger units.
-    pub(crate) fn scaled(&self, unit: u64) -> Self {
+    pub fn scaled(&self, unit: u64) -> Self {
         let counts =
             self.buckets.iter().enumerate().map(|(index, count)| (upper_bound(index) / unit, *count));
         Self::of_counts(counts, self.sum / unit, self.min / unit, self.max / unit)
     }
 
     /// The mean, 0 when there is nothing.
-    pub(crate) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
     /// The value that the share `quantile` of all values does not exceed; 0 when there is nothing.
-    pub(crate) fn quantile(&self, quantile: f64) -> u64 {
+    pub fn quantile(&self, quantile: f64) -> u64 {
         let rank = (quantile * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;
         for (index, count) in self.buckets.iter().enumerate() {
@@ -136,7 +140,7 @@ impl Distribution {
     }
 
     /// How many values are below 2^`power`.
-    pub(crate) fn below_power(&self, power: u32) -> u64 {
+    pub fn below_power(&self, power: u32) -> u64 {
         self.buckets.iter().take(bucket_of(1 << power)).sum()
     }
 }

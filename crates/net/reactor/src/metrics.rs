@@ -1,16 +1,16 @@
-//! What is counted before a connection is the front's: tokens at the gate, handshakes of TLS.
+//! What is counted before a connection is the frontend's: tokens at the gate, handshakes of TLS.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::histogram::Histogram;
+use node_metrics::Histogram;
 
-/// Counted by the listener and by all shards.
+/// Counted by the listener and by all reactors.
 #[derive(Default)]
-pub(crate) struct NetworkMetrics {
+pub struct NetworkMetrics {
     /// Tokens that were missing in the bucket when a connection was let in; 0 where there is no bucket.
-    pub(crate) token_deficit: Histogram,
+    pub token_deficit: Histogram,
     plain_remote: AtomicU64,
     plain_local: AtomicU64,
     handshakes: AtomicU64,
@@ -19,42 +19,42 @@ pub(crate) struct NetworkMetrics {
 
 impl NetworkMetrics {
     /// A connection without encryption is open.
-    pub(crate) fn plain(&self, peer: IpAddr) {
+    pub fn plain(&self, peer: IpAddr) {
         let count = if peer.is_loopback() { &self.plain_local } else { &self.plain_remote };
         count.fetch_add(1, Relaxed);
     }
 
     /// A handshake begins. It has failed unless [`Handshake::done`] is called.
-    pub(crate) fn handshake(self: &Arc<Self>) -> Handshake {
+    pub fn handshake(self: &Arc<Self>) -> Handshake {
         self.handshakes.fetch_add(1, Relaxed);
         Handshake { metrics: Arc::clone(self), done: false }
     }
 
     /// Connections without encryption, from this machine's loopback and from elsewhere.
-    pub(crate) fn plain_connections(&self) -> (u64, u64) {
+    pub fn plain_connections(&self) -> (u64, u64) {
         (self.plain_local.load(Relaxed), self.plain_remote.load(Relaxed))
     }
 
     /// Handshakes under way.
-    pub(crate) fn handshakes(&self) -> u64 {
+    pub fn handshakes(&self) -> u64 {
         self.handshakes.load(Relaxed)
     }
 
     /// Handshakes that came to nothing.
-    pub(crate) fn handshakes_failed(&self) -> u64 {
+    pub fn handshakes_failed(&self) -> u64 {
         self.handshakes_failed.load(Relaxed)
     }
 }
 
 /// A handshake under way.
-pub(crate) struct Handshake {
+pub struct Handshake {
     metrics: Arc<NetworkMetrics>,
     done: bool,
 }
 
 impl Handshake {
     /// It succeeded.
-    pub(crate) fn done(mut self) {
+    pub fn done(mut self) {
         self.done = true;
     }
 }

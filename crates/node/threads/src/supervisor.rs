@@ -1,4 +1,4 @@
-//! Where threads report that they ended, and where the server's end is waited for.
+//! Where the threads of a server report how they ended, and where its end is waited for.
 
 use std::io;
 use std::sync::Arc;
@@ -8,17 +8,25 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::error::ServerFault;
+/// Why a server that ran had to stop: this host is broken, or our own code is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {part} failed, and the server stopped: {reason}")]
+pub struct ThreadFault {
+    /// The part that failed.
+    pub part: String,
+    /// How.
+    pub reason: String,
+}
 
 #[derive(Default)]
 struct Notes {
-    fault: Option<ServerFault>,
+    fault: Option<ThreadFault>,
     stopped: bool,
 }
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Board {
+pub struct Supervisor {
     notes: Mutex<Notes>,
     news: Condvar,
 }
@@ -26,22 +34,22 @@ pub(crate) struct Board {
 /// How often somebody who waits for a thread's message looks whether another has failed.
 const LOOK: Duration = Duration::from_millis(50);
 
-impl Board {
+impl Supervisor {
     fn report(&self, part: &str, reason: String) {
         tracing::error!(part, reason, "a fault: the server stops");
         let mut notes = self.notes.lock();
-        notes.fault.get_or_insert_with(|| ServerFault { part: String::from(part), reason });
+        notes.fault.get_or_insert_with(|| ThreadFault { part: String::from(part), reason });
         self.news.notify_all();
     }
 
     /// The server was stopped.
-    pub(crate) fn stopped(&self) {
+    pub fn stopped(&self) {
         self.notes.lock().stopped = true;
         self.news.notify_all();
     }
 
     /// Waits for a fault or for the server to be stopped.
-    pub(crate) fn wait(&self) -> Result<(), ServerFault> {
+    pub fn wait(&self) -> Result<(), ThreadFault> {
         let mut notes = self.notes.lock();
         while notes.fault.is_none() && !notes.stopped {
             self.news.wait(&mut notes);
@@ -50,7 +58,7 @@ impl Board {
     }
 
     /// Waits for a thread's message, or for a fault.
-    pub(crate) fn wait_until<T>(&self, message: &Receiver<T>) -> Result<T, ServerFault> {
+    pub fn wait_until<T>(&self, message: &Receiver<T>) -> Result<T, ThreadFault> {
         loop {
             match message.recv_timeout(LOOK) {
                 Ok(message) => return Ok(message),
@@ -67,31 +75,31 @@ impl Board {
 /// Reports a thread that ends without having said how: it panicked.
 struct Ending {
     part: &'static str,
-    board: Arc<Board>,
+    supervisor: Arc<Supervisor>,
     said: bool,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
         if !self.said {
-            self.board.report(self.part, String::from("a bug: its thread panicked"));
+            self.supervisor.report(self.part, String::from("a bug: its thread panicked"));
         }
     }
 }
 
-/// Starts one of the server's threads. That it fails or panics is reported to the board.
-pub(crate) fn spawn(
+/// Starts one of the server's threads. That it fails or panics is reported to the supervisor.
+pub fn spawn(
     part: &'static str,
-    board: &Arc<Board>,
+    supervisor: &Arc<Supervisor>,
     run: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
-    let mut ending = Ending { part, board: Arc::clone(board), said: false };
+    let mut ending = Ending { part, supervisor: Arc::clone(supervisor), said: false };
     let thread = thread::Builder::new().name(format!("diwan-{part}"));
     let thread = thread.spawn(move || {
         let outcome = run();
         ending.said = true;
         if let Err(reason) = outcome {
-            ending.board.report(part, reason);
+            ending.supervisor.report(part, reason);
         }
     })?;
     Ok(thread)
@@ -103,21 +111,22 @@ mod tests {
 
     #[test]
     fn a_thread_that_fails_or_panics_is_reported() {
-        let board = Arc::new(Board::default());
-        let thread = spawn("journal", &board, || Err(String::from("no disk"))).expect("a thread");
+        let supervisor = Arc::new(Supervisor::default());
+        let thread = spawn("journal", &supervisor, || Err(String::from("no disk"))).expect("a thread");
         thread.join().expect("it ends");
-        assert_eq!(board.wait().expect_err("a fault").reason, "no disk");
+        assert_eq!(supervisor.wait().expect_err("a fault").reason, "no disk");
 
-        let board = Arc::new(Board::default());
-        let thread = spawn("core", &board, || std::panic::resume_unwind(Box::new(()))).expect("a thread");
+        let supervisor = Arc::new(Supervisor::default());
+        let thread =
+            spawn("core", &supervisor, || std::panic::resume_unwind(Box::new(()))).expect("a thread");
         assert!(thread.join().is_err());
-        assert_eq!(board.wait().expect_err("a fault").part, "core");
+        assert_eq!(supervisor.wait().expect_err("a fault").part, "core");
     }
 
     #[test]
     fn a_stop_is_no_fault() {
-        let board = Arc::new(Board::default());
-        board.stopped();
-        assert_eq!(board.wait(), Ok(()));
+        let supervisor = Arc::new(Supervisor::default());
+        supervisor.stopped();
+        assert_eq!(supervisor.wait(), Ok(()));
     }
 }

@@ -1,0 +1,26 @@
+//! The threads that serve clients' sockets, for any protocol: one listener accepts and deals connections out, each
+//! reactor polls its connections and runs the event loop of every service that has a part of this thread.
+//!
+//! A service gives each reactor a [`Service`]: its [`net_event_loop::EventLoop`] with its frontend and its mailboxes.
+//! [`Sockets`] does for all of them what concerns sockets: encryption, reading, writing, closing, and what the log says of
+//! it. Whatever goes over the sockets is unknown here.
+
+mod gate;
+mod handshake_trouble;
+mod listener;
+mod metrics;
+mod reactor;
+mod service;
+mod socket;
+mod sockets;
+mod token_bucket;
+
+pub use gate::{Gate, LimitNames, Place};
+pub use handshake_trouble::TlsHints;
+pub use listener::{Accepted, Listener, ListenerConfig, bind};
+pub use metrics::NetworkMetrics;
+pub use reactor::{Polling, Reactor, Watcher};
+pub use service::Service;
+pub use socket::ClientSocket;
+pub use sockets::{Sockets, SocketsConfig};
+pub use token_bucket::ConnectionThrottle;
