@@ -18,9 +18,8 @@ use crate::clerk::{self, Clerk};
 use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
 use crate::error::{ServerFault, StartError};
-use crate::http::host::{self, Hosts};
-use crate::http::listener::HttpListener;
-use crate::http::router::Router;
+use crate::http::admin::AdminServer;
+use crate::inspect::Inspect;
 use crate::journal_loop::JournalMail;
 use crate::metrics::{CoreMetrics, JournalMetrics};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
@@ -34,12 +33,14 @@ use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
 use crate::sockets::{self, Addresses, Page, Sockets};
 use crate::{audit, random, settings};
+use net_http::{Hosts, HttpListener};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
     Gate, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets, SocketsConfig,
     TlsHints,
 };
 use net_tls::TlsContext;
+use node_pages::{Pages, Registry};
 use node_threads::{Supervisor, spawn};
 
 /// How messages of shared parts call ZooKeeper's settings.
@@ -199,13 +200,18 @@ impl Server {
         let command_url = self.overview.config.admin.command_url.trim_end_matches('/').to_owned();
         let hosts = self.overview.config.admin.hosts.clone();
         for Page { purpose, address, optional, metrics, commands } in sockets::pages(&self.overview.config) {
-            let router = Router {
-                server: Arc::clone(&self.overview) as Arc<dyn crate::inspect::Inspect>,
-                metrics,
-                commands: commands.then(|| command_url.clone()),
-                hosts: Hosts::new(address, hosts.iter().cloned().chain(host::own_name())),
-            };
-            match HttpListener::start(address, "http", router, descriptors) {
+            let mut pages = Pages::default();
+            if metrics {
+                let (overview, mut registry) = (Arc::clone(&self.overview), Registry::default());
+                registry.register(Arc::clone(&self.overview) as Arc<dyn node_pages::Source>);
+                pages = pages.metrics(registry).ready(move || overview.standing.is_serving());
+            }
+            if commands {
+                let names = Hosts::new(address, hosts.iter().cloned().chain(net_http::own_name()));
+                let server = AdminServer::new(Arc::clone(&self.overview) as Arc<dyn Inspect>, &command_url);
+                pages = pages.section(&command_url, names, Arc::new(server));
+            }
+            match HttpListener::start(address, "http", Arc::new(pages), descriptors) {
                 Ok(listener) => {
                     let at = Some(listener.address());
                     self.running().http.push(listener);

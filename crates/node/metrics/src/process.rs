@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::sample::Sample;
+
 /// Descriptors open now.
 pub fn open_descriptors() -> Option<u64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
@@ -68,4 +70,33 @@ mod tests {
         assert!(start_seconds().is_some_and(|start| 0.0 < start && start <= now.as_secs_f64() + 1.0));
         assert!(machine_memory().is_some_and(|(free, all)| free <= all));
     }
+}
+/// What is told of every process: its build, its processor time, its memory, its descriptors.
+#[must_use]
+pub fn samples() -> Vec<Sample> {
+    let build = Sample::gauge("diwan_build_info", "Which build runs: always 1", 1);
+    let mut list = vec![build.labelled("version", env!("CARGO_PKG_VERSION"))];
+    if let Some(seconds) = cpu_seconds() {
+        list.push(Sample::fraction("process_cpu_seconds_total", "Processor time, seconds", seconds));
+    }
+    if let Some(seconds) = start_seconds() {
+        list.push(Sample::fraction(
+            "process_start_time_seconds",
+            "When it began, seconds since 1970",
+            seconds,
+        ));
+    }
+    if let Some((resident, all)) = memory() {
+        list.push(Sample::gauge("process_resident_memory_bytes", "Resident memory", whole(resident)));
+        list.push(Sample::gauge("process_virtual_memory_bytes", "Virtual memory", whole(all)));
+    }
+    if let (Some(open), Some(max)) = (open_descriptors(), descriptors_max()) {
+        list.push(Sample::gauge("process_open_fds", "Descriptors open", whole(open)));
+        list.push(Sample::gauge("process_max_fds", "Descriptors that may be open", whole(max)));
+    }
+    list
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,13 +1,15 @@
 //! The AdminServer's commands: JSON with the keys of ZooKeeper 3.9, and `ensemble`, which is ours.
 
 use std::io::Read;
+use std::sync::Arc;
+
+use node_pages::Section;
 
 use serde_json::{Map, Value, json};
 
 use council_tree::DIGEST_VERSION;
 
 use super::ensemble;
-use super::response::{Request, Response};
 use super::{guarded, lists};
 use crate::ensemble::EnsembleView;
 use crate::inspect::{AdminAct, Inspect};
@@ -15,6 +17,7 @@ use crate::metrics::flat::{self, rounded};
 use crate::version::version;
 use crate::words::render::java_address;
 use crate::words::view::{ConnectionView, LatencyView};
+use net_http::{Request, Response};
 
 /// The first name of each command, as the page of links shows them.
 const NAMES: [&str; 29] = [
@@ -49,14 +52,27 @@ const NAMES: [&str; 29] = [
     "zabstate",
 ];
 
+/// The commands, as pages below one path.
+pub(crate) struct AdminServer {
+    server: Arc<dyn Inspect>,
+    url: String,
+}
+
+impl AdminServer {
+    /// Of this server, below `url`.
+    pub(crate) fn new(server: Arc<dyn Inspect>, url: &str) -> Self {
+        Self { server, url: url.to_owned() }
+    }
+}
+
+impl Section for AdminServer {
+    fn answer(&self, name: &str, request: &Request, body: &mut dyn Read) -> Response {
+        route(self.server.as_ref(), &self.url, name, request, body)
+    }
+}
+
 /// The answer to a command, or the page of links to all of them.
-pub(crate) fn route(
-    server: &dyn Inspect,
-    url: &str,
-    name: &str,
-    request: &Request,
-    body: &mut dyn Read,
-) -> Response {
+fn route(server: &dyn Inspect, url: &str, name: &str, request: &Request, body: &mut dyn Read) -> Response {
     if name.is_empty() {
         let link = |name: &&str| format!("<a href=\"{url}/{name}\">{name}</a>\n<br/>\n");
         return Response::html(NAMES.iter().map(link).collect());

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::response::{Body, Request, Response};
 use crate::access::Access;
 use crate::inspect::{AdminAct, Inspect};
 use crate::restore::Refusal;
+use net_http::{Body, Request, Response};
 
 const NOT_ALONE: &str = "an ensemble agrees on its tree, so that no single member's can be replaced";
 const NOT_ALONE_HINT: &str = "stop all members, make a fresh data directory for one of them with `diwan council \

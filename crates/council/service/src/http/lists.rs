@@ -8,9 +8,9 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use super::admin;
-use super::response::{Request, Response};
 use crate::access::Access;
 use crate::inspect::{AdminAct, Inspect};
+use net_http::{Request, Response};
 
 /// Entries of a list that a caller without a password gets.
 const ENTRIES_MAX: u64 = 20_000;

@@ -16,7 +16,6 @@ use crate::restore::RestoreDesk;
 use net_reactor::NetworkMetrics;
 use node_metrics::Distribution;
 use node_metrics::Sample;
-use node_metrics::process;
 
 /// Everything that is known at one moment.
 pub(crate) struct Knowledge<'a> {
@@ -58,7 +57,6 @@ pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
     all.extend(core(known));
     all.extend(disk(known));
     all.extend(certificates(known));
-    all.extend(of_process());
     all
 }
 
@@ -324,30 +322,6 @@ fn certificates(known: &Knowledge<'_>) -> impl Iterator<Item = Sample> {
     known.certificates.all().map(move |(used, end)| {
         Sample::gauge("diwan_council_certificate_expiry_seconds", help, end).labelled("use", used)
     })
-}
-
-fn of_process() -> Vec<Sample> {
-    let build = Sample::gauge("diwan_build_info", "Which build runs: always 1", 1);
-    let mut list = vec![build.labelled("version", env!("CARGO_PKG_VERSION"))];
-    if let Some(seconds) = process::cpu_seconds() {
-        list.push(Sample::fraction("process_cpu_seconds_total", "Processor time, seconds", seconds));
-    }
-    if let Some(seconds) = process::start_seconds() {
-        list.push(Sample::fraction(
-            "process_start_time_seconds",
-            "When it began, seconds since 1970",
-            seconds,
-        ));
-    }
-    if let Some((resident, all)) = process::memory() {
-        list.push(Sample::gauge("process_resident_memory_bytes", "Resident memory", big(resident)));
-        list.push(Sample::gauge("process_virtual_memory_bytes", "Virtual memory", big(all)));
-    }
-    if let (Some(open), Some(max)) = (process::open_descriptors(), process::descriptors_max()) {
-        list.push(Sample::gauge("process_open_fds", "Descriptors open", big(open)));
-        list.push(Sample::gauge("process_max_fds", "Descriptors that may be open", big(max)));
-    }
-    list
 }
 
 pub(super) fn whole(number: usize) -> i64 {

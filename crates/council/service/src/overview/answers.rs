@@ -32,6 +32,7 @@ use crate::words::view::{
     WatchView,
 };
 use node_metrics::Sample;
+use node_pages::Source;
 
 use super::Overview;
 
@@ -41,6 +42,47 @@ const WATCHES_LISTED_MAX: usize = 1_000_000;
 const USER_CHARACTERS_MAX: usize = 64;
 /// Ephemeral nodes that are listed while the tree's guard is held.
 const EPHEMERALS_PIECE: usize = 500;
+
+impl Source for Overview {
+    fn samples(&self) -> Vec<Sample> {
+        let (front, answered_in_time) = self.front_stats();
+        let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
+        let ensemble = self.ensemble_view(&core);
+        let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
+            let tree = self.tree.read();
+            (
+                tree.node_count(),
+                tree.ephemeral_count(),
+                tree.acl_count(),
+                tree.approximate_data_size(),
+                quotas(&tree),
+            )
+        };
+        catalog::samples(&Knowledge {
+            front,
+            core,
+            journal: &self.journal_metrics,
+            core_metrics: &self.core_metrics,
+            ensemble: ensemble.as_ref(),
+            reign: &self.reign,
+            network: &self.network_metrics,
+            quotas,
+            snapshots_rate_limited: self.snapshots.limit.refused(),
+            restore: &self.restore,
+            certificates: &self.certificates,
+            start: self.start.get().copied().unwrap_or_default(),
+            node_count: node_count as u64,
+            ephemeral_count: ephemeral_count as u64,
+            acl_count: acl_count as u64,
+            data_bytes,
+            uptime_ms: self.uptime_ms(),
+            rejected: self.gate.rejected.load(Ordering::Relaxed),
+            throttled: self.gate.throttled.load(Ordering::Relaxed),
+            without_descriptor: self.gate.without_descriptor.load(Ordering::Relaxed),
+            answered_in_time,
+        })
+    }
+}
 
 impl Inspect for Overview {
     fn is_serving(&self) -> bool {
@@ -226,42 +268,9 @@ impl Inspect for Overview {
     }
 
     fn samples(&self) -> Vec<Sample> {
-        let (front, answered_in_time) = self.front_stats();
-        let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
-        let ensemble = self.ensemble_view(&core);
-        let (node_count, ephemeral_count, acl_count, data_bytes, quotas) = {
-            let tree = self.tree.read();
-            (
-                tree.node_count(),
-                tree.ephemeral_count(),
-                tree.acl_count(),
-                tree.approximate_data_size(),
-                quotas(&tree),
-            )
-        };
-        catalog::samples(&Knowledge {
-            front,
-            core,
-            journal: &self.journal_metrics,
-            core_metrics: &self.core_metrics,
-            ensemble: ensemble.as_ref(),
-            reign: &self.reign,
-            network: &self.network_metrics,
-            quotas,
-            snapshots_rate_limited: self.snapshots.limit.refused(),
-            restore: &self.restore,
-            certificates: &self.certificates,
-            start: self.start.get().copied().unwrap_or_default(),
-            node_count: node_count as u64,
-            ephemeral_count: ephemeral_count as u64,
-            acl_count: acl_count as u64,
-            data_bytes,
-            uptime_ms: self.uptime_ms(),
-            rejected: self.gate.rejected.load(Ordering::Relaxed),
-            throttled: self.gate.throttled.load(Ordering::Relaxed),
-            without_descriptor: self.gate.without_descriptor.load(Ordering::Relaxed),
-            answered_in_time,
-        })
+        let mut all = Source::samples(self);
+        all.extend(node_metrics::process::samples());
+        all
     }
 
     fn reset_server_statistics(&self) {

@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::body::RequestBody;
-use super::paced::Paced;
-use super::places::{Kind, Place, Places};
-use super::response::{Request, Response};
-use super::router::Router;
+use crate::body::RequestBody;
+use crate::paced::Paced;
+use crate::places::{Kind, Place, Places};
+use crate::response::{Request, Response};
 
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -33,19 +32,31 @@ const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
 /// How often the log says that connections are refused.
 const REFUSALS_TOLD: Duration = Duration::from_secs(10);
 
+/// What is served at one address.
+pub trait Site: Send + Sync {
+    /// What a request for this path asks for: how many are answered at a time depends on it.
+    fn kind(&self, path: &str) -> Kind;
+
+    /// The answer to a request.
+    fn answer(&self, request: &Request, body: &mut dyn Read) -> Response;
+}
+
 /// A running listener; stops when told to.
-pub(crate) struct HttpListener {
+pub struct HttpListener {
     address: SocketAddr,
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl HttpListener {
-    /// Serves `router` at `address`; port 0 takes a free one.
-    pub(crate) fn start(
+    /// Serves a site at `address`; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The address cannot be had, or the system refuses a thread.
+    pub fn start(
         address: SocketAddr,
         name: &str,
-        router: Router,
+        site: Arc<dyn Site>,
         descriptors: Descriptors,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
@@ -55,18 +66,18 @@ impl HttpListener {
             let stopping = Arc::clone(&stopping);
             thread::Builder::new()
                 .name(String::from(name))
-                .spawn(move || accept_all(&listener, &router, descriptors, &stopping))?
+                .spawn(move || accept_all(&listener, &site, descriptors, &stopping))?
         };
         Ok(Self { address, stopping, thread: Some(thread) })
     }
 
     /// Where it listens.
-    pub(crate) const fn address(&self) -> SocketAddr {
+    pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Stops accepting. Connections under way end by themselves.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
         // The thread sleeps in `accept`: a connection wakes it.
         let mut wake = self.address;
@@ -85,7 +96,7 @@ impl HttpListener {
     }
 }
 
-fn accept_all(listener: &TcpListener, router: &Router, descriptors: Descriptors, stopping: &AtomicBool) {
+fn accept_all(listener: &TcpListener, site: &Arc<dyn Site>, descriptors: Descriptors, stopping: &AtomicBool) {
     let places = Arc::new(Places::default());
     let refusals = RateLimit::default();
     loop {
@@ -103,7 +114,7 @@ fn accept_all(listener: &TcpListener, router: &Router, descriptors: Descriptors,
                     );
                 }
             }
-            Ok((stream, peer)) => serve_apart(stream, peer.ip().to_canonical(), router, &places),
+            Ok((stream, peer)) => serve_apart(stream, peer.ip().to_canonical(), site, &places),
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 if refusals.allow(Instant::now(), REFUSALS_TOLD) {
@@ -115,27 +126,27 @@ fn accept_all(listener: &TcpListener, router: &Router, descriptors: Descriptors,
     }
 }
 
-fn serve_apart(stream: TcpStream, ip: IpAddr, router: &Router, places: &Arc<Places>) {
+fn serve_apart(stream: TcpStream, ip: IpAddr, site: &Arc<dyn Site>, places: &Arc<Places>) {
     let stream = Arc::new(stream);
     let Some(place) = places.admit(&stream, ip) else { return };
-    let router = router.clone();
+    let site = Arc::clone(site);
     let spawned = thread::Builder::new().name(String::from("http-page")).spawn(move || {
         // A client that went away is nobody's concern.
-        let _ = serve(&stream, &place, &router);
+        let _ = serve(&stream, &place, site.as_ref());
     });
     if let Err(error) = spawned {
         tracing::warn!(%error, "no thread for an HTTP connection");
     }
 }
 
-fn serve(stream: &TcpStream, place: &Place, router: &Router) -> io::Result<()> {
+fn serve(stream: &TcpStream, place: &Place, site: &dyn Site) -> io::Result<()> {
     let asked = read_request(stream)?;
     let paced = Paced::new(stream, ANSWER_DEADLINE);
     match asked {
-        Ok((request, begin)) if place.begin(Kind::of(&request.path)) => {
+        Ok((request, begin)) if place.begin(site.kind(&request.path)) => {
             let bytes = request.content_length.unwrap_or(0);
             let mut body = RequestBody::new(begin, &paced, bytes, request.expects_continue);
-            let response = router.route(&request, &mut body);
+            let response = site.answer(&request, &mut body);
             response.send(&mut &paced, request.method != "HEAD")?;
             place.end();
         }

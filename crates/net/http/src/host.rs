@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The names that are taken at one address.
 #[derive(Clone, Debug)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     /// Only a listener that others cannot reach counts on that.
     checked: bool,
     names: Vec<String>,
@@ -14,12 +14,12 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// What holds for a listener at `address`, under further `names` of this machine.
-    pub(crate) fn new(address: SocketAddr, names: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(address: SocketAddr, names: impl IntoIterator<Item = String>) -> Self {
         Self { checked: address.ip().to_canonical().is_loopback(), names: names.into_iter().collect() }
     }
 
     /// Whether a request with this header may be answered. Without the header it comes from no browser.
-    pub(crate) fn allow(&self, host: Option<&str>) -> bool {
+    pub fn allow(&self, host: Option<&str>) -> bool {
         let Some(host) = host.filter(|_| self.checked) else { return true };
         let name = without_port(host.trim());
         let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
@@ -44,7 +44,7 @@ fn without_port(host: &str) -> &str {
 }
 
 /// This machine's name, if the system tells.
-pub(crate) fn own_name() -> Option<String> {
+pub fn own_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(String::from(name.trim())).filter(|name| !name.is_empty())
 }

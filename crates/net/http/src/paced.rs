@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 const BYTES_PER_SECOND: u64 = 64 << 10;
 
 /// See the module.
-pub(super) struct Paced<'a> {
+pub(crate) struct Paced<'a> {
     stream: &'a TcpStream,
     deadline: Cell<Instant>,
 }
 
 impl<'a> Paced<'a> {
-    pub(super) fn new(stream: &'a TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: &'a TcpStream, patience: Duration) -> Self {
         Self { stream, deadline: Cell::new(Instant::now() + patience) }
     }
 

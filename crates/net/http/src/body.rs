@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read, Write};
 
-use super::paced::Paced;
+use crate::paced::Paced;
 
 /// What follows the head.
 pub(crate) struct RequestBody<'a> {

@@ -18,24 +18,16 @@ const PER_ADDRESS_MAX: usize = 40;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// `/livez` and `/readyz`.
+pub enum Kind {
+    /// Whether the server lives, or is ready.
     Probe,
-    /// `/metrics`.
+    /// Figures.
     Metrics,
     /// Everything else.
     Command,
 }
 
 impl Kind {
-    pub(super) fn of(path: &str) -> Self {
-        match path {
-            "/livez" | "/readyz" => Self::Probe,
-            "/metrics" => Self::Metrics,
-            _ => Self::Command,
-        }
-    }
-
     /// How many may be answered at a time.
     const fn max(self) -> usize {
         match self {
@@ -81,11 +73,11 @@ impl Guests {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<Guests>);
+pub(crate) struct Places(Mutex<Guests>);
 
 impl Places {
     /// Takes a connection in; nothing if it has to be closed.
-    pub(super) fn admit(self: &Arc<Self>, stream: &Arc<TcpStream>, ip: IpAddr) -> Option<Place> {
+    pub(crate) fn admit(self: &Arc<Self>, stream: &Arc<TcpStream>, ip: IpAddr) -> Option<Place> {
         let mut guests = self.0.lock();
         let of_address = guests.all.iter().filter(|guest| guest.ip == ip).count();
         if of_address >= PER_ADDRESS_MAX && !guests.close_one(Some(ip)) {
@@ -102,14 +94,14 @@ impl Places {
 }
 
 /// One connection's place, given back when it is dropped.
-pub(super) struct Place {
+pub(crate) struct Place {
     id: u64,
     places: Arc<Places>,
 }
 
 impl Place {
     /// Its request has come and is to be answered. False if too many of its kind are.
-    pub(super) fn begin(&self, kind: Kind) -> bool {
+    pub(crate) fn begin(&self, kind: Kind) -> bool {
         let mut guests = self.places.0.lock();
         let answered = guests.all.iter().filter(|guest| guest.answered == Some(kind)).count();
         // One that was closed meanwhile is not there any more.
@@ -120,7 +112,7 @@ impl Place {
     }
 
     /// It is answered, and waits for its client to close.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut guests = self.places.0.lock();
         if let Some(guest) = guests.all.iter_mut().find(|guest| guest.id == self.id) {
             guest.answered = None;

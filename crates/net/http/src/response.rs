@@ -8,25 +8,28 @@ use serde_json::Value;
 
 /// All that the pages here look at: a request's line, a few headers, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) path: String,
+pub struct Request {
+    /// Such as `GET`.
+    pub method: String,
+    /// Decoded, without the query.
+    pub path: String,
     /// Decoded names and values behind the question mark.
-    pub(crate) query: Vec<(String, String)>,
+    pub query: Vec<(String, String)>,
     /// The header of this name.
-    pub(crate) authorization: Option<String>,
+    pub authorization: Option<String>,
     /// The header of this name: which machine is meant.
-    pub(crate) host: Option<String>,
+    pub host: Option<String>,
     /// How many bytes follow the head, if it says so.
-    pub(crate) content_length: Option<u64>,
+    pub content_length: Option<u64>,
     /// Whether the client waits to be told that it may send them.
-    pub(crate) expects_continue: bool,
-    pub(crate) peer: IpAddr,
+    pub expects_continue: bool,
+    /// Where it comes from.
+    pub peer: IpAddr,
 }
 
 impl Request {
     /// A request's parts.
-    pub(crate) fn new(method: &str, target: &str, peer: IpAddr) -> Self {
+    pub fn new(method: &str, target: &str, peer: IpAddr) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -46,7 +49,7 @@ impl Request {
     }
 
     /// The first value of this name.
-    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+    pub fn value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 }
@@ -77,17 +80,21 @@ fn decode(text: &str) -> String {
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
+pub struct Response {
+    /// HTTP's number for what came of it.
+    pub status: u16,
+    /// The type of its body.
+    pub content_type: &'static str,
     /// Headers besides those that every answer has.
-    pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Body,
+    pub headers: Vec<(&'static str, String)>,
+    /// What it says.
+    pub body: Body,
 }
 
 /// What an answer says.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub enum Body {
+    /// Text.
     Text(String),
     /// So many bytes of a file.
     File(File, u64),
@@ -95,17 +102,17 @@ pub(crate) enum Body {
 
 impl Response {
     /// Plain text.
-    pub(crate) fn text(status: u16, body: impl Into<String>) -> Self {
+    pub fn text(status: u16, body: impl Into<String>) -> Self {
         Self::of_text(status, "text/plain; charset=utf-8", body.into())
     }
 
     /// A page.
-    pub(crate) fn html(body: String) -> Self {
+    pub fn html(body: String) -> Self {
         Self::of_text(200, "text/html; charset=utf-8", body)
     }
 
-    /// JSON as Jackson prints it for the real AdminServer.
-    pub(crate) fn json(status: u16, value: &Value) -> Self {
+    /// JSON in the shape in which Java's library Jackson prints it for people.
+    pub fn json(status: u16, value: &Value) -> Self {
         let mut body = String::new();
         pretty(value, 0, &mut body);
         body.push('\n');
@@ -113,12 +120,12 @@ impl Response {
     }
 
     /// Text of some type.
-    pub(crate) const fn of_text(status: u16, content_type: &'static str, body: String) -> Self {
+    pub const fn of_text(status: u16, content_type: &'static str, body: String) -> Self {
         Self { status, content_type, headers: Vec::new(), body: Body::Text(body) }
     }
 
     /// Sends it, without its body if that was not asked for.
-    pub(crate) fn send(self, out: &mut impl Write, with_body: bool) -> io::Result<()> {
+    pub fn send(self, out: &mut impl Write, with_body: bool) -> io::Result<()> {
         out.write_all(self.head().as_bytes())?;
         match self.body {
             _ if !with_body => Ok(()),
