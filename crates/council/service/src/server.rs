@@ -12,7 +12,7 @@ use council_frontend::Front;
 use parking_lot::Mutex;
 
 use crate::board::{Board, spawn};
-use crate::boot::{self, Boot};
+use crate::boot::{self, Boot, Parts};
 use crate::clerk::{self, Clerk};
 use crate::clock::Clock;
 use crate::config::ServerConfig;
@@ -235,15 +235,14 @@ impl Server {
             tree: Arc::clone(&self.overview.tree),
             session_clients: Arc::clone(&self.overview.session_clients),
         };
-        let boot = Boot {
-            doubted: None,
+        let boot = Boot::new(Parts {
             overview: Arc::clone(&self.overview),
             board: Arc::clone(&self.board),
             links,
             journal: Arc::clone(&post.journal),
             journal_bell: Arc::clone(&post.journal_bell),
             peers,
-        };
+        })?;
         let (started, news) = mpsc::channel();
         let thread =
             spawn("core", &self.board, move || boot.run(&started)).map_err(system("start a thread"))?;
