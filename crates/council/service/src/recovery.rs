@@ -81,7 +81,20 @@ pub(crate) fn create(
 
 fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
     aside::settle(config)?;
+    if is_forgetting(config) {
+        storage::settle(&mut open_disk(config)?).map_err(|error| journal_fault(&error))?;
+    }
     judge_directories(config)
+}
+
+/// Whether a start has to finish something before the directory can be judged.
+fn is_interrupted(config: &StorageConfig) -> bool {
+    aside::is_interrupted(config) || is_forgetting(config)
+}
+
+/// Whether the removal of an identity was interrupted.
+fn is_forgetting(config: &StorageConfig) -> bool {
+    config.data_dir.join(storage::FORGOTTEN).exists()
 }
 
 fn open_journal(
@@ -119,7 +132,7 @@ fn log_apart(config: &StorageConfig) -> Option<&Path> {
 pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
     backup::refuse_unfinished(config)?;
-    if aside::is_interrupted(config) {
+    if is_interrupted(config) {
         // A start finishes that first.
         return Ok(());
     }
@@ -130,9 +143,9 @@ pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError
 /// Refuses directories into which no backup may be restored. Changes nothing.
 pub(crate) fn judge_for_restoration(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
-    if aside::is_interrupted(config) {
+    if is_interrupted(config) {
         return Err(StartError::Unsupported(format!(
-            "the data in `{}` was being put aside when that was interrupted; hint: start the server once, which \
+            "the data in `{}` was being put aside or removed when that was interrupted; hint: start the server once, which \
              finishes it, or name an empty data directory",
             config.data_dir.display()
         )));
@@ -168,7 +181,7 @@ pub(crate) enum Condition {
 /// Judges the log and the snapshots as [`open`] does. Changes nothing.
 pub(crate) fn inspect(config: &ServerConfig) -> Result<Condition, StartError> {
     let ServerConfig { storage, ensemble, .. } = config;
-    if aside::is_interrupted(storage) || !storage.data_dir.is_dir() {
+    if is_interrupted(storage) || !storage.data_dir.is_dir() {
         return Ok(Condition::Sound);
     }
     let is_ours = storage.data_dir.join("meta").exists();

@@ -159,6 +159,7 @@ impl Ensemble {
         let config = self.config.journal.clone();
         let machine = self.machine(number);
         aside::settle(&mut machine.disk).map_err(disk_fault)?;
+        storage::settle(&mut machine.disk).map_err(disk_fault)?;
         if !aside::holds_data(&machine.disk) {
             let had_data = aside::had_data(&mut machine.disk).map_err(disk_fault)?;
             return Ok(Event::Opened(DiskContent::Nothing { had_data }));
