@@ -28,7 +28,7 @@ use crate::config::StorageConfig;
 use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
-use crate::recovery::{self, NewSeat};
+use crate::recovery;
 
 /// Lies in a data directory as long as a backup is being restored into it. The dot keeps the journal from taking it for
 /// something foreign.
@@ -191,8 +191,7 @@ pub fn restore(
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
-    let seat = NewSeat::alone(random::bytes()?);
-    let identity = Identity { member: number, ..seat.identity };
+    let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member: number };
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
     let zxid = tree.last_zxid();
     let meta = SnapshotMeta {

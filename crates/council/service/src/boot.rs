@@ -1,124 +1,260 @@
-//! The core's thread from its beginning: it takes the member's seat, loads the data, starts the journal beside it, and
-//! runs the core.
+//! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
+//! connections are here; in which order they are used is decided there.
 
 use node_threads::{Doorbell, Mailbox};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use council_frontend::FromCore;
-use council_replica::founding::{Cluster, Outcome};
+use council_replica::Core;
 use council_replica::journal_executor::ExecutorConfig;
-use council_replica::{Core, Tenure};
+use council_replica::lifecycle::{
+    Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
+};
 use council_tree::Tree;
 use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
 
-use crate::aside;
-use crate::core_loop::{CoreLinks, CoreLoop, Ending, Reason};
+use crate::config::{EnsembleConfig, ServerConfig};
+use crate::core_loop::{CoreLinks, CoreLoop, End};
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalMail, JournalSettings};
 use crate::net::shard::ShardMail;
 use crate::overview::Overview;
 use crate::peers::credentials::Badge;
-use crate::peers::seat::{self, Claim};
+use crate::peers::join;
 use crate::peers::switchboard::Switchboard;
-use crate::recovery::{self, Found, NewSeat, Opened};
+use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
-use crate::{random, restore, settings};
+use crate::{aside, random, restore, settings};
 use node_threads::{Supervisor, spawn};
 
 /// What the core's thread begins with.
-pub(crate) struct Boot {
+pub(crate) struct Parts {
     pub(crate) overview: Arc<Overview>,
     pub(crate) supervisor: Arc<Supervisor>,
     pub(crate) links: CoreLinks,
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_bell: Arc<Doorbell>,
     pub(crate) peers: Option<(Switchboard, Arc<Badge>)>,
-    /// The seat that is kept only if there is no other ensemble.
-    pub(crate) doubted: Option<Cluster>,
 }
 
 /// A start that failed: told to whoever waits for it, else a fault of the running server.
 pub(crate) type Started = Sender<Result<(), StartError>>;
 
+/// Why this member must stop.
+enum Failure {
+    Start(StartError),
+    Core(String),
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
+    }
+}
+
+/// See the module.
+pub(crate) struct Boot {
+    overview: Arc<Overview>,
+    supervisor: Arc<Supervisor>,
+    journal: Arc<Mailbox<JournalMail>>,
+    journal_bell: Arc<Doorbell>,
+    /// Lent to each core.
+    links: Option<CoreLinks>,
+    peers: Option<(Switchboard, Arc<Badge>)>,
+    lifecycle: MemberLifecycle,
+    /// What commands leave to later ones.
+    unloaded: Option<Unloaded>,
+    opened: Option<Opened>,
+    restoration: Option<Restoration>,
+    failure: Option<Failure>,
+}
+
 impl Boot {
+    /// # Errors
+    /// The system has no randomness.
+    pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
+        let Parts { overview, supervisor, links, journal, journal_bell, peers } = parts;
+        let lifecycle = MemberLifecycle::new(setup(&overview.config), random::bytes()?);
+        Ok(Self {
+            overview,
+            supervisor,
+            journal,
+            journal_bell,
+            links: Some(links),
+            peers,
+            lifecycle,
+            unloaded: None,
+            opened: None,
+            restoration: None,
+            failure: None,
+        })
+    }
+
     /// Runs until told to stop.
     ///
     /// # Errors
     /// Why the server must stop.
     pub(crate) fn run(mut self, started: &Started) -> Result<(), String> {
-        let tell = |error: StartError| match started.send(Err(error)) {
-            Ok(()) => Ok(()),
-            Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
-        };
+        let mut command = Command::Open;
         loop {
-            let opened = match self.open() {
-                Ok(Some(opened)) => opened,
-                Ok(None) => return Ok(()),
-                Err(error) => return tell(error),
-            };
-            let (core, journal) = match self.furnish(opened) {
-                Ok(both) => both,
-                Err(error) => return tell(error),
-            };
-            let overview = Arc::clone(&self.overview);
-            let cluster = core.cluster();
-            let (badge, peers) = self.peers.take().map(|(peers, badge)| (badge, peers)).unzip();
-            let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
-            let standing = Arc::clone(&overview.standing);
-            let core_loop =
-                CoreLoop::new(core, self.links, metrics, standing, overview.clock, peers, started.clone());
-            let outcome = core_loop.run();
-            self.journal.put(JournalMail::Stop);
-            // A thread that panicked has been reported by the supervisor.
-            let _ = journal.join();
-            let Ending::Next(links, reason) = outcome.map_err(|fault| fault.to_string())? else {
-                return Ok(());
-            };
-            // The next core would take what this life's journal answered for answers to its own questions.
-            links.from_journal.take_all(&mut Vec::new());
-            self.links = links;
-            let (mut peers, tenure) = match reason {
-                Reason::Unseated(peers, tenure) => (*peers, tenure),
-                Reason::Restored(restoration) => {
-                    self.restore(*restoration);
-                    continue;
+            command = match command {
+                Command::Stop => return report(self.failure, started),
+                Command::AskOthers(claim) => match self.ask_others(claim) {
+                    Ok(command) => command,
+                    Err(error) => {
+                        let event = self.failed(error.into());
+                        self.lifecycle.step(event)
+                    }
+                },
+                command => {
+                    let done = self.execute(command, started);
+                    let event = done.unwrap_or_else(|failure| self.failed(failure));
+                    self.lifecycle.step(event)
                 }
             };
-            let Some(badge) = badge else { return Ok(()) };
-            if tenure == Tenure::Doubtful {
-                tracing::info!(
-                    "nothing has come of the ensemble that was to be founded: asking whether there is another"
-                );
-                self.doubted = Some(cluster);
-            } else {
-                let why = "a majority of the voters said that this member's number was given to another disk";
-                let place = put_aside(&overview, why).map_err(|error| error.to_string())?;
-                tracing::warn!(
-                    place = %place.display(),
-                    "{why}: its data is put aside, and it asks to be let in anew"
-                );
-            }
-            badge.stand_up();
-            peers.stand_up();
-            self.peers = Some((peers, badge));
         }
     }
 
-    /// Lays a tree down in the place of all that there is, and cuts everybody off: what the last core was asked and has
-    /// not answered, nobody will.
-    fn restore(&self, Restoration { tree, done }: Restoration) {
+    fn failed(&mut self, failure: Failure) -> Event {
+        let is_damage = matches!(&failure, Failure::Start(error) if recovery::is_damage(error));
+        self.failure = Some(failure);
+        if is_damage { Event::Damaged } else { Event::Failed }
+    }
+
+    fn execute(&mut self, command: Command, started: &Started) -> Result<Event, Failure> {
+        let storage = &self.overview.config.storage;
+        match command {
+            Command::Open => Ok(self.open()?),
+            Command::Forget => {
+                self.unloaded = None;
+                recovery::forget(storage)?;
+                Ok(Event::Done)
+            }
+            Command::PutAside(reason) => Ok(self.put_aside(reason)?),
+            Command::Write(new) => Ok(self.write(&new)?),
+            Command::Load => Ok(self.load()?),
+            Command::Run(identity) => self.run_core(identity, started),
+            Command::Restore => Ok(self.restore()),
+            Command::AskOthers(_) | Command::Stop => unreachable!("executed elsewhere"),
+        }
+    }
+
+    fn ensemble(&self) -> Option<&EnsembleConfig> {
+        self.overview.config.ensemble.as_ref()
+    }
+
+    fn open(&mut self) -> Result<Event, StartError> {
+        let storage = &self.overview.config.storage;
+        restore::clear_up(&storage.data_dir);
+        let content = match recovery::open(storage, self.ensemble())? {
+            Some(unloaded) => {
+                let content = unloaded.content();
+                self.unloaded = Some(unloaded);
+                content
+            }
+            None => DiskContent::Nothing { had_data: aside::holds_any(storage) },
+        };
+        Ok(Event::Opened(content))
+    }
+
+    fn put_aside(&mut self, reason: Reason) -> Result<Event, StartError> {
+        // The directory is locked by its journal.
+        self.unloaded = None;
+        let (why, level) = why(reason, self.failure.take());
+        let overview = &self.overview;
+        let place = aside::put_aside(&overview.config.storage, &why, overview.clock.now().wall_ms)?;
+        let place = place.display();
+        match level {
+            Level::Error => {
+                tracing::error!(%place, "{why}; this member's data is put aside, to be looked at")
+            }
+            Level::Warn => tracing::warn!(%place, "{why}; this member's data is put aside"),
+        }
+        Ok(Event::Done)
+    }
+
+    fn write(&mut self, new: &NewMembership) -> Result<Event, StartError> {
+        let unloaded = recovery::create(&self.overview.config.storage, self.ensemble(), new)?;
+        let identity = unloaded.identity();
+        self.unloaded = Some(unloaded);
+        Ok(Event::Written(identity))
+    }
+
+    fn load(&mut self) -> Result<Event, StartError> {
+        let unloaded = self.unloaded.take().expect("a directory is open before it is loaded");
+        let config = &self.overview.config;
+        let (ensemble, history_bytes_max) = (config.ensemble.as_ref(), config.beyond.history_bytes_max);
+        self.opened = Some(recovery::load(unloaded, ensemble, history_bytes_max, self.overview.clock)?);
+        Ok(Event::Loaded)
+    }
+
+    /// Hands what other members say, and the time, to the lifecycle until that has a next command.
+    fn ask_others(&mut self, claim: Claim) -> Result<Command, StartError> {
+        let config = &self.overview.config;
+        let (Some((switchboard, _)), Some(ensemble), Some(links)) =
+            (&mut self.peers, &config.ensemble, &self.links)
+        else {
+            unreachable!("only a member of an ensemble asks others")
+        };
+        if let Claim::Unconfirmed(_) = claim {
+            tracing::info!(
+                "the ensemble that this member was to found has not come into being: asking whether there is another"
+            );
+        } else {
+            tracing::info!(
+                member = ensemble.number,
+                voters = ?ensemble.roster().participants(),
+                "the data directory is empty: waiting for the other members"
+            );
+        }
+        join::ask_others(&mut self.lifecycle, switchboard, &links.mail, self.overview.clock)
+    }
+
+    fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
+        let opened = self.opened.take().expect("the data is loaded before a core runs");
+        if let Some((switchboard, badge)) = &mut self.peers {
+            badge.begin_membership(identity.member, identity.cluster);
+            switchboard.begin_anew(true);
+            tracing::info!(number = badge.number, id = identity.member, "this member has its identity");
+        }
+        let (core, journal) = self.furnish(opened)?;
+        let overview = &self.overview;
+        let (peers, badge) = self.peers.take().unzip();
+        let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
+        let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
+        let links = self.links.take().expect("one core runs at a time");
+        let outcome = CoreLoop::new(core, links, metrics, standing, clock, peers, started.clone()).run();
+        self.journal.put(JournalMail::Stop);
+        // A thread that panicked has been reported by the supervisor.
+        let _ = journal.join();
+        let End { ending, links, peers, restoration } =
+            outcome.map_err(|fault| Failure::Core(fault.to_string()))?;
+        // The next core would take what this one's journal answered for answers to its own questions.
+        links.from_journal.take_all(&mut Vec::new());
+        (self.links, self.restoration) = (Some(links), restoration);
+        self.peers = peers.zip(badge);
+        if let Some((switchboard, badge)) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
+            badge.end_membership();
+            switchboard.begin_anew(false);
+        }
+        Ok(Event::Ended(ending))
+    }
+
+    /// Replaces all data by the tree that was sent, and cuts every client off: what the last core was asked and has not
+    /// answered, no core will.
+    fn restore(&mut self) -> Event {
+        let Restoration { tree, done } = self.restoration.take().expect("a core has ended for it");
         let overview = &self.overview;
         let before = overview.tree.read();
         let zxid = before.last_zxid();
         let outcome = restore::put(&overview.config.storage, tree, &before, overview.clock.now().wall_ms);
         drop(before);
-        for shard in &self.links.to_shards {
+        for shard in self.links.iter().flat_map(|links| &links.to_shards) {
             shard.put(FromCore::TreeReplaced { zxid });
         }
         match &outcome {
@@ -129,67 +265,7 @@ impl Boot {
         }
         // Whoever asked may have given up.
         let _ = done.send(outcome);
-    }
-
-    /// The data directory's content; nothing when the server was stopped meanwhile.
-    fn open(&mut self) -> Result<Option<Opened>, StartError> {
-        let overview = Arc::clone(&self.overview);
-        let (config, clock) = (&overview.config, overview.clock);
-        let history_bytes_max = config.beyond.history_bytes_max;
-        restore::clear_up(&config.storage.data_dir);
-        let Some((switchboard, badge)) = &mut self.peers else {
-            let new = NewSeat::alone(random::bytes()?);
-            return match recovery::open(&config.storage, None, history_bytes_max, Some(&new), clock)? {
-                Found::Data(opened) => Ok(Some(*opened)),
-                Found::Nothing => unreachable!("a server that is alone has its seat"),
-            };
-        };
-        let Some(ensemble) = &config.ensemble else { unreachable!("there are peers only in an ensemble") };
-        let mut ask =
-            |claim| seat::wait(switchboard, &self.links.mail, ensemble, claim, random::bytes()?, clock);
-        let mut new = None;
-        if let Some(cluster) = self.doubted.take() {
-            let Some(outcome) = ask(Claim::Holds(cluster))? else { return Ok(None) };
-            new = new_seat(outcome, ensemble.number)?;
-            if new.is_some() {
-                let why = "another ensemble came to be than this member was to found";
-                let place = put_aside(&overview, why)?;
-                tracing::warn!(place = %place.display(), "{why}: what it has, which is empty, is put aside");
-            }
-        }
-        let found = recovery::open(&config.storage, Some(ensemble), history_bytes_max, new.as_ref(), clock);
-        let found = found.or_else(|error| {
-            if !recovery::is_damage(&error) {
-                return Err(error);
-            }
-            let place = put_aside(&overview, &format!("it was damaged: {error}"))?;
-            tracing::error!(
-                %error,
-                place = %place.display(),
-                "this member's data is damaged: it is put aside, to be looked at, and the others are asked for theirs"
-            );
-            Ok(Found::Nothing)
-        })?;
-        let opened = match found {
-            Found::Data(opened) => *opened,
-            Found::Nothing => {
-                let had_a_seat = aside::holds_any(&config.storage);
-                let Some(outcome) = ask(if had_a_seat { Claim::Had } else { Claim::Blank })? else {
-                    return Ok(None);
-                };
-                let new = new_seat(outcome, ensemble.number)?;
-                match recovery::open(&config.storage, Some(ensemble), history_bytes_max, new.as_ref(), clock)?
-                {
-                    Found::Data(opened) => *opened,
-                    Found::Nothing => unreachable!("the seat was written down"),
-                }
-            }
-        };
-        let identity = opened.journal.identity();
-        badge.sit(identity.member, identity.cluster);
-        switchboard.sit();
-        tracing::info!(member = ensemble.number, id = identity.member, "this member has its seat");
-        Ok(Some(opened))
+        Event::Done
     }
 
     /// The core, and beside it the journal's thread.
@@ -197,7 +273,7 @@ impl Boot {
         let overview = &self.overview;
         let (config, clock) = (&overview.config, overview.clock);
         let opened_us = clock.mono_us();
-        let shards = u16::try_from(self.links.to_shards.len()).unwrap_or(u16::MAX);
+        let shards = u16::try_from(overview.shards.len()).unwrap_or(u16::MAX);
         let core_config = settings::core(config, opened.journal.identity(), shards);
         let core = Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now());
         drop(overview.tree.write().replace(opened.tree));
@@ -254,7 +330,7 @@ impl Boot {
         let links = JournalLinks {
             mail: Arc::clone(&self.journal),
             bell: Arc::clone(&self.journal_bell),
-            answers: Arc::clone(&self.links.from_journal),
+            answers: Arc::clone(&self.links.as_ref().expect("no core runs yet").from_journal),
             metrics: Arc::clone(&overview.journal_metrics),
             desk: Arc::clone(&overview.snapshots),
         };
@@ -265,21 +341,52 @@ impl Boot {
     }
 }
 
-fn put_aside(overview: &Overview, why: &str) -> Result<PathBuf, StartError> {
-    aside::put_aside(&overview.config.storage, why, overview.clock.now().wall_ms)
+enum Level {
+    Warn,
+    Error,
 }
 
-/// The seat to write down, unless the one that is held is kept.
-fn new_seat(outcome: Outcome, number: u64) -> Result<Option<NewSeat>, StartError> {
-    let random = random::bytes()?;
-    let (incarnation, _) = random.split_first_chunk::<16>().expect("there are 32 bytes");
-    let incarnation = *incarnation;
-    let (cluster, member, founders) = match outcome {
-        Outcome::Founded { cluster, voters } => (cluster, number, Some(voters)),
-        Outcome::Admitted { cluster, id } => (cluster, id, None),
-        Outcome::Kept => return Ok(None),
+/// What is written beside data that is put aside, and how loud an operator is told.
+fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
+    let text = match reason {
+        Reason::Damaged => {
+            let error = match failure {
+                Some(Failure::Start(error)) => error.to_string(),
+                Some(Failure::Core(error)) => error,
+                None => String::from("it cannot be read"),
+            };
+            return (format!("it was damaged: {error}"), Level::Error);
+        }
+        Reason::Evicted => {
+            "a majority of the voters said that this member's number was given to another disk"
+        }
+        Reason::AnotherEnsemble => "another ensemble came to be than this member was to found",
+        Reason::NothingReceived => {
+            "this member was let into an ensemble and ended before it received anything"
+        }
     };
-    Ok(Some(NewSeat { identity: Identity { cluster, incarnation, member }, founders }))
+    (text.to_owned(), Level::Warn)
+}
+
+/// Tells whoever waits for the start why this member stops; if nobody does any more, the caller.
+fn report(failure: Option<Failure>, started: &Started) -> Result<(), String> {
+    match failure {
+        None => Ok(()),
+        Some(Failure::Core(error)) => Err(error),
+        Some(Failure::Start(error)) => match started.send(Err(error)) {
+            Ok(()) => Ok(()),
+            Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
+        },
+    }
+}
+
+fn setup(config: &ServerConfig) -> Setup {
+    match &config.ensemble {
+        None => Setup::Alone,
+        Some(ensemble) => {
+            Setup::OneOfSeveral { number: ensemble.number, voters: ensemble.roster().participants() }
+        }
+    }
 }
 
 /// The tree that all threads share before any data is loaded.

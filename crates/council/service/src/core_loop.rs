@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use council_frontend::{FromCore, ToCore};
 use council_replica::founding::{BLANK, NUMBERS};
-use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId, Tenure};
+use council_replica::lifecycle::Ending;
+use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId};
 use council_tree::Tree;
 use parking_lot::RwLock;
 
@@ -65,19 +66,13 @@ pub(crate) struct CoreLinks {
     pub(crate) session_clients: Arc<SessionClients>,
 }
 
-/// How a core's loop ended.
-pub(crate) enum Ending {
-    Stopped,
-    /// Another core is to go on, with the same mailboxes.
-    Next(CoreLinks, Reason),
-}
-
-/// Why another core must go on.
-pub(crate) enum Reason {
-    /// This member's seat is lost or in doubt.
-    Unseated(Box<Switchboard>, Tenure),
-    /// Another tree is to take the place of this one.
-    Restored(Box<Restoration>),
+/// How a core's loop ended, and what the next one goes on with.
+pub(crate) struct End {
+    pub(crate) ending: Ending,
+    pub(crate) links: CoreLinks,
+    pub(crate) peers: Option<Switchboard>,
+    /// A tree that is to replace this one.
+    pub(crate) restoration: Option<Restoration>,
 }
 
 /// What a member is among the others.
@@ -158,8 +153,8 @@ impl CoreLoop {
     ///
     /// # Errors
     /// When this member must not go on.
-    pub(crate) fn run(mut self) -> Result<Ending, Fault> {
-        while !self.stopping && self.restoration.is_none() && self.core.tenure() == Tenure::Sound {
+    pub(crate) fn run(mut self) -> Result<End, Fault> {
+        while !self.stopping && self.restoration.is_none() && Ending::of(self.core.tenure()).is_none() {
             let now = self.clock.now();
             // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
             let mail = self.take_mail();
@@ -185,14 +180,14 @@ impl CoreLoop {
             }
         }
         self.standing.set(false, false, 0);
-        let tenure = self.core.tenure();
-        let Self { links, peers, stopping, restoration, .. } = self;
-        Ok(match (peers, restoration) {
-            _ if stopping => Ending::Stopped,
-            (Some(peers), _) => Ending::Next(links, Reason::Unseated(Box::new(peers), tenure)),
-            (None, Some(restoration)) => Ending::Next(links, Reason::Restored(restoration)),
+        let ending = match (Ending::of(self.core.tenure()), &self.restoration) {
+            _ if self.stopping => Ending::Stopped,
+            (Some(ending), _) => ending,
+            (None, Some(_)) => Ending::Restore,
             (None, None) => Ending::Stopped,
-        })
+        };
+        let Self { links, peers, restoration, .. } = self;
+        Ok(End { ending, links, peers, restoration: restoration.map(|restoration| *restoration) })
     }
 
     /// Tells the other threads how things stand.

@@ -1,11 +1,12 @@
-//! From a data directory to a tree and a seat for the core.
+//! From a data directory to a tree and what a core begins with.
 
 use node_threads::Clock;
 use std::path::Path;
 
 use council_frontend::History;
 use council_replica::founding::NUMBERS;
-use council_replica::start::{self, Seat};
+use council_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
+use council_replica::start::Seat;
 use council_replica::{CoreConfig, Replay};
 use council_tree::Tree;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
@@ -20,14 +21,10 @@ use crate::metrics::StartMetrics;
 use crate::random;
 use crate::snapshots::Saved;
 
-/// This member's id: alone it is the first one, and its low byte is the high byte of session ids, as in a
-/// standalone ZooKeeper.
-pub(crate) const MEMBER: u64 = 1;
-
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
 
-/// What the data directory held.
+/// What the data directory held, loaded.
 pub(crate) struct Opened {
     pub(crate) journal: Journal<DirDisk>,
     pub(crate) seat: Seat,
@@ -39,76 +36,82 @@ pub(crate) struct Opened {
     pub(crate) snapshot: Option<(Saved, i64)>,
 }
 
-/// What a blank directory becomes.
-pub(crate) struct NewSeat {
-    pub(crate) identity: Identity,
-    /// Who founds the ensemble; nobody when it is there already.
-    pub(crate) founders: Option<Vec<u64>>,
+/// A data directory whose journal is open and whose data is not loaded yet.
+pub(crate) struct Unloaded {
+    journal: Journal<DirDisk>,
+    recovered: storage_raft_log::Recovered,
 }
 
-impl NewSeat {
-    /// An ensemble of one.
-    pub(crate) fn alone(random: [u8; 32]) -> Self {
-        let (cluster, incarnation) = random.split_at(16);
-        let bytes = |half: &[u8]| half.try_into().unwrap_or_default();
-        let identity = Identity { cluster: bytes(cluster), incarnation: bytes(incarnation), member: MEMBER };
-        Self { identity, founders: Some(vec![MEMBER]) }
+impl Unloaded {
+    /// What the directory holds.
+    pub(crate) fn content(&self) -> DiskContent {
+        DiskContent::of(&self.recovered)
+    }
+
+    /// Who it belongs to.
+    pub(crate) const fn identity(&self) -> Identity {
+        self.recovered.identity
     }
 }
 
-/// What there is in a data directory.
-pub(crate) enum Found {
-    Data(Box<Opened>),
-    /// Nothing that anybody was promised, and nobody says what to make of it.
-    Nothing,
-}
-
-/// Opens the data directory, as a member of `ensemble` if there is one. `new` says what a blank one becomes.
+/// Opens the data directory, as a member of `ensemble` if there is one. Nothing if it holds no data.
 pub(crate) fn open(
     config: &StorageConfig,
     ensemble: Option<&EnsembleConfig>,
-    history_bytes_max: usize,
-    new: Option<&NewSeat>,
-    clock: Clock,
-) -> Result<Found, StartError> {
-    aside::settle(config)?;
-    judge_directories(config)?;
-    if new.is_none() && !config.data_dir.join("meta").exists() {
-        return Ok(Found::Nothing);
+) -> Result<Option<Unloaded>, StartError> {
+    judge_for_start(config)?;
+    if !config.data_dir.join("meta").exists() {
+        return Ok(None);
     }
+    open_journal(config, ensemble, Identity::default()).map(Some)
+}
+
+/// Makes a data directory without data that of a new membership, durably.
+pub(crate) fn create(
+    config: &StorageConfig,
+    ensemble: Option<&EnsembleConfig>,
+    new: &NewMembership,
+) -> Result<Unloaded, StartError> {
+    judge_for_start(config)?;
+    let mut unloaded = open_journal(config, ensemble, new.identity)?;
+    let Unloaded { journal, recovered } = &mut unloaded;
+    storage::write(journal, recovered, new).map_err(|error| journal_fault(&error))?;
+    Ok(unloaded)
+}
+
+fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
+    aside::settle(config)?;
+    if is_forgetting(config) {
+        storage::settle(&mut open_disk(config)?).map_err(|error| journal_fault(&error))?;
+    }
+    judge_directories(config)
+}
+
+/// Whether a start has to finish something before the directory can be judged.
+fn is_interrupted(config: &StorageConfig) -> bool {
+    aside::is_interrupted(config) || is_forgetting(config)
+}
+
+/// Whether the removal of an identity was interrupted.
+fn is_forgetting(config: &StorageConfig) -> bool {
+    config.data_dir.join(storage::FORGOTTEN).exists()
+}
+
+fn open_journal(
+    config: &StorageConfig,
+    ensemble: Option<&EnsembleConfig>,
+    identity: Identity,
+) -> Result<Unloaded, StartError> {
     let disk = open_disk(config)?;
-    let identity = new.map(|new| new.identity).unwrap_or_default();
-    // Alone nobody lags.
-    let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER, 0).window_bytes_max);
-    let (mut journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
+    let (journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
     report(&recovered);
     refuse_another_members(ensemble, journal.identity().member, &recovered)?;
     refuse_an_absurd_term(&recovered)?;
-    if start::is_unfounded(&recovered) {
-        let fault = |reason: String| ServerFault { part: String::from("journal"), reason };
-        let Some(new) = new else {
-            if recovered.hard_state.term == 0 {
-                // A seat that was never taken: a crash came between its name and its first word.
-                journal.close().map_err(|error| fault(error.to_string()))?;
-                forget(config)?;
-                return Ok(Found::Nothing);
-            }
-            return Ok(Found::Data(Box::new(finish(
-                journal,
-                &recovered,
-                history_bytes_max,
-                window_bytes_max,
-                clock,
-            )?)));
-        };
-        if let Some(founders) = &new.founders {
-            journal
-                .append(&start::founding(founders.clone(), Vec::new()))
-                .map_err(|error| fault(error.to_string()))?;
-            journal.flush().map_err(|error| fault(error.to_string()))?;
-        }
-    }
-    Ok(Found::Data(Box::new(finish(journal, &recovered, history_bytes_max, window_bytes_max, clock)?)))
+    Ok(Unloaded { journal, recovered })
+}
+
+fn journal_fault(error: &impl ToString) -> StartError {
+    StartError::Fault(ServerFault { part: String::from("journal"), reason: error.to_string() })
 }
 
 /// Opens the directory, or both, and locks it.
@@ -129,7 +132,7 @@ fn log_apart(config: &StorageConfig) -> Option<&Path> {
 pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
     backup::refuse_unfinished(config)?;
-    if aside::is_interrupted(config) {
+    if is_interrupted(config) {
         // A start finishes that first.
         return Ok(());
     }
@@ -140,9 +143,9 @@ pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError
 /// Refuses directories into which no backup may be restored. Changes nothing.
 pub(crate) fn judge_for_restoration(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
-    if aside::is_interrupted(config) {
+    if is_interrupted(config) {
         return Err(StartError::Unsupported(format!(
-            "the data in `{}` was being put aside when that was interrupted; hint: start the server once, which \
+            "the data in `{}` was being put aside or removed when that was interrupted; hint: start the server once, which \
              finishes it, or name an empty data directory",
             config.data_dir.display()
         )));
@@ -178,7 +181,7 @@ pub(crate) enum Condition {
 /// Judges the log and the snapshots as [`open`] does. Changes nothing.
 pub(crate) fn inspect(config: &ServerConfig) -> Result<Condition, StartError> {
     let ServerConfig { storage, ensemble, .. } = config;
-    if aside::is_interrupted(storage) || !storage.data_dir.is_dir() {
+    if is_interrupted(storage) || !storage.data_dir.is_dir() {
         return Ok(Condition::Sound);
     }
     let is_ours = storage.data_dir.join("meta").exists();
@@ -208,18 +211,20 @@ pub(crate) const fn is_damage(error: &StartError) -> bool {
     )
 }
 
-/// Loads snapshot and log.
-fn finish(
-    mut journal: Journal<DirDisk>,
-    recovered: &storage_raft_log::Recovered,
+/// Loads the snapshot and replays the log.
+pub(crate) fn load(
+    unloaded: Unloaded,
+    ensemble: Option<&EnsembleConfig>,
     history_bytes_max: usize,
-    window_bytes_max: usize,
     clock: Clock,
 ) -> Result<Opened, StartError> {
+    let Unloaded { mut journal, recovered } = unloaded;
+    // Alone nobody lags.
+    let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER_ALONE, 0).window_bytes_max);
     let began_us = clock.mono_us();
-    let tree = load(&mut journal)?;
+    let tree = load_tree(&mut journal)?;
     let loaded_us = clock.mono_us();
-    let mut replay = Replay::new(recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
+    let mut replay = Replay::new(&recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
         replay
@@ -304,21 +309,9 @@ fn refuse_another_members(
     }
 }
 
-/// Removes a seat that was never taken.
-fn forget(config: &StorageConfig) -> Result<(), StartError> {
-    let remove = || {
-        std::fs::remove_file(config.data_dir.join("meta"))?;
-        for directory in [Some(&config.data_dir), config.log_dir.as_ref()].into_iter().flatten() {
-            for part in ["log", "snapshot"] {
-                match std::fs::remove_dir_all(directory.join(part)) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
-    };
-    remove().map_err(|source| StartError::System { action: "clear the data directory", source })
+/// Removes an identity that was written and never used.
+pub(crate) fn forget(config: &StorageConfig) -> Result<(), StartError> {
+    storage::forget(&mut open_disk(config)?).map_err(|error| journal_fault(&error))
 }
 
 /// A term that no ensemble reaches was made up. Behind the last one there is no next.
@@ -359,7 +352,7 @@ fn report(recovered: &storage_raft_log::Recovered) {
 }
 
 /// The tree of the newest snapshot; a fresh one where there is none.
-pub(crate) fn load<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
+pub(crate) fn load_tree<D: Disk>(journal: &mut Journal<D>) -> Result<Tree, StartError> {
     let seed = random::table_seed()?;
     let Some(mut reader) = journal.open_snapshot()? else { return Ok(Tree::seeded(seed)) };
     let mut loader = Tree::loader(seed);

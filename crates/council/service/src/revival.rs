@@ -11,7 +11,7 @@ use crate::aside;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
-use crate::recovery::{self, NewSeat};
+use crate::recovery;
 use crate::{backup, random};
 use storage_raft_log::{Identity, Journal};
 
@@ -49,8 +49,7 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let Found { survivor, identity, mut tree, applied } = load(config)?;
     let storage = &config.storage;
     let number = ensemble(config)?.number;
-    let NewSeat { identity: drawn, .. } = NewSeat::alone(random::bytes()?);
-    let identity = revival::identity(&identity, drawn.cluster, drawn.incarnation);
+    let identity = revival::identity(&identity, random::bytes()?, random::bytes()?);
     let wall_ms = node_threads::Clock::start().now().wall_ms;
     let prepared = aside::prepare(storage)?;
     let disk = recovery::open_disk(&prepared)?;
@@ -101,7 +100,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
             journal.identity().member % council_replica::founding::NUMBERS
         )));
     }
-    let tree = recovery::load(&mut journal)?;
+    let tree = recovery::load_tree(&mut journal)?;
     let mut replay = revival::replay(&recovered, journal.membership(), tree);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;

@@ -1,5 +1,6 @@
 //! The server: its threads, put together, started and stopped.
 
+use crate::certificate_ends::CertificateEnds;
 use node_threads::{Clock, Descriptors, Doorbell, Mailbox};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -12,8 +13,7 @@ use std::time::{Duration, Instant};
 use council_frontend::Front;
 use parking_lot::Mutex;
 
-use crate::boot::{self, Boot};
-use crate::certificate_ends::CertificateEnds;
+use crate::boot::{self, Boot, Parts};
 use crate::clerk::{self, Clerk};
 use crate::config::ServerConfig;
 use crate::core_loop::{CoreLinks, CoreMail};
@@ -250,15 +250,14 @@ impl Server {
             tree: Arc::clone(&self.overview.tree),
             session_clients: Arc::clone(&self.overview.session_clients),
         };
-        let boot = Boot {
-            doubted: None,
+        let boot = Boot::new(Parts {
             overview: Arc::clone(&self.overview),
             supervisor: Arc::clone(&self.supervisor),
             links,
             journal: Arc::clone(&post.journal),
             journal_bell: Arc::clone(&post.journal_bell),
             peers,
-        };
+        })?;
         let (started, news) = mpsc::channel();
         let thread =
             spawn("core", &self.supervisor, move || boot.run(&started)).map_err(system("start a thread"))?;

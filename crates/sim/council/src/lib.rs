@@ -4,6 +4,7 @@ pub mod client;
 pub mod ensemble;
 pub mod history;
 pub mod load;
+pub mod loaded;
 pub mod node;
 pub mod oracle;
 pub mod random;

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::{Front, FrontConfig};
 use council_replica::journal_executor::ExecutorConfig;
-use council_replica::{Core, CoreConfig, CoreEffect, MemberId, PeerMessage, Replay, start};
+use council_replica::{Core, CoreConfig, CoreEffect, MemberId, PeerMessage, start};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use storage_raft_log::{Disk, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
@@ -21,6 +21,8 @@ use self::journal_driver::JournalDriver;
 use crate::random::Random;
 use shard::Shard;
 pub use shard::SocketId;
+
+use crate::loaded::Loaded;
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;
@@ -35,6 +37,8 @@ pub enum NodeError {
     Open(OpenError),
     /// The journal's snapshot or log could not be read.
     Read(ReadError),
+    /// The newest snapshot holds no tree.
+    Snapshot(council_wire::Malformed),
     /// The disk failed under way, or the core found itself broken.
     Fault(String),
 }
@@ -152,25 +156,15 @@ impl<D: Disk> Node<D> {
             journal.append_reserved(&founding).map_err(|error| NodeError::Fault(error.to_string()))?;
             journal.flush().map_err(fault)?;
         }
-        let tree = load(&mut journal, config.seed)?;
-        let began_zxid = tree.last_zxid().0;
-        let mut replay = Replay::new(
-            &recovered,
-            journal.membership(),
-            tree,
-            config.front.history_bytes_max,
-            config.core.window_bytes_max,
-        );
-        let mut applied = Vec::new();
-        while let Some(wanted) = replay.wants() {
-            let entries = journal.entries(wanted.start, wanted.end, config.piece_bytes);
-            let entries = entries.map_err(NodeError::Read)?;
-            applied.extend(entries.iter().cloned().map(raft_entry));
-            let taken = replay.take(entries);
-            taken.map_err(|fault| NodeError::Fault(fault.to_string()))?;
-        }
-        let (seat, tree, history) = replay.finish();
-        applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
+        Self::begin(Loaded::of(journal, &recovered, config)?, config, now)
+    }
+
+    /// Goes on with what was loaded. One that is alone goes on until it serves.
+    ///
+    /// # Errors
+    /// The disk fails on the way.
+    pub fn begin(loaded: Loaded<D>, config: &NodeConfig, now: Now) -> Result<Self, NodeError> {
+        let Loaded { journal, seat, tree, history, applied, began_zxid, torn_tail } = loaded;
         let told_index = seat.applied().0;
         let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
         let shard = |number| {
@@ -194,7 +188,7 @@ impl<D: Disk> Node<D> {
             applied,
             told_index,
             written: Vec::new(),
-            torn_tail: recovered.torn_tail.is_some(),
+            torn_tail,
             began_zxid,
             counted: [0; 4],
             now,
@@ -539,18 +533,4 @@ pub fn raft_entry(entry: storage_raft_log::Entry) -> Entry {
         storage_raft_log::EntryKind::Membership => EntryKind::Membership,
     };
     Entry { index, term, kind, data }
-}
-
-/// The tree of the newest snapshot; a fresh one if there is none.
-pub(crate) fn load<D: Disk>(journal: &mut Journal<D>, seed: [u8; 32]) -> Result<Tree, NodeError> {
-    let (table_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
-    let table_seed = u64::from_le_bytes(*table_seed);
-    let Some(mut reader) = journal.open_snapshot().map_err(NodeError::Read)? else {
-        return Ok(Tree::seeded(table_seed));
-    };
-    let mut loader = Tree::loader(table_seed);
-    while let Some(chunk) = journal.read_snapshot(&mut reader).map_err(NodeError::Read)? {
-        loader.chunk(&chunk).map_err(|error| NodeError::Fault(error.to_string()))?;
-    }
-    loader.finish().map_err(|error| NodeError::Fault(error.to_string()))
 }

@@ -107,6 +107,16 @@ pub struct Record {
     pub doubled_looks: usize,
     /// Numbers of which two machines served at a time, and when they were last seen to.
     pub both_served: BTreeMap<u64, u64>,
+    /// How often a member began to tell others who it is.
+    pub identities_told: usize,
+    /// What members without an identity told others, how often.
+    pub claims_told: usize,
+    /// Memberships that were used otherwise than they may be, in words.
+    pub misused_memberships: Vec<String>,
+    /// How often a member was told that another is connected.
+    pub pairs_told: usize,
+    /// Pairs of connections that were used otherwise than they may be, in words.
+    pub misused_pairs: Vec<String>,
     /// The most bytes that a member kept for a client that did not read.
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.

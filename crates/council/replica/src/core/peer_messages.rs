@@ -45,7 +45,7 @@ impl Core {
                 self.lease.asked(from, (term, at_ms), &self.leadership, raft, view, out);
             }
             PeerMessage::LeaseGrant { term, at_ms } => {
-                if self.lease.granted(from, (term, at_ms), raft, view) {
+                if self.lease.granted(from, (term, at_ms), &self.leadership, raft, view) {
                     self.view.membership.confirm();
                     self.start_serving();
                 }

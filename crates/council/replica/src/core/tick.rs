@@ -16,7 +16,7 @@ impl Core {
         if self.fast_election.campaigns(self.view.own(), now.mono_ms()) && self.raft.leader().is_none() {
             self.raft.campaign();
         }
-        self.lease.tick(&self.raft, &self.view, &mut self.out);
+        self.lease.tick(&self.leadership, &self.raft, &self.view, &mut self.out);
         self.start_serving();
         if self.proposer.is_stuck(&self.view) {
             self.give_again();

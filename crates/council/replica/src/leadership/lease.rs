@@ -57,12 +57,12 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Asks for a new lease in time, and stops serving when the one that is held is over.
-    pub(crate) fn tick(&mut self, raft: &RaftNode, view: &View, out: &mut Output) {
+    pub(crate) fn tick(&mut self, leadership: &Leadership, raft: &RaftNode, view: &View, out: &mut Output) {
         if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / ASKS {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
-            self.held_ms = self.held_ms.max(self.answered_majority_ms(view));
+            self.held_ms = self.held_ms.max(self.leader_lease_ms(leadership, view));
             self.note_committed(raft, view);
         } else {
             self.committed.clear();
@@ -155,6 +155,7 @@ impl Lease {
         &mut self,
         peer: MemberId,
         (term, at_ms): (u64, u64),
+        leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
     ) -> bool {
@@ -167,7 +168,7 @@ impl Lease {
             Role::Leader => {
                 let answered = self.answered_ms.entry(peer).or_default();
                 *answered = at_ms.max(*answered);
-                self.answered_majority_ms(view)
+                self.leader_lease_ms(leadership, view)
             }
             _ if raft.leader().is_some_and(|leader| leader == peer) => at_ms,
             _ => return false,
@@ -247,6 +248,12 @@ impl Lease {
         raft.matched(peer).is_none_or(|matched| matched >= index)
     }
 
+    /// From when the lease counts that the voters' answers give this leader. None before its first transaction is applied:
+    /// it may have served as a follower, and does not know yet what was committed before it led.
+    fn leader_lease_ms(&self, leadership: &Leadership, view: &View) -> u64 {
+        if leadership.leads() { self.answered_majority_ms(view) } else { 0 }
+    }
+
     /// The latest moment for which a majority of the voters, this one included, has answered.
     fn answered_majority_ms(&self, view: &View) -> u64 {
         let answered = |id: MemberId| match self.answered_ms.get(&id) {
@@ -288,10 +295,10 @@ mod tests {
         lease.held_ms = NOW.mono_ms();
         lease.serve(&mut out);
         view.now.advance_ms(view.config.lease_ms);
-        lease.tick(&raft, &view, &mut out);
+        lease.tick(&Leadership::default(), &raft, &view, &mut out);
         assert!(lease.serves());
         view.now.advance_ms(1);
-        lease.tick(&raft, &view, &mut out);
+        lease.tick(&Leadership::default(), &raft, &view, &mut out);
         assert!(!lease.serves());
         assert!(matches!(out.stream(0)[..], [FromCore::Serving(true), FromCore::Serving(false)]));
     }
@@ -304,9 +311,13 @@ mod tests {
     #[test]
     fn grant_of_a_member_that_does_not_lead_counts_for_nothing() {
         let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
-        let mut lease = Lease { asked_ms: NOW.mono_ms(), ..Lease::default() };
-        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms()), &raft, &view));
-        assert!(!lease.granted(MemberId(1), (7, NOW.mono_ms()), &raft, &view), "of another term");
+        let (mut lease, leadership) =
+            (Lease { asked_ms: NOW.mono_ms(), ..Lease::default() }, Leadership::default());
+        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms()), &leadership, &raft, &view));
+        assert!(
+            !lease.granted(MemberId(1), (7, NOW.mono_ms()), &leadership, &raft, &view),
+            "of another term"
+        );
         assert_eq!(lease.held_ms, 0);
     }
 

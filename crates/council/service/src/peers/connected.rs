@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use council_replica::peer_pairs;
 use parking_lot::Mutex;
 
 use super::hello::Hello;
@@ -33,7 +34,8 @@ impl Connected {
     /// Why it is refused, for the logs of both.
     pub(crate) fn judge(&self, hello: &Hello) -> Result<(), String> {
         let number = hello.number;
-        if self.lives.lock().get(&number).is_none_or(|life| *life <= hello.life) {
+        let connected = self.lives.lock().get(&number).copied();
+        if !peer_pairs::is_outdated(hello.life, connected) {
             return Ok(());
         }
         Err(format!(

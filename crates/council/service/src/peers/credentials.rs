@@ -105,13 +105,13 @@ impl Badge {
         Self { number, life, level, seat: RwLock::new(None) }
     }
 
-    /// From now on this member has a seat.
-    pub(crate) fn sit(&self, id: u64, cluster: Cluster) {
+    /// From now on this member has an identity.
+    pub(crate) fn begin_membership(&self, id: u64, cluster: Cluster) {
         *self.seat.write() = Some((id, cluster));
     }
 
     /// It has none any more.
-    pub(crate) fn stand_up(&self) {
+    pub(crate) fn end_membership(&self) {
         *self.seat.write() = None;
     }
 

@@ -5,18 +5,10 @@
 //! a connection that is meant for the member that answers it. Knows no socket and no key.
 
 use council_replica::founding::{Cluster, NUMBERS};
+pub(crate) use council_replica::peer_pairs::Lane;
 
 /// Bytes of a hello: lane, five numbers, ensemble, feature level.
 pub(crate) const HELLO_BYTES: usize = 61;
-
-/// Which of the two connections between members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
-    /// Small and urgent.
-    Control,
-    /// Large, and may wait.
-    Bulk,
-}
 
 /// Who a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

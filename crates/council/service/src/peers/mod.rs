@@ -19,12 +19,12 @@ pub(crate) mod door;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 pub(crate) mod hello;
+pub(crate) mod join;
 pub(crate) mod lane;
 pub(crate) mod names;
 pub(crate) mod other_ensembles;
 pub(crate) mod places;
 pub(crate) mod proof;
-pub(crate) mod seat;
 pub(crate) mod switchboard;
 pub(crate) mod tls;
 pub(crate) mod trouble;
@@ -33,6 +33,7 @@ pub mod wire;
 
 use std::net::TcpStream;
 
+use council_replica::peer_pairs::Offer;
 use rustls::Connection;
 
 use self::hello::Hello;
@@ -50,4 +51,22 @@ pub(crate) struct Established {
     /// Whether this member dialled, and which of its attempts it was; else the other's.
     pub(crate) dialled: bool,
     pub(crate) attempt: u64,
+}
+
+impl Established {
+    /// What the table of pairs is to know of it.
+    pub(crate) fn offer(&self) -> Offer {
+        let Hello { number, seat, life, level, lane, .. } = self.hello;
+        Offer {
+            number,
+            id: seat.map(|(id, _)| id),
+            process: life,
+            level,
+            lane,
+            dialled: self.dialled,
+            attempt: self.attempt,
+            proven: self.proved,
+            as_member: self.seated,
+        }
+    }
 }

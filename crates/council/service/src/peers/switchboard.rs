@@ -1,41 +1,29 @@
-//! All connections to other members, as the core's thread drives them: it polls here when it sleeps.
-//!
-//! At most one pair of connections stands between two members. Where both dialled at once, both sides keep the pair
-//! that the higher number dialled; a pair of a later life of a process replaces one of an earlier. Where members prove
-//! nothing, though, a life is only a claim: a pair that stands is replaced when nothing has come on it for a while, or
-//! when it is so young that both may have dialled at once. A member whose host died comes back later than that.
+//! All connections to other members, as the core's thread drives them: it polls here when it sleeps. Sockets and bytes are
+//! here; which connection is kept, and who is told as connected, is decided by the table of [`council_replica::peer_pairs`].
 
 use node_threads::Doorbell;
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use council_replica::PeerMessage;
-use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::founding::FoundingMessage;
+use council_replica::peer_pairs::{
+    Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict,
+};
 use council_tree::Roster;
 use mio::{Events, Poll, Token, Waker};
 
 use super::credentials::Credentials;
 use super::dial::Diallers;
 use super::frame::Said;
-use super::hello::{Hello, Lane as LaneName};
 use super::lane::Lane;
 use super::{Established, frame};
 
 const BELL: Token = Token(usize::MAX);
 /// Bytes read at once.
 const ARENA_BYTES: usize = 128 << 10;
-/// How often a member that has nothing to say shows that it lives.
-const PING_MS: u64 = 500;
-/// After how long without a sign of life a pair is given up.
-const SILENCE_MS: u64 = 5_000;
-/// After how long without a sign of life a pair is replaced on a mere claim.
-const QUIET_MS: u64 = 3 * PING_MS;
-/// For how long the other pair of two members that dialled at once may come.
-const YOUTH_MS: u64 = 1_000;
-
 /// What became of the connections.
 #[derive(Debug)]
 pub(crate) enum News {
@@ -49,33 +37,9 @@ pub(crate) enum News {
     Lost(u64),
 }
 
-/// Two connections that belong together.
-struct Pair {
-    /// The other's id; none while its disk is blank.
-    id: Option<u64>,
-    key: Key,
-    level: u32,
-    control: Option<Lane>,
-    bulk: Option<Lane>,
-    told_up: bool,
-    began_ms: u64,
-    heard_ms: u64,
-    pinged_ms: u64,
-}
-
-/// What tells pairs with one member apart, and which of two is kept: the greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    life: u64,
-    dialler: u64,
-    attempt: u64,
-}
-
 /// See the module.
 pub(crate) struct Switchboard {
     own: u64,
-    /// Whether this member has a seat.
-    seated: bool,
     poll: Poll,
     events: Events,
     polled: bool,
@@ -86,7 +50,7 @@ pub(crate) struct Switchboard {
     roster: Option<String>,
     /// Another member has told a newer one.
     rosters_told: bool,
-    pairs: BTreeMap<u64, Pair>,
+    pairs: PeerPairs<Lane>,
     arena: Box<[u8]>,
     frames: Vec<Bytes>,
     news: Vec<News>,
@@ -110,7 +74,6 @@ impl Switchboard {
         diallers.know(&credentials.names.to_dial(), own, |_| false);
         Self {
             own,
-            seated: false,
             poll,
             events: Events::with_capacity(256),
             polled: false,
@@ -119,7 +82,7 @@ impl Switchboard {
             diallers,
             roster: None,
             rosters_told: false,
-            pairs: BTreeMap::new(),
+            pairs: PeerPairs::new(own),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
             news: Vec::new(),
@@ -129,57 +92,46 @@ impl Switchboard {
 
     /// A connection was established.
     pub(crate) fn take(&mut self, established: Established, now_ms: u64) {
-        let hello = established.hello;
+        let (hello, offer) = (established.hello, established.offer());
         let number = hello.number;
-        // It may have been agreed upon under what this member was before, or when the other was still named.
-        let current = established.seated == self.seated && self.credentials.names.is_named(number);
-        if !current || !self.makes_way(&established, now_ms) {
-            return self.diallers.connected(number, self.pairs.contains_key(&number));
+        // The other may have been named when that was agreed upon.
+        let verdict = match self.credentials.names.is_named(number) {
+            true => Some(self.pairs.offered(&offer, now_ms)),
+            false => None,
+        };
+        match verdict {
+            None | Some(Verdict::Refused(_)) => {
+                return self.diallers.connected(number, self.pairs.pair_with(number).is_some());
+            }
+            Some(Verdict::Joins) => {}
+            Some(Verdict::Replaces(dropped)) => self.end(dropped),
         }
-        let key = self.key(&established);
         let token = token(number, hello.lane);
         let lane = match Lane::new(established, self.credentials.limits, self.poll.registry(), token) {
             Ok(lane) => lane,
             Err(error) => {
                 tracing::warn!(member = number, %error, "a connection to a member cannot be used");
-                return self.drop_pair(number);
+                self.diallers.connected(number, false);
+                return self.pairs.pair_with(number).into_iter().for_each(|pair| self.drop_pair(pair));
             }
         };
         self.credentials.connected.begin(&hello);
-        let pair = self.pairs.entry(number).or_insert_with(|| Pair::new(&hello, key, now_ms));
-        match hello.lane {
-            LaneName::Control => pair.control = Some(lane),
-            LaneName::Bulk => pair.bulk = Some(lane),
-        }
-        if pair.control.is_some() && pair.bulk.is_some() && !pair.told_up {
-            pair.told_up = true;
-            tracing::info!(member = number, seated = pair.id.is_some(), "connected to a member");
-            self.news.push(News::Up(pair.name(number), hello.level));
-            if let (true, Some(text), Some(control)) = (self.seated, &self.roster, &mut pair.control) {
-                control.tell_roster(text);
-            }
+        if let (pair, Some((id, level))) = self.pairs.connect(&offer, lane, now_ms) {
+            self.tell_up(pair, id, level);
         }
         self.diallers.connected(number, true);
     }
 
-    const fn key(&self, established: &Established) -> Key {
-        let dialler = if established.dialled { self.own } else { established.hello.number };
-        Key { life: established.hello.life, dialler, attempt: established.attempt }
-    }
-
-    /// Whether a connection belongs to the pair that stands, or takes its place: then that one ends.
-    fn makes_way(&mut self, established: &Established, now_ms: u64) -> bool {
-        let (hello, key) = (&established.hello, self.key(established));
-        let Some(pair) = self.pairs.get(&hello.number) else { return true };
-        if pair.key == key {
-            // Both connections of a pair are one member's, and each comes once.
-            return pair.is_of(hello) && !pair.has(hello.lane);
+    fn tell_up(&mut self, pair: PairRef, id: u64, level: u32) {
+        let (is_member, number) = (self.pairs.is_member(), pair.number);
+        let Some(pair) = self.pairs.current(pair) else { return };
+        tracing::info!(member = number, seated = pair.is_with_member(), "connected to a member");
+        self.news.push(News::Up(id, level));
+        if let (true, Some(text), Some(control)) =
+            (is_member, &self.roster, pair.connection(LaneName::Control))
+        {
+            control.tell_roster(text);
         }
-        if pair.key > key || !(established.proved || pair.yields_to_claim(key, now_ms)) {
-            return false;
-        }
-        self.drop_pair(hello.number);
-        true
     }
 
     /// Who the members are by this member's log: those that are not connected are dialled from now on, and nobody else
@@ -187,8 +139,10 @@ impl Switchboard {
     pub(crate) fn know(&mut self, roster: &Roster) {
         self.credentials.names.know(roster);
         let text = roster.text();
-        for control in self.pairs.values_mut().filter_map(Pair::told_control).filter(|_| self.seated) {
-            control.tell_roster(&text);
+        if self.pairs.is_member() {
+            let up = self.pairs.iter_mut().filter(|pair| pair.is_up());
+            up.filter_map(|pair| pair.connection(LaneName::Control))
+                .for_each(|control| control.tell_roster(&text));
         }
         self.roster = Some(text);
         self.dial_members();
@@ -197,37 +151,30 @@ impl Switchboard {
     fn dial_members(&mut self) {
         let pairs = &self.pairs;
         let roster = self.credentials.names.to_dial();
-        self.diallers.know(&roster, self.own, |number| pairs.contains_key(&number));
+        self.diallers.know(&roster, self.own, |number| pairs.pair_with(number).is_some());
     }
 
-    fn drop_pair(&mut self, number: u64) {
-        if let Some(pair) = self.pairs.remove(&number) {
-            self.credentials.connected.end(number);
-            if pair.told_up {
-                self.news.push(News::Down(pair.name(number)));
-            }
-            for lane in [pair.control, pair.bulk].into_iter().flatten() {
-                lane.close(self.poll.registry());
-            }
+    fn drop_pair(&mut self, pair: PairRef) {
+        if let Some(dropped) = self.pairs.disconnect(pair) {
+            self.end(dropped);
         }
-        self.diallers.connected(number, false);
     }
 
-    /// This member has a seat: all connections end, and are made anew under what it is now.
-    pub(crate) fn sit(&mut self) {
-        self.begin_anew(true);
+    fn end(&mut self, Dropped { pair, told_id, connections }: Dropped<Lane>) {
+        self.credentials.connected.end(pair.number);
+        self.news.extend(told_id.map(News::Down));
+        for lane in connections {
+            lane.close(self.poll.registry());
+        }
+        self.diallers.connected(pair.number, false);
     }
 
-    /// This member has no seat any more.
-    pub(crate) fn stand_up(&mut self) {
-        self.begin_anew(false);
-    }
-
-    fn begin_anew(&mut self, seated: bool) {
-        self.seated = seated;
+    /// This member has an identity from now on, or has none any more: all connections end, and are made anew under what
+    /// it is now.
+    pub(crate) fn begin_anew(&mut self, is_member: bool) {
         self.roster = None;
-        for number in self.pairs.keys().copied().collect::<Vec<_>>() {
-            self.drop_pair(number);
+        for dropped in self.pairs.begin_anew(is_member) {
+            self.end(dropped);
         }
         self.news.clear();
     }
@@ -243,14 +190,17 @@ impl Switchboard {
         }
         for event in &self.events {
             let Some((number, lane)) = member_of(event.token()) else { continue };
-            let Some(lane) = self.pairs.get_mut(&number).and_then(|pair| pair.lane(lane)) else { continue };
+            let Some(pair) = self.pairs.pair_with(number) else { continue };
+            let Some(lane) = self.pairs.current(pair).and_then(|pair| pair.connection(lane)) else {
+                continue;
+            };
             let readable = event.is_readable() || event.is_read_closed() || event.is_error();
             lane.announce(readable, event.is_writable());
         }
         self.events.clear();
-        for number in self.pairs.keys().copied().collect::<Vec<_>>() {
-            if !self.read(number) {
-                self.drop_pair(number);
+        for pair in self.pairs.iter().map(Pair::reference).collect::<Vec<_>>() {
+            if !self.read(pair) {
+                self.drop_pair(pair);
             }
         }
         if std::mem::take(&mut self.rosters_told) {
@@ -260,25 +210,24 @@ impl Switchboard {
     }
 
     /// False when the pair is of no use any more.
-    fn read(&mut self, number: u64) -> bool {
-        let Some(pair) = self.pairs.get_mut(&number) else { return true };
-        let name = pair.name(number);
-        for lane in [&mut pair.control, &mut pair.bulk].into_iter().flatten() {
+    fn read(&mut self, pair: PairRef) -> bool {
+        let number = pair.number;
+        let Some(pair) = self.pairs.current(pair) else { return true };
+        let (id, is_with_member, mut heard) = (pair.id(), pair.is_with_member(), false);
+        for lane in pair.connections_mut() {
             if !lane.readable {
                 continue;
             }
             let read = lane.read(&mut self.arena, &mut self.frames);
-            if !self.frames.is_empty() {
-                pair.heard_ms = self.now_ms;
-            }
+            heard |= !self.frames.is_empty();
             for bytes in self.frames.drain(..) {
                 match frame::understand(bytes) {
                     Ok(Said::Alive) => {}
-                    // What one without a seat says is what its file says.
+                    // What one without an identity says is what its file says.
                     Ok(Said::Roster(text)) => {
-                        self.rosters_told |= pair.id.is_some() && self.credentials.names.hear(&text);
+                        self.rosters_told |= is_with_member && self.credentials.names.hear(&text);
                     }
-                    Ok(Said::Message(message)) => self.news.push(News::Message(name, message)),
+                    Ok(Said::Message(message)) => self.news.push(News::Message(id, message)),
                     Err(error) => {
                         tracing::error!(
                             member = number,
@@ -294,14 +243,18 @@ impl Switchboard {
                 return false;
             }
         }
-        if self.now_ms > pair.heard_ms + SILENCE_MS {
-            tracing::warn!(member = number, "a member has fallen silent: the connection to it is given up");
-            return false;
+        if heard {
+            pair.heard(self.now_ms);
         }
-        if self.now_ms >= pair.pinged_ms + PING_MS {
-            pair.pinged_ms = self.now_ms;
-            if let Some(control) = &mut pair.control {
-                control.ping();
+        match pair.pulse(self.now_ms) {
+            Pulse::Well => {}
+            Pulse::Ping => pair.connection(LaneName::Control).into_iter().for_each(Lane::ping),
+            Pulse::Silent => {
+                tracing::warn!(
+                    member = number,
+                    "a member has fallen silent: the connection to it is given up"
+                );
+                return false;
             }
         }
         true
@@ -309,20 +262,15 @@ impl Switchboard {
 
     /// Queues a message; [`Self::flush`] sends it.
     pub(crate) fn send(&mut self, to: u64, message: &PeerMessage) {
-        let number = to % NUMBERS;
-        let Some(pair) = self.pairs.get_mut(&number) else { return };
-        if pair.name(number) != to {
-            return;
-        }
-        let lane = if message.is_bulky() { &mut pair.bulk } else { &mut pair.control };
-        if lane.as_mut().is_some_and(|lane| !lane.put(message)) {
+        let lane = self.pairs.connection(to, message.is_bulky());
+        if lane.is_some_and(|lane| !lane.put(message)) {
             self.news.push(News::Lost(to));
         }
     }
 
-    /// Queues a message for a member of which it is not known whether it has a seat.
+    /// Queues a message for a member of which it is not known whether it has an identity.
     pub(crate) fn send_founding(&mut self, number: u64, message: FoundingMessage) {
-        if let Some(control) = self.pairs.get_mut(&number).and_then(|pair| pair.control.as_mut()) {
+        if let Some(control) = self.pairs.control(number) {
             control.put(&PeerMessage::Founding(message));
         }
     }
@@ -330,14 +278,15 @@ impl Switchboard {
     /// Sends what waits.
     pub(crate) fn flush(&mut self) {
         let mut broken = Vec::new();
-        for (number, pair) in &mut self.pairs {
-            for lane in [&mut pair.control, &mut pair.bulk].into_iter().flatten() {
+        for pair in self.pairs.iter_mut() {
+            let reference = pair.reference();
+            for lane in pair.connections_mut() {
                 if lane.wants_flush() && lane.flush().is_err() {
-                    broken.push(*number);
+                    broken.push(reference);
                 }
             }
         }
-        broken.into_iter().for_each(|number| self.drop_pair(number));
+        broken.into_iter().for_each(|pair| self.drop_pair(pair));
     }
 
     /// Sleeps until something arrives, the bell rings or the time is over; not at all when there is mail.
@@ -345,7 +294,8 @@ impl Switchboard {
     /// # Errors
     /// The system refuses to poll.
     pub(crate) fn sleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> io::Result<()> {
-        let busy = !self.news.is_empty() || self.pairs.values().any(Pair::has_unread);
+        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable);
+        let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
         self.bell.fall_asleep();
         let timeout =
             if busy || mail() { Duration::ZERO } else { timeout.min(Duration::from_millis(PING_MS)) };
@@ -363,60 +313,6 @@ impl Switchboard {
             }
             other => other,
         }
-    }
-}
-
-impl Pair {
-    fn new(hello: &Hello, key: Key, now_ms: u64) -> Self {
-        Self {
-            id: hello.seat.map(|(id, _)| id),
-            key,
-            level: hello.level,
-            control: None,
-            bulk: None,
-            told_up: false,
-            began_ms: now_ms,
-            heard_ms: now_ms,
-            pinged_ms: now_ms,
-        }
-    }
-
-    /// Whether a hello says the same of its sender as the one that the pair began with.
-    fn is_of(&self, hello: &Hello) -> bool {
-        (self.id, self.level) == (hello.seat.map(|(id, _)| id), hello.level)
-    }
-
-    /// Whether it gives way to another that proves nothing.
-    const fn yields_to_claim(&self, key: Key, now_ms: u64) -> bool {
-        let dialled_at_once = self.key.life == key.life && now_ms < self.began_ms + YOUTH_MS;
-        dialled_at_once || now_ms > self.heard_ms + QUIET_MS
-    }
-
-    /// Where to tell the other side what it need not have asked for, once both connections stand.
-    fn told_control(&mut self) -> Option<&mut Lane> {
-        self.control.as_mut().filter(|_| self.told_up)
-    }
-
-    fn name(&self, number: u64) -> u64 {
-        self.id.unwrap_or(BLANK | number)
-    }
-
-    const fn lane(&mut self, name: LaneName) -> Option<&mut Lane> {
-        match name {
-            LaneName::Control => self.control.as_mut(),
-            LaneName::Bulk => self.bulk.as_mut(),
-        }
-    }
-
-    const fn has(&self, name: LaneName) -> bool {
-        match name {
-            LaneName::Control => self.control.is_some(),
-            LaneName::Bulk => self.bulk.is_some(),
-        }
-    }
-
-    fn has_unread(&self) -> bool {
-        [&self.control, &self.bulk].into_iter().flatten().any(|lane| lane.readable)
     }
 }
 

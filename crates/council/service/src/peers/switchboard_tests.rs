@@ -2,7 +2,10 @@
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
+use council_replica::peer_pairs::{QUIET_MS, YOUTH_MS};
+
 use super::super::dial::Means;
+use super::super::hello::Hello;
 use super::*;
 use crate::testing::credentials_of_three;
 use node_threads::Supervisor;
@@ -47,9 +50,14 @@ impl World {
         }
     }
 
+    /// The pair with member 2.
+    fn pair(&self) -> Option<&Pair<Lane>> {
+        self.switchboard.pairs.iter().find(|pair| pair.reference().number == 2)
+    }
+
     /// The life of member 2 with which it is connected.
     fn life(&self) -> Option<u64> {
-        self.switchboard.pairs.get(&2).filter(|pair| pair.told_up).map(|pair| pair.key.life)
+        self.pair().filter(|pair| pair.is_up()).map(Pair::process)
     }
 }
 
@@ -88,7 +96,8 @@ fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let why = judge(&world, 5).expect_err("it started earlier");
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
-    world.switchboard.drop_pair(2);
+    let pair = world.switchboard.pairs.pair_with(2).expect("it stands");
+    world.switchboard.drop_pair(pair);
     assert_eq!(judge(&world, 5), Ok(()));
 }
 
@@ -97,9 +106,9 @@ fn pairs_dialled_at_once_are_settled_without_proof_while_they_are_young() {
     let mut world = World::new();
     world.take_both(hello(5), false, 0);
     world.take_both(Hello { attempt: 9, ..hello(5) }, false, YOUTH_MS - 1);
-    assert_eq!(world.switchboard.pairs[&2].key.attempt, 9);
+    assert_eq!(world.pair().map(Pair::attempt), Some(9));
     world.take_both(Hello { attempt: 10, ..hello(5) }, false, YOUTH_MS * 2);
-    assert_eq!(world.switchboard.pairs[&2].key.attempt, 9);
+    assert_eq!(world.pair().map(Pair::attempt), Some(9));
 }
 
 #[test]
@@ -120,5 +129,5 @@ fn connection_of_a_pair_comes_once_and_from_one_member() {
 fn connection_of_a_number_that_is_not_named_is_closed() {
     let mut world = World::new();
     world.take_both(Hello { number: 7, seat: Some((7, CLUSTER)), ..hello(5) }, true, 0);
-    assert!(world.switchboard.pairs.is_empty());
+    assert_eq!(world.switchboard.pairs.iter().count(), 0);
 }

@@ -23,8 +23,9 @@
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
 use crate::disk::Loss;
+use crate::ensemble::Ensemble;
 use crate::ensemble::damage::Damage;
-use crate::ensemble::{Ensemble, Life};
+use crate::ensemble::process::Stage;
 use crate::random::Random;
 
 /// How far a monotonic clock strays at the most, millionths.
@@ -141,7 +142,7 @@ impl Faults {
             client_delay: seldom(),
             jump: often(3),
             kill: often(3),
-            double: if apart_still.chance(20) { 1 + apart_still.below(2) } else { 0 },
+            double: if apart_still.chance(30) { 1 + apart_still.below(3) } else { 0 },
         }
     }
 }
@@ -167,7 +168,7 @@ impl Ensemble {
     }
 
     /// A fault strikes so often, of a thousand moments: gives what it draws from.
-    fn strike(&mut self, often: u64) -> Option<Random> {
+    pub(super) fn strike(&mut self, often: u64) -> Option<Random> {
         if often <= self.random.below(1000) {
             return None;
         }
@@ -391,7 +392,7 @@ impl Ensemble {
         if self.random.chance(50) {
             self.empty(number);
         }
-        self.machine(number).founds = false;
+        self.machine(number).founder = false;
         self.tell(
             "retired",
             format_args!("the machine of number {number}, which is no member, is turned off"),
@@ -401,19 +402,17 @@ impl Ensemble {
     /// The power of a member fails.
     pub fn crash(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number) else { return };
-        match std::mem::replace(&mut machine.life, Life::Down) {
-            Life::Down => return,
-            Life::Blank(_) => {}
-            Life::Seated(mut node) => {
-                if self.random.chance(50) {
-                    // It dies in the middle of what its disk is asked.
-                    let (disk, chance) = (machine.disk.clone(), self.random.below(3));
-                    super::die_while_asked(&mut node, &disk, chance);
-                    let numbers = node.take_sequences().into_iter();
-                    let life = machine.born;
-                    self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
-                }
-            }
+        let Some(process) = machine.process.take() else { return };
+        let started = process.started;
+        if let Stage::Running(mut node) = process.stage
+            && self.random.chance(50)
+        {
+            // It dies in the middle of what its disk is asked.
+            let (disk, chance) = (machine.disk.clone(), self.random.below(3));
+            super::die_while_asked(&mut node, &disk, chance);
+            let numbers = node.take_sequences().into_iter();
+            let life = machine.born;
+            self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         }
         let loss = [Loss::All, Loss::Nothing, Loss::Some][self.random.below(3) as usize];
         machine.disk.crash(loss);
@@ -423,6 +422,10 @@ impl Ensemble {
             "crash",
             format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
         );
+        // Half of the time its system still closes its connections.
+        let told = self.random.chance(50);
+        self.network.forget(number);
+        self.close_all(number, started, told);
         self.gone(number);
     }
 

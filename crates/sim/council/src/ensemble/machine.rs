@@ -1,42 +1,25 @@
 //! One machine: its disk, its clock, and the member that lives on it.
 
 use base::Now;
-use council_replica::founding::{Cluster, Founding};
+use storage_raft_log::Identity;
 
 use crate::disk::SimDisk;
 use crate::ensemble::faults::DRIFT_MAX_PPM;
+use crate::ensemble::process::{Process, Stage};
 use crate::node::Node;
 use crate::random::Random;
-
-/// What runs on a machine.
-pub(super) enum Life {
-    /// Nothing.
-    Down,
-    /// A member without a seat.
-    Blank(Box<Founding>),
-    /// A member.
-    Seated(Box<Node<SimDisk>>),
-}
-
-/// What is written down of a member's seat.
-#[derive(Clone)]
-pub(super) struct Seat {
-    pub(super) id: u64,
-    pub(super) cluster: Cluster,
-    pub(super) founders: Vec<u64>,
-}
 
 /// See the module.
 pub(super) struct Machine {
     pub(super) disk: SimDisk,
-    pub(super) seat: Option<Seat>,
-    pub(super) life: Life,
-    /// Which of all lives this one is.
+    /// Whether a core ever ran on what this disk holds, or held. Known to those who judge, not to the member.
+    pub(super) was_member: bool,
+    /// What runs, if anything does.
+    pub(super) process: Option<Box<Process>>,
+    /// Which of all lives its core has, or had last.
     pub(super) born: u64,
-    /// In which of them its process started, if it runs. A member that begins anew without a restart keeps that.
-    pub(super) process: Option<u64>,
-    /// Whether a blank member here may found an ensemble.
-    pub(super) founds: bool,
+    /// Whether its configuration names it among those who bootstrap the ensemble.
+    pub(super) founder: bool,
     /// Turned off: its member was removed.
     pub(super) off: bool,
     /// Until when it is not started.
@@ -64,15 +47,14 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(random: &mut Random, drifts: bool, founds: bool, level: u32) -> Self {
+    pub(super) fn new(random: &mut Random, drifts: bool, founder: bool, level: u32) -> Self {
         let drift_ppm = random.below(2 * DRIFT_MAX_PPM as u64 + 1) as i64 - DRIFT_MAX_PPM;
         Self {
             disk: SimDisk::new(random.number()),
-            seat: None,
-            life: Life::Down,
-            born: 0,
+            was_member: false,
             process: None,
-            founds,
+            born: 0,
+            founder,
             off: false,
             away_until_ms: 0,
             outsider: false,
@@ -112,7 +94,8 @@ impl Machine {
 
     /// Lets its journal flush; while its disk is slow, once each flush has taken long enough.
     pub(super) fn pace_flushes(&mut self, now_ms: u64) {
-        let Life::Seated(node) = &mut self.life else { return };
+        let Some(process) = &mut self.process else { return };
+        let Stage::Running(node) = &mut process.stage else { return };
         if now_ms >= self.slow_until_ms {
             self.flushed_ms = None;
             return node.allow_flushes(u32::MAX);
@@ -140,10 +123,36 @@ impl Machine {
         self.disk.repair();
     }
 
+    /// The core, if it runs.
     pub(super) fn node(&mut self) -> Option<&mut Node<SimDisk>> {
-        match &mut self.life {
-            Life::Seated(node) => Some(node),
+        match &mut self.process.as_mut()?.stage {
+            Stage::Running(node) => Some(node),
             _ => None,
         }
+    }
+
+    /// How far its process is, if it has one.
+    pub(super) fn stage(&self) -> Option<&Stage> {
+        self.process.as_ref().map(|process| &process.stage)
+    }
+
+    /// Whether no process runs.
+    pub(super) const fn is_down(&self) -> bool {
+        self.process.is_none()
+    }
+
+    /// Whether its core runs.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage(), Some(Stage::Running(_)))
+    }
+
+    /// Who it is among the others, while its core runs.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.process.as_ref()?.lifecycle.identity().filter(|_| self.is_running())
+    }
+
+    /// Another disk is in its place.
+    pub(super) fn replace_disk(&mut self, disk: SimDisk) {
+        (self.disk, self.was_member, self.damaged) = (disk, false, false);
     }
 }

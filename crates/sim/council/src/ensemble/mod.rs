@@ -2,13 +2,18 @@
 //! members that crash, pause, lose their disk and come back, disks that stall, fail and fill up, clocks that drift and
 //! jump, machines that are added and turned off. What happens next is decided by a seed. Knows no rule of what is right.
 
+mod aside;
 mod damage;
+mod dial;
 mod double;
 mod faults;
-mod lives;
 mod machine;
 mod network;
+mod pair_judge;
+mod peers;
+mod process;
 mod revival;
+mod starts;
 mod strikes;
 mod traffic;
 
@@ -19,8 +24,9 @@ pub use strikes::{OF_MESSAGES, Without};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use council_replica::founding::{BLANK, NUMBERS};
-use council_replica::{PeerMessage, Tenure};
+use council_replica::PeerMessage;
+use council_replica::founding::{FoundingMessage, NUMBERS};
+use council_replica::lifecycle::{Command, Ending};
 use council_tree::{Member, Roster};
 
 use crate::disk::SimDisk;
@@ -28,9 +34,9 @@ use crate::node::{Node, NodeConfig, NodeError, STEPS, SocketId, Step};
 use crate::random::Random;
 use crate::record::Record;
 use crate::trace::Trace;
-use double::Routes;
-use machine::{Life, Machine};
-use network::Network;
+use machine::Machine;
+use network::{Attempt, Flight, Network};
+use process::Stage;
 use strikes::Strikes;
 
 /// Lines of the story that are kept.
@@ -45,7 +51,15 @@ pub struct Ensemble {
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
     network: Network,
-    routes: Routes,
+    /// Whether members prove to each other who they are.
+    proven: bool,
+    /// The number that there are two machines of, and the last that there were.
+    doubled: Option<u64>,
+    was_doubled: Option<u64>,
+    /// With which machine each was connected last under which number.
+    last_places: BTreeMap<(u64, u64), u64>,
+    /// Of two pairs of the same two processes: which one of them prefers.
+    preferred: BTreeMap<(Attempt, Attempt), Attempt>,
     /// Members that no client reaches.
     unreached: BTreeSet<u64>,
     /// Members whose clients are far away: how much longer everything takes, and until when.
@@ -80,6 +94,7 @@ impl Ensemble {
     pub fn new(members: u64, mut config: NodeConfig, mut random: Random) -> Self {
         config.core.roster = Some(Roster::new((1..=members).map(member_of)));
         let drifts = random.chance(70);
+        let proven = random.chance(80);
         let base_max_ms = [0, 2, 20][random.below(3) as usize];
         // Founders of an older build are given the newer one when they start again.
         let newest = config.core.feature_level;
@@ -91,7 +106,11 @@ impl Ensemble {
             config,
             machines,
             network: Network::new(base_max_ms),
-            routes: Routes::default(),
+            proven,
+            doubled: None,
+            was_doubled: None,
+            last_places: BTreeMap::new(),
+            preferred: BTreeMap::new(),
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
             drifts,
@@ -157,7 +176,7 @@ impl Ensemble {
     /// The members that run and have a seat.
     #[must_use]
     pub fn running(&self) -> Vec<u64> {
-        let seated = self.machines.iter().filter(|(_, machine)| matches!(machine.life, Life::Seated(_)));
+        let seated = self.machines.iter().filter(|(_, machine)| machine.is_running());
         seated.map(|(number, _)| *number).collect()
     }
 
@@ -221,7 +240,7 @@ impl Ensemble {
     /// Whether the members that are to be are those that there are: every one runs, has a seat in the same ensemble, and
     /// knows who votes and who only learns.
     pub fn is_whole(&mut self) -> bool {
-        if self.routes.doubled().is_some() {
+        if self.doubled.is_some() {
             return false;
         }
         let Some(roster) = self.roster() else { return false };
@@ -250,10 +269,7 @@ impl Ensemble {
     /// Which of all lives a member has now; a connection does not outlast it.
     #[must_use]
     pub fn life(&self, number: u64) -> Option<u64> {
-        self.machines
-            .get(&number)
-            .filter(|machine| matches!(machine.life, Life::Seated(_)))
-            .map(|machine| machine.born)
+        self.machines.get(&number).filter(|machine| machine.is_running()).map(|machine| machine.born)
     }
 
     /// A member, if it runs.
@@ -269,6 +285,7 @@ impl Ensemble {
     pub fn moment(&mut self, faults: &Faults) {
         self.moments += 1;
         self.misfortune(faults);
+        self.execute_commands(faults);
         let most = 6 + self.network.in_flight() as u64 / 2;
         for _ in 0..1 + self.random.below(most) {
             if !self.deliver(faults) {
@@ -353,47 +370,53 @@ impl Ensemble {
     pub fn pass(&mut self, ms: u64) {
         self.now_ms += ms;
         let now_ms = self.now_ms;
-        let mut outcomes = Vec::new();
+        for number in self.numbers() {
+            if !self.machine(number).is_paused(now_ms) {
+                self.tend_peers(number);
+            }
+        }
+        let mut commands = Vec::new();
         for (number, machine) in &mut self.machines {
             let (paused, mono_ms) = (machine.is_paused(now_ms), machine.mono_ms(now_ms));
-            match &mut machine.life {
-                Life::Seated(node) if !paused => {
+            let Some(process) = machine.process.as_mut().filter(|_| !paused) else { continue };
+            match &mut process.stage {
+                Stage::Running(node) => {
                     node.look_at_clock(mono_ms);
                     node.pass(0);
                 }
-                Life::Blank(member) => {
-                    member.tick(mono_ms);
-                    for (to, message) in member.take_outgoing() {
-                        let Some(place) = self.routes.place_of(*number, to) else { continue };
+                Stage::Asking => {
+                    let command = process.lifecycle.tick(mono_ms);
+                    for (to, message) in process.lifecycle.take_outgoing() {
+                        self.record.claims_told += 1;
+                        if machine.was_member
+                            && matches!(message, FoundingMessage::Blank { founds: true, .. })
+                        {
+                            let words =
+                                format!("member {number} had an identity, and says that it may found");
+                            self.record.misused_memberships.push(words);
+                        }
+                        let Some((id, side)) = process.peers.table.control(to).copied() else { continue };
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
-                        let ids = (BLANK | (*number % NUMBERS), BLANK | to);
-                        self.network.send(ids, ((*number, place), false), bytes, now_ms, &mut self.random);
+                        let flight = Flight::Message(bytes);
+                        self.network.send((id, side.other()), flight, now_ms, &mut self.random);
                     }
-                    outcomes.extend(member.outcome().map(|outcome| (*number, outcome.clone())));
+                    commands.extend(command.map(|command| (*number, command)));
                 }
-                _ => {}
+                Stage::Next(_) => {}
             }
         }
         self.running().into_iter().for_each(|number| self.collect(number));
-        outcomes.into_iter().for_each(|(number, outcome)| self.seat(number, outcome));
+        for (number, command) in commands {
+            if command == Command::Open {
+                self.tell("doubt over", format_args!("member {number} keeps its membership"));
+            }
+            self.follow(number, command);
+        }
         for number in self.running() {
-            match self.node(number).map_or(Tenure::Sound, |node| node.core().tenure()) {
-                Tenure::Sound => self.look_after(number),
-                Tenure::Doubtful => self.doubt(number),
-                Tenure::Lost => {
-                    self.tell(
-                        "seat lost",
-                        format_args!("member {number} has lost its seat, and begins anew"),
-                    );
-                    let to_another = self.routes.doubled() == Some(number % NUMBERS);
-                    self.count("seat lost to another machine", u64::from(to_another));
-                    let process = self.machine(number).process;
-                    self.empty(number);
-                    let machine = self.machine(number);
-                    (machine.founds, machine.process) = (false, process);
-                    self.start(number);
-                }
+            match self.node(number).and_then(|node| Ending::of(node.core().tenure())) {
+                None => self.look_after(number),
+                Some(ending) => self.core_ended(number, ending),
             }
         }
         self.watch_double();
@@ -410,7 +433,7 @@ impl Ensemble {
                 format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
             );
             self.empty(number);
-            self.machine(number).founds = false;
+            self.machine(number).founder = false;
             self.start(number);
         }
     }

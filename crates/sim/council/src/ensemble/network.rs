@@ -1,44 +1,188 @@
-//! The network between members: each message has the time at which it arrives, each direction its own pace. Messages of
-//! one direction come in order, but for those that overtake. Knows no message's meaning.
+//! The network between members: connections, and what is on its way on them. Each flight has the time at which it arrives,
+//! each direction its own pace. What is sent on one connection comes in order, but for messages that overtake; connections
+//! overtake each other. Knows no message's meaning, and no rule of which connection is kept.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use council_replica::founding::Cluster;
+use council_replica::peer_pairs::{Lane, PairRef};
+
 use crate::random::Random;
 
-/// Messages on their way in one direction, beyond which some are dropped.
-const LANE_MAX: usize = 300;
+/// Messages on their way on one connection in one direction, beyond which some are dropped.
+const QUEUE_MAX: usize = 300;
 
-/// A message on its way.
-#[derive(Clone, Debug)]
-pub(super) struct Flight {
-    pub(super) from: u64,
-    pub(super) to: u64,
-    pub(super) bytes: Vec<u8>,
-    due_ms: u64,
+/// What a member says of itself on a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) number: u64,
+    pub(super) identity: Option<(u64, Cluster)>,
+    pub(super) process: u64,
+    pub(super) level: u32,
 }
 
-/// One direction between two numbers.
+/// What is on its way.
+#[derive(Clone, Debug)]
+pub(super) enum Flight {
+    /// Who the dialler is, or the one that answers it.
+    Hello(Hello),
+    /// A message.
+    Message(Vec<u8>),
+    /// A sign of life.
+    Ping,
+    /// The other end is closed.
+    Close,
+}
+
+/// One of all connections.
+pub(super) type ConnId = u64;
+
+/// Which of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Dialler,
+    Answerer,
+}
+
+/// How far an end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndState {
+    /// It waits for the other side to say who it is.
+    Greeting,
+    /// Both have said who they are, and its process has not looked at it yet.
+    Established,
+    /// Its process has taken it into this pair.
+    Taken(PairRef),
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    /// The machine.
+    pub(super) place: u64,
+    /// The process; 0 until it has accepted.
+    pub(super) process: u64,
+    pub(super) state: EndState,
+    pub(super) closed: bool,
+}
+
+/// A connection between two processes.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) lane: Lane,
+    /// Which of the dialler's attempts.
+    pub(super) attempt: u64,
+    dialler: End,
+    answerer: End,
+    to_dialler: VecDeque<(Flight, u64)>,
+    to_answerer: VecDeque<(Flight, u64)>,
+}
+
+/// Which pair a connection was made for, as those know who see both its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Attempt {
+    /// The machine and the process that dialled.
+    pub(super) dialler: (u64, u64),
+    /// Those that answered.
+    pub(super) answerer: (u64, u64),
+    pub(super) attempt: u64,
+}
+
+impl Attempt {
+    /// Whether the same two processes made both.
+    pub(super) fn is_of_the_processes_of(&self, other: &Self) -> bool {
+        let ends = (self.dialler, self.answerer);
+        self != other && (ends == (other.dialler, other.answerer) || ends == (other.answerer, other.dialler))
+    }
+}
+
+/// From one machine to another.
+pub(super) type Direction = (u64, u64);
+
+/// How fast a direction is.
 #[derive(Debug, Default)]
-struct Lane {
-    flights: VecDeque<Flight>,
-    /// How long a message takes at the least.
+struct Pace {
+    /// How long a flight takes at the least.
     base_ms: u64,
     extra_ms: u64,
     slow_until_ms: u64,
 }
 
-/// From one number to another.
-pub(super) type Direction = (u64, u64);
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    /// By direction; what is bulky has a connection of its own, as between real members.
-    lanes: BTreeMap<(Direction, bool), Lane>,
+    connections: BTreeMap<ConnId, Connection>,
+    opened: ConnId,
+    /// By direction; what is bulky has a pace of its own.
+    paces: BTreeMap<(Direction, bool), Pace>,
     /// Directions in which nothing comes through.
     pub(super) cut: BTreeSet<Direction>,
     /// The slowest direction's pace, milliseconds.
     base_max_ms: u64,
+}
+
+impl Side {
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Dialler => Self::Answerer,
+            Self::Answerer => Self::Dialler,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) const fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Dialler => &self.dialler,
+            Side::Answerer => &self.answerer,
+        }
+    }
+
+    pub(super) const fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Dialler => &mut self.dialler,
+            Side::Answerer => &mut self.answerer,
+        }
+    }
+
+    const fn queue(&self, to: Side) -> &VecDeque<(Flight, u64)> {
+        match to {
+            Side::Dialler => &self.to_dialler,
+            Side::Answerer => &self.to_answerer,
+        }
+    }
+
+    const fn queue_mut(&mut self, to: Side) -> &mut VecDeque<(Flight, u64)> {
+        match to {
+            Side::Dialler => &mut self.to_dialler,
+            Side::Answerer => &mut self.to_answerer,
+        }
+    }
+
+    /// From where to where what is sent to that side goes.
+    pub(super) const fn direction(&self, to: Side) -> Direction {
+        (self.end(to.other()).place, self.end(to).place)
+    }
+
+    pub(super) const fn of_attempt(&self) -> Attempt {
+        Attempt {
+            dialler: (self.dialler.place, self.dialler.process),
+            answerer: (self.answerer.place, self.answerer.process),
+            attempt: self.attempt,
+        }
+    }
+
+    const fn is_bulky(&self) -> bool {
+        matches!(self.lane, Lane::Bulk)
+    }
+
+    /// Whether nothing is left of it. An end that no process has accepted holds nothing.
+    fn is_over(&self) -> bool {
+        self.dialler.closed
+            && (self.answerer.closed || self.answerer.process == 0)
+            && self.to_dialler.is_empty()
+            && self.to_answerer.is_empty()
+    }
 }
 
 impl Network {
@@ -47,91 +191,181 @@ impl Network {
         Self { base_max_ms, ..Self::default() }
     }
 
-    /// A message sets out. `overtakes` lets it come before others.
-    pub(super) fn send(
-        &mut self,
-        (from, to): Direction,
-        lane: (Direction, bool),
-        bytes: Vec<u8>,
-        now_ms: u64,
-        random: &mut Random,
-    ) {
-        let base_max_ms = self.base_max_ms;
-        let lane = self
-            .lanes
-            .entry(lane)
-            .or_insert_with(|| Lane { base_ms: random.below(base_max_ms + 1), ..Lane::default() });
-        let extra_ms = if now_ms < lane.slow_until_ms { lane.extra_ms } else { 0 };
-        let due_ms = now_ms + lane.base_ms + extra_ms + random.below(3);
-        // In order, also when the direction has just become faster.
-        let due_ms = lane.flights.back().map_or(due_ms, |last| last.due_ms.max(due_ms));
-        lane.flights.push_back(Flight { from, to, bytes, due_ms });
-        if lane.flights.len() > LANE_MAX {
-            lane.flights.remove(random.below(LANE_MAX as u64) as usize);
-        }
+    /// A process dials a machine.
+    pub(super) fn open(&mut self, dialler: (u64, u64), place: u64, lane: Lane, attempt: u64) -> ConnId {
+        self.opened += 1;
+        let end = |place, process| End { place, process, state: EndState::Greeting, closed: false };
+        let connection = Connection {
+            lane,
+            attempt,
+            dialler: end(dialler.0, dialler.1),
+            answerer: end(place, 0),
+            to_dialler: VecDeque::new(),
+            to_answerer: VecDeque::new(),
+        };
+        self.connections.insert(self.opened, connection);
+        self.opened
     }
 
-    /// A message that has arrived. `overtakes` says whether the next one comes before it. Whom `is_deaf` names gets
-    /// nothing: it waits in the socket.
+    pub(super) fn connection(&self, id: ConnId) -> Option<&Connection> {
+        self.connections.get(&id)
+    }
+
+    pub(super) fn connection_mut(&mut self, id: ConnId) -> Option<&mut Connection> {
+        self.connections.get_mut(&id)
+    }
+
+    /// Something sets out to that side. False when too much was on its way already, and something was dropped.
+    pub(super) fn send(
+        &mut self,
+        (id, to): (ConnId, Side),
+        flight: Flight,
+        now_ms: u64,
+        random: &mut Random,
+    ) -> bool {
+        let Some(connection) = self.connections.get_mut(&id) else { return true };
+        let base_max_ms = self.base_max_ms;
+        let pace = self.paces.entry((connection.direction(to), connection.is_bulky()));
+        let pace = pace.or_insert_with(|| Pace { base_ms: random.below(base_max_ms + 1), ..Pace::default() });
+        let extra_ms = if now_ms < pace.slow_until_ms { pace.extra_ms } else { 0 };
+        let due_ms = now_ms + pace.base_ms + extra_ms + random.below(3);
+        let queue = connection.queue_mut(to);
+        // In order, also when the direction has just become faster.
+        let due_ms = queue.back().map_or(due_ms, |(_, last_ms)| due_ms.max(*last_ms));
+        queue.push_back((flight, due_ms));
+        if queue.len() <= QUEUE_MAX {
+            return true;
+        }
+        let at = random.below(QUEUE_MAX as u64) as usize;
+        if matches!(queue.get(at), Some((Flight::Message(_), _))) {
+            queue.remove(at);
+            return false;
+        }
+        true
+    }
+
+    /// Something that has arrived, and at which side. `overtakes` says whether a later message comes before it. What
+    /// `is_read` denies waits in the socket.
     pub(super) fn arrive(
         &mut self,
         now_ms: u64,
         overtakes: bool,
-        is_deaf: impl Fn(u64) -> bool,
+        is_read: impl Fn(&Connection, Side, &Flight) -> bool,
         random: &mut Random,
-    ) -> Option<(Direction, Flight)> {
-        let is_due = |lane: &Lane| lane.flights.front().is_some_and(|flight| flight.due_ms <= now_ms);
-        let ready = self.lanes.iter().filter(|(((_, to), _), lane)| is_due(lane) && !is_deaf(*to));
-        let ready: Vec<_> = ready.map(|(key, _)| *key).collect();
-        let key = *ready.get(random.below(ready.len() as u64) as usize)?;
-        let lane = self.lanes.get_mut(&key)?;
-        let due = lane.flights.partition_point(|flight| flight.due_ms <= now_ms) as u64;
-        let at = if overtakes { random.below(due) as usize } else { 0 };
-        lane.flights.remove(at).map(|flight| (key.0, flight))
+    ) -> Option<(ConnId, Side, Flight)> {
+        let is_ready = |connection: &Connection, to: Side| {
+            let first = connection.queue(to).front();
+            first.is_some_and(|(flight, due_ms)| *due_ms <= now_ms && is_read(connection, to, flight))
+        };
+        let mut ready = Vec::new();
+        for (id, connection) in &self.connections {
+            let sides = [Side::Dialler, Side::Answerer].into_iter();
+            ready.extend(sides.filter(|to| is_ready(connection, *to)).map(|to| (*id, to)));
+        }
+        let (id, to) = *ready.get(random.below(ready.len() as u64) as usize)?;
+        let connection = self.connections.get_mut(&id)?;
+        let queue = connection.queue_mut(to);
+        let may_be_overtaken = |(flight, due_ms): &&(Flight, u64)| {
+            *due_ms <= now_ms && matches!(flight, Flight::Message(_) | Flight::Ping)
+        };
+        let due = queue.iter().take_while(may_be_overtaken).count() as u64;
+        let at = if overtakes && due > 0 { random.below(due) as usize } else { 0 };
+        let (flight, _) = queue.remove(at)?;
+        Some((id, to, flight))
     }
 
     /// It comes once more.
-    pub(super) fn again(&mut self, lane: (Direction, bool), flight: Flight) {
-        if let Some(lane) = self.lanes.get_mut(&lane) {
-            let due_ms = lane.flights.back().map_or(flight.due_ms, |last| last.due_ms);
-            lane.flights.push_back(Flight { due_ms, ..flight });
-        }
-    }
-
-    /// How many messages are on their way.
-    pub(super) fn in_flight(&self) -> usize {
-        self.lanes.values().map(|lane| lane.flights.len()).sum()
-    }
-
-    /// What is on its way to and from that number is lost.
-    pub(super) fn forget(&mut self, number: u64) {
-        for (((from, to), _), lane) in &mut self.lanes {
-            if *from == number || *to == number {
-                lane.flights.clear();
+    pub(super) fn again(&mut self, (id, to): (ConnId, Side), flight: Flight, now_ms: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let queue = connection.queue_mut(to);
+        match queue.back() {
+            Some((Flight::Close, _)) => {}
+            last => {
+                let due_ms = last.map_or(now_ms, |(_, last_ms)| *last_ms);
+                queue.push_back((flight, due_ms));
             }
         }
     }
 
+    /// Whether anything has arrived at that side that its process has not read.
+    pub(super) fn holds_unread(&self, id: ConnId, side: Side, now_ms: u64) -> bool {
+        let connection = self.connections.get(&id);
+        connection.is_some_and(|one| one.queue(side).front().is_some_and(|(_, due_ms)| *due_ms <= now_ms))
+    }
+
+    /// An end is closed by its process, or with it. The other side hears of it unless it is not `told`.
+    pub(super) fn close(&mut self, at: (ConnId, Side), told: bool, now_ms: u64, random: &mut Random) {
+        let (id, side) = at;
+        let Some(end) = self.connections.get_mut(&id).map(|one| one.end_mut(side)) else { return };
+        if std::mem::replace(&mut end.closed, true) {
+            return;
+        }
+        if told {
+            self.send((id, side.other()), Flight::Close, now_ms, random);
+        }
+        self.clear_up(id);
+    }
+
+    /// Forgets a connection of which nothing is left.
+    pub(super) fn clear_up(&mut self, id: ConnId) {
+        if self.connections.get(&id).is_some_and(Connection::is_over) {
+            self.connections.remove(&id);
+        }
+    }
+
+    /// The ends of connections that a process has.
+    pub(super) fn ends_of(&self, place: u64, process: u64) -> Vec<(ConnId, Side)> {
+        let is_its = |end: &End| end.place == place && end.process == process && process != 0 && !end.closed;
+        let sides = [Side::Dialler, Side::Answerer];
+        let all = self.connections.iter().flat_map(|(id, one)| sides.map(|side| (*id, side, one.end(side))));
+        all.filter(|(.., end)| is_its(end)).map(|(id, side, _)| (id, side)).collect()
+    }
+
+    /// How many flights are on their way.
+    pub(super) fn in_flight(&self) -> usize {
+        self.connections.values().map(|one| one.to_dialler.len() + one.to_answerer.len()).sum()
+    }
+
+    /// What is on its way to a machine is lost, for its power failed.
+    pub(super) fn forget(&mut self, place: u64) {
+        for connection in self.connections.values_mut() {
+            for to in [Side::Dialler, Side::Answerer] {
+                if connection.end(to).place == place {
+                    connection.queue_mut(to).clear();
+                }
+            }
+        }
+        self.connections.retain(|_, connection| !connection.is_over());
+    }
+
     /// All that is on its way is lost.
     pub(super) fn forget_all(&mut self) {
-        self.lanes.values_mut().for_each(|lane| lane.flights.clear());
+        self.connections.values_mut().for_each(|one| {
+            one.to_dialler.clear();
+            one.to_answerer.clear();
+        });
+        self.connections.retain(|_, connection| !connection.is_over());
     }
 
     /// One direction takes longer until then, or what is bulky there.
     pub(super) fn slow_down(&mut self, direction: Direction, bulky: bool, extra_ms: u64, until_ms: u64) {
         for kind in [true, bulky] {
-            if let Some(lane) = self.lanes.get_mut(&(direction, kind)) {
-                (lane.extra_ms, lane.slow_until_ms) = (extra_ms, until_ms);
+            if let Some(pace) = self.paces.get_mut(&(direction, kind)) {
+                (pace.extra_ms, pace.slow_until_ms) = (extra_ms, until_ms);
             }
         }
     }
 
     /// Every direction is as fast as it ever was, also for what is on its way.
     pub(super) fn speed_up(&mut self, now_ms: u64) {
-        for lane in self.lanes.values_mut() {
-            lane.slow_until_ms = 0;
-            let latest_ms = now_ms + lane.base_ms;
-            lane.flights.iter_mut().for_each(|flight| flight.due_ms = flight.due_ms.min(latest_ms));
+        self.paces.values_mut().for_each(|pace| pace.slow_until_ms = 0);
+        for connection in self.connections.values_mut() {
+            for to in [Side::Dialler, Side::Answerer] {
+                let pace = self.paces.get(&(connection.direction(to), connection.is_bulky()));
+                let latest_ms = now_ms + pace.map_or(0, |pace| pace.base_ms);
+                let queue = connection.queue_mut(to);
+                queue.iter_mut().for_each(|(_, due_ms)| *due_ms = latest_ms.min(*due_ms));
+            }
         }
     }
 

@@ -4,10 +4,11 @@
 use council_replica::revival;
 use storage_raft_log::{Identity, Journal, JournalConfig};
 
-use super::machine::{Life, Seat};
+use super::aside;
 use super::{Ensemble, Machine};
 use crate::disk::SimDisk;
-use crate::node::{load, raft_entry};
+use crate::loaded::load_tree;
+use crate::node::raft_entry;
 use crate::random::Random;
 use crate::record::Survivor;
 
@@ -25,7 +26,8 @@ impl Ensemble {
     /// A machine that is to survive: any of those that have data, or the one whose tree is the oldest.
     #[must_use]
     pub fn survivor(&mut self, chance: &mut Random) -> Option<u64> {
-        let has_data = |machine: &Machine| machine.seat.is_some() && !machine.damaged && !machine.off;
+        let has_data =
+            |machine: &Machine| aside::holds_data(&machine.disk) && !machine.damaged && !machine.off;
         let all = self.machines.iter_mut().filter(|(_, machine)| has_data(machine));
         let zxid = |machine: &mut Machine| machine.node().map(|node| node.tree().last_zxid());
         let all: Vec<_> = all.map(|(number, machine)| (zxid(machine), *number)).collect();
@@ -39,13 +41,17 @@ impl Ensemble {
     pub fn force_new_ensemble(&mut self, number: u64, chance: &mut Random) -> Option<Survivor> {
         let (now_ms, config) = (self.now_ms, self.config.journal.clone());
         let machine = self.machine(number);
-        let seat = machine.seat.clone()?;
-        let before = Identity { cluster: seat.cluster, incarnation: [0; 16], member: seat.id };
+        aside::settle(&mut machine.disk).expect("its disk is well");
+        if !aside::holds_data(&machine.disk) {
+            return None;
+        }
+        let (journal, _) = Journal::open(machine.disk.clone(), config.clone()).expect("its disk is well");
+        let before = *journal.identity();
+        drop(journal);
         let wall_ms = machine.now(now_ms).wall_ms;
-        let Forced { disk, identity, survivor } = force(&machine.disk, &config, &before, wall_ms, chance)?;
-        machine.disk = disk;
-        machine.seat = Some(Seat { id: identity.member, cluster: identity.cluster, founders: Vec::new() });
-        (machine.outsider, machine.founds) = (false, false);
+        let Forced { disk, survivor, .. } = force(&machine.disk, &config, &before, wall_ms, chance)?;
+        machine.replace_disk(disk);
+        (machine.outsider, machine.founder) = (false, false);
         let index = survivor.index;
         self.tell(
             "forced new ensemble",
@@ -62,8 +68,8 @@ impl Ensemble {
             let away_ms = if chance.chance(50) { chance.below(AWAY_MAX_MS) } else { 0 };
             let until_ms = self.now_ms + away_ms;
             let machine = self.machine(number);
-            let stays = machine.seat.is_some() && !machine.damaged && !machine.off;
-            (machine.away_until_ms, machine.off, machine.founds) = (until_ms, false, false);
+            let stays = aside::holds_data(&machine.disk) && !machine.damaged && !machine.off;
+            (machine.away_until_ms, machine.off, machine.founder) = (until_ms, false, false);
             if stays && outsiders_left > 0 && chance.chance(50) {
                 outsiders_left -= 1;
                 self.machine(number).outsider = true;
@@ -79,7 +85,7 @@ impl Ensemble {
     pub fn empty_outsiders(&mut self) {
         for number in self.numbers() {
             if self.machine(number).outsider {
-                let was_down = matches!(self.machine(number).life, Life::Down);
+                let was_down = self.machine(number).is_down();
                 self.empty(number);
                 self.tell("outsider emptied", format_args!("the disk of machine {number} is emptied"));
                 if !was_down {
@@ -125,7 +131,7 @@ pub fn force(
         false => Vec::new(),
     };
     let log = log.into_iter().map(raft_entry).collect();
-    let tree = load(&mut journal, [0; 32]).expect("its disk is well");
+    let tree = load_tree(&mut journal, [0; 32]).expect("its disk is well");
     let mut replay = revival::replay(&recovered, journal.membership(), tree);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, u64::MAX).expect("its disk is well");
@@ -135,7 +141,8 @@ pub fn force(
 
     let identity = revival::identity(before, name(chance), name(chance));
     let disk = SimDisk::new(chance.number());
-    let (mut journal, _) = Journal::open(disk.clone(), config.clone()).expect("a blank disk");
+    let config = JournalConfig { identity, ..config.clone() };
+    let (mut journal, _) = Journal::open(disk.clone(), config).expect("a blank disk");
     let meta = revival::begin(&mut tree, applied.applied(), identity.member, wall_ms);
     let survivor = Survivor { member: identity.member, index, zxid: meta.zxid, log };
     revival::write_snapshot(&mut journal, &mut tree, meta).expect("a blank disk");

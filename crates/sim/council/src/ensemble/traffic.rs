@@ -1,11 +1,15 @@
 //! What members say goes through the network, and arrives, or not.
 
-use bytes::Bytes;
-use council_replica::PeerMessage;
-use council_replica::founding::{BLANK, Cluster, NUMBERS};
+use std::collections::BTreeMap;
 
-use super::machine::Life;
-use super::network::Direction;
+use bytes::Bytes;
+use council_replica::founding::{BLANK, Cluster, NUMBERS};
+use council_replica::{MemberId, PeerMessage};
+
+use super::machine::Machine;
+use super::network::{Connection, Direction, EndState, Flight, Side};
+use super::peers::At;
+use super::process::Stage;
 use super::{Ensemble, Faults};
 use crate::random::Random;
 
@@ -37,80 +41,92 @@ impl Ensemble {
         // Sooner or later the connections break.
         for (from, to) in self.network.cut.clone() {
             if chance.chance(50) {
-                if !self.routes.are_connected(from, to) {
-                    continue;
-                }
-                let id = self.id_of(from);
-                if let Some(node) = self.node(to) {
-                    node.link(id, false);
-                }
-                self.routes.broke(to, from);
+                self.break_pair(to, from);
             }
         }
-        self.reroute();
     }
 
     /// Everything comes through again.
     pub fn mend(&mut self) {
         self.unreached.clear();
-        self.routes.mend();
-        self.reroute();
-        for (from, to) in std::mem::take(&mut self.network.cut) {
-            if !self.routes.are_connected(from, to) {
-                continue;
-            }
-            let id = self.id_of(from);
-            let same = self.cluster(from) == self.cluster(to);
-            if let Some(node) = self.node(to).filter(|_| same) {
-                node.link(id, true);
-            }
+        self.network.cut.clear();
+    }
+
+    /// Whether a process looks at what has come on a connection; else it waits in the socket.
+    fn is_read(machines: &BTreeMap<u64, Machine>, now_ms: u64, connection: &Connection, side: Side) -> bool {
+        let end = connection.end(side);
+        let Some(machine) = machines.get(&end.place) else { return true };
+        let Some(process) = &machine.process else { return true };
+        if machine.is_paused(now_ms) {
+            return false;
+        }
+        // What was another process's is its system's to refuse.
+        let is_its = process.started == end.process;
+        match end.state {
+            EndState::Greeting => true,
+            EndState::Established => !is_its || end.closed,
+            EndState::Taken(_) => !is_its || !matches!(process.stage, Stage::Next(_)),
         }
     }
 
-    /// The next message arrives, if there is one.
+    /// What comes next arrives, if there is anything.
     pub(super) fn deliver(&mut self, faults: &Faults) -> bool {
         let overtakes = faults.overtake > self.random.below(1000);
         let (now_ms, machines) = (self.now_ms, &self.machines);
-        let is_deaf = |to| machines.get(&to).is_some_and(|machine| machine.is_paused(now_ms));
-        let Some((direction, flight)) = self.network.arrive(now_ms, overtakes, is_deaf, &mut self.random)
+        let is_read =
+            |connection: &Connection, side, _: &Flight| Self::is_read(machines, now_ms, connection, side);
+        let Some((id, side, flight)) = self.network.arrive(now_ms, overtakes, is_read, &mut self.random)
         else {
             return false;
         };
-        if faults.loss > self.random.below(1000) || self.network.cut.contains(&direction) {
+        let Some(direction) = self.network.connection(id).map(|connection| connection.direction(side)) else {
+            return true;
+        };
+        let may_be_lost = matches!(flight, Flight::Message(_) | Flight::Ping);
+        let is_lost = may_be_lost && faults.loss > self.random.below(1000);
+        if is_lost || self.network.cut.contains(&direction) {
             self.count("loss", 1);
+            self.network.clear_up(id);
             return true;
         }
-        let repeats = faults.repeat > self.random.below(1000);
-        self.count("overtaking", u64::from(overtakes));
-        self.trace.step("message", &[flight.from, flight.to, now_ms]);
-        self.trace.bytes(&flight.bytes);
-        let bytes = Bytes::from(flight.bytes.clone());
-        let message = PeerMessage::decode(bytes).expect("what a member encoded");
-        if repeats {
-            self.count("repeat", 1);
-            self.network.again((direction, message.is_bulky()), flight.clone());
+        if !self.machines.contains_key(&direction.1) {
+            self.network.close((id, side), false, now_ms, &mut self.random);
+            return true;
         }
-        self.hand_over(direction, (flight.from, flight.to), message);
+        match flight {
+            Flight::Hello(hello) => self.greeted((id, side), hello),
+            Flight::Close => self.hung_up((id, side)),
+            Flight::Ping => self.receive((id, side), None),
+            Flight::Message(bytes) => {
+                self.count("overtaking", u64::from(overtakes));
+                self.message((id, side), direction, bytes, faults);
+            }
+        }
         true
     }
 
-    /// From the id of a member on one machine to that of one on another.
-    fn hand_over(&mut self, (source, number): Direction, (from, to): (u64, u64), message: PeerMessage) {
-        let is_founding = matches!(message, PeerMessage::Founding(_));
-        let are_strangers = !is_founding && self.cluster(source) != self.cluster(number);
-        if are_strangers || !self.routes.are_connected(source, number) {
-            return;
+    fn message(&mut self, at: At, (from, to): Direction, bytes: Vec<u8>, faults: &Faults) {
+        self.trace.step("message", &[from, to, self.now_ms]);
+        self.trace.bytes(&bytes);
+        if faults.repeat > self.random.below(1000) {
+            self.count("repeat", 1);
+            self.network.again(at, Flight::Message(bytes.clone()), self.now_ms);
         }
+        let message = PeerMessage::decode(Bytes::from(bytes)).expect("what a member encoded");
+        self.receive(at, Some(message));
+    }
+
+    /// From one machine to another, whose pair is with the member of that id.
+    pub(super) fn hand_over(&mut self, (source, number): Direction, from: u64, message: PeerMessage) {
+        let is_founding = matches!(message, PeerMessage::Founding(_));
         let is_outsider = |place: u64| self.machines.get(&place).is_some_and(|machine| machine.outsider);
         if !is_founding && is_outsider(source) != is_outsider(number) {
             self.record.crosses(source, number);
         }
-        let Some(machine) = self.machines.get_mut(&number) else { return };
-        let seat = machine.seat.as_ref().map(|seat| seat.id);
-        match (&mut machine.life, message) {
-            (Life::Blank(member), PeerMessage::Founding(said)) => member.hear(from, said),
-            // A message for an earlier life of this member's disk finds nobody.
-            (Life::Seated(node), message) if seat == Some(to) || is_founding => {
+        let Some(process) = &mut self.machine(number).process else { return };
+        match (&mut process.stage, message) {
+            (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(from, said),
+            (Stage::Running(node), message) => {
                 let taken = node.peer(from, message);
                 taken.unwrap_or_else(|error| panic!("member {number}: {error:?}"));
             }
@@ -120,7 +136,6 @@ impl Ensemble {
     }
 
     pub(super) fn collect(&mut self, number: u64) {
-        let from = self.id_of(number);
         let now_ms = self.now_ms;
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let (life, outsider) = (machine.born, machine.outsider);
@@ -134,13 +149,7 @@ impl Ensemble {
         let (outgoing, counts) = (node.take_outgoing(), node.take_counts());
         let (unsent_bytes, cut_off) = node.take_unsent();
         self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
-        for (to, message) in outgoing {
-            let Some(place) = self.routes.place_of(number, to) else { continue };
-            let (mut bytes, is_bulky) = (Vec::new(), message.is_bulky());
-            message.encode(&mut bytes);
-            let lane = ((number, place), is_bulky);
-            self.network.send((from, to), lane, bytes, now_ms, &mut self.random);
-        }
+        self.send_all(number, outgoing);
         self.count("slow client cut off", cut_off);
         for (what, count) in counts {
             match (what, count) {
@@ -156,13 +165,32 @@ impl Ensemble {
         }
     }
 
+    /// Messages go where the table of pairs says; those to whom it knows nowhere are lost.
+    fn send_all(&mut self, number: u64, outgoing: Vec<(u64, PeerMessage)>) {
+        let now_ms = self.now_ms;
+        let Some(machine) = self.machines.get_mut(&number) else { return };
+        let Some(process) = &mut machine.process else { return };
+        for (to, message) in outgoing {
+            let Some((id, side)) = process.peers.table.connection(to, message.is_bulky()).copied() else {
+                continue;
+            };
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            let flight = Flight::Message(bytes);
+            let kept = self.network.send((id, side.other()), flight, now_ms, &mut self.random);
+            if let (false, Stage::Running(node)) = (kept, &mut process.stage) {
+                let now = node.now();
+                node.core().lost(MemberId(to), now);
+            }
+        }
+    }
+
     pub(super) fn id_of(&self, number: u64) -> u64 {
-        let seat = self.machines.get(&number).and_then(|machine| machine.seat.as_ref());
-        seat.map_or(BLANK | (number % NUMBERS), |seat| seat.id)
+        let identity = self.machines.get(&number).and_then(Machine::identity);
+        identity.map_or(BLANK | (number % NUMBERS), |identity| identity.member)
     }
 
     pub(super) fn cluster(&self, number: u64) -> Option<Cluster> {
-        let machine = self.machines.get(&number)?;
-        machine.seat.as_ref().map(|seat| seat.cluster)
+        self.machines.get(&number)?.identity().map(|identity| identity.cluster)
     }
 }

@@ -83,6 +83,9 @@ const FLOORS: &[Floor] = &[
     (49, "sessions that went on", 15),
     (49, "transactions of a new ensemble", 250),
     (50, "looks at two machines of one number", 2_000),
+    (51, "claims of members without an identity", 6_000),
+    (51, "identities told", 350),
+    (52, "pairs told", 1_600),
 ];
 
 /// Seeds below which chance alone may miss something.

@@ -55,6 +55,8 @@ mod rule_47_other_reads;
 mod rule_48_full_disk;
 mod rule_49_new_ensemble;
 mod rule_50_one_of_a_number;
+mod rule_51_memberships;
+mod rule_52_pairs;
 mod seen;
 mod shown;
 mod watching;
@@ -134,6 +136,8 @@ pub const RULES: &[Rule] = &[
     Rule { number: 48, name: "Full disk", check: rule_48_full_disk::check },
     Rule { number: 49, name: "New ensemble", check: rule_49_new_ensemble::check },
     Rule { number: 50, name: "One of a number", check: rule_50_one_of_a_number::check },
+    Rule { number: 51, name: "Memberships", check: rule_51_memberships::check },
+    Rule { number: 52, name: "Pairs of connections", check: rule_52_pairs::check },
 ];
 
 /// Findings of one rule that are told.
@@ -144,7 +148,7 @@ pub const CALM_ROOM_MS: u64 = 3_000;
 /// What passes between two looks at what has happened, milliseconds.
 const LOOK_MS: u64 = 50;
 /// Rules of what only members themselves know: who led, who the members were at each entry, how much was kept in memory.
-const INNER: [u32; 2] = [40, 43];
+const INNER: [u32; 4] = [40, 43, 51, 52];
 
 /// What the members were set to.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::history::{Connection, History};
 use crate::rules::{Evidence, Findings};
 
 /// How much later a session may come into the log than another that was opened behind it: what is lost on its way to the
-/// leader is given again, milliseconds.
+/// leader is given again, milliseconds. While there is no leader nothing is.
 const GIVEN_AGAIN_MS: u64 = 15_000;
 
 /// What else may have been granted on a connection: a member that died before it answered gives its session's next
@@ -52,10 +52,13 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     findings.judged_all("sessions that did not come in order", oracle.late.len());
     for late in &oracle.late {
-        let made_ms = record.entries.get(late.index as usize - 1).and_then(|committed| {
-            record.made_ms.get(&(committed.entry.index, committed.entry.term)).copied()
+        let made = record.entries.get(late.index as usize - 1).and_then(|committed| {
+            let term = committed.entry.term;
+            let made_ms = record.made_ms.get(&(committed.entry.index, term)).copied()?;
+            let first = record.entries.partition_point(|committed| committed.entry.term < term);
+            Some((made_ms, record.entry_made_ms(first as u64 + 1)))
         });
-        if made_ms.is_some_and(|made_ms| made_ms > late.latest_ms + GIVEN_AGAIN_MS) {
+        if made.is_some_and(|(made_ms, led_ms)| made_ms > late.latest_ms.max(led_ms) + GIVEN_AGAIN_MS) {
             findings.add(format!(
                 "session {:x} in entry {} is below one that its member had opened long before",
                 late.session, late.index

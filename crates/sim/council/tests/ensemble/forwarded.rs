@@ -3,8 +3,9 @@
 
 use council_replica::PeerMessage;
 use sim_council::client::Client;
+use sim_council::node::Step;
 
-use crate::three::{Nodes, leader, node, pass, pass_what, three};
+use crate::three::{Nodes, founders_with, leader, node, pass, pass_how, pass_what, three};
 
 /// It has the lowest number: where logs are equally long, another one is elected.
 const FOLLOWER: u64 = 1;
@@ -74,4 +75,33 @@ fn command_lost_with_leaders_term_is_taken_when_it_leads_again() {
     pass(&mut nodes, 5_000, |_, _| true);
     assert_eq!(node(&mut nodes, led).leads_in(), term);
     assert_eq!(client.replies(node(&mut nodes, FOLLOWER)).len(), 1);
+}
+
+/// A leader is deposed while its disk stands still, with as much under way as may be. Its clients' commands go to the next
+/// leader: what it would have proposed itself is nothing that they wait for.
+#[test]
+fn command_of_deposed_leader_is_forwarded_though_much_was_under_way() {
+    let mut nodes = founders_with(&[1, 2, 3], |core| core.under_way_max = 300);
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    pass(&mut nodes, 500, |_, _| true);
+    let mut client = Client::connect(node(&mut nodes, led), 60_000);
+    pass(&mut nodes, 500, |_, _| true);
+    client.create(node(&mut nodes, led), "/a", &[7; 1_000], 0);
+    let stalls = |number: u64, step: Step| number != led || step != Step::Journal;
+    pass_how(&mut nodes, 50, stalls, |from, to, _| from != led && to != led);
+    for other in (1..=3).filter(|other| *other != led) {
+        node(&mut nodes, other).link(led, false);
+    }
+    let is_next = |nodes: &Nodes| nodes.iter().any(|(id, node)| *id != led && node.leads_in().is_some());
+    while !is_next(&nodes) {
+        pass_how(&mut nodes, 10, stalls, |from, to, _| from != led && to != led);
+    }
+    pass_how(&mut nodes, 1_000, stalls, |_, _, _| true);
+    assert!(node(&mut nodes, led).leads_in().is_none(), "it has heard of the next leader");
+    assert_eq!(client.replies(node(&mut nodes, led)), []);
+    pass(&mut nodes, 3_000, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1, "it was forwarded again");
+    client.create(node(&mut nodes, led), "/b", b"", 0);
+    pass(&mut nodes, 1_000, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
 }

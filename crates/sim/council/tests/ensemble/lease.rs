@@ -204,3 +204,48 @@ fn lease_that_is_granted_late_counts_from_when_it_was_asked_for() {
         assert!(until_ms <= asked_ms + LEASE_MS, "until {until_ms}, and it was asked for by {asked_ms}");
     }
 }
+
+/// A follower that serves is elected, and what it appends is long under way. It keeps the lease that it had as a follower,
+/// and gets no other: it does not know what was committed last.
+#[test]
+fn lease_of_leader_begins_only_with_its_first_entry() {
+    let mut nodes = three();
+    let first = leader(&mut nodes, |_| true, |_, _| true);
+    pass(&mut nodes, 1_000, |_, _| true);
+    node(&mut nodes, first).core().step_aside();
+    let elects = |_, _, message: &PeerMessage| !message.is_bulky();
+    let next = (0..200).find_map(|_| {
+        pass_what(&mut nodes, STEP_MS, elects);
+        nodes.iter().find(|(id, node)| **id != first && node.leads_in().is_some()).map(|(id, _)| *id)
+    });
+    let next = next.expect("another is elected");
+    let elected_ms = node(&mut nodes, next).now().mono_ms();
+    assert!(node(&mut nodes, next).core().is_serving(), "it has served before");
+    pass_what(&mut nodes, LEASE_MS - 500, elects);
+    assert!(node(&mut nodes, next).leads_in().is_some(), "all but what is bulky comes through");
+    let until_ms = node(&mut nodes, next).core().lease_until_ms();
+    assert!(until_ms <= elected_ms + LEASE_MS, "until {until_ms}, and it was elected at {elected_ms}");
+    pass_what(&mut nodes, 600, elects);
+    assert!(!node(&mut nodes, next).core().is_serving());
+    pass(&mut nodes, 2_000, |_, _| true);
+    assert!(nodes.values_mut().all(|node| node.core().is_serving()), "its first entry is applied");
+}
+
+/// A process stands still for longer than its lease. One of its shards runs before its core does.
+#[test]
+fn shard_past_its_lease_cuts_its_clients_though_its_core_knows_of_nothing() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let late = if led == 1 { 2 } else { 1 };
+    pass(&mut nodes, 1_000, |_, _| true);
+    let mut client = Client::connect(node(&mut nodes, late), 30_000);
+    pass(&mut nodes, 500, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, late)), []);
+    let late = node(&mut nodes, late);
+    assert!(client.is_connected() && late.core().is_serving());
+    late.look_at_clock(late.now().mono_ms() + LEASE_MS + 1);
+    client.get(late, "/", false);
+    late.step(Step::Shards).expect("the disk is well");
+    assert_eq!(client.replies(late), []);
+    assert!(late.is_closed(client.conn()) && late.core().is_serving());
+}

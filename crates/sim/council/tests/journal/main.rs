@@ -14,6 +14,7 @@ mod crash;
 mod damage;
 mod executor;
 mod faults;
+mod forget;
 mod full;
 mod model;
 mod world;

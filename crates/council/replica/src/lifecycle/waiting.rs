@@ -1,0 +1,77 @@
+//! A member that asks the others: what they say and the time go in, messages and in the end an outcome come out. Knows
+//! no disk and no connection.
+
+use crate::founding::{Founding, FoundingMessage, NUMBERS, Outcome};
+use crate::lifecycle::Claim;
+
+/// How often an operator is told what this member waits for, milliseconds.
+const REMIND_MS: u64 = 10_000;
+
+/// What a member waits for, for an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reminder {
+    /// The members that were heard, by number, and whether each has a membership.
+    pub heard: Vec<(u64, bool)>,
+    /// Members that have voted, by ensemble. If there is more than one, an operator has to decide.
+    pub ensembles: Vec<Vec<u64>>,
+}
+
+/// See the module.
+pub(super) struct Waiting {
+    founding: Founding,
+    reminded_ms: Option<u64>,
+}
+
+impl Waiting {
+    /// `names` are drawn for this wait: what the disk is called, and what an ensemble is that this member proposes.
+    pub(super) fn new(
+        claim: Claim,
+        number: u64,
+        voters: Vec<u64>,
+        (disk, cluster): ([u8; 16], [u8; 16]),
+    ) -> Self {
+        let founds = claim == Claim::Blank;
+        let founding = Founding::new(number, voters, founds, disk, cluster);
+        let founding = match claim {
+            Claim::Unconfirmed(cluster) => founding.holding(cluster),
+            Claim::Blank | Claim::HadData => founding,
+        };
+        Self { founding, reminded_ms: None }
+    }
+
+    /// A member is connected; see [`Founding::meet`].
+    pub(super) fn connected(&mut self, id: u64) {
+        self.founding.meet(id % NUMBERS);
+    }
+
+    /// A member is not connected any more.
+    pub(super) fn disconnected(&mut self, id: u64) {
+        self.founding.lost(id % NUMBERS);
+    }
+
+    pub(super) fn hear(&mut self, from: u64, message: FoundingMessage) {
+        self.founding.hear(from, message);
+    }
+
+    /// Time has passed. Gives what is to be sent, by number.
+    pub(super) fn tick(&mut self, now_ms: u64) -> Vec<(u64, FoundingMessage)> {
+        self.reminded_ms.get_or_insert(now_ms);
+        self.founding.tick(now_ms);
+        self.founding.take_outgoing()
+    }
+
+    pub(super) const fn outcome(&self) -> Option<&Outcome> {
+        self.founding.outcome()
+    }
+
+    /// What to tell an operator, if it is time to.
+    pub(super) fn reminder(&mut self, now_ms: u64) -> Option<Reminder> {
+        let reminded_ms = self.reminded_ms.as_mut()?;
+        if now_ms < *reminded_ms + REMIND_MS {
+            return None;
+        }
+        *reminded_ms = now_ms;
+        let ensembles = self.founding.ensembles().into_values().collect();
+        Some(Reminder { heard: self.founding.heard().collect(), ensembles })
+    }
+}

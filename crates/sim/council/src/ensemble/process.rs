@@ -1,0 +1,343 @@
+//! A member's process: it executes what its [`MemberLifecycle`] commands, as the server's `boot` does, one command at a
+//! time. Between two commands, and within one, the power may fail. Knows no rule of which command follows which.
+
+use council_replica::founding::NUMBERS;
+use council_replica::lifecycle::{
+    Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
+};
+use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
+
+use super::aside;
+use super::peers::Peers;
+use super::{Ensemble, Faults};
+use crate::disk::{Loss, SimDisk};
+use crate::loaded::Loaded;
+use crate::node::{Node, NodeConfig, NodeError};
+
+/// How many shards a member serves clients with at most.
+const SHARDS_MAX: u64 = 4;
+/// How often, of a hundred moments, a process executes its next command.
+const COMMANDS: u64 = 70;
+/// How often, of a thousand commands, the power fails in one or right behind it.
+const CRASHES: u64 = 40;
+/// How often in one that changes whose a disk is.
+const CRASHES_IN_CHANGES: u64 = 200;
+/// How many operations of the disk a command is given at the most until the power fails.
+const OPERATIONS_MAX: u64 = 24;
+
+/// How far a process is.
+pub(super) enum Stage {
+    /// It executes this next.
+    Next(Command),
+    /// It asks the other members.
+    Asking,
+    /// Its core runs.
+    Running(Box<Node<SimDisk>>),
+}
+
+/// See the module.
+pub(super) struct Process {
+    pub(super) lifecycle: MemberLifecycle,
+    pub(super) stage: Stage,
+    /// Its connections to other members.
+    pub(super) peers: Peers,
+    /// Which of all lives began with it: a later process has a higher one.
+    pub(super) started: u64,
+    /// What commands leave to later ones.
+    opened: Option<(Journal<SimDisk>, Recovered)>,
+    loaded: Option<Loaded<SimDisk>>,
+    /// Its core doubted its membership, and nobody was asked since.
+    doubts: bool,
+}
+
+impl Process {
+    pub(super) fn new(number: u64, setup: Setup, started: u64) -> Self {
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&started.to_le_bytes());
+        Self {
+            lifecycle: MemberLifecycle::new(setup, seed),
+            stage: Stage::Next(Command::Open),
+            peers: Peers::new(number),
+            started,
+            opened: None,
+            loaded: None,
+            doubts: false,
+        }
+    }
+}
+
+impl Ensemble {
+    /// Processes that have a command to execute do so, most of them. The power of some fails meanwhile.
+    pub(super) fn execute_commands(&mut self, faults: &Faults) {
+        for number in self.numbers() {
+            let now_ms = self.now_ms;
+            let machine = self.machine(number);
+            if machine.is_paused(now_ms) {
+                continue;
+            }
+            let Some(Stage::Next(command)) = machine.stage() else { continue };
+            let often = match command {
+                Command::Write(_) | Command::PutAside(_) | Command::Forget => CRASHES_IN_CHANGES,
+                _ => CRASHES,
+            };
+            if !self.random.chance(COMMANDS) {
+                continue;
+            }
+            let crash = if faults.crash > 0 { self.strike(often) } else { None };
+            let crashes = crash.is_some();
+            if let Some(mut chance) = crash {
+                let disk = &self.machine(number).disk;
+                disk.crash_at(disk.operations() + 1 + chance.below(OPERATIONS_MAX));
+            }
+            self.execute(number);
+            if crashes {
+                self.count("crash in a start", 1);
+                self.crash(number);
+            }
+            self.strikes.present = None;
+        }
+    }
+
+    fn execute(&mut self, number: u64) {
+        let Some(process) = &mut self.machine(number).process else { return };
+        let Stage::Next(command) = std::mem::replace(&mut process.stage, Stage::Asking) else { return };
+        let done = self.perform(number, command);
+        if self.machine(number).disk.crashed() {
+            return;
+        }
+        let event = done.unwrap_or_else(|error| Some(self.failed(number, &error)));
+        if let Some(event) = event {
+            self.answer(number, event);
+        }
+    }
+
+    /// The command that was under way is answered; what comes of it is executed later.
+    pub(super) fn answer(&mut self, number: u64, event: Event) {
+        let Some(process) = &mut self.machine(number).process else { return };
+        let command = process.lifecycle.step(event);
+        self.follow(number, command);
+    }
+
+    pub(super) fn follow(&mut self, number: u64, command: Command) {
+        let Some(process) = &mut self.machine(number).process else { return };
+        match command {
+            Command::Stop => self.stop(number),
+            Command::AskOthers(_) => {
+                (process.stage, process.doubts) = (Stage::Asking, false);
+            }
+            command => process.stage = Stage::Next(command),
+        }
+    }
+
+    /// Gives the answer; that to a core which runs comes when it ends.
+    fn perform(&mut self, number: u64, command: Command) -> Result<Option<Event>, NodeError> {
+        let event = match command {
+            Command::Open => self.open(number)?,
+            Command::Forget => self.forget(number)?,
+            Command::PutAside(reason) => self.put_aside(number, reason)?,
+            Command::Write(new) => self.write(number, &new)?,
+            Command::Load => self.load(number)?,
+            Command::Run(identity) => return self.run_core(number, identity).map(|()| None),
+            Command::Restore | Command::AskOthers(_) | Command::Stop => {
+                unreachable!("{command:?} is not executed")
+            }
+        };
+        Ok(Some(event))
+    }
+
+    fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
+        self.process(number).opened = None;
+        storage::forget(&mut self.machine(number).disk).map_err(disk_fault)?;
+        self.tell(
+            "identity forgotten",
+            format_args!("member {number} forgets an identity that it never used"),
+        );
+        Ok(Event::Done)
+    }
+
+    fn open(&mut self, number: u64) -> Result<Event, NodeError> {
+        let config = self.config.journal.clone();
+        let machine = self.machine(number);
+        aside::settle(&mut machine.disk).map_err(disk_fault)?;
+        storage::settle(&mut machine.disk).map_err(disk_fault)?;
+        if !aside::holds_data(&machine.disk) {
+            let had_data = aside::had_data(&mut machine.disk).map_err(disk_fault)?;
+            return Ok(Event::Opened(DiskContent::Nothing { had_data }));
+        }
+        let opened = Journal::open(machine.disk.clone(), config).map_err(NodeError::Open)?;
+        let content = DiskContent::of(&opened.1);
+        self.process(number).opened = Some(opened);
+        Ok(Event::Opened(content))
+    }
+
+    fn put_aside(&mut self, number: u64, reason: Reason) -> Result<Event, NodeError> {
+        self.process(number).opened = None;
+        let machine = self.machine(number);
+        aside::put_aside(&mut machine.disk).map_err(disk_fault)?;
+        machine.damaged = false;
+        self.count("nothing received", u64::from(reason == Reason::NothingReceived));
+        self.count("doubt that another ensemble ended", u64::from(reason == Reason::AnotherEnsemble));
+        self.tell("put aside", format_args!("member {number} has put its data aside: {reason:?}"));
+        Ok(Event::Done)
+    }
+
+    fn write(&mut self, number: u64, new: &NewMembership) -> Result<Event, NodeError> {
+        let config = JournalConfig { identity: new.identity, ..self.config.journal.clone() };
+        let disk = self.machine(number).disk.clone();
+        let (mut journal, recovered) = Journal::open(disk, config).map_err(NodeError::Open)?;
+        let written = storage::write(&mut journal, &recovered, new);
+        written.map_err(|error| NodeError::Fault(error.to_string()))?;
+        self.process(number).opened = Some((journal, recovered));
+        match &new.founders {
+            Some(voters) => {
+                self.tell("founding", format_args!("member {number} founds an ensemble of {voters:?}"));
+            }
+            None => {
+                self.tell(
+                    "admission",
+                    format_args!("member {number} is admitted as {:x}", new.identity.member),
+                );
+                self.count("second machine let in", u64::from(number >= NUMBERS));
+            }
+        }
+        Ok(Event::Written(new.identity))
+    }
+
+    fn load(&mut self, number: u64) -> Result<Event, NodeError> {
+        self.lives += 1;
+        let born = self.lives;
+        self.machine(number).born = born;
+        let config = self.node_config(number, None);
+        let process = self.process(number);
+        let (journal, recovered) = process.opened.take().expect("it is open before it is loaded");
+        process.loaded = Some(Loaded::of(journal, &recovered, &config)?);
+        let did_no_harm = std::mem::take(&mut self.machine(number).damaged);
+        self.count("damage that did no harm", u64::from(did_no_harm));
+        Ok(Event::Loaded)
+    }
+
+    fn run_core(&mut self, number: u64, identity: Identity) -> Result<(), NodeError> {
+        self.judge_identity(number, identity);
+        let (config, now_ms) = (self.node_config(number, Some(identity)), self.now_ms);
+        let chance = self.random.fork();
+        let machine = self.machine(number);
+        let (now, life, outsider) = (machine.now(now_ms), machine.born, machine.outsider);
+        machine.was_member = true;
+        let loaded = self.process(number).loaded.take().expect("it is loaded before it runs");
+        let mut node = Node::begin(loaded, &config, now)?;
+        node.read_in_parts(chance);
+        let torn = node.had_torn_tail();
+        self.process(number).stage = Stage::Running(Box::new(node));
+        if !outsider {
+            self.record.begun(number, life);
+        }
+        self.count("torn tail", u64::from(torn));
+        self.tell(
+            "start",
+            format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
+        );
+        self.begin_anew(number, true);
+        self.collect(number);
+        Ok(())
+    }
+
+    fn node_config(&mut self, number: u64, identity: Option<Identity>) -> NodeConfig {
+        let mut config = self.config.clone();
+        if let Some(identity) = identity {
+            (config.core.member, config.core.cluster) = (identity.member, identity.cluster);
+            config.journal_seed = Some(self.random.number());
+            config.core.shards = 1 + self.random.below(SHARDS_MAX) as u16;
+        }
+        let machine = self.machine(number);
+        config.core.feature_level = machine.level;
+        config.seed = [(machine.born % 251) as u8; 32];
+        config.seed[1] = (number % NUMBERS) as u8;
+        config
+    }
+
+    /// What is told to others is on the disk for good, and was asked about if it was in doubt.
+    fn judge_identity(&mut self, number: u64, identity: Identity) {
+        let config = self.config.journal.clone();
+        let machine = self.machine(number);
+        let disk = machine.disk.fork(0);
+        disk.repair();
+        disk.crash(Loss::All);
+        let is_durable = Journal::open(disk, config).is_ok_and(|(_, recovered)| {
+            let content = DiskContent::of(&recovered);
+            let is_founder = identity.member < NUMBERS;
+            recovered.identity == identity && (!is_founder || content == DiskContent::Data(identity))
+        });
+        let doubts = self.process(number).doubts;
+        self.record.identities_told += 1;
+        if !is_durable {
+            let words = format!("member {number} tells an identity that a crash would take from it");
+            self.record.misused_memberships.push(words);
+        }
+        if doubts {
+            let words = format!("member {number} uses a membership that it doubts, and has asked nobody");
+            self.record.misused_memberships.push(words);
+        }
+    }
+
+    /// What came of a command that failed.
+    fn failed(&mut self, number: u64, error: &NodeError) -> Event {
+        let machine = self.machine(number);
+        if machine.damaged && is_damage(error) {
+            self.tell(
+                "damage found",
+                format_args!("member {number} finds its data damaged: {}", words_of(error)),
+            );
+            return Event::Damaged;
+        }
+        assert!(
+            machine.failing || machine.full_until_ms.is_some(),
+            "member {number} does not come back: {error:?}"
+        );
+        self.tell("no start", format_args!("member {number} does not start: {error:?}"));
+        Event::Failed
+    }
+
+    /// A member's core has ended, and its process goes on.
+    pub(super) fn core_ended(&mut self, number: u64, ending: Ending) {
+        let (what, words) = match ending {
+            Ending::Unconfirmed => ("doubt", "doubts that its ensemble comes to be"),
+            _ => ("seat lost", "has lost its membership, and begins anew"),
+        };
+        self.tell(what, format_args!("member {number} {words}"));
+        let to_another = ending == Ending::Evicted && self.was_doubled == Some(number % NUMBERS);
+        self.count("seat lost to another machine", u64::from(to_another));
+        let process = self.process(number);
+        (process.stage, process.doubts) = (Stage::Asking, ending == Ending::Unconfirmed);
+        self.begin_anew(number, false);
+        self.answer(number, Event::Ended(ending));
+    }
+
+    fn process(&mut self, number: u64) -> &mut Process {
+        self.machine(number).process.as_mut().expect("its process runs")
+    }
+}
+
+/// As the server tells damage from other failures.
+const fn is_damage(error: &NodeError) -> bool {
+    matches!(
+        error,
+        NodeError::Open(OpenError::Corrupt(_))
+            | NodeError::Read(ReadError::Corrupt(_))
+            | NodeError::Snapshot(_)
+    )
+}
+
+fn disk_fault(error: DiskError) -> NodeError {
+    NodeError::Fault(error.to_string())
+}
+
+/// Why a member does not start, in one line.
+fn words_of(error: &NodeError) -> String {
+    let words = match error {
+        NodeError::Open(error) => error.to_string(),
+        NodeError::Read(error) => error.to_string(),
+        NodeError::Snapshot(error) => error.to_string(),
+        NodeError::Fault(words) => words.clone(),
+    };
+    words.lines().next().unwrap_or_default().to_owned()
+}

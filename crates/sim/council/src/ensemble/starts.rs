@@ -1,0 +1,89 @@
+//! Processes of members begin and end. What a process does in between is in `process`.
+
+use council_replica::founding::NUMBERS;
+use council_replica::lifecycle::Setup;
+
+use super::Ensemble;
+use super::machine::Machine;
+use super::process::Process;
+use crate::disk::SimDisk;
+
+impl Ensemble {
+    /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
+    pub fn install(&mut self, number: u64) {
+        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.feature_level);
+        let machine =
+            self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false, level));
+        machine.off = false;
+        if machine.is_down() {
+            self.start(number);
+        }
+    }
+
+    /// A member that is down comes back.
+    pub fn start(&mut self, number: u64) {
+        let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
+        self.lives += 1;
+        if machine.level < self.config.core.feature_level && self.random.chance(50) {
+            machine.level = self.config.core.feature_level;
+            self.tell("newer build", format_args!("member {number} is given a newer build"));
+        }
+        let process = Process::new(number, self.setup(number), self.lives);
+        self.machine(number).process = Some(Box::new(process));
+    }
+
+    /// What its configuration says. One that is not to bootstrap an ensemble does not name itself.
+    fn setup(&self, number: u64) -> Setup {
+        let founder = self.machines.get(&number).is_some_and(|machine| machine.founder);
+        let number = number % NUMBERS;
+        let voters = self.numbers().into_iter().filter(|other| *other < NUMBERS);
+        let voters = voters.filter(|other| founder || *other != number).collect();
+        Setup::OneOfSeveral { number, voters }
+    }
+
+    /// The member stops, its disk keeps what was written. Its system closes its connections.
+    pub(super) fn stop(&mut self, number: u64) {
+        let machine = self.machine(number);
+        let process = machine.process.take().map_or(0, |process| process.started);
+        machine.disk.restart();
+        machine.disk.repair();
+        machine.full_until_ms = None;
+        self.close_all(number, process, true);
+        self.gone(number);
+    }
+
+    /// Nothing of what befell a member outlasts its process.
+    pub(super) fn gone(&mut self, number: u64) {
+        let machine = self.machine(number);
+        (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
+        (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
+        (machine.flushed_ms, machine.failing) = (None, false);
+    }
+
+    /// A member's disk is replaced by an empty one.
+    pub(super) fn empty(&mut self, number: u64) {
+        self.crash(number);
+        let disk = SimDisk::new(self.random.number());
+        let machine = self.machine(number);
+        machine.replace_disk(disk);
+        machine.outsider = false;
+    }
+
+    /// Every member that is down comes back.
+    pub fn start_all(&mut self) {
+        self.down().into_iter().for_each(|number| self.start(number));
+    }
+
+    /// The processes of so many voters die that no majority is left without that member.
+    pub fn kill_all_but_a_majority_with(&mut self, number: u64) {
+        let voters = self.roster().map(|roster| roster.participants()).unwrap_or_default();
+        let spare = if voters.contains(&number) { (voters.len() - 1) / 2 } else { 0 };
+        voters.into_iter().filter(|voter| *voter != number).take(spare).for_each(|voter| self.kill(voter));
+    }
+
+    pub(super) fn down(&self) -> Vec<u64> {
+        let is_down =
+            |machine: &Machine| machine.is_down() && !machine.off && machine.away_until_ms <= self.now_ms;
+        self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
+    }
+}
