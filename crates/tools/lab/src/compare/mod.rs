@@ -149,8 +149,9 @@ fn logs<'p>(points: impl Iterator<Item = &'p Point>, b: &Side, name: &str) -> BT
 
 #[cfg(test)]
 mod tests {
+    use tools_testbed::dice::Dice;
+
     use super::*;
-    use crate::dice::Dice;
     use crate::record::{Checked, Key};
 
     /// Points at eight places, three repetitions of each, whose rates are so much and vary by up to 2 %.

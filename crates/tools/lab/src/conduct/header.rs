@@ -1,9 +1,9 @@
 //! What stands above a run: the machine, the versions, the command.
 
 use serde_json::{Map, Value};
+use tools_testbed::meter::Machine;
 
 use super::Options;
-use crate::bench::machine::Machine;
 use crate::record::Header;
 use crate::stand::System;
 

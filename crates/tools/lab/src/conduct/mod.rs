@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use council_client::load::Patience;
+use tools_testbed::PeerError;
+use tools_testbed::meter::{Calls, Reading};
 
 use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
-use crate::peer::PeerError;
 use crate::record::{Failed, Key, Run, Skipped, StoreError};
-use crate::stand::{Calls, Performer, Reading, Sources, Stand, StandError, System};
+use crate::stand::{Performer, Sources, Stand, StandError, System};
 use crate::task::{Kind, Outcome, Step, Task};
 
 pub use header::header;

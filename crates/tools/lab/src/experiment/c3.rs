@@ -1,8 +1,9 @@
 //! C3: latency against the size of the replicated state.
 
+use tools_testbed::Setting;
+
 use super::text::{SERVERS_CPU, text};
 use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
-use crate::stand::Setting;
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,8 +1,9 @@
 //! C4: latency against the number of replicas and acceptors, with the processors as the limit.
 
+use tools_testbed::Setting;
+
 use super::text::{MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
 use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
-use crate::stand::Setting;
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,8 +1,9 @@
 //! C5: what clients feel when a leader dies, and when other things befall the servers.
 
+use tools_testbed::Setting;
+
 use super::text::{SECONDS, text};
 use super::{Block, Experiment, Fate, Panel, Plan, Reference, Scale, Spec, Text, figure};
-use crate::stand::Setting;
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

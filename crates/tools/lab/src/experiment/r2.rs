@@ -1,8 +1,9 @@
 //! R2: writing large values, with snapshots as they come and more often.
 
+use tools_testbed::Setting;
+
 use super::text::{CLIENTS, PERCENTILE_99, REQUESTS, text};
 use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
-use crate::stand::Setting;
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,8 +1,9 @@
 //! R4: many clients.
 
+use tools_testbed::Setting;
+
 use super::text::{CLIENTS, MEAN_LATENCY, REQUESTS, text};
 use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
-use crate::stand::Setting;
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,8 +1,9 @@
 //! R5: the faults that the load test met: connections lost while snapshots are written, a log that eats the disk.
 
+use tools_testbed::Setting;
+
 use super::text::{SECONDS, text};
 use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
-use crate::stand::Setting;
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

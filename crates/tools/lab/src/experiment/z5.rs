@@ -1,8 +1,9 @@
 //! Z5: the size of the tree.
 
+use tools_testbed::Setting;
+
 use super::text::{THROUGHPUT, text};
 use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
-use crate::stand::Setting;
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use tools_testbed::Setting;
 
 use super::chart::{escaped, number};
 use super::summary::{Counted, Mean, Ratio, Summary, settings, skipped_everywhere, summaries};
@@ -10,7 +11,6 @@ use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture, verdict};
 use crate::experiment::figure;
 use crate::record::{Checked, Run, Skipped};
-use crate::stand::Setting;
 
 /// The whole page.
 pub(super) fn page(run: &Run) -> String {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use tools_testbed::Setting;
+
 use super::chart::number;
 use super::html::{cell, columns, fact, setting};
 use super::summary::{Counted, Summary, settings, skipped_everywhere, summaries};
 use super::words::{self, Word, name};
 use super::{Language, STYLE, picture, verdict};
 use crate::record::{Run, Skipped};
-use crate::stand::Setting;
 
 /// The text, and the pictures by name.
 pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, String)>) {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tools_testbed::Setting;
+
 use crate::experiment::{ALL, Capacity, Experiment, Scale, figure};
 use crate::record::{Checked, Failed, Point, Run, Skipped};
-use crate::stand::Setting;
 
 /// Whose ratios are told.
 pub(super) const OURS: &str = "diwan";

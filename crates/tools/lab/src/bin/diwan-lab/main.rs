@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use council_client::load::Patience;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use tools_lab::compare::{self, Side};
 use tools_lab::conduct;
 use tools_lab::experiment::{self, Experiment};
@@ -63,11 +62,8 @@ fn measure(arguments: RunArguments, out: &mut impl Write) -> io::Result<ExitCode
         return refuse(&problem.to_string());
     }
     let patience = Patience::default();
-    for signal in [SIGINT, SIGTERM] {
-        // The first ends the run with what was measured, the second ends the program.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, patience.stop.clone())?;
-        signal_hook::flag::register(signal, patience.stop.clone())?;
-    }
+    // The first signal ends the run with what was measured, the second ends the program.
+    tools_process::stop_then_kill_groups_on_signal(patience.stop.clone()).map_err(io::Error::other)?;
     let mut bar = Bar::new();
     let run = conduct::run(&options, &patience, &mut |news| bar.tell(&news));
     bar.finish();
