@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tools_testbed::Ensemble;
-use tools_testbed::Failure;
+use tools_testbed::{Ensemble, Failure};
 
-use crate::history::History;
+use crate::shared::{Shared, Write, lock};
 use crate::witnesses::{Testimony, Witnesses};
 use crate::writer::Writer;
 
@@ -20,74 +19,6 @@ const RECOVERY_MAX: Duration = Duration::from_secs(60);
 pub const HISTORY: &str = "history.jsonl";
 /// Between two looks. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-
-/// An acknowledged write.
-#[derive(Clone, Copy)]
-struct Write {
-    writer: usize,
-    submitted: Instant,
-    acknowledged: Instant,
-}
-
-/// What all clients share.
-pub(super) struct Shared {
-    stopping: AtomicBool,
-    /// By writer: the highest number that is known to have been written.
-    acknowledged: Vec<AtomicU64>,
-    writes: Mutex<Vec<Write>>,
-    complaints: Mutex<Vec<String>>,
-    failed_twice: Mutex<Vec<(Instant, &'static str)>>,
-    refused: AtomicU64,
-    pub(super) history: History,
-}
-
-impl Shared {
-    fn new(writers: usize) -> Self {
-        Self {
-            stopping: AtomicBool::new(false),
-            acknowledged: (0..writers).map(|_| AtomicU64::new(0)).collect(),
-            writes: Mutex::default(),
-            complaints: Mutex::default(),
-            failed_twice: Mutex::default(),
-            refused: AtomicU64::new(0),
-            history: History::new(),
-        }
-    }
-
-    pub(super) fn writers(&self) -> usize {
-        self.acknowledged.len()
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst) || !lock(&self.complaints).is_empty()
-    }
-
-    pub(super) fn acknowledged(&self, writer: usize) -> u64 {
-        self.acknowledged[writer].load(Ordering::SeqCst)
-    }
-
-    pub(super) fn acknowledge(&self, writer: usize, number: u64, submitted: Instant) {
-        self.acknowledged[writer].store(number, Ordering::SeqCst);
-        lock(&self.writes).push(Write { writer, submitted, acknowledged: Instant::now() });
-    }
-
-    pub(super) fn complain(&self, what: String) {
-        lock(&self.complaints).push(what);
-    }
-
-    pub(super) fn failed_twice(&self, what: &'static str) {
-        lock(&self.failed_twice).push((Instant::now(), what));
-    }
-
-    pub(super) fn refused(&self) {
-        self.refused.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A lock is poisoned only when a thread of ours has panicked, which its join tells.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// See the module.
 pub(super) struct Crowd {

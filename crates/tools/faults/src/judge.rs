@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use council_client::{Client, CreateMode, ErrorCode, Options, Pending, Stat};
 use sim_council::load::PEOPLE;
-use tools_testbed::Ensemble;
-use tools_testbed::Failure;
-use tools_testbed::word;
+use tools_testbed::{Ensemble, Failure, word};
 
 use crate::history::{NODES, contended};
 use crate::ledger::{Ledger, ephemeral, register};

@@ -14,6 +14,7 @@ mod ledger;
 mod link;
 mod logs;
 pub mod scenario;
+mod shared;
 mod verdict;
 mod witness;
 mod witnesses;

@@ -14,9 +14,7 @@ use sim_council::oracle::Oracle;
 use sim_council::oracle::model::CONFIG;
 use sim_council::record::{Committed, Record};
 use sim_council::rules::{Evidence, Known, Settings, Standing, judge_from_outside};
-use tools_testbed::Ensemble;
-use tools_testbed::Failure;
-use tools_testbed::word;
+use tools_testbed::{Ensemble, Failure, word};
 
 use crate::link::link;
 use crate::logs::{Log, council_data, record};

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use council_client::{Client, CreateMode, Error, ErrorCode, Events, Options, Pending, Watcher};
 use tools_testbed::dice::Dice;
 
-use crate::crowd::Shared;
 use crate::history::{Call, Kind, NODES, Outcome, contended};
 use crate::ledger::{Ledger, ephemeral, register};
+use crate::shared::Shared;
 
 /// An operation without an answer for so long, or a session without a server, counts as stuck.
 const STUCK: Duration = Duration::from_secs(60);

@@ -6,10 +6,7 @@
 //! of their own.
 
 pub mod bench;
-pub mod compare;
 pub mod conduct;
 pub mod experiment;
-pub mod record;
-pub mod report;
 pub mod stand;
 pub mod task;

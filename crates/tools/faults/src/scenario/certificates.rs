@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use tools_testbed::PeerError;
-use tools_testbed::{Ensemble, Failure};
+use tools_testbed::{Ensemble, Failure, PeerError};
 
 use super::{Play, Setting};
 

@@ -7,8 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use council_client::{Client, CreateMode, Error, ErrorCode, Options};
-use tools_testbed::word;
-use tools_testbed::{Ensemble, Failure, Place};
+use tools_testbed::{Ensemble, Failure, Place, word};
 
 use super::{Play, SESSION, Setting, members};
 use crate::crowd::Crowd;

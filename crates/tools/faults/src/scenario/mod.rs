@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tools_testbed::Failure;
-use tools_testbed::{Ensemble, Place};
+use tools_testbed::{Ensemble, Failure, Place};
 
 use crate::crowd::Crowd;
 use crate::judge::judge;

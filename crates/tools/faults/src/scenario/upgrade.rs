@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tools_testbed::Failure;
-use tools_testbed::Software;
+use tools_testbed::{Failure, Software};
 
 use super::{Play, Setting};
 

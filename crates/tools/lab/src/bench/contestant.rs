@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tools_process::Group;
-use tools_testbed::Ensemble;
-use tools_testbed::Server;
 use tools_testbed::meter::{self, CpuTime};
+use tools_testbed::{Ensemble, Server};
 
 use super::Failure;
 use super::floor::Kind;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tools_lab_report::figure;
+use tools_lab_report::record::{Key, Point};
 use tools_process::meter;
 use tools_testbed::meter::{Edge, Reading};
 
-use crate::experiment::{Fate, Spec, Split, figure};
-use crate::record::{Key, Point};
+use crate::experiment::{Fate, Spec, Split};
 use crate::task::{Outcome, Phase, Slot};
 
 /// What the meters said, phase by phase, and once for all.

@@ -13,11 +13,11 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use council_client::load::Patience;
-use tools_lab::compare::{self, Side};
 use tools_lab::conduct;
 use tools_lab::experiment::{self, Experiment};
-use tools_lab::record::Run;
-use tools_lab::report;
+use tools_lab_report::compare::{self, Side};
+use tools_lab_report::record::Run;
+use tools_lab_report::report;
 
 use arguments::{CompareArguments, LabArguments, LabCommand, RunArguments};
 use progress::Bar;
@@ -47,8 +47,8 @@ fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
 }
 
 fn list(out: &mut impl Write) -> io::Result<ExitCode> {
-    for Experiment { id, title, .. } in experiment::ALL {
-        writeln!(out, "{id}  {}", title.en)?;
+    for Experiment { about, .. } in experiment::ALL {
+        writeln!(out, "{}  {}", about.id, about.title.en)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,7 +96,7 @@ fn draw(folder: &Path, out: &mut impl Write) -> io::Result<ExitCode> {
 
 /// Writes the report beside the run; whether it could be.
 fn write_report(run: &Run, out: &mut impl Write) -> io::Result<bool> {
-    match report::write(run) {
+    match report::write(run, &experiment::CATALOGUE) {
         Ok(files) => {
             for file in files {
                 writeln!(out, "{}", file.display())?;

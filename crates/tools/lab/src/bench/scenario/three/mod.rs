@@ -14,8 +14,7 @@ pub(super) use failover::{KILLED, STOPPED};
 pub(super) use pace::{FOLLOWER_STOPPED, JOIN, JOIN_1GB};
 pub(super) use restart::{HANDOVER, ROLLING};
 
-use tools_testbed::Ensemble;
-use tools_testbed::word;
+use tools_testbed::{Ensemble, word};
 
 use crate::bench::patient::Patient;
 use crate::bench::setting::HEAP_MB;

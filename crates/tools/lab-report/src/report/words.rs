@@ -3,7 +3,7 @@
 //! Names are kept in English with the points; what is looked up here is only how a reader sees them.
 
 use super::{Language, Spoken};
-use crate::experiment::figure;
+use crate::figure;
 
 /// A word or sentence of the report itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,6 @@ impl Word {
 }
 
 pub(super) const TITLE: Word = Word("Diwan's laboratory", "مختبر ديوان");
-pub(super) const SUBTITLE: Word = Word(
-    "The published experiments on coordination services, repeated on one machine, side by side in one run",
-    "التجارب المنشورة على خدمات التنسيق، معادة على جهاز واحد، جنبًا إلى جنب في تشغيل واحد",
-);
 pub(super) const RATIOS: Word = Word("Diwan against its peers", "ديوان مقابل نظرائه");
 pub(super) const RATIOS_ABOUT: Word = Word(
     "Diwan's figure divided by the peer's of the same run: the geometric mean over all points that both have, and the least and the greatest ratio. A rate above 1 is better, everything else below 1.",
@@ -70,10 +66,6 @@ pub(super) const SERIES: Word = Word("Series", "السلسلة");
 pub(super) const AT: Word = Word("At", "عند");
 pub(super) const PUBLISHED_SHORT: Word = Word("published", "منشور");
 pub(super) const NOTHING: Word = Word("Nothing was measured yet.", "لم يُقس شيء بعد.");
-pub(super) const FAIRNESS: Word = Word(
-    "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). ConCoord keeps nothing on disk, and of a value an update sends it 100 bytes at most: the rest lives in its object. The heaps of JVMs are limited, as each experiment says.",
-    "تتقاسم الخوادم والحمل معالجات جهاز واحد، فالمعدلات المطلقة أقل مما لو كانت على أجهزة مستقلة؛ والمعتبر هو النسبة. يجيب عن القراءة في كل نظام الخادم الذي وُجِّهت إليه (وفي etcd قراءات serializable). ولا يحفظ ConCoord شيئًا على القرص، ولا يُرسل إليه التحديث من القيمة أكثر من 100 بايت: فسائرها في كائنه الحيّ. وذاكرة آلات جافا الافتراضية محدودة كما في كل تجربة.",
-);
 pub(super) const BETTER: Word = Word("better", "أفضل");
 pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
@@ -219,38 +211,7 @@ fn arabic(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::experiment::{ALL, Scale, Split};
-
-    #[test]
-    fn whatever_stands_in_a_picture_has_an_arabic_name() {
-        let is_told = |text: &str| {
-            let shown = arabic(text);
-            shown.is_empty()
-                || shown.chars().any(|letter| ('\u{600}'..'\u{700}').contains(&letter))
-                || shown.chars().all(|letter| letter.is_ascii_digit())
-        };
-        for experiment in ALL {
-            for scale in [Scale::small(), Scale::paper()] {
-                let plan = experiment.plan(&scale.lasting(Duration::from_secs(1)));
-                for spec in plan.blocks.iter().flat_map(|block| &block.specs) {
-                    let steps = spec.task.steps.iter().map(|step| match spec.split {
-                        Split::Series => format!("{} {}", step.name(), spec.series).trim().to_owned(),
-                        _ => step.name().to_owned(),
-                    });
-                    for text in steps.chain([spec.series.clone(), spec.at.clone()]) {
-                        assert!(is_told(&text), "{}: `{text}` is `{}`", experiment.id, arabic(&text));
-                    }
-                }
-            }
-            let panels = experiment.panels.iter().map(|panel| panel.figure);
-            for figure in panels.chain(experiment.ratios.iter().copied()) {
-                assert!(is_told(figure), "{figure}");
-            }
-        }
-    }
 
     #[test]
     fn reason_that_is_known_is_told_in_arabic() {

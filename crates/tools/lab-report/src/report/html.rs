@@ -2,26 +2,25 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-use tools_testbed::Setting;
-
 use super::chart::{escaped, number};
-use super::summary::{Counted, Mean, Ratio, Summary, settings, skipped_everywhere, summaries};
+use super::summary::{Counted, Mean, Ratio, Summary, skipped_everywhere, summaries};
 use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture, verdict};
-use crate::experiment::figure;
+use crate::describe::{Catalogue, Servers};
+use crate::figure;
 use crate::record::{Checked, Run, Skipped};
+use serde_json::Value;
 
 /// The whole page.
-pub(super) fn page(run: &Run) -> String {
-    let summaries = summaries(run);
+pub(super) fn page(run: &Run, catalogue: &Catalogue) -> String {
+    let summaries = summaries(run, catalogue);
     let mut body = String::new();
-    header(&mut body);
+    header(&mut body, catalogue);
     let everywhere = skipped_everywhere(&summaries);
     outcomes(&mut body, &summaries, &everywhere);
-    overview(&mut body, &summaries);
+    overview(&mut body, &summaries, catalogue);
     for summary in &summaries {
-        experiment(&mut body, summary, &settings(run, summary.experiment), &everywhere);
+        experiment(&mut body, summary, &(catalogue.servers)(run, summary.experiment), &everywhere);
     }
     machine(&mut body, run);
     let title = words::TITLE.of(Language::English);
@@ -58,8 +57,8 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(what);
 }
 
-fn header(out: &mut String) {
-    let (title, subtitle) = (word(words::TITLE), word(words::SUBTITLE));
+fn header(out: &mut String, catalogue: &Catalogue) {
+    let (title, subtitle) = (word(words::TITLE), both(&catalogue.subtitle.into()));
     let switch = word(words::OTHER_LANGUAGE);
     put(
         out,
@@ -84,7 +83,8 @@ fn outcomes(out: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped]
     put(out, format_args!("<section><h2>{}</h2><ul class=\"outcomes\">", word(words::WHAT_CAME_OUT)));
     for (summary, sentence) in &told {
         let id = summary.experiment.id;
-        let (title, source) = (both(&summary.experiment.title.into()), both(&verdict::source(id)));
+        let (title, source) =
+            (both(&summary.experiment.title.into()), both(&summary.experiment.source.into()));
         let sentence = both(sentence);
         put(
             out,
@@ -103,7 +103,7 @@ fn outcomes(out: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped]
 }
 
 /// Ratios of all experiments: what most readers came for.
-fn overview(out: &mut String, summaries: &[Summary<'_>]) {
+fn overview(out: &mut String, summaries: &[Summary<'_>], catalogue: &Catalogue) {
     put(out, format_args!("<section><h2>{}</h2>", word(words::RATIOS)));
     if summaries.is_empty() {
         return put(out, format_args!("<p>{}</p></section>", word(words::NOTHING)));
@@ -148,7 +148,13 @@ fn overview(out: &mut String, summaries: &[Summary<'_>]) {
             out.push_str("</tr>");
         }
     }
-    put(out, format_args!("</tbody></table></div><p class=\"note\">{}</p></section>", word(words::FAIRNESS)));
+    put(
+        out,
+        format_args!(
+            "</tbody></table></div><p class=\"note\">{}</p></section>",
+            both(&catalogue.fairness.into())
+        ),
+    );
 }
 
 fn ratio(ratio: &Ratio<'_>) -> String {
@@ -164,7 +170,7 @@ fn ratio(ratio: &Ratio<'_>) -> String {
     )
 }
 
-fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], everywhere: &[&Skipped]) {
+fn experiment(out: &mut String, summary: &Summary<'_>, servers: &[Servers], everywhere: &[&Skipped]) {
     let about = summary.experiment;
     let (id, title) = (about.id, both(&about.title.into()));
     put(out, format_args!("<section id=\"{id}\"><h2><bdi>{id}</bdi> · {title}</h2>"));
@@ -186,10 +192,10 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], eve
     }
     out.push_str("</div><dl>");
     let mut item = |term: Word, text: &str| put(out, format_args!("<dt>{}</dt><dd>{text}</dd>", word(term)));
-    item(words::SOURCE, &both(&verdict::source(id)));
+    item(words::SOURCE, &both(&summary.experiment.source.into()));
     item(words::SETUP, &both(&about.setup.into()));
-    let settings: Vec<_> = settings.iter().map(|one| both(&setting(one))).collect();
-    item(words::GRID, &settings.join(&word(words::SEMICOLON)));
+    let servers: Vec<_> = servers.iter().map(|one| both(&told(one))).collect();
+    item(words::GRID, &servers.join(&word(words::SEMICOLON)));
     item(words::PUBLISHED, &both(&about.published.into()));
     let calls: Vec<_> = summary.calls().iter().map(calls).collect();
     if !calls.is_empty() {
@@ -222,20 +228,20 @@ fn experiment(out: &mut String, summary: &Summary<'_>, settings: &[Setting], eve
 }
 
 /// How servers were set up, in words.
-pub(super) fn setting(setting: &Setting) -> Spoken {
+pub(super) fn told(servers: &Servers) -> Spoken {
     let of = |language: Language| {
-        let all = setting.servers + setting.observers;
+        let all = servers.members;
         let noun = if all == 1 { String::from("1 server") } else { format!("{all} servers") };
         let mut text = words::name(&noun, language);
         let comma = if language == Language::Arabic { "،" } else { "," };
-        if setting.observers > 0 {
-            let noun = if setting.observers == 1 { "observer" } else { "observers" };
-            let observers = words::name(&format!("{} {noun}", setting.observers), language);
+        if servers.observers > 0 {
+            let noun = if servers.observers == 1 { "observer" } else { "observers" };
+            let observers = words::name(&format!("{} {noun}", servers.observers), language);
             text += &format!("{comma} {} {observers}", words::OF_THEM.of(language));
         }
         let (heap, unit) = (words::HEAP.of(language), words::MIB.of(language));
-        text += &format!("{comma} {heap} {} {unit}", setting.heap_mb);
-        if let Some(every) = setting.snapshot_every {
+        text += &format!("{comma} {heap} {} {unit}", servers.heap_mb);
+        if let Some(every) = servers.snapshot_every {
             text += &format!("{comma} {every} {}", words::SNAPSHOTS.of(language));
         }
         text
@@ -383,7 +389,8 @@ mod tests {
 
     #[test]
     fn heap_is_told_in_units_of_the_language() {
-        let told = setting(&Setting { heap_mb: 512, observers: 1, ..Setting::of(4) });
+        let servers = Servers { members: 5, observers: 1, heap_mb: 512, snapshot_every: None };
+        let told = told(&servers);
         assert!(told.en.contains("of them 1 observer, heap of each JVM 512 MiB"), "{}", told.en);
         assert!(told.ar.contains("منها مراقِب واحد") && told.ar.contains("512 ميبيبايت"), "{}", told.ar);
     }

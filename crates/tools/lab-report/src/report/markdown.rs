@@ -2,25 +2,28 @@
 
 use std::fmt::Write as _;
 
-use tools_testbed::Setting;
-
 use super::chart::number;
-use super::html::{cell, columns, fact, setting};
-use super::summary::{Counted, Summary, settings, skipped_everywhere, summaries};
+use super::html::{cell, columns, fact, told};
+use super::summary::{Counted, Summary, skipped_everywhere, summaries};
 use super::words::{self, Word, name};
 use super::{Language, STYLE, picture, verdict};
+use crate::describe::{Catalogue, Servers, Text};
 use crate::record::{Run, Skipped};
 
 /// The text, and the pictures by name.
-pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, String)>) {
+pub(super) fn document(
+    run: &Run,
+    catalogue: &Catalogue,
+    language: Language,
+) -> (String, Vec<(String, String)>) {
     let mut text = String::new();
     let mut pictures = Vec::new();
     let say = |word: Word| word.of(language);
     if language == Language::Arabic {
         text.push_str("<div dir=\"rtl\">\n\n");
     }
-    put(&mut text, format_args!("# {}\n\n{}.\n\n", say(words::TITLE), say(words::SUBTITLE)));
-    let summaries = summaries(run);
+    put(&mut text, format_args!("# {}\n\n{}.\n\n", say(words::TITLE), of(catalogue.subtitle, language)));
+    let summaries = summaries(run, catalogue);
     let everywhere = skipped_everywhere(&summaries);
     outcomes(&mut text, &summaries, &everywhere, language);
     put(&mut text, format_args!("## {}\n\n{}\n\n", say(words::RATIOS), say(words::RATIOS_ABOUT)));
@@ -40,10 +43,10 @@ pub(super) fn document(run: &Run, language: Language) -> (String, Vec<(String, S
             );
         }
     }
-    put(&mut text, format_args!("\n{}\n", say(words::FAIRNESS)));
+    put(&mut text, format_args!("\n{}\n", of(catalogue.fairness, language)));
     for summary in &summaries {
-        let settings = settings(run, summary.experiment);
-        experiment(&mut text, &mut pictures, (summary, &settings, &everywhere), language);
+        let servers = (catalogue.servers)(run, summary.experiment);
+        experiment(&mut text, &mut pictures, (summary, &servers, &everywhere), language);
     }
     machine(&mut text, run, language);
     if language == Language::Arabic {
@@ -56,8 +59,8 @@ fn outcomes(text: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped
     put(text, format_args!("## {}\n\n", words::WHAT_CAME_OUT.of(language)));
     for summary in summaries {
         if let Some(sentence) = verdict::sentence(summary) {
-            let (id, source) = (summary.experiment.id, verdict::source(summary.experiment.id));
-            let (source, sentence) = (source.of(language), sentence.of(language));
+            let (id, source) = (summary.experiment.id, of(summary.experiment.source, language));
+            let sentence = sentence.of(language);
             put(text, format_args!("- **{id}** ({source}): {sentence}\n"));
         }
     }
@@ -69,6 +72,13 @@ fn outcomes(text: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped
     text.push('\n');
 }
 
+const fn of(text: Text, language: Language) -> &'static str {
+    match language {
+        Language::English => text.en,
+        Language::Arabic => text.ar,
+    }
+}
+
 fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(what);
@@ -77,14 +87,11 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
 fn experiment(
     text: &mut String,
     pictures: &mut Vec<(String, String)>,
-    (summary, settings, everywhere): (&Summary<'_>, &[Setting], &[&Skipped]),
+    (summary, servers, everywhere): (&Summary<'_>, &[Servers], &[&Skipped]),
     language: Language,
 ) {
     let about = summary.experiment;
-    let of = |text: crate::experiment::Text| match language {
-        Language::English => text.en,
-        Language::Arabic => text.ar,
-    };
+    let of = |text: Text| of(text, language);
     put(text, format_args!("\n## {} · {}\n\n", about.id, of(about.title)));
     for (place, panel) in about.panels.iter().enumerate() {
         if let Some(chart) = picture::chart(summary, panel) {
@@ -94,14 +101,10 @@ fn experiment(
         }
     }
     put(text, format_args!("\n**{}.** {}\n\n", words::SETUP.of(language), of(about.setup)));
-    let settings: Vec<_> = settings.iter().map(|one| setting(one).of(language).to_owned()).collect();
+    let servers: Vec<_> = servers.iter().map(|one| told(one).of(language).to_owned()).collect();
     put(
         text,
-        format_args!(
-            "**{}.** {}\n\n",
-            words::GRID.of(language),
-            settings.join(words::SEMICOLON.of(language))
-        ),
+        format_args!("**{}.** {}\n\n", words::GRID.of(language), servers.join(words::SEMICOLON.of(language))),
     );
     put(text, format_args!("**{}.** {}\n\n", words::PUBLISHED.of(language), of(about.published)));
     for Counted { place, of } in summary.calls() {

@@ -4,7 +4,8 @@ use super::chart::{Across, Chart, Line, Value};
 use super::summary::{Row, Summary};
 use super::words::{self, PUBLISHED_SHORT};
 use super::{Language, Spoken};
-use crate::experiment::{Panel, Reference, Shape, figure};
+use crate::describe::{Panel, Reference, Shape};
+use crate::figure;
 
 /// Systems that have a colour of their own.
 const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
@@ -178,12 +179,23 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::experiment;
+    use crate::describe::{Description, Text};
     use crate::record::Checked;
     use crate::report::summary::Mean;
 
+    const NOTHING: Text = Text::of("", "");
+    const BARS: Description = Description {
+        id: "E1",
+        title: NOTHING,
+        source: NOTHING,
+        setup: NOTHING,
+        published: NOTHING,
+        references: &[],
+        panels: &[Panel::bars(NOTHING, NOTHING, figure::OUTAGE)],
+        ratios: &[],
+    };
+
     fn summary<'r>(
-        id: &str,
         curves: &'r BTreeMap<String, Vec<(f64, f64)>>,
         rows: &[(&'r str, &'r str, f64)],
     ) -> Summary<'r> {
@@ -193,7 +205,7 @@ mod tests {
             Row { system, series: "", at, figures, curves }
         });
         Summary {
-            experiment: experiment::named(id).expect("an experiment"),
+            experiment: &BARS,
             rows: rows.collect(),
             checked: Checked::default(),
             skipped: Vec::new(),
@@ -205,7 +217,7 @@ mod tests {
     fn bars_are_never_drawn_on_a_logarithmic_axis() {
         let curves = BTreeMap::new();
         let rows = [("diwan", "snapshots", 1.0), ("etcd", "snapshots", 100_000.0)];
-        let summary = summary("C5", &curves, &rows);
+        let summary = summary(&curves, &rows);
         let chart = chart(&summary, &summary.experiment.panels[0]).expect("a picture");
         assert!(matches!(chart.across, Across::Words(_)) && !chart.may_be_log);
     }

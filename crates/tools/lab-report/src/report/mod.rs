@@ -3,7 +3,7 @@
 //! Ratios to the peers of the same run stand first; published figures stand beside, as of their time and machines; what
 //! was left out or failed is marked as such. Nothing is fetched from a network.
 //!
-//! Knows runs and experiments, and nothing of how either came to be.
+//! Knows runs and described experiments, and nothing of how either came to be.
 
 mod chart;
 mod html;
@@ -18,7 +18,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use crate::experiment::Text;
+use crate::describe::{Catalogue, Text};
 use crate::record::Run;
 
 /// What the page and the pictures look like.
@@ -100,19 +100,25 @@ impl From<words::Word> for Spoken {
     }
 }
 
+/// How a reader of Arabic sees the name of a figure, a series, a place or a system; the name itself if it has no other.
+#[must_use]
+pub fn arabic(text: &str) -> String {
+    words::name(text, Language::Arabic)
+}
+
 /// Writes `report.html`, `report.md`, `report.ar.md` and the pictures of the latter two into the run's folder; gives the
 /// files that a reader opens.
 ///
 /// # Errors
 /// They cannot be written.
-pub fn write(run: &Run) -> io::Result<Vec<PathBuf>> {
+pub fn write(run: &Run, catalogue: &Catalogue) -> io::Result<Vec<PathBuf>> {
     let page = run.folder().join("report.html");
-    fs::write(&page, html::page(run))?;
+    fs::write(&page, html::page(run, catalogue))?;
     let mut files = vec![page];
     let pictures = run.folder().join("figures");
     fs::create_dir_all(&pictures)?;
     for language in Language::ALL {
-        let (text, figures) = markdown::document(run, language);
+        let (text, figures) = markdown::document(run, catalogue, language);
         for (name, svg) in figures {
             fs::write(pictures.join(name), svg)?;
         }
@@ -125,30 +131,4 @@ pub fn write(run: &Run) -> io::Result<Vec<PathBuf>> {
         files.push(file);
     }
     Ok(files)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn recorded_run_with_predicted_points_is_shown_without_them() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/results/2026-11-22");
-        let run = Run::read(&folder).expect("a recorded run");
-        let page = html::page(&run);
-        let documents = Language::ALL.map(|language| markdown::document(&run, language));
-        assert!(page.contains("Throughput against the share of reads"));
-        for text in ["predicted", "Predicted", "متوقَّع"] {
-            assert!(!page.contains(text), "the page says `{text}`");
-            for (document, pictures) in &documents {
-                assert!(!document.contains(text), "a document says `{text}`");
-                assert!(!pictures.is_empty());
-                for (name, svg) in pictures {
-                    assert!(!name.contains(text) && !svg.contains(text), "{name} says `{text}`");
-                }
-            }
-        }
-    }
 }

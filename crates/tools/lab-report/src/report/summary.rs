@@ -1,11 +1,9 @@
 //! A run, experiment by experiment: repetitions become means, and means become ratios. Knows nothing of how it is shown.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use tools_testbed::Setting;
-
-use crate::experiment::{ALL, Capacity, Experiment, Scale, figure};
+use crate::describe::{Catalogue, Description};
+use crate::figure;
 use crate::record::{Checked, Failed, Point, Run, Skipped};
 
 /// Whose ratios are told.
@@ -85,37 +83,21 @@ pub(super) fn skipped_everywhere<'r>(summaries: &[Summary<'r>]) -> Vec<&'r Skipp
 /// One experiment of a run.
 #[derive(Debug)]
 pub(super) struct Summary<'r> {
-    pub(super) experiment: &'static Experiment,
+    pub(super) experiment: &'static Description,
     pub(super) rows: Vec<Row<'r>>,
     pub(super) checked: Checked,
     pub(super) skipped: Vec<&'r Skipped>,
     pub(super) failed: Vec<&'r Failed>,
 }
 
-/// Every experiment of which the run tells something, in the order of the papers.
-pub(super) fn summaries(run: &Run) -> Vec<Summary<'_>> {
-    let told = ALL.into_iter().map(|experiment| Summary::of(run, experiment));
+/// Every experiment of which the run tells something, in their order.
+pub(super) fn summaries<'r>(run: &'r Run, catalogue: &Catalogue) -> Vec<Summary<'r>> {
+    let told = catalogue.experiments.iter().map(|experiment| Summary::of(run, experiment));
     told.filter(|summary| !summary.rows.is_empty() || !summary.failed.is_empty()).collect()
 }
 
-/// How servers were set up in an experiment of a run, each way once.
-pub(super) fn settings(run: &Run, experiment: &Experiment) -> Vec<Setting> {
-    let scale = if run.header.scale == "paper" { Scale::paper() } else { Scale::small() };
-    let seconds = Duration::try_from_secs_f64(run.header.seconds).unwrap_or(scale.measured);
-    let mut settings: Vec<Setting> = Vec::new();
-    let scale = scale.lasting(seconds).on(Capacity::recorded(&run.header.machine));
-    for block in experiment.plan(&scale).blocks {
-        // Where the network is does not matter to a reader.
-        let setting = Setting { can_be_cut: false, ..block.setting };
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
-    settings
-}
-
 impl<'r> Summary<'r> {
-    fn of(run: &'r Run, experiment: &'static Experiment) -> Self {
+    fn of(run: &'r Run, experiment: &'static Description) -> Self {
         let points: Vec<&Point> =
             run.points.iter().filter(|point| point.key.experiment == experiment.id).collect();
         let mut rows: Vec<(Row<'r>, BTreeMap<&'r str, Vec<f64>>)> = Vec::new();

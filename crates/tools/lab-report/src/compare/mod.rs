@@ -15,7 +15,7 @@ use std::path::Path;
 
 use self::certainty::Estimate;
 
-use crate::experiment::figure;
+use crate::figure;
 use crate::record::{Point, Run, StoreError};
 
 /// The figures that are held against each other, and whether more is worse.

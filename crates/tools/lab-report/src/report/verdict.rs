@@ -1,4 +1,4 @@
-//! One sentence an experiment: whose it is, and what came out. Shared by the page and the documents.
+//! One sentence an experiment: what came out. Shared by the page and the documents.
 
 use super::Language;
 use super::Spoken;
@@ -9,21 +9,6 @@ use super::words::{self, name};
 /// Keeps a name or a number apart from the direction of the text around it.
 fn isolated(text: &str) -> String {
     format!("\u{2068}{text}\u{2069}")
-}
-
-/// Who published the experiment.
-pub(super) fn source(id: &str) -> Spoken {
-    let (en, ar) = match id.chars().next() {
-        Some('Z') => (
-            "ZooKeeper's own evaluation, USENIX ATC 2010",
-            "تقييم ZooKeeper نفسه، \u{2068}USENIX ATC 2010\u{2069}",
-        ),
-        Some('C') => {
-            ("ConCoord's evaluation, OpenReplica 2012", "تقييم ConCoord، \u{2068}OpenReplica 2012\u{2069}")
-        }
-        _ => ("a load test of ZooKeeper with a Rust client", "اختبار حمل لـ ZooKeeper بعميل بلغة Rust"),
-    };
-    Spoken { en: en.to_owned(), ar: ar.to_owned() }
 }
 
 /// What came out, by the figure that the experiment is about first; nothing where no peer was measured.
@@ -70,7 +55,7 @@ pub(super) fn shortened(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::figure;
+    use crate::figure;
 
     #[test]
     fn mean_does_not_hide_points_that_came_out_worse() {
@@ -87,14 +72,6 @@ mod tests {
         let ratios = [(0.007_63, "0.0076"), (1.234, "1.2"), (12.9, "13"), (0.0, "0"), (0.1049, "0.1")];
         for (ratio, text) in ratios {
             assert_eq!(shortened(ratio), text);
-        }
-    }
-
-    #[test]
-    fn every_experiment_has_a_source_in_both_languages() {
-        for experiment in crate::experiment::ALL {
-            let source = source(experiment.id);
-            assert!(!source.en.is_empty() && source.en != source.ar);
         }
     }
 }
