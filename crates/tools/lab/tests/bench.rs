@@ -5,8 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use tools_lab::bench::ROWS;
-use tools_lab::peer::diwan;
-use tools_lab::peer::zookeeper::{Distribution, default_cache};
+use tools_testbed::peer::default_cache;
+use tools_testbed::peer::diwan;
+use tools_testbed::peer::zookeeper::Distribution;
 
 /// Runs the benchmark program; gives its lines of JSON.
 fn bench(arguments: &[&str]) -> Vec<Value> {
@@ -61,7 +62,7 @@ fn every_row_measures_diwan() {
 #[test]
 fn rows_measure_zookeeper() {
     // Fetching it is the differential test's business; two rows, because each starts a JVM or more.
-    if default_cache().is_ok_and(|cache| Distribution::fetched(&cache).is_some()) {
+    if Distribution::fetched(&default_cache()).is_some() {
         let rows = ["reads-20x50", "disk"];
         assert_measured(&bench(&["--diwan", "no", "--only", &rows.join(",")]), "zookeeper", &rows);
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use council_client::load::Patience;
 use tools_lab::conduct::{self, Options};
 use tools_lab::experiment::{self, Experiment, Scale};
-use tools_lab::record::Run;
 use tools_lab::stand::Sources;
+use tools_lab_report::record::Run;
 
 /// A loaded machine may let an honest server wait; one that owes what it will never give is given up soon.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,13 +55,13 @@ fn a_null_server_has_no_figure_in_any_experiment() {
     let points: Vec<_> = run.points.iter().map(|point| &point.key).collect();
     assert!(points.is_empty(), "{points:?}");
     for experiment in experiment::ALL {
-        let failed = run.failed.iter().find(|failed| failed.experiment == experiment.id);
-        let failed = failed.unwrap_or_else(|| panic!("{} found nothing wrong", experiment.id));
+        let failed = run.failed.iter().find(|failed| failed.experiment == experiment.about.id);
+        let failed = failed.unwrap_or_else(|| panic!("{} found nothing wrong", experiment.about.id));
         let words = ["wrong", "not", "of something", "events came"];
         assert!(
             words.iter().any(|word| failed.reason.contains(word)),
             "{}: {}",
-            experiment.id,
+            experiment.about.id,
             failed.reason
         );
     }
@@ -83,7 +83,7 @@ fn a_server_that_keeps_everything_has_its_figures() {
         let run = run(id, server.address(), vec![experiment::named(id).unwrap()], PATIENCE);
         assert!(run.failed.is_empty(), "{id}: {:?}", run.failed);
         assert!(!run.points.is_empty(), "{id}");
-        let rates = run.points.iter().map(|point| point.figures[experiment::figure::RATE]);
+        let rates = run.points.iter().map(|point| point.figures[tools_lab_report::figure::RATE]);
         assert!(rates.into_iter().all(|rate| rate > 0.0), "{id}");
     }
 }

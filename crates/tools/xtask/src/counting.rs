@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::process::{Ended, run_lines};
+use tools_process::{Ended, run_lines};
+
 use crate::tally::Tally;
 
 /// A program's status when something it needs, Java say, is not on this machine.
@@ -42,8 +43,9 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
+    use tools_process::Ended;
+
     use super::judge;
-    use crate::process::Ended;
 
     fn verdict(last: &str, code: i32) -> String {
         judge("a program", last, &Ended::With(ExitStatus::from_raw(code << 8))).to_string()

@@ -1,4 +1,4 @@
-//! The differential test: generated scripts played to a real ZooKeeper and to Diwan by a program of `lab`.
+//! The differential test: generated scripts played to a real ZooKeeper and to Diwan by the program `differential`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::workspace::{Workspace, program};
 
 /// The name by which `--only` and `--require` know it; also the program's.
 pub(crate) const NAME: &str = "differential";
-const PACKAGE: &str = "tools-lab";
+const PACKAGE: &str = "tools-differential";
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
 
 pub(crate) fn exists(workspace: &Workspace) -> bool {

@@ -1,4 +1,4 @@
-//! Ensembles of real processes under faults, played by a program of `lab`; for rolling upgrades also the builds that are
+//! Ensembles of real processes under faults, played by the program `faults`; for rolling upgrades also the builds that are
 //! upgraded from and to.
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, cargo, program};
 
 /// The name by which `--only` and `--require` know it; also the program's.
 pub(crate) const NAME: &str = "faults";
-const PACKAGE: &str = "tools-lab";
+const PACKAGE: &str = "tools-faults";
 /// The short scenarios take a tenth of this.
 const DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// The scenario that goes to a build whose log says more.

@@ -12,8 +12,6 @@ mod gates;
 mod interop;
 mod mutants;
 mod porcupine;
-mod ports;
-mod process;
 mod rust_tests;
 mod tally;
 mod test;
@@ -83,7 +81,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
     if let Command::Control(args) = command {
         return interop::control::ask(&args);
     }
-    process::kill_groups_on_signal()?;
+    tools_process::kill_groups_on_signal()?;
     let workspace = Workspace::load()?;
     match command {
         Command::Check(args) => Ok(gates::check(&workspace, &args)),

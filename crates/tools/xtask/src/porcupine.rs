@@ -47,13 +47,13 @@ pub(crate) fn judge(workspace: &Workspace, histories: &Path) -> anyhow::Result<T
 }
 
 fn go(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<()> {
-    let source = workspace.root.join("crates/tools/lab/porcupine");
+    let source = workspace.root.join("crates/tools/faults/porcupine");
     let output = Command::new("go").args(arguments).current_dir(source).output();
     let output = output.context("cannot run `go`")?;
     if !output.status.success() {
         let (said, complained) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        bail!("go {arguments:?} in crates/tools/lab/porcupine: {said}{complained}");
+        bail!("go {arguments:?} in crates/tools/faults/porcupine: {said}{complained}");
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::process::run_lines;
+use tools_process::run_lines;
+
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 

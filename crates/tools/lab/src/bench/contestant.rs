@@ -3,13 +3,14 @@
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use tools_process::Group;
+use tools_testbed::meter::{self, CpuTime};
+use tools_testbed::{Ensemble, Server};
 
 use super::Failure;
 use super::floor::Kind;
-use crate::ensemble::Ensemble;
-use crate::peer::Server;
-use crate::peer::process::{self, CpuTime};
 
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,45 +60,30 @@ impl Contestant {
         match self {
             Self::Peer(server) => server.cpu_time(),
             Self::Ensemble(ensemble) => ensemble.servers().map(Server::cpu_time).sum(),
-            Self::Floor(servers) => servers.iter().map(|server| process::cpu_time(server.child.id())).sum(),
+            Self::Floor(servers) => servers.iter().map(|server| meter::cpu_time(server.process.id())).sum(),
         }
     }
 }
 
 /// A bare server in a process of its own, so that the kernel counts its CPU time apart from the load's.
 pub(super) struct FloorServer {
-    child: Child,
+    process: Group,
     address: SocketAddr,
 }
 
 impl FloorServer {
     /// Starts `program floor KIND`, which prints its address.
     pub(super) fn start(program: &Path, kind: Kind) -> Result<Self, Failure> {
-        let mut child = Command::new(program)
-            .args(["floor", kind.name(), "127.0.0.1:0"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(program);
+        command.args(["floor", kind.name(), "127.0.0.1:0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Group::spawn(&mut command).map_err(|error| Failure(error.to_string()))?;
         let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
+        if let Some(output) = process.take_stdout() {
             BufReader::new(output).read_line(&mut line)?;
         }
-        match line.trim().parse() {
-            Ok(address) => Ok(Self { child, address }),
-            Err(_) => {
-                // It is of no use without its address.
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(Failure(format!("`{} floor` said `{}`, not its address", program.display(), line.trim())))
-            }
-        }
-    }
-}
-
-impl Drop for FloorServer {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let address = line.trim().parse().map_err(|_| {
+            Failure(format!("`{} floor` said `{}`, not its address", program.display(), line.trim()))
+        })?;
+        Ok(Self { process, address })
     }
 }

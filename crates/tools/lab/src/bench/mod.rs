@@ -10,7 +10,6 @@ mod contestant;
 mod figure;
 pub mod floor;
 mod limit;
-pub(crate) mod machine;
 pub mod options;
 mod patient;
 mod probe;
@@ -29,8 +28,7 @@ pub use scenario::{ROWS, Row};
 pub use setting::Bench;
 pub(crate) use setting::raise_open_files;
 
-use crate::ensemble;
-use crate::peer::PeerError;
+use tools_testbed::PeerError;
 
 /// Why a row could not be measured.
 #[derive(Debug)]
@@ -50,8 +48,8 @@ impl From<PeerError> for Failure {
     }
 }
 
-impl From<ensemble::Failure> for Failure {
-    fn from(error: ensemble::Failure) -> Self {
+impl From<tools_testbed::Failure> for Failure {
+    fn from(error: tools_testbed::Failure) -> Self {
         Self(error.to_string())
     }
 }

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use council_client::load::Nodes;
 use council_wire::{ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, RequestHeader, Writer};
+use tools_testbed::wire::{Received, Wire, framed};
 
 use super::Failure;
-use crate::wire::{Received, Wire, framed};
 
 /// The session it asks for. It looks for another server after two thirds of it without an answer, as clients do.
 pub(super) const SESSION: Duration = Duration::from_secs(6);

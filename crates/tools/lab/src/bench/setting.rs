@@ -7,15 +7,16 @@ use std::time::Instant;
 
 use council_client::load::{Load, Measured, Mix, Nodes, Pace};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tools_process::ports;
+use tools_testbed::meter::Machine;
+use tools_testbed::peer::zookeeper::Distribution;
+use tools_testbed::peer::{default_cache, diwan};
+use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Software};
 
 use super::contestant::{Contestant, FloorServer};
 use super::floor::Kind;
-use super::machine::Machine;
 use super::options::Scale;
 use super::{Failure, Options, Row, Sheet, Who, probe};
-use crate::ensemble::{Ensemble, Place};
-use crate::peer::zookeeper::Distribution;
-use crate::peer::{Config, PeerError, Server, Software, diwan, port, zookeeper};
 
 /// ZooKeeper's heap, MiB.
 pub(super) const HEAP_MB: u32 = 2048;
@@ -45,7 +46,7 @@ impl Bench {
     pub fn new(options: Options, floor: PathBuf) -> Result<Self, PeerError> {
         let zookeeper = match options.zookeeper {
             true => {
-                let cache = options.cache.clone().map_or_else(zookeeper::default_cache, Ok)?;
+                let cache = options.cache.clone().unwrap_or_else(default_cache);
                 Some(Software::ZooKeeper(Distribution::find(&cache)?))
             }
             false => None,
@@ -125,7 +126,7 @@ impl Bench {
     /// A server over whatever its folder holds.
     pub(super) fn over(&self, who: Who, heap_mb: u32, keys: &[(&str, &str)]) -> Result<Server, Failure> {
         let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?;
-        let [client_port] = port::free()?;
+        let [client_port] = ports::free()?;
         let config = Config {
             folder: self.folder(who),
             client: (Ipv4Addr::LOCALHOST, client_port).into(),

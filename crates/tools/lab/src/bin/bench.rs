@@ -8,9 +8,13 @@ use tools_lab::bench::floor::{self, Kind};
 use tools_lab::bench::options::USAGE;
 use tools_lab::bench::report::{self, Results};
 use tools_lab::bench::{Bench, Options, ROWS};
-use tools_lab::peer::PeerError;
+use tools_testbed::PeerError;
 
 fn main() -> ExitCode {
+    if let Err(error) = tools_process::kill_groups_on_signal() {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
+    }
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let [floor, kind, address] = arguments.as_slice()
         && floor == "floor"

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use std::{io, sync::mpsc};
 
 use council_client::load::Patience;
+use tools_testbed::meter::{Edge, Reading};
 
 use super::gather::Meters;
 use crate::experiment::Fate;
-use crate::stand::{Performer, Reading, Stand, StandError};
-use crate::task::{Edge, Outcome, Task};
+use crate::stand::{Performer, Stand, StandError};
+use crate::task::{Outcome, Task};
 
 /// Performs a timeline while these befall the servers; meters are read at its edges.
 pub(super) fn perform(

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::experiment::{Fate, Spec, Split, figure};
-use crate::peer::process;
-use crate::record::{Key, Point};
-use crate::stand::Reading;
-use crate::task::{Edge, Outcome, Phase, Slot};
+use tools_lab_report::figure;
+use tools_lab_report::record::{Key, Point};
+use tools_process::meter;
+use tools_testbed::meter::{Edge, Reading};
+
+use crate::experiment::{Fate, Spec, Split};
+use crate::task::{Outcome, Phase, Slot};
 
 /// What the meters said, phase by phase, and once for all.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ impl Meters {
     }
 
     pub(super) fn edge(&mut self, edge: Edge, phase: &str, reading: Reading) {
-        let own = process::cpu_time(std::process::id()).map(process::CpuTime::total).unwrap_or_default();
+        let own = meter::cpu_time(std::process::id()).map(meter::CpuTime::total).unwrap_or_default();
         if edge == Edge::Begin {
             self.begun = (reading, own);
             return;

@@ -1,10 +1,10 @@
 //! What stands above a run: the machine, the versions, the command.
 
 use serde_json::{Map, Value};
+use tools_lab_report::record::Header;
+use tools_testbed::meter::Machine;
 
 use super::Options;
-use crate::bench::machine::Machine;
-use crate::record::Header;
 use crate::stand::System;
 
 /// Looks at the machine, and asks each system what it is.

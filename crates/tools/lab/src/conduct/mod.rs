@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use council_client::load::Patience;
+use tools_lab_report::record::{Failed, Key, Run, Skipped, StoreError};
+use tools_testbed::PeerError;
+use tools_testbed::meter::{Calls, Reading};
 
 use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
-use crate::peer::PeerError;
-use crate::record::{Failed, Key, Run, Skipped, StoreError};
-use crate::stand::{Calls, Performer, Reading, Sources, Stand, StandError, System};
+use crate::stand::{Performer, Sources, Stand, StandError, System};
 use crate::task::{Kind, Outcome, Step, Task};
 
 pub use header::header;
@@ -88,15 +89,15 @@ pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Resul
     for (experiment, plan) in &plans {
         let (taking_part, others): (Vec<_>, Vec<_>) = found.iter().partition(|system| plan.has(system));
         for system in others {
-            conductor.skip(experiment.id, system.name(), String::from(NOT_PUBLISHED))?;
+            conductor.skip(experiment.about.id, system.name(), String::from(NOT_PUBLISHED))?;
         }
         for (name, error) in &missing {
-            conductor.skip(experiment.id, name, reason(error))?;
+            conductor.skip(experiment.about.id, name, reason(error))?;
         }
         for (system, beyond) in
             taking_part.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))
         {
-            conductor.skip(experiment.id, system.name(), beyond.clone())?;
+            conductor.skip(experiment.about.id, system.name(), beyond.clone())?;
         }
         conductor.experiment(experiment, plan, &taking_part)?;
     }
@@ -206,7 +207,7 @@ impl Conductor<'_, '_> {
         system: &System,
         repetition: u32,
     ) -> Result<(), StoreError> {
-        let (id, name) = (experiment.id, system.name());
+        let (id, name) = (experiment.about.id, system.name());
         let places = || block.specs.iter().map(Spec::place).collect::<Vec<_>>().join(", ");
         if !block.has(system) {
             return self.skip(id, name, format!("{}: {NOT_PUBLISHED}", places()));

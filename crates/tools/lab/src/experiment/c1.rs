@@ -1,26 +1,29 @@
 //! C1: a client's latency against the number of replicas.
 
-use super::text::{MEAN_LATENCY, PERCENTILE_99, REPLICAS, text};
-use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::text::{CONCOORD_2012, MEAN_LATENCY, PERCENTILE_99, REPLICAS, text};
+use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "C1",
-    title: text("Latency against the number of replicas", "زمن الاستجابة مقابل عدد النسخ"),
-    setup: text(
-        "The same updates of 100 bytes to every system, a few clients with one request outstanding each, measured end to end.",
-        "التحديثات نفسها بحجم 100 بايت لكل نظام، من عملاء قليلين لكل منهم طلب معلّق واحد، مقيسة من طرف إلى طرف.",
-    ),
-    published: text(
-        "ConCoord and ZooKeeper are comparable: ConCoord is lower for few replicas, within 1 ms on average for many.",
-        "النظامان ConCoord وZooKeeper متقاربان: الأول أسرع مع نسخ قليلة، والفارق أقل من 1 ملّي ثانية في المتوسط مع نسخ كثيرة.",
-    ),
-    references: &[],
-    panels: &[
-        Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
-        Panel::lines(PERCENTILE_99, REPLICAS, figure::P99),
-    ],
-    ratios: &[figure::MEAN, figure::P99, figure::CPU],
+    about: &Description {
+        id: "C1",
+        title: text("Latency against the number of replicas", "زمن الاستجابة مقابل عدد النسخ"),
+        source: CONCOORD_2012,
+        setup: text(
+            "The same updates of 100 bytes to every system, a few clients with one request outstanding each, measured end to end.",
+            "التحديثات نفسها بحجم 100 بايت لكل نظام، من عملاء قليلين لكل منهم طلب معلّق واحد، مقيسة من طرف إلى طرف.",
+        ),
+        published: text(
+            "ConCoord and ZooKeeper are comparable: ConCoord is lower for few replicas, within 1 ms on average for many.",
+            "النظامان ConCoord وZooKeeper متقاربان: الأول أسرع مع نسخ قليلة، والفارق أقل من 1 ملّي ثانية في المتوسط مع نسخ كثيرة.",
+        ),
+        references: &[],
+        panels: &[
+            Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
+            Panel::lines(PERCENTILE_99, REPLICAS, figure::P99),
+        ],
+        ratios: &[figure::MEAN, figure::P99, figure::CPU],
+    },
     plan,
 };
 

@@ -1,35 +1,38 @@
 //! C2: how a client's latency is distributed.
 
-use super::text::text;
-use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::text::{CONCOORD_2012, text};
+use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "C2",
-    title: text("Distribution of the latency", "توزيع زمن الاستجابة"),
-    setup: text(
-        "Updates of 100 bytes at a steady pace on three servers; a latency counts from the moment at which its request was due, so that a stall hides nothing.",
-        "تحديثات بحجم 100 بايت بوتيرة ثابتة على ثلاثة خوادم؛ يُحسب الزمن من لحظة استحقاق الطلب، فلا يُخفي التوقف شيئًا.",
-    ),
-    published: text(
-        "ConCoord's latencies lie evenly between less than 1 ms and 8 ms; ZooKeeper's vary far more, “not favourable in a coordination service”.",
-        "تتوزع أزمنة ConCoord بانتظام من أقل من 1 إلى 8 ملّي ثانية؛ أما ZooKeeper فتفاوته أكبر بكثير، وهو «غير مستحب في خدمة تنسيق».",
-    ),
-    references: &[],
-    panels: &[
-        Panel::curves(
-            text("Share of updates that took no longer", "نسبة التحديثات التي لم تستغرق أكثر"),
-            text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),
-            figure::DISTRIBUTION,
-            None,
+    about: &Description {
+        id: "C2",
+        title: text("Distribution of the latency", "توزيع زمن الاستجابة"),
+        source: CONCOORD_2012,
+        setup: text(
+            "Updates of 100 bytes at a steady pace on three servers; a latency counts from the moment at which its request was due, so that a stall hides nothing.",
+            "تحديثات بحجم 100 بايت بوتيرة ثابتة على ثلاثة خوادم؛ يُحسب الزمن من لحظة استحقاق الطلب، فلا يُخفي التوقف شيئًا.",
         ),
-        Panel::bars(
-            text("99.9th percentile", "المئين 99.9"),
-            text("updates a second", "التحديثات في الثانية"),
-            figure::P999,
+        published: text(
+            "ConCoord's latencies lie evenly between less than 1 ms and 8 ms; ZooKeeper's vary far more, “not favourable in a coordination service”.",
+            "تتوزع أزمنة ConCoord بانتظام من أقل من 1 إلى 8 ملّي ثانية؛ أما ZooKeeper فتفاوته أكبر بكثير، وهو «غير مستحب في خدمة تنسيق».",
         ),
-    ],
-    ratios: &[figure::P50, figure::P99, figure::P999],
+        references: &[],
+        panels: &[
+            Panel::curves(
+                text("Share of updates that took no longer", "نسبة التحديثات التي لم تستغرق أكثر"),
+                text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),
+                figure::DISTRIBUTION,
+                None,
+            ),
+            Panel::bars(
+                text("99.9th percentile", "المئين 99.9"),
+                text("updates a second", "التحديثات في الثانية"),
+                figure::P999,
+            ),
+        ],
+        ratios: &[figure::P50, figure::P99, figure::P999],
+    },
     plan,
 };
 

@@ -1,27 +1,31 @@
 //! C4: latency against the number of replicas and acceptors, with the processors as the limit.
 
-use super::text::{MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
-use super::{Block, Experiment, Panel, Plan, Scale, Spec, figure};
-use crate::stand::Setting;
+use tools_testbed::Setting;
+
+use super::text::{CONCOORD_2012, MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
+use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "C4",
-    title: text("Replicas and acceptors with busy processors", "النسخ والقابلون مع معالجات مشغولة"),
-    setup: text(
-        "Updates of 100 bytes, as many as the processors take. Acceptors are servers that vote, replicas all servers: those that do not vote are observers, which etcd does not have.",
-        "تحديثات بحجم 100 بايت بقدر ما تحتمله المعالجات. القابلون هم الخوادم المصوّتة، والنسخ هي الخوادم كلها؛ وغير المصوّتة مراقِبة، وليس لدى etcd مثلها.",
-    ),
-    published: text(
-        "On ten machines it scales until the processors are busy.",
-        "على عشرة أجهزة يتوسع الأداء إلى أن تنشغل المعالجات.",
-    ),
-    references: &[],
-    panels: &[
-        Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
-        Panel::lines(THROUGHPUT, REPLICAS, figure::RATE),
-    ],
-    ratios: &[figure::MEAN, figure::RATE, figure::CPU],
+    about: &Description {
+        id: "C4",
+        title: text("Replicas and acceptors with busy processors", "النسخ والقابلون مع معالجات مشغولة"),
+        source: CONCOORD_2012,
+        setup: text(
+            "Updates of 100 bytes, as many as the processors take. Acceptors are servers that vote, replicas all servers: those that do not vote are observers, which etcd does not have.",
+            "تحديثات بحجم 100 بايت بقدر ما تحتمله المعالجات. القابلون هم الخوادم المصوّتة، والنسخ هي الخوادم كلها؛ وغير المصوّتة مراقِبة، وليس لدى etcd مثلها.",
+        ),
+        published: text(
+            "On ten machines it scales until the processors are busy.",
+            "على عشرة أجهزة يتوسع الأداء إلى أن تنشغل المعالجات.",
+        ),
+        references: &[],
+        panels: &[
+            Panel::lines(MEAN_LATENCY, REPLICAS, figure::MEAN),
+            Panel::lines(THROUGHPUT, REPLICAS, figure::RATE),
+        ],
+        ratios: &[figure::MEAN, figure::RATE, figure::CPU],
+    },
     plan,
 };
 

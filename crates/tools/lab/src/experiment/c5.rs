@@ -1,38 +1,42 @@
 //! C5: what clients feel when a leader dies, and when other things befall the servers.
 
-use super::text::{SECONDS, text};
-use super::{Block, Experiment, Fate, Panel, Plan, Reference, Scale, Spec, Text, figure};
-use crate::stand::Setting;
+use tools_testbed::Setting;
+
+use super::text::{CONCOORD_2012, SECONDS, text};
+use super::{Block, Description, Experiment, Fate, Panel, Plan, Reference, Scale, Spec, Text, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "C5",
-    title: text("The leader fails", "تعطّل القائد"),
-    setup: text(
-        "Clients update at a steady pace and look for another server by themselves. Of five servers the leader is killed after 250 requests and the next one after 500. Further: of three, the leader stands still; it is cut off from the others while clients still reach it; all are restarted in turn; snapshots of a larger tree are taken. Each point is the longest latency within 10 ms, counted from when a request was due. A bar is the longest time in which no client got an answer; a curve is the slowest request of any client. Clients that are connected to a leader that stands still, or is cut off, wait until it goes on or they give it up: these are late peaks of a curve while the others are answered.",
-        "يحدّث العملاء بوتيرة ثابتة ويبحثون بأنفسهم عن خادم آخر. من خمسة خوادم يُقتل القائد بعد 250 طلبًا ثم خلفه بعد 500. وكذلك: من ثلاثة خوادم يتجمّد القائد، ويُعزل عن سائر الخوادم مع بقاء العملاء متصلين به، ويُعاد تشغيل الجميع بالتتابع، وتؤخذ لقطات لشجرة أكبر. كل نقطة هي أطول زمن خلال 10 ملّي ثوانٍ محسوبًا من لحظة استحقاق الطلب. العمود أطول مدة لم يتلقَّ فيها أي عميل جوابًا، والمنحنى أبطأ طلب لأي عميل. أما العملاء المتصلون بقائد متجمّد أو معزول فينتظرون حتى يعود أو يتركوه، وتلك قمم المنحنى المتأخرة بينما يُجاب سائر العملاء.",
-    ),
-    published: text(
-        "ConCoord recovers in 3 s on average, ZooKeeper in 2 s.",
-        "يتعافى ConCoord خلال 3 ثوانٍ في المتوسط، وZooKeeper خلال ثانيتين.",
-    ),
-    references: &[Reference::of("", figure::OUTAGE, &[(0.0, 2000.0)])],
-    panels: &[
-        Panel::bars(
-            text("Longest time without an answer", "أطول مدة بلا جواب"),
-            text("what happens", "ما يحدث"),
-            figure::OUTAGE,
+    about: &Description {
+        id: "C5",
+        title: text("The leader fails", "تعطّل القائد"),
+        source: CONCOORD_2012,
+        setup: text(
+            "Clients update at a steady pace and look for another server by themselves. Of five servers the leader is killed after 250 requests and the next one after 500. Further: of three, the leader stands still; it is cut off from the others while clients still reach it; all are restarted in turn; snapshots of a larger tree are taken. Each point is the longest latency within 10 ms, counted from when a request was due. A bar is the longest time in which no client got an answer; a curve is the slowest request of any client. Clients that are connected to a leader that stands still, or is cut off, wait until it goes on or they give it up: these are late peaks of a curve while the others are answered.",
+            "يحدّث العملاء بوتيرة ثابتة ويبحثون بأنفسهم عن خادم آخر. من خمسة خوادم يُقتل القائد بعد 250 طلبًا ثم خلفه بعد 500. وكذلك: من ثلاثة خوادم يتجمّد القائد، ويُعزل عن سائر الخوادم مع بقاء العملاء متصلين به، ويُعاد تشغيل الجميع بالتتابع، وتؤخذ لقطات لشجرة أكبر. كل نقطة هي أطول زمن خلال 10 ملّي ثوانٍ محسوبًا من لحظة استحقاق الطلب. العمود أطول مدة لم يتلقَّ فيها أي عميل جوابًا، والمنحنى أبطأ طلب لأي عميل. أما العملاء المتصلون بقائد متجمّد أو معزول فينتظرون حتى يعود أو يتركوه، وتلك قمم المنحنى المتأخرة بينما يُجاب سائر العملاء.",
         ),
-        timeline("leader killed twice", text("Two leaders are killed", "مقتل قائدَين")),
-        timeline("leader stands still", text("The leader stands still", "تجمّد القائد")),
-        timeline(
-            "leader cut off",
-            text("The leader is cut off from the others", "عزل القائد عن سائر الخوادم"),
+        published: text(
+            "ConCoord recovers in 3 s on average, ZooKeeper in 2 s.",
+            "يتعافى ConCoord خلال 3 ثوانٍ في المتوسط، وZooKeeper خلال ثانيتين.",
         ),
-        timeline("rolling restart", text("All are restarted in turn", "إعادة تشغيل الجميع بالتتابع")),
-        timeline("snapshots", text("Snapshots are taken", "أخذ اللقطات")),
-    ],
-    ratios: &[figure::OUTAGE, figure::P99, figure::MAX],
+        references: &[Reference::of("", figure::OUTAGE, &[(0.0, 2000.0)])],
+        panels: &[
+            Panel::bars(
+                text("Longest time without an answer", "أطول مدة بلا جواب"),
+                text("what happens", "ما يحدث"),
+                figure::OUTAGE,
+            ),
+            timeline("leader killed twice", text("Two leaders are killed", "مقتل قائدَين")),
+            timeline("leader stands still", text("The leader stands still", "تجمّد القائد")),
+            timeline(
+                "leader cut off",
+                text("The leader is cut off from the others", "عزل القائد عن سائر الخوادم"),
+            ),
+            timeline("rolling restart", text("All are restarted in turn", "إعادة تشغيل الجميع بالتتابع")),
+            timeline("snapshots", text("Snapshots are taken", "أخذ اللقطات")),
+        ],
+        ratios: &[figure::OUTAGE, figure::P99, figure::MAX],
+    },
     plan,
 };
 

@@ -9,8 +9,6 @@ mod c3;
 mod c4;
 mod c5;
 mod capacity;
-pub mod figure;
-mod panel;
 mod plan;
 #[cfg(test)]
 mod published;
@@ -29,30 +27,22 @@ mod z4;
 mod z5;
 mod z6;
 
+mod catalogue;
+
 pub use capacity::Capacity;
-pub use panel::{Panel, Reference, Shape};
+pub use catalogue::CATALOGUE;
 pub use plan::{Block, Plan};
 pub use scale::Scale;
 pub use spec::{Fate, Spec, Split};
-pub use text::Text;
+
+use tools_lab_report::describe::{Description, Panel, Reference, Text};
+use tools_lab_report::figure;
 
 /// An experiment.
 #[derive(Debug)]
 pub struct Experiment {
-    /// As `Z1`.
-    pub id: &'static str,
-    /// What it is about.
-    pub title: Text,
-    /// What was set up and varied when it was published.
-    pub setup: Text,
-    /// What was published.
-    pub published: Text,
-    /// Published figures that a picture can show.
-    pub references: &'static [Reference],
-    /// The pictures.
-    pub panels: &'static [Panel],
-    /// The figures whose ratios to the peers stand first.
-    pub ratios: &'static [&'static str],
+    /// What a reader is told of it.
+    pub about: &'static Description,
     /// What is to be done, on a machine that holds everything.
     plan: fn(&Scale) -> Plan,
 }
@@ -88,7 +78,7 @@ pub const ALL: [&Experiment; 16] = [
 /// The experiment of that name, however it is written.
 #[must_use]
 pub fn named(id: &str) -> Option<&'static Experiment> {
-    ALL.into_iter().find(|experiment| experiment.id.eq_ignore_ascii_case(id))
+    ALL.into_iter().find(|experiment| experiment.about.id.eq_ignore_ascii_case(id))
 }
 
 fn servers(count: usize) -> String {
@@ -110,24 +100,34 @@ mod tests {
     fn every_experiment_says_everything_in_both_languages_and_has_work_at_both_scales() {
         let is_arabic = |text: &str| text.chars().any(|letter| ('\u{600}'..'\u{700}').contains(&letter));
         for experiment in ALL {
-            let mut texts = vec![experiment.title, experiment.setup, experiment.published];
-            texts.extend(experiment.panels.iter().flat_map(|panel| [panel.title, panel.x]));
+            let about = experiment.about;
+            let mut texts = vec![about.title, about.source, about.setup, about.published];
+            texts.extend(about.panels.iter().flat_map(|panel| [panel.title, panel.x]));
             for Text { en, ar } in texts {
-                assert!(!en.is_empty() && is_arabic(ar) && !is_arabic(en), "{}: {en} {ar}", experiment.id);
+                assert!(
+                    !en.is_empty() && is_arabic(ar) && !is_arabic(en),
+                    "{}: {en} {ar}",
+                    experiment.about.id
+                );
             }
             for scale in [Scale::small(), Scale::paper()] {
                 let plan = experiment.plan(&scale.lasting(Duration::from_secs(1)));
-                assert!(!plan.blocks.is_empty() && !experiment.ratios.is_empty(), "{}", experiment.id);
+                assert!(!plan.blocks.is_empty() && !about.ratios.is_empty(), "{}", experiment.about.id);
                 let specs = plan.blocks.iter().flat_map(|block| &block.specs);
                 let places: Vec<_> = specs.clone().map(|spec| (&spec.series, &spec.at)).collect();
                 let distinct: BTreeSet<_> = places.iter().collect();
-                assert_eq!(distinct.len(), places.len(), "{}: two points at one place", experiment.id);
+                assert_eq!(distinct.len(), places.len(), "{}: two points at one place", experiment.about.id);
                 let counted: Vec<_> = specs.filter(|spec| spec.counts_calls).collect();
-                assert_eq!(counted.len(), 1, "{}: system calls are counted in one point", experiment.id);
+                assert_eq!(
+                    counted.len(),
+                    1,
+                    "{}: system calls are counted in one point",
+                    experiment.about.id
+                );
                 assert!(
                     counted[0].spares_servers(),
                     "{}: servers that are gone make no calls",
-                    experiment.id
+                    experiment.about.id
                 );
             }
         }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn concoord_takes_part_where_something_was_published_of_it() {
-        let plans = ALL.iter().map(|experiment| (experiment.id, experiment.plan(&Scale::small())));
+        let plans = ALL.iter().map(|experiment| (experiment.about.id, experiment.plan(&Scale::small())));
         let places: Vec<_> = plans
             .flat_map(|(id, plan)| plan.blocks.into_iter().map(move |block| (id, block)))
             .filter(|(_, block)| block.has_concoord)
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_experiment_is_found_by_its_name() {
-        assert_eq!(named("z1").map(|experiment| experiment.id), Some("Z1"));
+        assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("K1").is_none());
     }
 }

@@ -1,8 +1,10 @@
 //! What an experiment comes to: servers that are started together with what is measured on them; and what of it a
 //! machine holds.
 
+use tools_testbed::Setting;
+
 use super::{Capacity, Spec};
-use crate::stand::{Setting, System};
+use crate::stand::System;
 use crate::task::Kind;
 
 /// What is to be done.

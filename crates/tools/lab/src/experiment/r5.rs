@@ -1,33 +1,37 @@
 //! R5: the faults that the load test met: connections lost while snapshots are written, a log that eats the disk.
 
-use super::text::{SECONDS, text};
-use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
-use crate::stand::Setting;
+use tools_testbed::Setting;
+
+use super::text::{RUST_LOAD_TEST, SECONDS, text};
+use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, Text, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "R5",
-    title: text("Snapshots under load, and the disk", "اللقطات تحت الحمل، والقرص"),
-    setup: text(
-        "Three servers, a steady pace of writes of 10,000 bytes to a larger tree, with snapshots by default and every 2,000 transactions: what clients feel, what is lost on the way, what lies on the disks at the end.",
-        "ثلاثة خوادم ووتيرة ثابتة من كتابات بحجم 10,000 بايت على شجرة أكبر، مع لقطات افتراضية ثم كل 2,000 معاملة: ما يشعر به العملاء، وما يضيع في الطريق، وما يبقى على الأقراص في النهاية.",
-    ),
-    published: text(
-        "Connections are lost while a snapshot is written under load; the log eats the disk; about 10 GB of data is the practical end.",
-        "تنقطع اتصالات أثناء كتابة لقطة تحت الحمل؛ ويلتهم السجل القرص؛ ونحو 10 غيغابايت من البيانات هي الحد العملي.",
-    ),
-    references: &[],
-    panels: &[
-        Panel::bars(text("Longest latency", "أطول زمن استجابة"), WHAT, figure::MAX),
-        Panel::bars(text("On the disks of all servers", "على أقراص جميع الخوادم"), WHAT, figure::DISK),
-        Panel::curves(
-            text("While snapshots are frequent", "أثناء تكرار اللقطات"),
-            SECONDS,
-            figure::LATENCY_OVER_TIME,
-            Some("snapshots often"),
+    about: &Description {
+        id: "R5",
+        title: text("Snapshots under load, and the disk", "اللقطات تحت الحمل، والقرص"),
+        source: RUST_LOAD_TEST,
+        setup: text(
+            "Three servers, a steady pace of writes of 10,000 bytes to a larger tree, with snapshots by default and every 2,000 transactions: what clients feel, what is lost on the way, what lies on the disks at the end.",
+            "ثلاثة خوادم ووتيرة ثابتة من كتابات بحجم 10,000 بايت على شجرة أكبر، مع لقطات افتراضية ثم كل 2,000 معاملة: ما يشعر به العملاء، وما يضيع في الطريق، وما يبقى على الأقراص في النهاية.",
         ),
-    ],
-    ratios: &[figure::MAX, figure::P99, figure::DISK, figure::WRITTEN, figure::CPU],
+        published: text(
+            "Connections are lost while a snapshot is written under load; the log eats the disk; about 10 GB of data is the practical end.",
+            "تنقطع اتصالات أثناء كتابة لقطة تحت الحمل؛ ويلتهم السجل القرص؛ ونحو 10 غيغابايت من البيانات هي الحد العملي.",
+        ),
+        references: &[],
+        panels: &[
+            Panel::bars(text("Longest latency", "أطول زمن استجابة"), WHAT, figure::MAX),
+            Panel::bars(text("On the disks of all servers", "على أقراص جميع الخوادم"), WHAT, figure::DISK),
+            Panel::curves(
+                text("While snapshots are frequent", "أثناء تكرار اللقطات"),
+                SECONDS,
+                figure::LATENCY_OVER_TIME,
+                Some("snapshots often"),
+            ),
+        ],
+        ratios: &[figure::MAX, figure::P99, figure::DISK, figure::WRITTEN, figure::CPU],
+    },
     plan,
 };
 

@@ -1,16 +1,9 @@
 //! What pictures and experiments say, in both languages of the report; here are also the phrases that several share.
 
-/// A sentence in both languages of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text {
-    /// English.
-    pub en: &'static str,
-    /// Arabic.
-    pub ar: &'static str,
-}
+use tools_lab_report::describe::Text;
 
 pub(super) const fn text(en: &'static str, ar: &'static str) -> Text {
-    Text { en, ar }
+    Text::of(en, ar)
 }
 
 // What axes are called.
@@ -25,3 +18,13 @@ pub(super) const MEAN_LATENCY: Text = text("Mean latency", "متوسط زمن ا
 pub(super) const MEDIAN_LATENCY: Text = text("Median latency", "وسيط زمن الاستجابة");
 pub(super) const PERCENTILE_99: Text = text("99th percentile", "المئين التاسع والتسعون");
 pub(super) const SERVERS_CPU: Text = text("Processor time of all servers", "زمن المعالج لجميع الخوادم");
+
+// Who published the experiments.
+pub(super) const ZOOKEEPER_2010: Text = text(
+    "ZooKeeper's own evaluation, USENIX ATC 2010",
+    "تقييم ZooKeeper نفسه، \u{2068}USENIX ATC 2010\u{2069}",
+);
+pub(super) const CONCOORD_2012: Text =
+    text("ConCoord's evaluation, OpenReplica 2012", "تقييم ConCoord، \u{2068}OpenReplica 2012\u{2069}");
+pub(super) const RUST_LOAD_TEST: Text =
+    text("a load test of ZooKeeper with a Rust client", "اختبار حمل لـ ZooKeeper بعميل بلغة Rust");

@@ -1,22 +1,28 @@
 //! Z1: throughput against the share of reads.
 
-use super::text::{SERVERS_CPU, THROUGHPUT, text};
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
+use super::text::{SERVERS_CPU, THROUGHPUT, ZOOKEEPER_2010, text};
+use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "Z1",
-    title: text("Throughput against the share of reads", "الإنتاجية مقابل نسبة القراءات"),
-    setup: text(
-        "Ensembles of 3 to 13 servers; reads and writes of 1 KiB in shares of 0 to 100 %; clients keep requests outstanding.",
-        "مجموعات من 3 إلى 13 خادمًا، وقراءات وكتابات بحجم 1 كيبيبايت بنسب من 0 إلى 100٪، ويُبقي العملاء طلبات معلّقة باستمرار.",
-    ),
-    published: text(
-        "13 servers: about 100,000 operations a second at 100 % reads and above 40,000 through 50 % writes; more servers make writes slower.",
-        "مع 13 خادمًا: نحو 100,000 عملية في الثانية عند 100٪ قراءة، وأكثر من 40,000 حتى 50٪ كتابة؛ وزيادة الخوادم تُبطئ الكتابة.",
-    ),
-    references: &[Reference::of("13 servers", figure::RATE, &[(50.0, 40_000.0), (100.0, 100_000.0)])],
-    panels: &[Panel::lines(THROUGHPUT, READS, figure::RATE), Panel::lines(SERVERS_CPU, READS, figure::CPU)],
-    ratios: &[figure::RATE, figure::CPU, figure::P99, figure::WRITTEN],
+    about: &Description {
+        id: "Z1",
+        title: text("Throughput against the share of reads", "الإنتاجية مقابل نسبة القراءات"),
+        source: ZOOKEEPER_2010,
+        setup: text(
+            "Ensembles of 3 to 13 servers; reads and writes of 1 KiB in shares of 0 to 100 %; clients keep requests outstanding.",
+            "مجموعات من 3 إلى 13 خادمًا، وقراءات وكتابات بحجم 1 كيبيبايت بنسب من 0 إلى 100٪، ويُبقي العملاء طلبات معلّقة باستمرار.",
+        ),
+        published: text(
+            "13 servers: about 100,000 operations a second at 100 % reads and above 40,000 through 50 % writes; more servers make writes slower.",
+            "مع 13 خادمًا: نحو 100,000 عملية في الثانية عند 100٪ قراءة، وأكثر من 40,000 حتى 50٪ كتابة؛ وزيادة الخوادم تُبطئ الكتابة.",
+        ),
+        references: &[Reference::of("13 servers", figure::RATE, &[(50.0, 40_000.0), (100.0, 100_000.0)])],
+        panels: &[
+            Panel::lines(THROUGHPUT, READS, figure::RATE),
+            Panel::lines(SERVERS_CPU, READS, figure::CPU),
+        ],
+        ratios: &[figure::RATE, figure::CPU, figure::P99, figure::WRITTEN],
+    },
     plan,
 };
 

@@ -1,24 +1,31 @@
 //! Z5: the size of the tree.
 
-use super::text::{THROUGHPUT, text};
-use super::{Block, Experiment, Panel, Plan, Scale, Spec, Text, figure};
-use crate::stand::Setting;
+use tools_testbed::Setting;
+
+use super::text::{THROUGHPUT, ZOOKEEPER_2010, text};
+use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, Text, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "Z5",
-    title: text("Size of the tree", "حجم الشجرة"),
-    setup: text(
-        "Up to 1,000,000 znodes of 5 bytes on three servers; reads, writes, and both in equal parts.",
-        "حتى 1,000,000 عقدة بحجم 5 بايتات على ثلاثة خوادم؛ قراءات، وكتابات، ونصف من كل منهما.",
-    ),
-    published: text("Throughput does not depend on the number of znodes.", "لا تتوقف الإنتاجية على عدد العقد."),
-    references: &[],
-    panels: &[
-        Panel::lines_over_log(THROUGHPUT, NODES, figure::RATE),
-        Panel::lines_over_log(text("Memory of all servers", "ذاكرة جميع الخوادم"), NODES, figure::MEMORY),
-    ],
-    ratios: &[figure::RATE, figure::CPU, figure::MEMORY],
+    about: &Description {
+        id: "Z5",
+        title: text("Size of the tree", "حجم الشجرة"),
+        source: ZOOKEEPER_2010,
+        setup: text(
+            "Up to 1,000,000 znodes of 5 bytes on three servers; reads, writes, and both in equal parts.",
+            "حتى 1,000,000 عقدة بحجم 5 بايتات على ثلاثة خوادم؛ قراءات، وكتابات، ونصف من كل منهما.",
+        ),
+        published: text(
+            "Throughput does not depend on the number of znodes.",
+            "لا تتوقف الإنتاجية على عدد العقد.",
+        ),
+        references: &[],
+        panels: &[
+            Panel::lines_over_log(THROUGHPUT, NODES, figure::RATE),
+            Panel::lines_over_log(text("Memory of all servers", "ذاكرة جميع الخوادم"), NODES, figure::MEMORY),
+        ],
+        ratios: &[figure::RATE, figure::CPU, figure::MEMORY],
+    },
     plan,
 };
 

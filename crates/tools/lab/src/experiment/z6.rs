@@ -1,30 +1,33 @@
 //! Z6: watch notifications.
 
-use super::text::{CLIENTS, text};
-use super::{Block, Experiment, Panel, Plan, Reference, Scale, Spec, figure};
+use super::text::{CLIENTS, ZOOKEEPER_2010, text};
+use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "Z6",
-    title: text("Watch notifications", "إشعارات المراقبة"),
-    setup: text(
-        "Each client has a znode and watches every client's; then each writes its own once, and all notifications are waited for. Published with 25 servers.",
-        "لكل عميل عقدة ويراقب عقد جميع العملاء؛ ثم يكتب كلٌّ عقدته مرة واحدة ويُنتظر وصول جميع الإشعارات. نُشرت على 25 خادمًا.",
-    ),
-    published: text(
-        "About 50,000 notifications a second with 100 clients, about 90,000 with 800.",
-        "نحو 50,000 إشعار في الثانية مع 100 عميل، ونحو 90,000 مع 800 عميل.",
-    ),
-    references: &[Reference::of("25 servers", figure::RATE, &[(100.0, 50_000.0), (800.0, 90_000.0)])],
-    panels: &[
-        Panel::lines(text("Notifications", "الإشعارات"), CLIENTS, figure::RATE),
-        Panel::lines(
-            text("Processor time of all servers, a notification", "زمن المعالج لجميع الخوادم لكل إشعار"),
-            CLIENTS,
-            figure::CPU,
+    about: &Description {
+        id: "Z6",
+        title: text("Watch notifications", "إشعارات المراقبة"),
+        source: ZOOKEEPER_2010,
+        setup: text(
+            "Each client has a znode and watches every client's; then each writes its own once, and all notifications are waited for. Published with 25 servers.",
+            "لكل عميل عقدة ويراقب عقد جميع العملاء؛ ثم يكتب كلٌّ عقدته مرة واحدة ويُنتظر وصول جميع الإشعارات. نُشرت على 25 خادمًا.",
         ),
-    ],
-    ratios: &[figure::RATE, figure::CPU],
+        published: text(
+            "About 50,000 notifications a second with 100 clients, about 90,000 with 800.",
+            "نحو 50,000 إشعار في الثانية مع 100 عميل، ونحو 90,000 مع 800 عميل.",
+        ),
+        references: &[Reference::of("25 servers", figure::RATE, &[(100.0, 50_000.0), (800.0, 90_000.0)])],
+        panels: &[
+            Panel::lines(text("Notifications", "الإشعارات"), CLIENTS, figure::RATE),
+            Panel::lines(
+                text("Processor time of all servers, a notification", "زمن المعالج لجميع الخوادم لكل إشعار"),
+                CLIENTS,
+                figure::CPU,
+            ),
+        ],
+        ratios: &[figure::RATE, figure::CPU],
+    },
     plan,
 };
 

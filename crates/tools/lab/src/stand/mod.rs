@@ -3,12 +3,6 @@
 //!
 //! Knows no experiment.
 
-mod calls;
-mod concoord;
-mod etcd;
-mod member;
-mod meter;
-mod others;
 mod system;
 
 use std::fs;
@@ -17,18 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use council_client::load::{Nodes, Patience, Servers};
+use tools_testbed::fault::Network;
+use tools_testbed::meter::Edges;
+use tools_testbed::peer::{LoadProgram, Others, concoord, etcd};
+use tools_testbed::{Ensemble, Failure, PeerError, Place, Server, Setting, Software, word};
 
-pub use calls::Calls;
-pub use concoord::Package as ConCoordPackage;
-pub use etcd::Program as EtcdProgram;
-pub use meter::Reading;
-pub use system::{Sources, System, default_cache, named_addresses};
+pub use system::{Sources, System, named_addresses};
 
-use crate::ensemble::{Ensemble, Failure, Network, Place};
-use crate::peer::{PeerError, Server, Software, word};
-use crate::task::{self, Driver, Edges, Outcome, Task};
-
-use others::Others;
+use crate::task::{self, Outcome, Task, driver};
 
 /// How long an ensemble may be without a leader.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,29 +60,6 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> StandError {
     move |source| StandError::Io { what, source }
 }
 
-/// How servers are set up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// Servers that vote.
-    pub servers: usize,
-    /// Servers that do not.
-    pub observers: usize,
-    /// The heap limit of each server that is a JVM, MiB.
-    pub heap_mb: u32,
-    /// After how many transactions a snapshot is taken, if not as each system does by default.
-    pub snapshot_every: Option<u32>,
-    /// Whether they stand in a network of their own, which can be cut.
-    pub can_be_cut: bool,
-}
-
-impl Setting {
-    /// So many that vote, all else as it mostly is.
-    #[must_use]
-    pub const fn of(servers: usize) -> Self {
-        Self { servers, observers: 0, heap_mb: 512, snapshot_every: None, can_be_cut: false }
-    }
-}
-
 enum Running {
     Members(Box<Ensemble>),
     Others(Others),
@@ -117,9 +84,7 @@ impl Stand {
         }
         fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))?;
         let is_ours = !matches!(system, System::Elsewhere { .. });
-        let network = (setting.can_be_cut && is_ours)
-            .then(|| Network::lay(setting.servers + setting.observers))
-            .transpose()?;
+        let network = (setting.can_be_cut && is_ours).then(|| Network::lay(setting.members())).transpose()?;
         let place = network.as_ref().map_or_else(Place::loopback, Network::place);
         let running = match system {
             System::ZooKeeper(distribution) => {
@@ -143,7 +108,10 @@ impl Stand {
                 let addresses: Vec<_> = ensemble.servers().map(Server::address).collect();
                 Performer::ZooKeeper(addresses.into())
             }
-            Running::Others(others) => others.performer(),
+            Running::Others(others) => {
+                let clients = others.clients().iter().map(ToString::to_string).collect();
+                Performer::Driver(others.load().clone(), clients)
+            }
             Running::Elsewhere(servers) => Performer::ZooKeeper(servers.clone()),
         }
     }
@@ -217,7 +185,7 @@ impl Stand {
                     let answer = word(ensemble.address(*number), "srvr", Duration::from_secs(1));
                     answer.is_ok_and(|text| ["leader", "standalone"].iter().any(|mode| text.contains(mode)))
                 }
-                Running::Others(others) => (others.leads)(others, *number),
+                Running::Others(others) => others.leads(*number),
                 _ => false,
             };
             if let Some(leader) = (1..=self.pids().len()).find(leads) {
@@ -237,7 +205,7 @@ impl Stand {
     pub fn kill(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.kill(number)?),
-            Running::Others(others) => others.kill(number),
+            Running::Others(others) => Ok(others.kill(number)?),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -249,7 +217,7 @@ impl Stand {
     pub fn stop(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.stop(number)?),
-            Running::Others(others) => others.stop(number),
+            Running::Others(others) => Ok(others.stop(number)?),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -261,7 +229,7 @@ impl Stand {
     pub fn restart(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.start(number).map(drop)?),
-            Running::Others(others) => others.restart(number),
+            Running::Others(others) => Ok(others.restart(number)?),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -278,7 +246,7 @@ impl Stand {
                 std::thread::sleep(time);
                 Ok(ensemble.resume(number)?)
             }
-            Running::Others(others) => others.pause(number, time),
+            Running::Others(others) => Ok(others.pause(number, time)?),
             Running::Elsewhere(_) => Ok(()),
         }
     }
@@ -310,7 +278,7 @@ pub enum Performer {
     /// The driver here.
     ZooKeeper(Servers),
     /// A driver that is a program of its own.
-    Driver(Driver, Vec<String>),
+    Driver(LoadProgram, Vec<String>),
 }
 
 impl Performer {
@@ -331,9 +299,9 @@ impl Performer {
                 let one = only.and_then(|number| servers.only(number - 1));
                 task::perform(task, one.as_ref().unwrap_or(servers), patience, edges)
             }
-            Self::Driver(driver, endpoints) => {
+            Self::Driver(load, endpoints) => {
                 let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);
-                driver.perform(task, one.unwrap_or(endpoints).to_vec(), patience, edges)
+                driver::perform(load, task, one.unwrap_or(endpoints).to_vec(), patience, edges)
             }
         }
     }

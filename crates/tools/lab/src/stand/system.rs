@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use council_client::load::Servers;
-
-use super::{ConCoordPackage, EtcdProgram};
-use crate::peer::zookeeper::Distribution;
-use crate::peer::{PeerError, diwan};
+use tools_testbed::PeerError;
+use tools_testbed::peer::zookeeper::Distribution;
+use tools_testbed::peer::{concoord, etcd};
 
 /// A system that can be measured.
 #[derive(Clone, Debug)]
@@ -21,9 +20,9 @@ pub enum System {
     /// Apache ZooKeeper.
     ZooKeeper(Distribution),
     /// etcd.
-    Etcd(EtcdProgram),
+    Etcd(etcd::Program),
     /// ConCoord.
-    ConCoord(ConCoordPackage),
+    ConCoord(concoord::Package),
     /// Servers that speak ZooKeeper's protocol and are somebody else's.
     Elsewhere {
         /// Their name in the report.
@@ -106,22 +105,11 @@ impl Sources {
                 None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
             },
             "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
-            "etcd" => EtcdProgram::find(&self.cache).map(System::Etcd),
-            "concoord" => ConCoordPackage::find(&self.cache).map(System::ConCoord),
+            "etcd" => etcd::Program::find(&self.cache).map(System::Etcd),
+            "concoord" => concoord::Package::find(&self.cache).map(System::ConCoord),
             other => Err(PeerError::Missing(format!("nobody knows the system `{other}`"))),
         }
     }
-}
-
-/// The folder for fetched peers: beside the build's other output if this program lies in a build folder, else the user's.
-#[must_use]
-pub fn default_cache() -> PathBuf {
-    if let Ok(folder) = diwan::build_folder() {
-        return folder.join("peers");
-    }
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("diwan").join("lab")
 }
 
 /// Takes `NAME=HOST:PORT,..` apart.

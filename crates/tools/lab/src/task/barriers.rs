@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use council_client::load::{Heard, Runner, append};
 use council_wire::{ErrorCode, EventType, OpCode, WatcherEvent};
+use tools_testbed::meter::{Edge, Edges};
 
+use super::TURN_MAX;
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::{Edge, Edges, TURN_MAX};
 
 /// What an answer is to, in its tag's upper half; the lower one has the barrier.
 const EXISTS: u64 = 1;

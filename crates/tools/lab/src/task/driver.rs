@@ -1,31 +1,23 @@
-//! Drivers that are programs of their own: child processes that take a task and say what they saw. `etcd/` is one, in Go,
-//! `concoord/` one in Python.
+//! Drivers that are programs of their own: child processes that take a task and say what they saw. One of
+//! `tools-testbed`'s `peers/etcd` is in Go, one of `peers/concoord` in Python.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use council_client::load::Patience;
 use serde::{Deserialize, Serialize};
+use tools_process::{Group, Signal};
+use tools_testbed::meter::{Edge, Edges};
+use tools_testbed::peer::LoadProgram;
 
+use super::Task;
 use super::outcome::{Outcome, Written};
-use super::{Edge, Edges, Task};
 
 /// How often it is looked whether somebody has had enough.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// A program that loads a system.
-#[derive(Clone, Debug)]
-pub struct Driver {
-    /// What it loads.
-    of: &'static str,
-    program: PathBuf,
-    arguments: Vec<String>,
-    environment: Vec<(&'static str, String)>,
-}
 
 /// A task with where the servers are.
 #[derive(Serialize)]
@@ -42,63 +34,39 @@ struct Said {
     phase: String,
 }
 
-impl Driver {
-    /// The program of that path, for the system `of`.
-    #[must_use]
-    pub fn new(of: &'static str, program: &Path, arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().map(ToString::to_string).collect();
-        Self { of, program: program.to_owned(), arguments, environment: Vec::new() }
-    }
-
-    /// With a variable in its environment.
-    #[must_use]
-    pub fn with(mut self, name: &'static str, value: String) -> Self {
-        self.environment.push((name, value));
-        self
-    }
-
-    /// Performs a task on these servers.
-    ///
-    /// # Errors
-    /// The program failed; what it said is told.
-    pub fn perform(
-        &self,
-        task: &Task,
-        endpoints: Vec<String>,
-        patience: &Patience,
-        edges: &mut Edges<'_>,
-    ) -> io::Result<Outcome> {
-        let task = &Task { count: task.count.min(i32::MAX as u32), ..task.clone() };
-        let mut child = Command::new(&self.program)
-            .args(&self.arguments)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let order = serde_json::to_string(&Order { endpoints, task })?;
-        let outcome = converse(self.of, &mut child, &order, patience, edges);
-        // It has ended, or has nothing more to say that anybody would hear.
-        let _ = child.kill();
-        let _ = child.wait();
-        outcome
-    }
+/// Has a program perform a task on these servers.
+///
+/// # Errors
+/// The program failed; what it said is told.
+pub(crate) fn perform(
+    load: &LoadProgram,
+    task: &Task,
+    endpoints: Vec<String>,
+    patience: &Patience,
+    edges: &mut Edges<'_>,
+) -> io::Result<Outcome> {
+    let task = &Task { count: task.count.min(i32::MAX as u32), ..task.clone() };
+    let mut command = load.command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Group::spawn(&mut command).map_err(io::Error::other)?;
+    let order = serde_json::to_string(&Order { endpoints, task })?;
+    converse(load.of, &mut child, &order, patience, edges)
 }
 
 fn converse(
     of: &str,
-    child: &mut Child,
+    child: &mut Group,
     order: &str,
     patience: &Patience,
     edges: &mut Edges<'_>,
 ) -> io::Result<Outcome> {
     let (Some(mut input), Some(output), Some(mut errors)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        (child.take_stdin(), child.take_stdout(), child.take_stderr())
     else {
         return Err(io::Error::other("a child without pipes"));
     };
-    let pid = rustix::process::Pid::from_child(child);
     let over = std::sync::atomic::AtomicBool::new(false);
+    let child = &*child;
     thread::scope(|scope| {
         let complaint = scope.spawn(move || {
             let mut text = String::new();
@@ -110,7 +78,7 @@ fn converse(
             while !over.load(Ordering::Relaxed) {
                 if patience.stop.load(Ordering::Relaxed) {
                     // It may be gone already.
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                    let _ = child.signal(Signal::KILL);
                     return;
                 }
                 thread::sleep(LOOK_EVERY);

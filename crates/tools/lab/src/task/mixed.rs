@@ -4,11 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use council_client::load::{Load, Mix, Pace, run_patiently};
+use tools_lab_report::record::Checked;
+use tools_testbed::meter::{Edge, Edges};
 
 use super::order::Order;
 use super::outcome::{Outcome, Phase};
-use super::{Edge, Edges};
-use crate::record::Checked;
 
 const NAME: &str = "mixed";
 

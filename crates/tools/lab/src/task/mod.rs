@@ -1,6 +1,6 @@
 //! What a load is to do, in words that three drivers understand: the one here, for ZooKeeper's protocol, one in Go, for
-//! etcd (`etcd/`), and one in Python, for ConCoord (`concoord/`). What is measured lies between two edges, at which whoever
-//! gave the task reads the servers' meters.
+//! etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`). What is measured lies between two edges, at
+//! which whoever gave the task reads the servers' meters.
 //!
 //! Each task says in its outcome what it checked and what was wrong: a server that answers everything and keeps nothing
 //! gives no figure.
@@ -8,7 +8,7 @@
 //! Knows no experiment, and nothing of who runs the servers.
 
 mod barriers;
-mod driver;
+pub(crate) mod driver;
 mod mixed;
 mod order;
 mod outcome;
@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use council_client::load::{Nodes, Patience, Servers, extend_patiently};
 use serde::Serialize;
+use tools_testbed::meter::Edges;
 
-pub use driver::Driver;
 pub use outcome::{Outcome, Phase, Slot};
 
 use order::Order;
@@ -137,18 +137,6 @@ impl Task {
         Nodes { count: self.keys, value_bytes: self.value_bytes }
     }
 }
-
-/// An edge of what is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
-    /// It begins.
-    Begin,
-    /// It has ended.
-    End,
-}
-
-/// Who hears of edges, with the phase's name.
-pub type Edges<'a> = dyn FnMut(Edge, &str) + 'a;
 
 /// Performs a task on servers that speak ZooKeeper's protocol.
 ///

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::Deserialize;
-
-use crate::record::Checked;
+use tools_lab_report::record::Checked;
 
 /// How many things that went wrong are told.
 pub(super) const TOLD_MAX: usize = 5;

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use council_client::load::{Connection, Heard, Runner, Stamp, append};
 use council_wire::{ErrorCode, OpCode};
+use tools_testbed::meter::{Edge, Edges};
 
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::{Edge, Edges, Step, TURN_MAX};
+use super::{Step, TURN_MAX};
 
 /// Above all of them.
 const PARENT: &str = "/own";

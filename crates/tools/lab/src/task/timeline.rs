@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use council_client::load::{Nodes, Patience, Servers, Stamp};
 use council_client::{Client, Error, SessionState};
+use tools_testbed::meter::{Edge, Edges};
 
 use super::order::Order;
 use super::outcome::{Outcome, Phase, Slot};
-use super::{Edge, Edges};
 
 /// What clients ask for; they look for another server after two thirds of it in silence.
 const SESSION: Duration = Duration::from_secs(4);

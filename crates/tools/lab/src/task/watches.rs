@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use council_client::load::{Heard, Runner, Stamp, append};
 use council_wire::{EventType, OpCode, WatcherEvent};
+use tools_testbed::meter::{Edge, Edges};
 
+use super::TURN_MAX;
 use super::order::{Order, PERSISTENT, create};
 use super::outcome::{Outcome, Phase};
-use super::{Edge, Edges, TURN_MAX};
 
 /// Watches that one client sets at a time.
 const OUTSTANDING: usize = 100;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use tools_process::{run_into, tail};
 
-use crate::process::{run_into, tail};
 use crate::tally::Tally;
 use crate::tools::Tool;
 use crate::workspace::{Workspace, program};

@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("node", &["pages"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
     ("sim", &["council"]),
-    ("tools", &["lab", "fuzz", "xtask"]),
+    ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
     ("", &["diwan"]),
 ];

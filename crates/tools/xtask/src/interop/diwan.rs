@@ -1,22 +1,17 @@
 //! A Diwan server under test, alone or a member of an ensemble: its configuration, its start, and the rough things done
 //! to it.
 
-use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, bail};
-use rustix::process::Signal;
-
-use crate::process::{Group, tail};
+use anyhow::Context;
+use tools_process::Service;
 
 /// A server that does not serve, or does not end, within this is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks at a server whose state changes without telling us.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A server in a folder of its own, running or not.
 pub(super) struct Diwan {
@@ -28,7 +23,7 @@ pub(super) struct Diwan {
     form: Form,
     /// Its ensemble's members, as its configuration names them; none if it is alone.
     members: Vec<String>,
-    running: Option<Group>,
+    running: Option<Service>,
 }
 
 /// How a configuration names the members of an ensemble.
@@ -101,19 +96,14 @@ impl Diwan {
     /// A server that runs is left alone; one that is started may need others before it serves. Its configuration ends
     /// with what this start has of its own.
     pub(super) fn launch(&mut self, settings: &[&str]) -> anyhow::Result<()> {
-        if let Some(group) = &mut self.running
-            && group.ended()?.is_none()
-        {
+        if self.running.as_mut().is_some_and(|service| !service.has_ended()) {
             return Ok(());
         }
         let words = self.configure(settings)?;
-        let log =
-            OpenOptions::new().create(true).append(true).open(self.log()).context("cannot write the log")?;
         let mut command = Command::new(&self.binary);
         command.arg("serve").args(words).args(["-D", "java.security.auth.login.config=jaas.conf"]);
-        command.current_dir(&self.folder).stdin(Stdio::null());
-        command.stdout(share(&log)?).stderr(share(&log)?);
-        self.running = Some(Group::spawn(&mut command)?);
+        command.current_dir(&self.folder);
+        self.running = Some(Service::start("the server", command, &self.log())?);
         Ok(())
     }
 
@@ -145,18 +135,8 @@ impl Diwan {
 
     /// Returns when the server serves.
     pub(super) fn wait(&mut self) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
-        while !serves(self.ports.plain) {
-            let group = self.running.as_mut().context("the server is not running")?;
-            if let Some(status) = group.ended()? {
-                bail!("the server ended with {status} before it served:\n{}", tail(&self.log(), 20));
-            }
-            if Instant::now() > until {
-                bail!("the server does not serve after {} s:\n{}", PATIENCE.as_secs(), tail(&self.log(), 20));
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        Ok(())
+        let port = self.ports.plain;
+        Ok(self.service()?.wait_until(PATIENCE, || serves(port))?)
     }
 
     /// Whether nobody has ended it.
@@ -166,49 +146,29 @@ impl Diwan {
 
     /// Ends it without a warning, as a power cut would.
     pub(super) fn kill(&mut self) -> anyhow::Result<()> {
-        if let Some(mut group) = self.running.take() {
-            group.kill()?;
-        }
-        Ok(())
+        self.running.take().map_or(Ok(()), |mut service| Ok(service.kill()?))
     }
 
     /// Asks it to end.
     pub(super) fn ask_to_stop(&self) -> anyhow::Result<()> {
-        self.running.as_ref().map_or(Ok(()), |group| group.signal(Signal::TERM))
+        self.running.as_ref().map_or(Ok(()), |service| Ok(service.ask_to_stop()?))
     }
 
     /// Returns when it has ended, as it was asked to.
     pub(super) fn stopped(&mut self) -> anyhow::Result<()> {
-        let Some(mut group) = self.running.take() else { return Ok(()) };
-        let until = Instant::now() + PATIENCE;
-        while group.ended()?.is_none() {
-            if Instant::now() > until {
-                bail!("the server does not end {} s after it was asked to", PATIENCE.as_secs());
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        Ok(())
+        self.running.take().map_or(Ok(()), |mut service| Ok(service.wait_until_ended(PATIENCE)?))
     }
 
-    pub(super) fn pause(&self) -> anyhow::Result<()> {
-        self.signal_until(Signal::STOP, |state| state == 'T')
+    pub(super) fn pause(&mut self) -> anyhow::Result<()> {
+        Ok(self.service()?.pause()?)
     }
 
-    pub(super) fn resume(&self) -> anyhow::Result<()> {
-        self.signal_until(Signal::CONT, |state| state != 'T')
+    pub(super) fn resume(&mut self) -> anyhow::Result<()> {
+        Ok(self.service()?.resume()?)
     }
 
-    fn signal_until(&self, signal: Signal, reached: impl Fn(char) -> bool) -> anyhow::Result<()> {
-        let group = self.running.as_ref().context("the server is not running")?;
-        group.signal(signal)?;
-        let until = Instant::now() + PATIENCE;
-        while !process_state(group.id())?.is_some_and(&reached) {
-            if Instant::now() > until {
-                bail!("the server does not heed {signal:?}");
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        Ok(())
+    fn service(&mut self) -> anyhow::Result<&mut Service> {
+        self.running.as_mut().context("the server is not running")
     }
 
     /// The same for every server under test; suites rely on it. (The digest is that of `super:secret`.)
@@ -238,17 +198,6 @@ impl Diwan {
             keys = self.keys.display()
         )
     }
-}
-
-fn share(log: &File) -> anyhow::Result<Stdio> {
-    Ok(Stdio::from(log.try_clone().context("cannot share the log")?))
-}
-
-/// The letter by which `/proc` tells what a process does.
-fn process_state(id: u32) -> anyhow::Result<Option<char>> {
-    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).context("the server is gone")?;
-    // The name before it may hold anything, brackets and spaces included.
-    Ok(text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()))
 }
 
 /// SASL's users, in the file that ZooKeeper has them in.

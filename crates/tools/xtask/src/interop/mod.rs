@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum as _;
+use tools_process::ports::Ports;
 
-use crate::ports::Ports;
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use diwan::ServerPorts;
@@ -125,7 +125,7 @@ pub(crate) fn run_suites(
     let server = match against {
         Flavor::Diwan => Server::Diwan {
             binary: diwan_binary(workspace, options)?,
-            keys: built(workspace, "tools-lab", "keys")?,
+            keys: built(workspace, "tools-testbed", "keys")?,
         },
         Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
     };

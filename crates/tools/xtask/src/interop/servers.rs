@@ -107,12 +107,12 @@ impl Servers {
 
     pub(super) fn pause(&mut self) -> anyhow::Result<()> {
         self.paused = true;
-        self.members.iter().try_for_each(Diwan::pause)
+        self.members.iter_mut().try_for_each(Diwan::pause)
     }
 
     pub(super) fn resume(&mut self) -> anyhow::Result<()> {
         self.paused = false;
-        self.members.iter().try_for_each(Diwan::resume)
+        self.members.iter_mut().try_for_each(Diwan::resume)
     }
 
     /// Kills a member and starts it again, if all live.

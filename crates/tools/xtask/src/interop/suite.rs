@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use tools_process::{Ended, run_into, run_lines, tail};
 
-use crate::process::{Ended, run_into, run_lines, tail};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -150,8 +150,9 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 
+    use tools_process::Ended;
+
     use super::Lines;
-    use crate::process::Ended;
     use crate::tally::Tally;
 
     fn tally(output: &str, ended: &Ended) -> String {

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
+use tools_process::{Ended, run_lines};
 
 use super::scratch::Scratch;
-use crate::process::{Ended, run_lines};
 use crate::workspace::cargo;
 
 /// The simulator's package and its program.

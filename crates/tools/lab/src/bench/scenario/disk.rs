@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use council_client::load::{Mix, Pace, prepare};
+use tools_process::meter;
 
 use super::{Row, at_most};
 use crate::bench::contestant::Contestant;
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::peer::process;
 
 pub(super) const DISK: Row = Row {
     name: "disk",
@@ -36,12 +36,12 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let server = Contestant::Peer(Box::new(server));
         let load = bench.load(&server, 20, Pace::Closed { outstanding: 50 }, Mix::WRITES);
         let data = bench.folder(*who).join("data");
-        let (size, written) = (content_bytes(&data)?, process::written_bytes(pid)?);
+        let (size, written) = (content_bytes(&data)?, meter::written_bytes(pid)?);
         let duration = bench.scale().measure * 2;
         let measured = council_client::load::run(&load, Duration::ZERO, duration, || {})?;
         let writes = (measured.operations + measured.drained) as f64;
         sheet.add("log", *who, (content_bytes(&data)? - size) as f64 / 1024.0 / writes);
-        let written = process::written_bytes(pid)? - written;
+        let written = meter::written_bytes(pid)? - written;
         sheet.add("written to the device", *who, written as f64 / 1024.0 / writes);
         Ok(())
     })

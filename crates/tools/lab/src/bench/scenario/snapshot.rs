@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use council_client::load::{Load, Measured, Mix, Nodes, Pace, prepare};
+use tools_testbed::Server;
 
 use super::{Row, at_most};
 use crate::bench::probe::{Beside, Probed};
 use crate::bench::setting::{HEAP_MB, NO_SNAPSHOTS, keys};
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::peer::Server;
 
 /// Appends a second of the probe beside the load: enough to see every stall, too few to make one.
 const PROBES_PER_SECOND: f64 = 100.0;

@@ -80,7 +80,7 @@ fn fill(bench: &Bench, who: Who, nodes: Nodes) -> Result<(), Failure> {
 }
 
 /// Overwrites so many nodes at the least.
-fn write(server: &crate::peer::Server, nodes: Nodes, count: u32) -> Result<(), Failure> {
+fn write(server: &tools_testbed::Server, nodes: Nodes, count: u32) -> Result<(), Failure> {
     let mut written = 0;
     while written < u64::from(count) {
         let load = Load {

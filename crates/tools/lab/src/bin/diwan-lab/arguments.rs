@@ -9,8 +9,8 @@ use council_client::load::Servers;
 use council_connect::AccessArguments;
 use tools_lab::conduct::Options;
 use tools_lab::experiment::{self, Capacity, Experiment, Scale};
-use tools_lab::peer::diwan;
-use tools_lab::stand::{Sources, System, default_cache, named_addresses};
+use tools_lab::stand::{Sources, System, named_addresses};
+use tools_testbed::peer::{default_cache, diwan};
 
 use super::command;
 

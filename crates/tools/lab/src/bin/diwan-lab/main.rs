@@ -13,12 +13,11 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use council_client::load::Patience;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use tools_lab::compare::{self, Side};
 use tools_lab::conduct;
 use tools_lab::experiment::{self, Experiment};
-use tools_lab::record::Run;
-use tools_lab::report;
+use tools_lab_report::compare::{self, Side};
+use tools_lab_report::record::Run;
+use tools_lab_report::report;
 
 use arguments::{CompareArguments, LabArguments, LabCommand, RunArguments};
 use progress::Bar;
@@ -48,8 +47,8 @@ fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
 }
 
 fn list(out: &mut impl Write) -> io::Result<ExitCode> {
-    for Experiment { id, title, .. } in experiment::ALL {
-        writeln!(out, "{id}  {}", title.en)?;
+    for Experiment { about, .. } in experiment::ALL {
+        writeln!(out, "{}  {}", about.id, about.title.en)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -63,11 +62,8 @@ fn measure(arguments: RunArguments, out: &mut impl Write) -> io::Result<ExitCode
         return refuse(&problem.to_string());
     }
     let patience = Patience::default();
-    for signal in [SIGINT, SIGTERM] {
-        // The first ends the run with what was measured, the second ends the program.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, patience.stop.clone())?;
-        signal_hook::flag::register(signal, patience.stop.clone())?;
-    }
+    // The first signal ends the run with what was measured, the second ends the program.
+    tools_process::stop_then_kill_groups_on_signal(patience.stop.clone()).map_err(io::Error::other)?;
     let mut bar = Bar::new();
     let run = conduct::run(&options, &patience, &mut |news| bar.tell(&news));
     bar.finish();
@@ -100,7 +96,7 @@ fn draw(folder: &Path, out: &mut impl Write) -> io::Result<ExitCode> {
 
 /// Writes the report beside the run; whether it could be.
 fn write_report(run: &Run, out: &mut impl Write) -> io::Result<bool> {
-    match report::write(run) {
+    match report::write(run, &experiment::CATALOGUE) {
         Ok(files) => {
             for file in files {
                 writeln!(out, "{}", file.display())?;

@@ -6,11 +6,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use tools_testbed::Ensemble;
+
 use super::{MEMBERS, milliseconds, settled, two_writers};
 use crate::bench::scenario::{Row, at_most};
 use crate::bench::setting::HEAP_MB;
 use crate::bench::{Bench, Failure, Sheet, Spec, Who};
-use crate::ensemble::Ensemble;
 
 /// Bytes of each file system.
 const DISK_BYTES: u64 = 2 << 30;

@@ -62,7 +62,6 @@ fn stopped(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let writers = two_writers(ensemble, &order)?;
         let since = Instant::now();
         ensemble.pause(order[0])?;
-        ensemble.wait_until_paused(order[0])?;
         let still = Instant::now();
         let felt =
             writers[1].next_write(still).and_then(|follower| Ok((follower, writers[0].next_write(still)?)));

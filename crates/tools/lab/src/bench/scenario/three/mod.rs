@@ -14,11 +14,11 @@ pub(super) use failover::{KILLED, STOPPED};
 pub(super) use pace::{FOLLOWER_STOPPED, JOIN, JOIN_1GB};
 pub(super) use restart::{HANDOVER, ROLLING};
 
+use tools_testbed::{Ensemble, word};
+
 use crate::bench::patient::Patient;
 use crate::bench::setting::HEAP_MB;
 use crate::bench::{Bench, Failure, Who};
-use crate::ensemble::Ensemble;
-use crate::peer::word;
 
 /// Members of an ensemble.
 const MEMBERS: usize = 3;

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use council_client::load::{Load, Measured, Mix, Nodes, Pace, prepare};
+use tools_testbed::Ensemble;
 
 use super::{MEMBERS, addresses, milliseconds, settled};
 use crate::bench::scenario::{Row, at_most};
 use crate::bench::setting::HEAP_MB;
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::ensemble::Ensemble;
 
 /// A ZooKeeper's heap for a tree of 1 GB, MiB.
 const LARGE_HEAP_MB: u32 = 4096;

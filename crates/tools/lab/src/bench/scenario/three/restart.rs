@@ -3,11 +3,12 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tools_testbed::Ensemble;
+
 use super::{CALM, addresses, ensembles, milliseconds, settled};
 use crate::bench::patient::{Patient, Write};
 use crate::bench::scenario::{Row, at_most};
 use crate::bench::{Bench, Failure, Sheet, Spec};
-use crate::ensemble::Ensemble;
 
 /// Clients, equally many at each member.
 const WRITERS: usize = 6;

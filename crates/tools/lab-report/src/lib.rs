@@ -1,0 +1,14 @@
+//! What was measured, kept and shown: a run on disk ([`record`]), two runs against each other ([`compare`]), and the report
+//! with its pictures ([`report`]).
+//!
+//! Knows nothing of how points came to be, and no server: whoever measures describes its experiments ([`describe`]) and names
+//! figures as [`figure`] does.
+//!
+//! **Not done, and what that costs.** Names of systems, series and reasons have their Arabic here (`report/words.rs`), so a new
+//! experiment adds its words there.
+
+pub mod compare;
+pub mod describe;
+pub mod figure;
+pub mod record;
+pub mod report;

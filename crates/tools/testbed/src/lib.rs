@@ -1,0 +1,33 @@
+//! Real servers under test: found or fetched, configured, started, mistreated, metered. Everything that runs one server
+//! beside another (the differential test, ensembles under faults, measurements) starts its servers here.
+//!
+//! - [`peer`]: where each system comes from, and how its members are started: Diwan, ZooKeeper, etcd, ConCoord;
+//! - [`Server`] and [`Ensemble`]: servers that are configured by a `zoo.cfg`, alone or as the members of an ensemble;
+//! - [`fault`]: networks that lose, delay and cut, clocks that are wrong;
+//! - [`meter`]: the machine, and what servers use of it;
+//! - [`wire`], [`keys`], [`dice`]: raw connections, certificates, choices that a seed decides.
+//!
+//! Depends on no service: what it knows of one are its programs, its configuration and its log.
+//!
+//! **Not done, and what that costs.** All servers run on this machine: what a network card or a second disk changes is not
+//! seen here.
+
+pub mod dice;
+mod ensemble;
+mod error;
+mod failure;
+pub mod fault;
+pub mod keys;
+pub mod meter;
+pub mod peer;
+mod place;
+mod server;
+mod setting;
+pub mod wire;
+
+pub use ensemble::Ensemble;
+pub use error::PeerError;
+pub use failure::Failure;
+pub use place::Place;
+pub use server::{Config, Server, Software, word};
+pub use setting::Setting;

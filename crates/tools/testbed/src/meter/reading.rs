@@ -1,0 +1,30 @@
+//! What the kernel says of all servers together, at an edge. Knows not what they do.
+
+use std::time::Duration;
+
+use super::{CpuTime, cpu_time, resident_bytes, written_bytes};
+
+/// What processes have used since they started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Processor time, in user space and in the kernel.
+    pub cpu: Duration,
+    /// Bytes that went to disks.
+    pub written: u64,
+    /// Resident memory, bytes, now.
+    pub resident: u64,
+}
+
+impl Reading {
+    /// Reads the meters of these processes; one that is gone counts nothing.
+    #[must_use]
+    pub fn of(pids: &[u32]) -> Self {
+        let mut sum = Self::default();
+        for pid in pids {
+            sum.cpu += cpu_time(*pid).map(CpuTime::total).unwrap_or_default();
+            sum.written += written_bytes(*pid).unwrap_or_default();
+            sum.resident += resident_bytes(*pid).unwrap_or_default();
+        }
+        sum
+    }
+}
