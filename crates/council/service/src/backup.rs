@@ -12,10 +12,9 @@
 //! A crash in the middle leaves the file `.restore-unfinished` in the directory. No server starts on it then, and the next
 //! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,12 +28,8 @@ use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::recovery;
+use crate::restoration_mark::{self, system};
 
-/// Lies in a data directory as long as a backup is being restored into it. The dot keeps the journal from taking it for
-/// something foreign.
-pub(crate) const UNFINISHED: &str = ".restore-unfinished";
-/// The mark while it is written.
-const UNFINISHED_NEW: &str = ".restore-unfinished.new";
 /// A backup that was read and found sound.
 #[derive(Debug)]
 pub struct Backup {
@@ -205,12 +200,8 @@ pub fn restore(
     let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
     revival::write_snapshot(&mut journal, &mut tree, meta).map_err(failed)?;
     journal.close().map_err(|error| failed(error.to_string()))?;
-    finish(storage)?;
+    restoration_mark::remove(storage)?;
     Ok(zxid)
-}
-
-fn system(source: io::Error) -> StartError {
-    StartError::System { action: "prepare the data directory", source }
 }
 
 /// The log of a data directory, wherever it lies.
@@ -223,7 +214,7 @@ fn log_of(storage: &StorageConfig) -> Result<PathBuf, StartError> {
 fn begin(storage: &StorageConfig) -> Result<(), StartError> {
     let log = log_of(storage)?;
     let own = [storage.data_dir.join("meta"), storage.data_dir.join("snapshot")];
-    let interrupted = interrupted_log(storage)?;
+    let interrupted = restoration_mark::interrupted_log(storage)?;
     let is_own_log = interrupted.as_ref() == Some(&log);
     let not_ours = own.iter().filter(|_| interrupted.is_none()).chain((!is_own_log).then_some(&log));
     if let Some(there) = not_ours.into_iter().find(|part| part.exists()) {
@@ -240,50 +231,5 @@ fn begin(storage: &StorageConfig) -> Result<(), StartError> {
             _ => {}
         }
     }
-    mark(&storage.data_dir, &log)
-}
-
-/// The log that an interrupted restoration made, if there was one. A mark of an older build names none: then only a log
-/// within the data directory can be told to be its own.
-fn interrupted_log(storage: &StorageConfig) -> Result<Option<PathBuf>, StartError> {
-    match fs::read(storage.data_dir.join(UNFINISHED)) {
-        Ok(named) if named.is_empty() => {
-            Ok(Some(fs::canonicalize(&storage.data_dir).map_err(system)?.join("log")))
-        }
-        Ok(named) => Ok(Some(PathBuf::from(OsString::from_vec(named)))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(system(error)),
-    }
-}
-
-/// Marks the directory as one into which a backup is being restored, with its log at this place.
-fn mark(data_dir: &Path, log: &Path) -> Result<(), StartError> {
-    let new = data_dir.join(UNFINISHED_NEW);
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(log.as_os_str().as_bytes())?;
-        file.sync_all()
-    });
-    written.and_then(|()| fs::rename(&new, data_dir.join(UNFINISHED))).map_err(system)?;
-    sync(data_dir)
-}
-
-fn finish(storage: &StorageConfig) -> Result<(), StartError> {
-    fs::remove_file(storage.data_dir.join(UNFINISHED)).map_err(system)?;
-    sync(&storage.data_dir)
-}
-
-fn sync(directory: &Path) -> Result<(), StartError> {
-    File::open(directory).and_then(|directory| directory.sync_all()).map_err(system)
-}
-
-/// Refuses a directory into which a backup was not wholly restored.
-pub(crate) fn refuse_unfinished(storage: &StorageConfig) -> Result<(), StartError> {
-    let mark = storage.data_dir.join(UNFINISHED);
-    if !mark.exists() {
-        return Ok(());
-    }
-    Err(StartError::Unsupported(format!(
-        "the restoration of a backup into `{}` was interrupted; hint: run `diwan council restore` again",
-        storage.data_dir.display()
-    )))
+    restoration_mark::set(&storage.data_dir, &log)
 }

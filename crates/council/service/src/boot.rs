@@ -3,7 +3,7 @@
 
 use node_threads::{Doorbell, Mailbox};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
 
 use crate::config::{EnsembleConfig, ServerConfig};
-use crate::core_loop::{CoreLinks, CoreLoop, End};
+use crate::core_loop::{CoreLinks, CoreLoop, End, Started};
 use crate::disk::DirDisk;
 use crate::error::StartError;
-use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalMail, JournalSettings};
-use crate::net::shard::ShardMail;
+use crate::join;
+use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalSettings};
+use crate::messages::{JournalMail, ShardMail};
 use crate::overview::Overview;
 use crate::peers::credentials::Badge;
-use crate::peers::join;
 use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
@@ -41,9 +41,6 @@ pub(crate) struct Parts {
     pub(crate) journal_bell: Arc<Doorbell>,
     pub(crate) peers: Option<(Switchboard, Arc<Badge>)>,
 }
-
-/// A start that failed: told to whoever waits for it, else a fault of the running server.
-pub(crate) type Started = Sender<Result<(), StartError>>;
 
 /// Why this member must stop.
 enum Failure {
@@ -212,7 +209,7 @@ impl Boot {
                 "the data directory is empty: waiting for the other members"
             );
         }
-        join::ask_others(&mut self.lifecycle, switchboard, &links.mail, self.overview.clock)
+        join::ask_others(&mut self.lifecycle, switchboard, links, self.overview.clock)
     }
 
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
@@ -225,7 +222,7 @@ impl Boot {
         let (core, journal) = self.furnish(opened)?;
         let overview = &self.overview;
         let (peers, badge) = self.peers.take().unzip();
-        let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.reign));
+        let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
         let outcome = CoreLoop::new(core, links, metrics, standing, clock, peers, started.clone()).run();
@@ -283,7 +280,7 @@ impl Boot {
         }
         self.remember(&opened.history);
         let journal = self.start_journal(opened.journal)?;
-        let figures = crate::metrics::StartMetrics {
+        let figures = crate::counters::StartFigures {
             log_load_ms: opened.figures.log_load_ms + (clock.mono_us() - opened_us) / 1000,
             total_ms: clock.mono_us() / 1000,
             ..opened.figures

@@ -1,48 +1,18 @@
 //! The thread that answers four-letter words, for a shard that asked the others itself could wait for ever: they may
 //! be asking it. It also looks after changed key files.
 
-use net_event_loop::ConnId;
 use node_threads::Mailbox;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::inspect::Inspect;
-use crate::net::shard::ShardMail;
+use crate::messages::{ShardMail, WordRequest};
 use crate::words::{Word, dispatch};
 use net_tls::TlsContext;
 
-/// Words that may wait; one more closes its connection unanswered.
-const WAITING_MAX: usize = 1024;
 /// How often key files are looked at.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
-
-/// A word that a client asks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WordRequest {
-    pub(crate) shard: u16,
-    pub(crate) conn: ConnId,
-    pub(crate) word: [u8; 4],
-    pub(crate) argument: Option<i64>,
-}
-
-/// The clerk's desk: where words are handed in. When all desks are gone, the clerk ends.
-pub(crate) struct Clerk {
-    queue: SyncSender<WordRequest>,
-}
-
-impl Clerk {
-    /// A desk, and the clerk's end of it.
-    pub(crate) fn new() -> (Arc<Self>, Receiver<WordRequest>) {
-        let (queue, requests) = sync_channel(WAITING_MAX);
-        (Arc::new(Self { queue }), requests)
-    }
-
-    /// Hands a word in; false when too many wait.
-    pub(crate) fn ask(&self, request: WordRequest) -> bool {
-        self.queue.try_send(request).is_ok()
-    }
-}
 
 /// Answers words until nobody can ask any more.
 pub(crate) fn run(

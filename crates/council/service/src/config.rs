@@ -394,6 +394,12 @@ pub enum WordConfig {
 }
 
 impl WordConfig {
+    /// What a word that may not be answered is answered with.
+    pub(crate) fn refusal(&self, letters: [u8; 4]) -> Option<String> {
+        let word = String::from_utf8_lossy(&letters).into_owned();
+        (!self.allows(&word)).then(|| format!("{word} is not executed because it is not in the whitelist.\n"))
+    }
+
     /// Whether `word` is answered.
     #[must_use]
     pub fn allows(&self, word: &str) -> bool {
@@ -509,5 +515,16 @@ mod tests {
         assert!(WordConfig::default().allows("srvr"));
         assert!(!WordConfig::default().allows("stat"));
         assert!(WordConfig::All.allows("stat"));
+    }
+
+    #[test]
+    fn a_word_off_the_list_is_refused_by_name() {
+        let config = WordConfig::default();
+        assert_eq!(config.refusal(*b"srvr"), None);
+        assert_eq!(
+            config.refusal(*b"stat").as_deref(),
+            Some("stat is not executed because it is not in the whitelist.\n")
+        );
+        assert_eq!(WordConfig::All.refusal(*b"stat"), None);
     }
 }

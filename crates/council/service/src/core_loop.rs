@@ -4,6 +4,7 @@
 use base::Now;
 use node_threads::{Clock, Doorbell, Mailbox};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use council_frontend::{FromCore, ToCore};
@@ -13,12 +14,11 @@ use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId};
 use council_tree::Tree;
 use parking_lot::RwLock;
 
-use crate::boot::Started;
 use crate::chronicle::Chronicle;
-use crate::journal_loop::JournalMail;
-use crate::metrics::CoreMetrics;
-use crate::metrics::reign::{ReignMetrics, Stand};
-use crate::net::shard::ShardMail;
+use crate::counters::CoreCounters;
+use crate::counters::leadership::{LeadershipCounters, Stand};
+use crate::error::StartError;
+use crate::messages::{CoreMail, JournalMail, ShardMail};
 use crate::peer_report::PeerReport;
 use crate::peers::Established;
 use crate::peers::switchboard::{News, Switchboard};
@@ -38,22 +38,15 @@ const STREAM_PAUSE: Duration = Duration::from_millis(2);
 const LET_READ_TIMES: u32 = 10;
 const LET_READ_PAUSE: Duration = Duration::from_micros(100);
 
-/// Something for the core's thread, besides what shards and journal say.
-pub(crate) enum CoreMail {
-    /// A question of another thread.
-    Ask(Box<dyn FnOnce(&mut Core) + Send>),
-    /// A connection to another member.
-    Peer(Box<Established>),
-    /// A tree to go on with instead, for a server that is alone.
-    Restore(Box<Restoration>),
-    /// End.
-    Stop,
-}
+/// Told once whether the start succeeded: to whoever waits for it, else a failure is a fault of the running server.
+pub(crate) type Started = Sender<Result<(), StartError>>;
 
 /// The mailboxes around the core.
 pub(crate) struct CoreLinks {
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
+    /// Connections to other members.
+    pub(crate) established: Arc<Mailbox<Established>>,
     /// By shard.
     pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
     /// By shard.
@@ -86,8 +79,8 @@ struct Part {
 pub(crate) struct CoreLoop {
     core: Core,
     links: CoreLinks,
-    metrics: Arc<CoreMetrics>,
-    reign: Arc<ReignMetrics>,
+    metrics: Arc<CoreCounters>,
+    leadership: Arc<LeadershipCounters>,
     clock: Clock,
     messages: Vec<ToCore>,
     answers: Vec<JournalEvent>,
@@ -116,7 +109,7 @@ impl CoreLoop {
     pub(crate) fn new(
         core: Core,
         links: CoreLinks,
-        (metrics, reign): (Arc<CoreMetrics>, Arc<ReignMetrics>),
+        (metrics, leadership): (Arc<CoreCounters>, Arc<LeadershipCounters>),
         standing: Arc<Standing>,
         clock: Clock,
         peers: Option<Switchboard>,
@@ -124,12 +117,12 @@ impl CoreLoop {
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
         let level = links.tree.read().feature_level();
-        reign.begin(clock.now().mono_ms());
+        leadership.begin(clock.now().mono_ms());
         Self {
             core,
             links,
             metrics,
-            reign,
+            leadership,
             clock,
             messages: Vec::new(),
             answers: Vec::new(),
@@ -160,7 +153,7 @@ impl CoreLoop {
             let mail = self.take_mail();
             self.listen(now)?;
             self.hear_peers(now)?;
-            self.read_mail(mail, now);
+            self.read_mail(mail);
             self.propose(now);
             self.apply(now)?;
             self.publish();
@@ -213,21 +206,26 @@ impl CoreLoop {
     /// Takes in what other members say.
     fn hear_peers(&mut self, now: Now) -> Result<(), Fault> {
         let Some(peers) = &mut self.peers else { return Ok(()) };
+        let mut established = Vec::new();
+        self.links.established.take_all(&mut established);
+        for connection in established {
+            peers.take(connection, now.mono_ms());
+        }
         for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
             match news {
                 News::Message(from, message) => {
-                    self.reign.heard(from % NUMBERS);
+                    self.leadership.heard(from % NUMBERS);
                     self.core.peer(MemberId(from), message, now)?;
                 }
                 News::Up(id, level) => {
                     self.core.understands(MemberId(id), level);
-                    self.reign.link(id % NUMBERS, Some(now.wall_ms));
+                    self.leadership.link(id % NUMBERS, Some(now.wall_ms));
                     if id & BLANK == 0 {
                         self.core.link(MemberId(id), true, now);
                     }
                 }
                 News::Down(id) => {
-                    self.reign.link(id % NUMBERS, None);
+                    self.leadership.link(id % NUMBERS, None);
                     if id & BLANK == 0 {
                         self.core.link(MemberId(id), false, now);
                     }
@@ -286,12 +284,12 @@ impl CoreLoop {
             leads,
             serving: self.core.is_serving(),
         };
-        self.reign.note(stand, now.mono_ms());
+        self.leadership.note(stand, now.mono_ms());
         self.report.tell(&mut self.core, now.mono_ms());
-        self.reign.applied(self.core.applied_index(), leads, self.clock.mono_us());
-        if self.reign.trail.is_due(now.mono_ms()) {
+        self.leadership.applied(self.core.applied_index(), leads, self.clock.mono_us());
+        if self.leadership.trail.is_due(now.mono_ms()) {
             let zxid = self.links.tree.read().last_zxid().0;
-            self.reign.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
+            self.leadership.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
         }
     }
 
@@ -301,15 +299,10 @@ impl CoreLoop {
         mail
     }
 
-    fn read_mail(&mut self, mail: Vec<CoreMail>, now: Now) {
+    fn read_mail(&mut self, mail: Vec<CoreMail>) {
         for letter in mail {
             match letter {
                 CoreMail::Ask(question) => question(&mut self.core),
-                CoreMail::Peer(established) => {
-                    if let Some(peers) = &mut self.peers {
-                        peers.take(*established, now.mono_ms());
-                    }
-                }
                 // Among others, dropping it tells whoever waits.
                 CoreMail::Restore(restoration) if self.peers.is_none() => {
                     self.restoration = Some(restoration)
@@ -425,7 +418,7 @@ impl CoreLoop {
                 self.metrics.proposed(batch);
                 if self.peers.is_some() {
                     let leads = self.core.leader() == Some(self.core.id());
-                    self.reign.persisting(batch, leads, now_us);
+                    self.leadership.persisting(batch, leads, now_us);
                 }
                 handed_over += commands;
             }
@@ -434,7 +427,7 @@ impl CoreLoop {
         self.links.to_journal.put_all_at(&mut self.effects, now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
-            self.reign.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
+            self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
             outgoing.iter().for_each(|(to, message)| peers.send(to.0, message));
             peers.flush();
         }
@@ -452,6 +445,7 @@ impl CoreLoop {
         let links = &self.links;
         let mail = || {
             !links.mail.is_empty()
+                || !links.established.is_empty()
                 || !links.from_journal.is_empty()
                 || links.from_shards.iter().any(|mailbox| !mailbox.is_empty())
         };

@@ -11,7 +11,7 @@ use council_replica::founding::NUMBERS;
 use council_tree::Roster;
 
 use crate::config::MemberConfig;
-use crate::metrics::reign::{Link, ReignMetrics, Stand};
+use crate::counters::leadership::{LeadershipCounters, Link, Stand};
 use crate::peers::other_ensembles::OtherEnsembles;
 
 /// By how much a member may be behind and count as in step, milliseconds.
@@ -24,7 +24,7 @@ pub(crate) struct Around<'a> {
     /// Who the members are to be.
     pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
-    pub(crate) reign: &'a ReignMetrics,
+    pub(crate) leadership: &'a LeadershipCounters,
     pub(crate) other_ensembles: &'a OtherEnsembles,
     /// The snapshot that this member started from.
     pub(crate) first_snapshot: Option<(i64, i64)>,
@@ -85,7 +85,7 @@ pub(crate) struct Lag {
 impl EnsembleView {
     /// What is known now.
     pub(crate) fn new(around: &Around<'_>, core: &CoreStatus) -> Self {
-        let Around { number, roster, settings, reign, other_ensembles, first_snapshot, now } = *around;
+        let Around { number, roster, settings, leadership, other_ensembles, first_snapshot, now } = *around;
         let setting = |name: &str| {
             let given = settings.iter().rev().find(|(known, _)| known.rsplit('.').next() == Some(name));
             given.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
@@ -93,13 +93,13 @@ impl EnsembleView {
         Self {
             number,
             version: roster.version,
-            stand: reign.stand(),
+            stand: leadership.stand(),
             lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
             last_snapshot: last_snapshot(core).or(first_snapshot),
             handed_over: core.handed_over,
             refused_messages: core.refused_messages,
             other_ensembles: other_ensembles.numbers(Instant::now()),
-            leading_ms: reign.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
+            leading_ms: leadership.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),
             sync_limit: setting("syncLimit"),
@@ -143,20 +143,20 @@ pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
-    let Around { reign, now, .. } = *around;
+    let Around { leadership, now, .. } = *around;
     let number = member.number;
     // A number whose disk was replaced has two seats for a while.
     let progress = core.progress.iter().filter(|progress| progress.id.0 % NUMBERS == number);
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
         entries: core.applied_index.saturating_sub(progress.matched),
-        ms: reign.trail.age_ms(progress.matched, now.mono_ms()),
-        zxid: reign.trail.zxid(progress.matched),
+        ms: leadership.trail.age_ms(progress.matched, now.mono_ms()),
+        zxid: leadership.trail.zxid(progress.matched),
     });
     MemberView {
         config: member.clone(),
         votes_now: core.membership.voters.iter().any(|voter| voter % NUMBERS == number),
-        link: (number != around.number).then(|| reign.link_to(number).unwrap_or_default()),
+        link: (number != around.number).then(|| leadership.link_to(number).unwrap_or_default()),
         lag,
     }
 }

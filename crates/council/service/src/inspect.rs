@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::access::{Access, Denial};
+use crate::counters::leadership::Stand;
 use crate::ensemble::EnsembleView;
-use crate::http::lists::ListTurn;
-use crate::metrics::reign::Stand;
+use crate::list_turn::ListTurn;
 use crate::restore::Refusal;
 use crate::snapshots::SnapshotFile;
-use crate::words::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
+use crate::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
 use node_metrics::Sample;
 
 /// Asked from threads that serve no clients: an answer may take until the slowest shard has spoken, or a deadline

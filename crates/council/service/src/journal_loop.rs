@@ -8,25 +8,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use council_replica::JournalEvent;
 use council_replica::journal_executor::{
     ExecutorConfig, Flushed, JournalExecutor, JournalNotice, JournalOutput, Next,
 };
-use council_replica::{CoreEffect, JournalEvent};
 use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};
 
-use crate::metrics::{JournalMetrics, RequestTimes};
+use crate::counters::{JournalCounters, RequestTimes};
+use crate::messages::JournalMail;
 use crate::snapshots::{Saved, SnapshotDesk};
 
 /// How many chunks of a snapshot are read at once for another member.
 pub(crate) const CHUNKS_PER_READ: usize = 4;
-
-/// Something for the journal's thread.
-pub(crate) enum JournalMail {
-    /// What the core asks for.
-    Effect(CoreEffect),
-    /// Make what is there durable and end.
-    Stop,
-}
 
 /// What the journal's thread is told before it starts.
 #[derive(Clone, Debug)]
@@ -42,7 +35,7 @@ pub(crate) struct JournalLinks {
     pub(crate) mail: Arc<Mailbox<JournalMail>>,
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) answers: Arc<Mailbox<JournalEvent>>,
-    pub(crate) metrics: Arc<JournalMetrics>,
+    pub(crate) metrics: Arc<JournalCounters>,
     pub(crate) desk: Arc<SnapshotDesk>,
 }
 

@@ -12,13 +12,13 @@ use council_tree::Tree;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
 use crate::aside;
-use crate::backup;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
+use crate::counters::StartFigures;
 use crate::disk::DirDisk;
 use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
-use crate::metrics::StartMetrics;
 use crate::random;
+use crate::restoration_mark;
 use crate::snapshots::Saved;
 
 /// How much of the log is in memory at a time.
@@ -31,7 +31,7 @@ pub(crate) struct Opened {
     pub(crate) tree: Tree,
     /// What lately changed in the tree.
     pub(crate) history: History,
-    pub(crate) figures: StartMetrics,
+    pub(crate) figures: StartFigures,
     /// The snapshot that the tree began with, if there is one, and its time in seconds.
     pub(crate) snapshot: Option<(Saved, i64)>,
 }
@@ -131,7 +131,7 @@ fn log_apart(config: &StorageConfig) -> Option<&Path> {
 /// Refuses directories that are not this server's to use. Changes nothing.
 pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
-    backup::refuse_unfinished(config)?;
+    restoration_mark::refuse(config)?;
     if is_interrupted(config) {
         // A start finishes that first.
         return Ok(());
@@ -233,11 +233,11 @@ pub(crate) fn load(
     }
     let (seat, tree, history) = replay.finish();
     let snapshot_index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
-    let figures = StartMetrics {
+    let figures = StartFigures {
         snapshot_load_ms: (loaded_us - began_us) / 1000,
         log_load_ms: (clock.mono_us() - loaded_us) / 1000,
         entries_loaded: recovered.last_index - snapshot_index,
-        ..StartMetrics::default()
+        ..StartFigures::default()
     };
     let snapshot = recovered
         .snapshot

@@ -12,7 +12,7 @@ use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::recovery;
-use crate::{backup, random};
+use crate::{random, restoration_mark};
 use storage_raft_log::{Identity, Journal};
 
 /// What a survivor has.
@@ -89,7 +89,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
             storage.data_dir.display()
         ))
     };
-    backup::refuse_unfinished(storage)?;
+    restoration_mark::refuse(storage)?;
     if !storage.data_dir.join("meta").exists() {
         return Err(nothing());
     }

@@ -14,16 +14,19 @@ use council_frontend::Front;
 use parking_lot::Mutex;
 
 use crate::boot::{self, Boot, Parts};
-use crate::clerk::{self, Clerk};
+use crate::clerk;
 use crate::config::ServerConfig;
-use crate::core_loop::{CoreLinks, CoreMail};
+use crate::core_loop::CoreLinks;
+use crate::counters::{CoreCounters, JournalCounters};
 use crate::error::{ServerFault, StartError};
 use crate::http::admin::AdminServer;
 use crate::inspect::Inspect;
-use crate::journal_loop::JournalMail;
-use crate::metrics::{CoreMetrics, JournalMetrics};
-use crate::net::shard::{Shard, ShardConfig, ShardLinks, ShardMail};
+use crate::messages::CoreMail;
+use crate::messages::JournalMail;
+use crate::messages::{ShardMail, WordQueue};
+use crate::net::shard::{Shard, ShardConfig, ShardLinks};
 use crate::overview::Overview;
+use crate::peers::Established;
 use crate::peers::credentials::{Badge, Credentials};
 use crate::peers::dial::{Diallers, Means};
 use crate::peers::door::Door;
@@ -70,7 +73,7 @@ struct Running {
     accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
     http: Vec<HttpListener>,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
-    clerk: Option<(Arc<Clerk>, JoinHandle<()>)>,
+    clerk: Option<(Arc<WordQueue>, JoinHandle<()>)>,
     door: Option<(mio::Waker, JoinHandle<()>)>,
     core: Option<(Arc<Mailbox<CoreMail>>, JoinHandle<()>)>,
 }
@@ -85,6 +88,7 @@ struct Post {
     /// In an ensemble the core sleeps where its peers' connections are polled.
     core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
+    established: Arc<Mailbox<Established>>,
     from_journal: Arc<Mailbox<council_replica::JournalEvent>>,
     journal_bell: Arc<Doorbell>,
     journal: Arc<Mailbox<JournalMail>>,
@@ -103,6 +107,7 @@ impl Post {
             streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.bell())))).collect(),
             to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_bell)))).collect(),
             core: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
+            established: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
             from_journal: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
             journal: Arc::new(Mailbox::new(Arc::clone(&journal_bell))),
             polls,
@@ -143,9 +148,9 @@ impl Server {
             core: Arc::clone(&post.core),
             tree: boot::empty_tree(),
             gate: Arc::clone(&gate),
-            journal_metrics: Arc::new(JournalMetrics::default()),
-            core_metrics: Arc::new(CoreMetrics::default()),
-            reign: Arc::default(),
+            journal_metrics: Arc::new(JournalCounters::default()),
+            core_metrics: Arc::new(CoreCounters::default()),
+            leadership: Arc::default(),
             other_ensembles: other_ensembles.unwrap_or_default(),
             network_metrics: Arc::new(NetworkMetrics::default()),
             snapshots: Arc::new(SnapshotDesk::default()),
@@ -242,6 +247,7 @@ impl Server {
         let links = CoreLinks {
             bell: Arc::clone(&post.core_bell),
             mail: Arc::clone(&post.core),
+            established: Arc::clone(&post.established),
             from_shards: post.to_core.clone(),
             to_shards: post.streams.clone(),
             shard_mail: post.shards.clone(),
@@ -282,7 +288,7 @@ impl Server {
         self.credentials = Some(Arc::clone(&credentials));
         let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
         let (door, waker) =
-            Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.core), descriptors)
+            Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
                 .map_err(system("poll the members' port"))?;
         let run = move || door.run().map_err(|error| error.to_string());
         let thread = spawn("door", &self.supervisor, run).map_err(system("start a thread"))?;
@@ -290,7 +296,7 @@ impl Server {
         let means = Means {
             credentials: Arc::clone(&credentials),
             source,
-            core: Arc::clone(&post.core),
+            established: Arc::clone(&post.established),
             supervisor: Arc::clone(&self.supervisor),
         };
         let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
@@ -299,14 +305,14 @@ impl Server {
     }
 
     fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
-        let (desk, requests) = Clerk::new();
+        let (word_queue, requests) = WordQueue::new();
         let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
         let answer = move || {
             clerk::run(&requests, overview.as_ref(), &shards, context.as_deref());
             Ok(())
         };
         let thread = spawn("clerk", &self.supervisor, answer).map_err(system("start a thread"))?;
-        self.running().clerk = Some((Arc::clone(&desk), thread));
+        self.running().clerk = Some((Arc::clone(&word_queue), thread));
         let config = &self.overview.config;
         let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
         let front_config = settings::front(config, count, random::bytes()?)?;
@@ -326,7 +332,7 @@ impl Server {
                 tree: Arc::clone(&self.overview.tree),
                 session_clients: Arc::clone(&self.overview.session_clients),
                 standing: Arc::clone(&self.overview.standing),
-                clerk: Arc::clone(&desk),
+                word_queue: Arc::clone(&word_queue),
                 clock: self.overview.clock,
             };
             let watcher = poll.watcher(0).map_err(system("make a poll"))?;

@@ -15,8 +15,8 @@ use crate::ensemble::EnsembleView;
 use crate::inspect::{AdminAct, Inspect};
 use crate::metrics::flat::{self, rounded};
 use crate::version::version;
+use crate::view::{ConnectionView, LatencyView};
 use crate::words::render::java_address;
-use crate::words::view::{ConnectionView, LatencyView};
 use net_http::{Request, Response};
 
 /// The first name of each command, as the page of links shows them.

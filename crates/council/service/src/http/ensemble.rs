@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::{EnsembleView, Lag, MemberView};
 use crate::inspect::Inspect;
 use crate::version::version;
-use crate::words::render::proposal_sizes;
-use crate::words::view::ServerView;
+use crate::view::ServerView;
 
 /// `leader`.
 pub(super) fn leader(server: &dyn Inspect) -> Result<Value, String> {
@@ -100,7 +100,7 @@ fn addresses(member: &MemberView, port: u16) -> Value {
 
 /// What `server_stats` has more of a leader.
 pub(super) fn proposal_stats(view: &ServerView) -> Option<Value> {
-    let [last, min, max] = proposal_sizes(view.proposal_sizes?);
+    let [last, min, max] = ProposalSizes::shown(view.proposal_sizes?);
     Some(json!({"last_buffer_size": last, "min_buffer_size": min, "max_buffer_size": max}))
 }
 

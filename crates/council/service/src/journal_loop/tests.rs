@@ -4,6 +4,8 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, KeepPolicy, Membership, SnapshotMeta};
 
+use council_replica::CoreEffect;
+
 use super::*;
 use crate::testing::MemoryDisk;
 
@@ -12,7 +14,7 @@ struct Rig {
     mail: Arc<Mailbox<JournalMail>>,
     answers: Arc<Mailbox<JournalEvent>>,
     bell: Arc<Doorbell>,
-    metrics: Arc<JournalMetrics>,
+    metrics: Arc<JournalCounters>,
     thread: JoinHandle<Result<MemoryDisk, Fault>>,
     persisted: u64,
     unread: VecDeque<JournalEvent>,
@@ -31,7 +33,7 @@ impl Rig {
         let (bell, own) = (Doorbell::of_parking(), Doorbell::of_parking());
         let mail = Arc::new(Mailbox::new(Arc::clone(&bell)));
         let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
-        let metrics = Arc::new(JournalMetrics::default());
+        let metrics = Arc::new(JournalCounters::default());
         let settings = JournalSettings {
             log_directory: PathBuf::from("/"),
             executor: ExecutorConfig {

@@ -7,10 +7,11 @@ use council_frontend::{CloseReason, FrontStats, Tally, operation_index};
 use council_replica::CoreStatus;
 use council_wire::OpCode;
 
-use super::reign::ReignMetrics;
 use super::zookeeper::QuotaSums;
-use super::{CoreMetrics, JournalMetrics, StartMetrics, absent, ensemble, zookeeper};
+use super::{absent, ensemble, zookeeper};
 use crate::certificate_ends::CertificateEnds;
+use crate::counters::leadership::LeadershipCounters;
+use crate::counters::{CoreCounters, JournalCounters, StartFigures};
 use crate::ensemble::EnsembleView;
 use crate::restore::RestoreDesk;
 use net_reactor::NetworkMetrics;
@@ -22,13 +23,13 @@ pub(crate) struct Knowledge<'a> {
     /// Added up over all shards.
     pub(crate) front: FrontStats,
     pub(crate) core: CoreStatus,
-    pub(crate) journal: &'a JournalMetrics,
-    pub(crate) core_metrics: &'a CoreMetrics,
+    pub(crate) journal: &'a JournalCounters,
+    pub(crate) core_metrics: &'a CoreCounters,
     pub(crate) network: &'a NetworkMetrics,
     /// Among other members.
     pub(crate) ensemble: Option<&'a EnsembleView>,
-    pub(crate) reign: &'a ReignMetrics,
-    pub(crate) start: StartMetrics,
+    pub(crate) leadership: &'a LeadershipCounters,
+    pub(crate) start: StartFigures,
     /// By the first name of the path.
     pub(crate) quotas: BTreeMap<String, QuotaSums>,
     pub(crate) snapshots_rate_limited: u64,

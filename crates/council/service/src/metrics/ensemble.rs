@@ -4,8 +4,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::catalog::{Knowledge, big, whole};
+use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
-use crate::words::render::proposal_sizes;
 use node_metrics::Sample;
 
 /// See the module.
@@ -31,7 +31,7 @@ fn of_leader(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
         whole(ensemble.others().filter(|member| member.votes == votes && member.is_synced()).count())
     };
     let learners = ensemble.others().filter(|member| member.is_connected()).count();
-    let [last, min, max] = proposal_sizes(known.reign.proposal_sizes());
+    let [last, min, max] = ProposalSizes::shown(known.leadership.proposal_sizes());
     vec![
         Sample::gauge("learners", "Members connected to their leader", whole(learners)),
         Sample::gauge("synced_followers", "Followers that keep up", synced(true)),
@@ -50,53 +50,57 @@ fn of_leader(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
 }
 
 fn counted(known: &Knowledge<'_>) -> Vec<Sample> {
-    let reign = known.reign;
+    let leadership = known.leadership;
     vec![
-        Sample::counter("looking_count", "Times that this member had no leader", reign.looked.load(Relaxed)),
+        Sample::counter(
+            "looking_count",
+            "Times that this member had no leader",
+            leadership.looked.load(Relaxed),
+        ),
         Sample::counter(
             "proposal_count",
             "Log entries proposed while this member led; each holds many writes",
-            reign.proposals.load(Relaxed),
+            leadership.proposals.load(Relaxed),
         ),
         Sample::counter(
             "commit_count",
             "Log entries applied while this member led; each holds many writes",
-            reign.commits.load(Relaxed),
+            leadership.commits.load(Relaxed),
         ),
         Sample::counter(
             "learner_proposal_received_count",
             "Log entries received from a leader; each holds many writes",
-            reign.learner_proposals.load(Relaxed),
+            leadership.learner_proposals.load(Relaxed),
         ),
         Sample::counter(
             "learner_commit_received_count",
             "Log entries applied under a leader elsewhere; each holds many writes",
-            reign.learner_commits.load(Relaxed),
+            leadership.learner_commits.load(Relaxed),
         ),
         Sample::summary(
             "election_time",
             "From when no leader was known until one was, ms",
-            reign.election_ms.snapshot(),
+            leadership.election_ms.snapshot(),
         ),
         Sample::summary(
             "leader_unavailable_time",
             "How long clients were not served until this member served them as leader, ms",
-            reign.leader_unavailable_ms.snapshot(),
+            leadership.leader_unavailable_ms.snapshot(),
         ),
         Sample::summary(
             "unavailable_time",
             "How long clients were not served here, ms",
-            reign.unavailable_ms.snapshot(),
+            leadership.unavailable_ms.snapshot(),
         ),
         Sample::summary(
             "follower_sync_time",
             "From when a leader was known until clients were served under it, ms",
-            reign.follower_sync_ms.snapshot(),
+            leadership.follower_sync_ms.snapshot(),
         ),
         Sample::detailed(
             "quorum_ack_latency",
             "From handing a proposal to the disk until a majority has it and it is applied, ms",
-            reign.quorum_ack_us.snapshot().scaled(1000),
+            leadership.quorum_ack_us.snapshot().scaled(1000),
         ),
     ]
 }
@@ -110,7 +114,7 @@ fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
         Sample::counter(
             "diwan_council_elections",
             "Leaders and terms that this member has seen",
-            known.reign.reigns.load(Relaxed),
+            known.leadership.leaders_followed.load(Relaxed),
         ),
         Sample::counter(
             "diwan_council_leadership_transfers",

@@ -18,16 +18,16 @@ use council_wire::SessionId;
 use crate::access::{self, Access, Denial};
 use crate::audit;
 use crate::config::ServerConfig;
+use crate::counters::leadership::Stand;
 use crate::ensemble::{EnsembleView, last_snapshot};
 use crate::environment::{environment, properties};
-use crate::http::lists::ListTurn;
 use crate::inspect::{AdminAct, Inspect, Limited};
+use crate::list_turn::ListTurn;
 use crate::metrics::catalog::{self, Knowledge};
-use crate::metrics::reign::Stand;
 use crate::metrics::zookeeper::QuotaSums;
 use crate::restore::Refusal;
 use crate::snapshots::{self, SnapshotFile};
-use crate::words::view::{
+use crate::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
 };
@@ -64,7 +64,7 @@ impl Source for Overview {
             journal: &self.journal_metrics,
             core_metrics: &self.core_metrics,
             ensemble: ensemble.as_ref(),
-            reign: &self.reign,
+            leadership: &self.leadership,
             network: &self.network_metrics,
             quotas,
             snapshots_rate_limited: self.snapshots.limit.refused(),
@@ -107,7 +107,7 @@ impl Inspect for Overview {
             outstanding: front.outstanding as u64,
             zxid: tree.last_zxid().0,
             mode,
-            proposal_sizes: self.leads().then(|| self.reign.proposal_sizes()),
+            proposal_sizes: self.leads().then(|| self.leadership.proposal_sizes()),
             node_count: tree.node_count() as u64,
         }
     }
@@ -127,7 +127,7 @@ impl Inspect for Overview {
 
     fn standing(&self) -> Stand {
         match &self.config.ensemble {
-            Some(_) => self.reign.stand(),
+            Some(_) => self.leadership.stand(),
             None => Stand { leads: true, serving: self.is_serving(), ..Stand::default() },
         }
     }

@@ -8,9 +8,9 @@ use council_frontend::{ConnectionInfo, Front, FrontStats};
 use council_replica::{Core, CoreStatus};
 
 use super::Overview;
-use crate::core_loop::CoreMail;
+use crate::messages::CoreMail;
+use crate::messages::ShardMail;
 use crate::metrics::catalog;
-use crate::net::shard::ShardMail;
 
 /// How long an answer may take altogether.
 const DEADLINE: Duration = Duration::from_secs(2);

@@ -17,13 +17,13 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::certificate_ends::CertificateEnds;
 use crate::config::{EnsembleConfig, ServerConfig};
-use crate::core_loop::CoreMail;
+use crate::counters::leadership::LeadershipCounters;
+use crate::counters::{CoreCounters, JournalCounters, StartFigures};
 use crate::ensemble::{Around, EnsembleView};
-use crate::http::lists::ListTurn;
 use crate::line_limit::LineLimit;
-use crate::metrics::reign::ReignMetrics;
-use crate::metrics::{CoreMetrics, JournalMetrics, StartMetrics};
-use crate::net::shard::ShardMail;
+use crate::list_turn::ListTurn;
+use crate::messages::CoreMail;
+use crate::messages::ShardMail;
 use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::session_clients::SessionClients;
@@ -44,9 +44,9 @@ pub(crate) struct Overview {
     pub(crate) core: Arc<Mailbox<CoreMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) gate: Arc<Gate>,
-    pub(crate) journal_metrics: Arc<JournalMetrics>,
-    pub(crate) core_metrics: Arc<CoreMetrics>,
-    pub(crate) reign: Arc<ReignMetrics>,
+    pub(crate) journal_metrics: Arc<JournalCounters>,
+    pub(crate) core_metrics: Arc<CoreCounters>,
+    pub(crate) leadership: Arc<LeadershipCounters>,
     pub(crate) other_ensembles: Arc<OtherEnsembles>,
     pub(crate) network_metrics: Arc<NetworkMetrics>,
     pub(crate) snapshots: Arc<SnapshotDesk>,
@@ -60,7 +60,7 @@ pub(crate) struct Overview {
     pub(crate) act_lines: LineLimit,
     pub(crate) lists: ListTurn,
     pub(crate) clock: Clock,
-    pub(crate) start: OnceLock<StartMetrics>,
+    pub(crate) start: OnceLock<StartFigures>,
     /// The snapshot that the server started from: its zxid and time in seconds.
     pub(crate) first_snapshot: Mutex<Option<(i64, i64)>>,
     /// The plain and the secure port, once known.
@@ -104,7 +104,7 @@ impl Overview {
     pub(super) fn mode(&self) -> &'static str {
         match &self.config.ensemble {
             None => "standalone",
-            Some(_) if self.reign.stand().leads => "leader",
+            Some(_) if self.leadership.stand().leads => "leader",
             Some(ensemble) => match self.roster(ensemble).member(ensemble.number) {
                 Some(own) if !own.votes => "observer",
                 _ => "follower",
@@ -124,7 +124,7 @@ impl Overview {
             number: ensemble.number,
             roster: &self.roster(ensemble),
             settings: &self.config.settings,
-            reign: &self.reign,
+            leadership: &self.leadership,
             other_ensembles: &self.other_ensembles,
             first_snapshot: *self.first_snapshot.lock(),
             now: self.clock.now(),
@@ -133,6 +133,6 @@ impl Overview {
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.config.ensemble.is_some() && self.reign.stand().leads
+        self.config.ensemble.is_some() && self.leadership.stand().leads
     }
 }

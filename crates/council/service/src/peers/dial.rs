@@ -19,7 +19,6 @@ use super::hello::{Hello, Lane};
 use super::tls::{self, Talk};
 use super::{Established, handshake, trouble};
 use crate::config::MemberConfig;
-use crate::core_loop::CoreMail;
 use node_threads::{Supervisor, spawn};
 
 /// How long a connection may take, all in all, until both sides have said and proved who they are.
@@ -99,7 +98,7 @@ pub(crate) struct Means {
     pub(crate) credentials: Arc<Credentials>,
     /// Where this member's own line says that it is, unless it listens at every address: others tell by it who dials.
     pub(crate) source: Option<IpAddr>,
-    pub(crate) core: Arc<Mailbox<CoreMail>>,
+    pub(crate) established: Arc<Mailbox<Established>>,
     pub(crate) supervisor: Arc<Supervisor>,
 }
 
@@ -179,7 +178,7 @@ impl Dialler {
                     credentials.complaints.forget(&subject);
                     self.call.connected(true);
                     for established in both {
-                        self.means.core.put(CoreMail::Peer(Box::new(established)));
+                        self.means.established.put(established);
                     }
                 }
                 Err(why) => {

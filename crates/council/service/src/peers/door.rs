@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
 
+use super::Established;
 use super::credentials::Credentials;
 use super::dial::HANDSHAKE_TIMEOUT;
 use super::places::Places;
 use super::visitor::{Progress, Visitor};
-use crate::core_loop::CoreMail;
 
 const DOOR: Token = Token(0);
 const STOP: Token = Token(1);
@@ -31,7 +31,7 @@ pub(crate) struct Door {
     listener: mio::net::TcpListener,
     poll: Poll,
     credentials: Arc<Credentials>,
-    core: Arc<Mailbox<CoreMail>>,
+    established: Arc<Mailbox<Established>>,
     descriptors: Descriptors,
     visitors: BTreeMap<usize, (Visitor, Origin)>,
     places: Places,
@@ -53,7 +53,7 @@ impl Door {
     pub(crate) fn new(
         listener: TcpListener,
         credentials: Arc<Credentials>,
-        core: Arc<Mailbox<CoreMail>>,
+        established: Arc<Mailbox<Established>>,
         descriptors: Descriptors,
     ) -> io::Result<(Self, Waker)> {
         listener.set_nonblocking(true)?;
@@ -67,7 +67,7 @@ impl Door {
             listener,
             poll,
             credentials,
-            core,
+            established,
             descriptors,
             visitors,
             places,
@@ -159,7 +159,7 @@ impl Door {
                 let Some(visitor) = self.remove(ticket) else { return };
                 let proved = self.credentials.asks_for_proof();
                 match visitor.establish(hello, seated, proved) {
-                    Ok(established) => self.core.put(CoreMail::Peer(Box::new(established))),
+                    Ok(established) => self.established.put(established),
                     Err(error) => self.complain(origin, &error.to_string()),
                 }
             }

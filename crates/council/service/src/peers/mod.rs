@@ -19,7 +19,6 @@ pub(crate) mod door;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 pub(crate) mod hello;
-pub(crate) mod join;
 pub(crate) mod lane;
 pub(crate) mod names;
 pub(crate) mod other_ensembles;

@@ -26,7 +26,7 @@ impl World {
         let means = Means {
             credentials: Arc::clone(&credentials),
             source: None,
-            core: Arc::new(node_threads::Mailbox::new(Arc::clone(&bell))),
+            established: Arc::new(node_threads::Mailbox::new(Arc::clone(&bell))),
             supervisor: Arc::new(Supervisor::default()),
         };
         let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));

@@ -1,13 +1,9 @@
 //! Four-letter words: which are answered, and with what text.
 //!
-//! The texts are ZooKeeper 3.9's to the byte, for tools parse them. What they say is gathered elsewhere, into a
-//! [`view`].
+//! The texts are ZooKeeper 3.9's to the byte, for tools parse them. What they say is gathered elsewhere (`view`).
 
 pub(crate) mod dispatch;
 pub(crate) mod render;
-pub(crate) mod view;
-
-use crate::config::WordConfig;
 
 /// The words there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,28 +52,5 @@ impl Word {
             b"wchs" => Self::Wchs,
             _ => return None,
         })
-    }
-}
-
-/// What a word that is not on the list is answered with, or `None` when it may be answered.
-pub(crate) fn refusal(config: &WordConfig, bytes: [u8; 4]) -> Option<String> {
-    let word = String::from_utf8_lossy(&bytes).into_owned();
-    (!config.allows(&word)).then(|| format!("{word} is not executed because it is not in the whitelist.\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_off_the_list_is_refused_by_name() {
-        let config = WordConfig::default();
-        assert_eq!(refusal(&config, *b"srvr"), None);
-        assert_eq!(
-            refusal(&config, *b"stat").as_deref(),
-            Some("stat is not executed because it is not in the whitelist.\n")
-        );
-        assert_eq!(refusal(&WordConfig::All, *b"stat"), None);
-        assert_eq!(Word::from_bytes(*b"abcd"), None);
     }
 }

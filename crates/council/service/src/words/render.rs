@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
-use super::view::{
-    ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, WatchSummary, WatchView,
-};
 use crate::calendar::long_date;
+use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 use crate::metrics::flat::java_double;
-use crate::metrics::reign::ProposalSizes;
+use crate::view::{
+    ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, WatchSummary, WatchView,
+};
 
 /// What every word that needs a tree is answered with while there is none.
 pub(crate) const NOT_SERVING: &str = "This ZooKeeper instance is not currently serving requests\n";
@@ -48,16 +48,9 @@ fn statistics(out: &mut String, server: &ServerView) {
         server.node_count
     );
     if let Some(sizes) = server.proposal_sizes {
-        let [last, min, max] = proposal_sizes(sizes);
+        let [last, min, max] = ProposalSizes::shown(sizes);
         let _ = writeln!(out, "Proposal sizes last/min/max: {last}/{min}/{max}");
     }
-}
-
-/// ZooKeeper shows -1 as long as there was no proposal.
-pub(crate) fn proposal_sizes(sizes: Option<ProposalSizes>) -> [i64; 3] {
-    sizes.map_or([-1; 3], |sizes| {
-        [sizes.last, sizes.min, sizes.max].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
-    })
 }
 
 /// `cons`.
@@ -244,8 +237,8 @@ pub(crate) fn envi(environment: &[(&'static str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::SessionView;
     use super::*;
+    use crate::view::SessionView;
 
     fn connections() -> Vec<ConnectionView> {
         let peer: SocketAddr = "127.0.0.1:47436".parse().expect("an address");

@@ -15,8 +15,7 @@ use parking_lot::RwLockReadGuard;
 use super::troubles::Troubles;
 use super::{ShardConfig, ShardLinks};
 use crate::audit::{self, SessionEnds};
-use crate::clerk::WordRequest;
-use crate::words;
+use crate::messages::WordRequest;
 
 /// Refusals of writes that cost too much are logged so often at the most.
 const COSTLY_LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -162,11 +161,11 @@ impl ShardDriver for Driver {
     }
 
     fn word(&mut self, conn: ConnId, word: [u8; 4], argument: Option<i64>) -> Option<Vec<u8>> {
-        if let Some(refusal) = words::refusal(&self.config.words, word) {
+        if let Some(refusal) = self.config.words.refusal(word) {
             return Some(refusal.into_bytes());
         }
         let request = WordRequest { shard: self.number, conn, word, argument };
-        if self.links.clerk.ask(request) { None } else { Some(Vec::new()) }
+        if self.links.word_queue.ask(request) { None } else { Some(Vec::new()) }
     }
 
     fn note(&mut self, event: &FrontEvent, socket: Option<&ClientSocket>) {

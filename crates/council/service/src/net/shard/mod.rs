@@ -10,30 +10,16 @@ use std::sync::Arc;
 use base::Now;
 use council_frontend::{FromCore, Front, ShardRound, ToCore};
 use council_tree::Tree;
-use net_event_loop::{ConnId, Readiness};
+use net_event_loop::Readiness;
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::{Clock, Mailbox};
 use parking_lot::RwLock;
 
 use self::driver::Driver;
-use crate::clerk::Clerk;
 use crate::config::WordConfig;
+use crate::messages::{ShardMail, WordQueue};
 use crate::session_clients::SessionClients;
 use crate::standing::Standing;
-
-/// Something for a shard to do, besides the core's stream.
-pub(crate) enum ShardMail {
-    /// A new connection.
-    Accepted(Accepted),
-    /// A piece of the answer to a four-letter word.
-    Word { conn: ConnId, text: Vec<u8>, last: bool },
-    /// A question of another thread, to be answered from the front.
-    Ask(Box<dyn FnOnce(&mut Front) + Send>),
-    /// Answer what was asked, then close everything: this member was removed.
-    Part,
-    /// The same, and end.
-    Stop,
-}
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -43,7 +29,7 @@ pub(crate) struct ShardLinks {
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) session_clients: Arc<SessionClients>,
     pub(crate) standing: Arc<Standing>,
-    pub(crate) clerk: Arc<Clerk>,
+    pub(crate) word_queue: Arc<WordQueue>,
     pub(crate) clock: Clock,
 }
 

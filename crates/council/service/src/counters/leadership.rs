@@ -33,12 +33,21 @@ pub(crate) struct Link {
     pub(crate) sent: u64,
 }
 
-/// Bytes of proposals under this member's reign.
+/// Bytes of what this member has proposed since it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProposalSizes {
     pub(crate) last: u64,
     pub(crate) min: u64,
     pub(crate) max: u64,
+}
+
+impl ProposalSizes {
+    /// The last, the smallest and the largest as ZooKeeper shows them: -1 as long as there was no proposal.
+    pub(crate) fn shown(sizes: Option<Self>) -> [i64; 3] {
+        sizes.map_or([-1; 3], |sizes| {
+            [sizes.last, sizes.min, sizes.max].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
+        })
+    }
 }
 
 /// Moments from which something is counted, milliseconds since the start.
@@ -52,7 +61,7 @@ struct Since {
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct ReignMetrics {
+pub(crate) struct LeadershipCounters {
     stand: Mutex<(Stand, Since)>,
     links: Mutex<BTreeMap<u64, Link>>,
     sizes: Mutex<Option<ProposalSizes>>,
@@ -60,7 +69,7 @@ pub(crate) struct ReignMetrics {
     applied: AtomicU64,
     pub(crate) trail: Trail,
     pub(crate) looked: AtomicU64,
-    pub(crate) reigns: AtomicU64,
+    pub(crate) leaders_followed: AtomicU64,
     pub(crate) election_ms: Histogram,
     pub(crate) leader_unavailable_ms: Histogram,
     pub(crate) unavailable_ms: Histogram,
@@ -72,7 +81,7 @@ pub(crate) struct ReignMetrics {
     pub(crate) learner_commits: AtomicU64,
 }
 
-impl ReignMetrics {
+impl LeadershipCounters {
     /// The core begins to look for others.
     pub(crate) fn begin(&self, now_ms: u64) {
         let since = Since { looking_ms: now_ms, unserved_ms: now_ms, ..Since::default() };
@@ -96,7 +105,7 @@ impl ReignMetrics {
             _ => {}
         }
         if new.leader.is_some() && (old.leader, old.term) != (new.leader, new.term) {
-            self.reigns.fetch_add(1, Relaxed);
+            self.leaders_followed.fetch_add(1, Relaxed);
             since.led_ms = now_ms;
         }
         if old.leads != new.leads {
@@ -204,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_change_of_leader_is_counted_and_timed() {
-        let metrics = ReignMetrics::default();
+        let metrics = LeadershipCounters::default();
         metrics.begin(100);
         let follows = Stand { term: 2, leader: Some(1), leads: false, serving: false };
         metrics.note(follows, 400);
@@ -214,7 +223,7 @@ mod tests {
         metrics.note(leads, 1_200);
         metrics.note(leads, 1_300);
         let count = |counter: &AtomicU64| counter.load(Relaxed);
-        assert_eq!((count(&metrics.looked), count(&metrics.reigns)), (2, 2));
+        assert_eq!((count(&metrics.looked), count(&metrics.leaders_followed)), (2, 2));
         let election = metrics.election_ms.snapshot();
         assert_eq!((election.count, election.sum), (2, 500));
         assert_eq!(metrics.unavailable_ms.snapshot().sum, 350);
@@ -232,7 +241,7 @@ mod tests {
             data: bytes.into(),
         };
         let batch = |entries| Batch { hard_state: None, membership: None, entries };
-        let metrics = ReignMetrics::default();
+        let metrics = LeadershipCounters::default();
         metrics.applied(4, true, 0);
         metrics.persisting(&batch(vec![entry(5, b"abc"), entry(6, b"a")]), true, 1_000);
         metrics.persisting(&batch(vec![entry(7, b"ab")]), true, 2_000);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
-use crate::metrics::reign::ProposalSizes;
 
 /// One connection.
 #[derive(Clone, Debug)]

@@ -2,16 +2,15 @@
 //! [`MemberLifecycle`] until that has a command. Knows no rule of who joins what.
 
 use node_threads::Clock;
-use std::sync::Arc;
 use std::time::Duration;
 
 use council_replica::PeerMessage;
 use council_replica::lifecycle::{Command, Event, MemberLifecycle, Reminder};
 
-use super::switchboard::{News, Switchboard};
-use crate::core_loop::CoreMail;
+use crate::core_loop::CoreLinks;
 use crate::error::StartError;
-use node_threads::Mailbox;
+use crate::messages::CoreMail;
+use crate::peers::switchboard::{News, Switchboard};
 
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -20,21 +19,25 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) fn ask_others(
     lifecycle: &mut MemberLifecycle,
     switchboard: &mut Switchboard,
-    mail: &Arc<Mailbox<CoreMail>>,
+    links: &CoreLinks,
     clock: Clock,
 ) -> Result<Command, StartError> {
     let poll = |source| StartError::System { action: "poll the members' connections", source };
     loop {
         let now_ms = clock.now().mono_ms();
         let mut letters = Vec::new();
-        mail.take_all(&mut letters);
+        links.mail.take_all(&mut letters);
         for letter in letters {
             match letter {
-                CoreMail::Peer(established) => switchboard.take(*established, now_ms),
                 CoreMail::Stop => return Ok(lifecycle.step(Event::Stopped)),
                 // No core is there yet that could answer.
                 CoreMail::Ask(_) | CoreMail::Restore(_) => {}
             }
+        }
+        let mut established = Vec::new();
+        links.established.take_all(&mut established);
+        for connection in established {
+            switchboard.take(connection, now_ms);
         }
         for news in switchboard.turn(now_ms).map_err(poll)? {
             match news {
@@ -55,7 +58,7 @@ pub(crate) fn ask_others(
         if let Some(reminder) = lifecycle.reminder(now_ms) {
             remind(&reminder);
         }
-        switchboard.sleep(TICK, || !mail.is_empty()).map_err(poll)?;
+        switchboard.sleep(TICK, || !links.mail.is_empty() || !links.established.is_empty()).map_err(poll)?;
     }
 }
 
