@@ -45,6 +45,8 @@ const READ_BYTES_MAX: usize = 64 << 10;
 const WRITE_BYTES_MAX: usize = 256 << 10;
 /// The longest sleep: the front's deadlines are looked at this often.
 const TICK_MS: u64 = 250;
+/// By how much a round may be late before the shard is taken to have stood still.
+const STALL_MS: u64 = 250;
 
 /// Bytes that were read in this round.
 struct Input {
@@ -66,6 +68,8 @@ pub struct ShardRound<S> {
     /// Deadlines of sockets that open or close.
     timers: BTreeSet<(u64, u32, u32)>,
     ticked_ms: u64,
+    /// When the last round began.
+    turned_ms: u64,
     /// Whether the front has more to sweep.
     sweeping: bool,
     farewell: Farewell,
@@ -90,6 +94,7 @@ impl<S> ShardRound<S> {
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             timers: BTreeSet::new(),
             ticked_ms: 0,
+            turned_ms: 0,
             sweeping: false,
             farewell: Farewell::No,
             stream: Vec::new(),
@@ -138,6 +143,7 @@ impl<S> ShardRound<S> {
 
     /// One round.
     pub fn turn<D: ShardDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+        self.forgive_stall(now);
         if self.farewell.reads() {
             self.gather(driver, now);
         }
@@ -179,6 +185,16 @@ impl<S> ShardRound<S> {
         match reads || goes_on {
             true => 0,
             false => self.farewell.tick_ms(),
+        }
+    }
+
+    /// This shard stood still (a starved thread): that time counts against no client. What clients sent meanwhile may
+    /// be read only after the core is told whom this shard has heard of.
+    fn forgive_stall(&mut self, now: Now) {
+        let turned_ms = core::mem::replace(&mut self.turned_ms, now.mono_ms());
+        let elapsed_ms = now.mono_ms().saturating_sub(turned_ms);
+        if elapsed_ms > TICK_MS + STALL_MS {
+            self.front.forgive(elapsed_ms, now);
         }
     }
 
