@@ -196,6 +196,17 @@ impl Front {
         }
     }
 
+    /// This shard stood still for `stall_ms` until now: each client is taken to have been heard of as much later, but not
+    /// later than now.
+    pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
+        for connection in self.connections.iter_mut() {
+            if matches!(connection.stage, Stage::Live | Stage::Ending) {
+                let heard_ms = (connection.heard_ms + stall_ms).min(now.mono_ms());
+                connection.heard_ms = heard_ms.max(connection.heard_ms);
+            }
+        }
+    }
+
     /// Works off a bounded piece of what connections that are gone have left behind; whether there is more of it. To
     /// be called in every round, and again when there is nothing else to do.
     pub fn sweep(&mut self) -> bool {

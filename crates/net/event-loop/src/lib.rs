@@ -46,8 +46,8 @@ const ARENA_BYTES: usize = 512 << 10;
 const READ_BYTES_MAX: usize = 64 << 10;
 /// Bytes written to one socket in a turn.
 const WRITE_BYTES_MAX: usize = 256 << 10;
-/// The longest sleep: the frontend's deadlines are looked at this often.
-const TICK_MS: u64 = 250;
+/// The longest sleep: the frontend's deadlines are looked at this often, milliseconds.
+pub const TICK_MS: u64 = 250;
 
 /// The connections of one thread and one protocol, over sockets of the driver's type `S`. See the module.
 pub struct EventLoop<S> {

@@ -20,7 +20,7 @@ use self::journal_driver::JournalDriver;
 
 use crate::random::Random;
 use shard::Shard;
-pub use shard::SocketId;
+pub use shard::{ShardCounts, SocketId};
 
 use crate::loaded::Loaded;
 
@@ -345,11 +345,9 @@ impl<D: Disk> Node<D> {
         self.shard(socket).sleep(socket.number, sleeps);
     }
 
-    /// The most bytes that were kept for a client that reads nothing, and how many were cut off for it, since the last
-    /// time.
-    pub fn take_unsent(&mut self) -> (usize, u64) {
-        let all = self.shards.iter_mut().map(Shard::take_unsent);
-        all.fold((0, 0), |(most, cut_off), (bytes, more)| (most.max(bytes), cut_off + more))
+    /// What happened at the shards since the last time.
+    pub fn take_shard_counts(&mut self) -> ShardCounts {
+        self.shards.iter_mut().map(Shard::take_counts).fold(ShardCounts::default(), ShardCounts::and)
     }
 
     /// A client closes its socket.

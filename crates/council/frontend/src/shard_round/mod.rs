@@ -11,7 +11,7 @@ mod evaluate;
 mod requests;
 
 use base::Now;
-use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Readiness, SocketsByConn};
+use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Readiness, SocketsByConn, TICK_MS};
 
 use crate::connection::Peer;
 use crate::front::Front;
@@ -23,7 +23,12 @@ pub use driver::{ShardDriver, View};
 pub struct ShardRound<S> {
     event_loop: EventLoop<S>,
     shard: Shard,
+    /// When the last round began.
+    turned_ms: u64,
 }
+
+/// By how much a round may be late before the shard is taken to have stood still.
+const STALL_MS: u64 = 250;
 
 /// The front with what it needs in a round.
 struct Shard {
@@ -38,7 +43,7 @@ impl<S> ShardRound<S> {
     #[must_use]
     pub fn new(front: Front) -> Self {
         let shard = Shard { front, stream: Vec::new(), sweeping: false };
-        Self { event_loop: EventLoop::default(), shard }
+        Self { event_loop: EventLoop::default(), shard, turned_ms: 0 }
     }
 
     /// Takes in a new connection. One that is not open at once, for its encryption has to be agreed on, has
@@ -57,7 +62,18 @@ impl<S> ShardRound<S> {
 
     /// One round.
     pub fn turn<D: ShardDriver<Socket = S>>(&mut self, driver: &mut D, now: Now) {
+        self.forgive_stall(now);
         self.event_loop.turn(driver, &mut self.shard, now);
+    }
+
+    /// This shard stood still (a starved thread): that time counts against no client. What clients sent meanwhile may
+    /// be read only after the core is told whom this shard has heard of.
+    fn forgive_stall(&mut self, now: Now) {
+        let turned_ms = core::mem::replace(&mut self.turned_ms, now.mono_ms());
+        let elapsed_ms = now.mono_ms().saturating_sub(turned_ms);
+        if elapsed_ms > TICK_MS + STALL_MS {
+            self.shard.front.forgive(elapsed_ms, now);
+        }
     }
 
     /// Closes everything at once, at the end of the shard.

@@ -80,6 +80,8 @@ pub struct Faults {
     pub kill: u64,
     /// A second machine starts with a member's number.
     pub double: u64,
+    /// One shard of a member stands still for a while.
+    pub shard_stall: u64,
 }
 
 impl Faults {
@@ -108,6 +110,7 @@ impl Faults {
         jump: 0,
         kill: 0,
         double: 0,
+        shard_stall: 0,
     };
 
     /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
@@ -143,6 +146,7 @@ impl Faults {
             jump: often(3),
             kill: often(3),
             double: if apart_still.chance(30) { 1 + apart_still.below(3) } else { 0 },
+            shard_stall: if apart_still.chance(40) { 1 + apart_still.below(3) } else { 0 },
         }
     }
 }
@@ -164,6 +168,7 @@ impl Ensemble {
         self.networks_fail(faults);
         self.bulk_is_held_up(faults);
         self.clients_are_slow(faults);
+        self.shards_stall(faults);
         self.strikes.present = None;
     }
 
@@ -264,6 +269,20 @@ impl Ensemble {
                 "between member {number} and its clients everything takes {extra} ms longer, for {long} ms"
             ),
         );
+    }
+
+    /// One thread gets no time, and all others do.
+    fn shards_stall(&mut self, faults: &Faults) {
+        // Runs without this fault draw nothing for it.
+        if faults.shard_stall == 0 {
+            return;
+        }
+        let Some((number, mut chance)) = self.strike_one(faults.shard_stall) else { return };
+        let shards = self.node(number).map_or(1, |node| node.shard_count());
+        let (shard, long) = (chance.below(u64::from(shards)) as u16, 50 + chance.below(6_000));
+        let until_ms = self.now_ms + long;
+        self.machine(number).stalled_shard = Some((shard, until_ms));
+        self.tell("shard stall", format_args!("shard {shard} of member {number} stands still for {long} ms"));
     }
 
     /// An operator starts a second machine with a member's number, or finds out about it.

@@ -29,6 +29,8 @@ pub(super) struct Machine {
     /// When it last began to stand still, and until when it does.
     pub(super) paused_from_ms: u64,
     pub(super) paused_until_ms: u64,
+    /// Which of its shards does, while the others go on, and until when.
+    pub(super) stalled_shard: Option<(u16, u64)>,
     /// Until when its disk does.
     pub(super) stalled_until_ms: u64,
     /// How long a flush takes, until then.
@@ -60,6 +62,7 @@ impl Machine {
             outsider: false,
             paused_from_ms: 0,
             paused_until_ms: 0,
+            stalled_shard: None,
             stalled_until_ms: 0,
             flush_ms: 0,
             slow_until_ms: 0,
@@ -85,6 +88,10 @@ impl Machine {
 
     pub(super) const fn is_paused(&self, now_ms: u64) -> bool {
         now_ms < self.paused_until_ms
+    }
+
+    pub(super) fn is_shard_stalled(&self, shard: u16, now_ms: u64) -> bool {
+        self.stalled_shard.is_some_and(|(stalled, until_ms)| stalled == shard && now_ms < until_ms)
     }
 
     /// Whether its journal can do nothing now.
@@ -120,6 +127,7 @@ impl Machine {
     pub(super) fn heal(&mut self) {
         (self.paused_until_ms, self.stalled_until_ms, self.slow_until_ms) = (0, 0, 0);
         (self.full_until_ms, self.failing, self.away_until_ms) = (None, false, 0);
+        self.stalled_shard = None;
         self.disk.repair();
     }
 

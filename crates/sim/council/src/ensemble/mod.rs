@@ -233,6 +233,12 @@ impl Ensemble {
         self.machines.get(&number).map_or(0, |machine| machine.paused_from_ms)
     }
 
+    /// Whether a member stands still now.
+    #[must_use]
+    pub fn stands_still(&self, number: u64) -> bool {
+        self.machines.get(&number).is_some_and(|machine| machine.is_paused(self.now_ms))
+    }
+
     fn is_member(&mut self, number: u64) -> bool {
         self.roster().is_some_and(|roster| roster.member(number).is_some())
     }
@@ -321,7 +327,10 @@ impl Ensemble {
         };
         let shards = self.node(number).map_or(0, |node| node.shard_count());
         for shard in 0..shards {
-            if shards == 1 || self.random.chance(60) {
+            let comes = shards == 1 || self.random.chance(60);
+            let now_ms = self.now_ms;
+            let stalls = step == Step::Shards && self.machine(number).is_shard_stalled(shard, now_ms);
+            if comes && !stalls {
                 self.step_one(number, of(shard));
             }
         }

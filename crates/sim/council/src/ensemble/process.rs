@@ -231,6 +231,7 @@ impl Ensemble {
         if !outsider {
             self.record.begun(number, life);
         }
+        self.count("several shards", u64::from(config.core.shards > 1));
         self.count("torn tail", u64::from(torn));
         self.tell(
             "start",

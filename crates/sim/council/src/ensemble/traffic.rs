@@ -147,10 +147,12 @@ impl Ensemble {
         let numbers = node.take_sequences().into_iter();
         self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         let (outgoing, counts) = (node.take_outgoing(), node.take_counts());
-        let (unsent_bytes, cut_off) = node.take_unsent();
-        self.record.unsent_bytes = self.record.unsent_bytes.max(unsent_bytes);
+        let shards = node.take_shard_counts();
+        self.record.unsent_bytes = self.record.unsent_bytes.max(shards.unsent_bytes_max);
         self.send_all(number, outgoing);
-        self.count("slow client cut off", cut_off);
+        self.count("slow client cut off", shards.slow_clients);
+        self.count("client cut off past a lease", shards.past_lease);
+        self.count("part read or written", shards.in_parts);
         for (what, count) in counts {
             match (what, count) {
                 (_, 0) => {}

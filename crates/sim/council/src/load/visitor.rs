@@ -1,6 +1,7 @@
 //! A client that writes down what it asks and what it sees: one connection at a time, watches kept as client libraries
 //! keep them. Decides nothing.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -54,6 +55,8 @@ pub(super) struct Visitor {
     client: Option<Client>,
     /// Its server, and which of its lives.
     at: Option<(u64, u64)>,
+    /// The shard that it was connected to last, of which life.
+    last_shard: Option<(u64, u16)>,
     connection: usize,
     asked: VecDeque<(i32, usize)>,
     /// What it has sent, and what its server has sent, that is still on its way.
@@ -87,6 +90,7 @@ impl Visitor {
             name,
             client: None,
             at: None,
+            last_shard: None,
             connection: 0,
             asked: VecDeque::new(),
             sending: VecDeque::new(),
@@ -173,6 +177,9 @@ impl Visitor {
             return;
         };
         self.at = Some((member, life));
+        let last_shard = self.last_shard.replace((life, shard));
+        let moved = asked != 0 && last_shard.is_some_and(|(at, last)| at == life && last != shard);
+        ensemble.count("session moved to another shard", u64::from(moved));
         self.connection = history.connections.len();
         (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
         ensemble.trace.step("connect", &[self.name as u64, member, u64::from(shard), now_ms]);
@@ -256,6 +263,7 @@ impl Visitor {
         // Another life of that member knows other connections by the same names.
         let (member, _) = self.at.filter(|(member, life)| ensemble.life(*member) == Some(*life))?;
         let (reached, delay_ms) = (ensemble.is_reached(member), ensemble.client_delay_ms(member));
+        let arriving = Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member) };
         let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
         let (xid, frame) = client.request(ask.opcode(), |writer| ask.write(writer));
         self.is_cut_off |= !reached;
@@ -264,7 +272,7 @@ impl Visitor {
         self.sending.push_back(Sending { due_ms, call: number, frame });
         history.calls.push(Call::sent(self.connection, ask, now_ms, xid));
         if !self.is_cut_off {
-            arrive(&mut self.sending, node, client.conn(), history, (now_ms, delay_ms > 0));
+            arrive(&mut self.sending, node, client.conn(), history, arriving);
         }
         ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
         if self.asked.is_empty() {
@@ -327,9 +335,15 @@ impl Visitor {
             if ensemble.life(member) != Some(life) || !ensemble.is_reached(member) {
                 return false;
             }
-            let is_slow = ensemble.client_delay_ms(member) > 0;
+            let (is_slow, is_still) = (ensemble.client_delay_ms(member) > 0, ensemble.stands_still(member));
             let Some(node) = ensemble.node(member) else { return false };
-            arrive(&mut trailing.sending, node, trailing.conn, history, (now_ms, is_slow));
+            arrive(
+                &mut trailing.sending,
+                node,
+                trailing.conn,
+                history,
+                Arriving { now_ms, is_slow, is_still },
+            );
             let is_over = trailing.sending.is_empty();
             if is_over && trailing.says_so {
                 node.disconnect(trailing.conn);
@@ -357,6 +371,7 @@ impl Visitor {
         }
         let stood_still_from_ms = ensemble.stood_still_from_ms(member);
         let delay_ms = ensemble.client_delay_ms(member);
+        let arriving = Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member) };
         self.is_cut_off |= !ensemble.is_reached(member);
         if !ensemble.is_reached(member) {
             return Vec::new();
@@ -366,7 +381,7 @@ impl Visitor {
             // It is as if it had slept: what it sent comes only now, and what it reads may be old.
             self.woke_ms = now_ms;
         }
-        arrive(&mut self.sending, node, client.conn(), history, (now_ms, delay_ms > 0));
+        arrive(&mut self.sending, node, client.conn(), history, arriving);
         let was_connected = client.is_connected();
         let bytes = node.take(client.conn());
         if !bytes.is_empty() {
@@ -443,7 +458,13 @@ impl Visitor {
         connection.deliveries.push((now_ms, Delivery::Reply(number)));
         let call = &mut history.calls[number];
         (call.began_zxid, call.overslept) = (left.began_zxid, call.sent_ms < self.woke_ms);
-        let was_kept_back = call.overslept || call.heard_ms() < left.stood_still_from_ms;
+        // Within one millisecond a member may hear of a request, answer it, and stand still before it sends that.
+        let came_before = match call.heard_ms().cmp(&left.stood_still_from_ms) {
+            Ordering::Less => true,
+            Ordering::Equal => !call.reached_still,
+            Ordering::Greater => false,
+        };
+        let was_kept_back = call.overslept || came_before;
         call.fresh_ms = if was_kept_back { call.heard_ms() } else { left.at_ms };
         call.answer = Some(Answer { at_ms: now_ms, zxid, err, body });
         self.watches.note(&call.ask, err);
@@ -456,16 +477,27 @@ fn address_of(name: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + name as u32))
 }
 
+/// How things stand when something arrives.
+#[derive(Clone, Copy)]
+struct Arriving {
+    now_ms: u64,
+    /// Whether what is sent to the member takes time.
+    is_slow: bool,
+    /// Whether the member stands still.
+    is_still: bool,
+}
+
 /// What has arrived is handed to the member. Where nothing is slow any more, that is everything.
 fn arrive<D: Disk>(
     sending: &mut VecDeque<Sending>,
     node: &mut Node<D>,
     conn: SocketId,
     history: &mut History,
-    (now_ms, is_slow): (u64, bool),
+    Arriving { now_ms, is_slow, is_still }: Arriving,
 ) {
     while let Some(sent) = sending.pop_front_if(|sent| !is_slow || sent.due_ms <= now_ms) {
         node.send(conn, &sent.frame);
-        history.calls[sent.call].reached_ms = now_ms;
+        let call = &mut history.calls[sent.call];
+        (call.reached_ms, call.reached_still) = (now_ms, is_still);
     }
 }

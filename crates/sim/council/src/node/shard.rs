@@ -27,6 +27,19 @@ pub struct SocketId {
     pub number: u32,
 }
 
+/// What happened at shards.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShardCounts {
+    /// The most bytes that were kept for a client that reads nothing.
+    pub unsent_bytes_max: usize,
+    /// How many clients were cut off for that.
+    pub slow_clients: u64,
+    /// How many were cut off because the lease was past.
+    pub past_lease: u64,
+    /// How often a socket gave or took a part of what there was.
+    pub in_parts: u64,
+}
+
 /// See the module.
 pub(super) struct Shard {
     round: ShardRound<u32>,
@@ -46,8 +59,7 @@ struct Link {
     stream: Vec<FromCore>,
     to_core: Vec<ToCore>,
     sequences: Vec<(SocketId, i32, u64)>,
-    unsent_bytes: usize,
-    cut_off: u64,
+    counts: ShardCounts,
     /// What decides how much a socket gives or takes at a time; everything if there is nothing.
     chance: Option<Random>,
 }
@@ -166,8 +178,8 @@ impl Shard {
         std::mem::take(&mut self.link.sequences)
     }
 
-    pub(super) const fn take_unsent(&mut self) -> (usize, u64) {
-        (std::mem::replace(&mut self.link.unsent_bytes, 0), std::mem::replace(&mut self.link.cut_off, 0))
+    pub(super) fn take_counts(&mut self) -> ShardCounts {
+        std::mem::take(&mut self.link.counts)
     }
 
     /// The member was removed.
@@ -177,7 +189,7 @@ impl Shard {
 
     /// Whether nothing is left to do before time passes or a message comes.
     pub(super) fn is_quiet(&self) -> bool {
-        let has_news = |wire: &Wire| wire.news != Readiness::default();
+        let has_news = |wire: &Wire| wire.token.is_some() && wire.news != Readiness::default();
         self.accepted.is_empty()
             && self.link.stream.is_empty()
             && self.link.to_core.is_empty()
@@ -202,7 +214,23 @@ impl Shard {
         self.round.turn(&mut driver, now);
         let asleep = self.link.wires.values().filter(|wire| wire.asleep);
         let unsent = asleep.filter_map(|wire| Some(self.round.front().unsent(wire.conn?)));
-        self.link.unsent_bytes = unsent.fold(self.link.unsent_bytes, usize::max);
+        unsent.for_each(|bytes| self.link.counts.keeps(bytes));
+    }
+}
+
+impl ShardCounts {
+    fn keeps(&mut self, unsent_bytes: usize) {
+        self.unsent_bytes_max = self.unsent_bytes_max.max(unsent_bytes);
+    }
+
+    /// These and those of another shard.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.keeps(other.unsent_bytes_max);
+        self.slow_clients += other.slow_clients;
+        self.past_lease += other.past_lease;
+        self.in_parts += other.in_parts;
+        self
     }
 }
 
@@ -218,10 +246,11 @@ impl Link {
     /// How much of so much is given or taken now.
     fn part_of(&mut self, whole: usize, least: usize) -> usize {
         let Some(chance) = &mut self.chance else { return whole };
-        match whole > least && chance.chance(IN_PARTS) {
-            true => least + chance.below((whole - least) as u64) as usize,
-            false => whole,
+        if whole <= least || !chance.chance(IN_PARTS) {
+            return whole;
         }
+        self.counts.in_parts += 1;
+        least + chance.below((whole - least) as u64) as usize
     }
 }
 
@@ -281,7 +310,7 @@ impl SocketDriver for Driver<'_> {
     fn close(&mut self, socket: u32, unsent_bytes: usize) {
         let Some(wire) = self.link.wires.get_mut(&socket) else { return };
         if wire.asleep {
-            self.link.unsent_bytes = self.link.unsent_bytes.max(unsent_bytes);
+            self.link.counts.keeps(unsent_bytes);
         }
         (wire.closed, wire.token, wire.asleep) = (true, None, false);
         wire.input.clear();
@@ -344,8 +373,9 @@ impl ShardDriver for Driver<'_> {
     }
 
     fn note(&mut self, event: &FrontEvent, _: Option<&u32>) {
-        if let FrontEvent::Close { reason: CloseReason::SlowClient, .. } = event {
-            self.link.cut_off += 1;
-        }
+        let FrontEvent::Close { reason, .. } = event else { return };
+        let counts = &mut self.link.counts;
+        counts.slow_clients += u64::from(*reason == CloseReason::SlowClient);
+        counts.past_lease += u64::from(*reason == CloseReason::NotServing && !self.may_answer);
     }
 }

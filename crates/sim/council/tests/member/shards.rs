@@ -134,3 +134,25 @@ fn session_is_silent_only_if_no_shard_has_heard_of_it() {
     assert!(node.tree().session(silent).is_none() && node.is_closed(clients[1].conn()));
     assert!(node.tree().session(clients[0].session).is_some() && !node.is_closed(clients[0].conn()));
 }
+
+/// A thread that gets no time for longer than a session's timeout has not read what its client sent in time.
+#[test]
+fn session_lives_on_though_its_shard_stood_still_for_longer_than_its_timeout() {
+    let mut node = start();
+    let mut client = client(&mut node, THERE);
+    let session = client.session;
+    for moment in 0..250 {
+        node.pass(100);
+        let is_stalled = (50..200).contains(&moment);
+        if moment % 20 == 0 {
+            client.ask(&mut node, OpCode::Ping, |_| ());
+        }
+        if !is_stalled {
+            take(&mut node, &[Step::Shard(THERE)]);
+        }
+        take(&mut node, &[Step::Shard(HERE), Step::Core]);
+        apply_all(&mut node);
+    }
+    assert!(node.tree().session(session).is_some() && !node.is_closed(client.conn()));
+    assert_eq!(client.replies(&mut node).len(), 13, "each ping is answered");
+}
