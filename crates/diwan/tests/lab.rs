@@ -29,7 +29,8 @@ fn lab(arguments: &[&str]) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_diwan")).with_file_name("diwan-lab");
     assert!(program.is_file(), "`diwan-lab` is not built: `cargo build -p tools-lab --bin diwan-lab`");
     let mut command = Command::new(env!("CARGO_BIN_EXE_diwan"));
-    command.arg("lab").args(arguments).stdin(Stdio::null());
+    // As installed: a program that `cargo run` starts builds the lab first.
+    command.env_remove("CARGO").arg("lab").args(arguments).stdin(Stdio::null());
     command
 }
 

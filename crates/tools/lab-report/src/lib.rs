@@ -12,3 +12,4 @@ pub mod describe;
 pub mod figure;
 pub mod record;
 pub mod report;
+pub mod statistics;

@@ -8,5 +8,5 @@
 pub mod bench;
 pub mod conduct;
 pub mod experiment;
-pub mod stand;
+pub mod measure;
 pub mod task;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use council_client::load::Patience;
 use tools_lab::conduct::{self, Options};
 use tools_lab::experiment::{self, Experiment, Scale};
-use tools_lab::stand::Sources;
+use tools_lab::measure::Sources;
 use tools_lab_report::record::Run;
 
 /// A loaded machine may let an honest server wait; one that owes what it will never give is given up soon.

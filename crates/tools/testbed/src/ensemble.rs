@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::serves;
+use crate::server::{ANSWER_DEADLINE, serves, word};
 use crate::{Config, Failure, Place, Server, Software};
 
 /// Below the ports that a system gives to outgoing connections: one of those could hold a killed member's.
@@ -254,6 +254,29 @@ impl Ensemble {
         let parts = self.in_condition(Condition::Up).into_iter().filter_map(|number| self.part(number));
         let latest = parts.max_by_key(|part| (part.term, part.leads))?;
         (latest.leads && latest.serves).then_some(latest.number)
+    }
+
+    /// Waits until one of these says, asked by a client, that it leads: members of any software do.
+    ///
+    /// # Errors
+    /// Nobody does for long.
+    pub fn leader_as_asked(&self, among: &[usize]) -> Result<usize, Failure> {
+        let began = Instant::now();
+        loop {
+            let leads = |number: &&usize| {
+                let answer = || word(self.address(**number), "srvr", ANSWER_DEADLINE);
+                self.is_up(**number)
+                    && answer()
+                        .is_ok_and(|text| ["leader", "standalone"].iter().any(|mode| text.contains(mode)))
+            };
+            if let Some(leader) = among.iter().find(leads) {
+                return Ok(*leader);
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(Failure::broken(format!("nobody leads for {PATIENCE:?}")));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
     }
 
     /// Waits until everybody who runs serves under one leader.

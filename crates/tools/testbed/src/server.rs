@@ -20,7 +20,7 @@ use crate::place::within;
 /// How long a server may take until it answers: a cold JVM on a busy machine with two cores needs most of it.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 /// How long a server may take to answer whether it serves.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
+pub(crate) const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
 
 /// Which program serves.
 #[derive(Clone, Debug)]

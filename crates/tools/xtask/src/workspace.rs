@@ -82,9 +82,19 @@ impl Workspace {
     }
 }
 
-/// The cargo that runs us, else the one on the path.
+/// The cargo that runs us, else the one on the path; without what it told us of our own package, at which build scripts
+/// look, and would run again.
 pub(crate) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// A program of the workspace, built in this profile and run at the root; its arguments follow.

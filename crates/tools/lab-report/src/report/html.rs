@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use super::chart::{escaped, number};
-use super::summary::{Counted, Mean, Ratio, Summary, skipped_everywhere, summaries};
+use super::summary::{Counted, Ratio, Summary, skipped_everywhere, summaries};
 use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture, verdict};
 use crate::describe::{Catalogue, Servers};
 use crate::figure;
 use crate::record::{Checked, Run, Skipped};
+use crate::statistics::Mean;
 use serde_json::Value;
 
 /// The whole page.

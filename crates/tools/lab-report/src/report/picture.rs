@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::describe::{Description, Text};
     use crate::record::Checked;
-    use crate::report::summary::Mean;
+    use crate::statistics::Mean;
 
     const NOTHING: Text = Text::of("", "");
     const BARS: Description = Description {

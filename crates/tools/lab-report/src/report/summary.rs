@@ -5,27 +5,10 @@ use std::collections::BTreeMap;
 use crate::describe::{Catalogue, Description};
 use crate::figure;
 use crate::record::{Checked, Failed, Point, Run, Skipped};
+use crate::statistics::Mean;
 
 /// Whose ratios are told.
 pub(super) const OURS: &str = "diwan";
-
-/// A mean and how far values lie from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Mean {
-    pub(super) value: f64,
-    /// 0 where there was one repetition.
-    pub(super) deviation: f64,
-}
-
-impl Mean {
-    fn of(values: &[f64]) -> Self {
-        let count = values.len() as f64;
-        let value = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|one| (one - value).powi(2)).sum();
-        let deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
-        Self { value, deviation }
-    }
-}
 
 /// All repetitions of one point.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Figures: what was measured, once a repeat for each contestant, and what they are held against.
 
+use tools_lab_report::statistics::{median, spread};
+
 use super::{Limit, Who};
 
 /// A figure before it is measured.
@@ -53,9 +55,7 @@ impl Figure {
     /// The least and the greatest value of one contestant.
     #[must_use]
     pub fn spread(&self, who: Who) -> Option<(f64, f64)> {
-        let values = self.values(who);
-        let least = values.iter().copied().reduce(f64::min)?;
-        Some((least, values.iter().copied().reduce(f64::max)?))
+        spread(self.values(who))
     }
 
     /// Diwan's median over another's.
@@ -109,17 +109,6 @@ impl Sheet {
     pub fn add(&mut self, name: &str, who: Who, value: f64) {
         let figure = self.figures.iter_mut().find(|figure| figure.spec.name == name);
         figure.expect("a row adds only to figures that it declares").values[who as usize].push(value);
-    }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
     }
 }
 

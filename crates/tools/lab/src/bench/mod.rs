@@ -4,9 +4,8 @@
 //! with a bar is the median over the repeats. The figure to watch is the server's CPU time an operation: it survives
 //! a noisy machine; latencies and rates inform. Every number in a report was measured in the run that printed it.
 //!
-//! Knows nothing of how servers work: it starts them, loads them, and reads what the kernel says about them.
+//! Stands, meters, turns and phases are the framework's ([`crate::measure`]); here are the rows, their bars and their report.
 
-mod contestant;
 mod figure;
 pub mod floor;
 mod limit;
@@ -16,19 +15,21 @@ mod probe;
 pub mod report;
 mod scenario;
 mod setting;
+mod who;
 
 use std::fmt;
 use std::io;
 
-pub use contestant::Who;
 pub use figure::{Figure, Sheet, Spec};
 pub use limit::Limit;
 pub use options::Options;
 pub use scenario::{ROWS, Row};
 pub use setting::Bench;
-pub(crate) use setting::raise_open_files;
+pub use who::Who;
 
 use tools_testbed::PeerError;
+
+use crate::measure::StandError;
 
 /// Why a row could not be measured.
 #[derive(Debug)]
@@ -56,6 +57,12 @@ impl From<tools_testbed::Failure> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<StandError> for Failure {
+    fn from(error: StandError) -> Self {
         Self(error.to_string())
     }
 }

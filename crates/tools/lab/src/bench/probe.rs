@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use crate::measure::milliseconds;
+
 /// Bytes of one append.
 const APPEND: usize = 1024;
 /// Bytes of the file; the probe begins anew at its end.
@@ -33,7 +35,7 @@ pub(super) struct Probed {
 
 impl Probed {
     pub(super) fn latency_ms(&self, percentile: f64) -> f64 {
-        self.latency.value_at_percentile(percentile) as f64 / 1000.0
+        milliseconds(&self.latency, percentile)
     }
 
     pub(super) fn longest_ms(&self) -> f64 {

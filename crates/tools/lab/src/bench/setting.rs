@@ -5,28 +5,29 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use council_client::load::{Load, Measured, Mix, Nodes, Pace};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use council_client::load::{Load, Measured, Mix, Nodes, Pace, Patience};
 use tools_process::ports;
 use tools_testbed::meter::Machine;
 use tools_testbed::peer::zookeeper::Distribution;
 use tools_testbed::peer::{default_cache, diwan};
-use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Software};
+use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Setting, Software};
 
-use super::contestant::{Contestant, FloorServer};
 use super::floor::Kind;
 use super::options::Scale;
 use super::{Failure, Options, Row, Sheet, Who, probe};
+use crate::measure::{
+    BareServer, First, Meters, Phase, Stand, Turns, between_edges, ensemble, keys_of_every_server,
+    raise_open_files,
+};
 
+/// The phase that a row measures.
+const LOAD: &str = "load";
 /// ZooKeeper's heap, MiB.
 pub(super) const HEAP_MB: u32 = 2048;
 /// Keys under which no snapshot is taken but those at a start. 0, which its documentation names for no limit of the
 /// size, ends ZooKeeper 3.9.5 by a division by zero.
 pub(super) const NO_SNAPSHOTS: [(&str, &str); 2] =
     [("snapCount", "2000000000"), ("snapSizeLimitInKb", "1000000000")];
-
-/// What a ZooKeeper needs to know beyond the `server.` lines, as its own example has them.
-const ENSEMBLE_OF_ZOOKEEPER: [(&str, &str); 2] = [("initLimit", "10"), ("syncLimit", "5")];
 
 /// A run's surroundings.
 pub struct Bench {
@@ -133,15 +134,15 @@ impl Bench {
             namespace: None,
             heap_mb,
             flags: Vec::new(),
-            keys: all_keys(keys),
+            keys: keys_of_every_server(keys),
             environment: Vec::new(),
         };
         Ok(Server::start(software, config)?)
     }
 
     /// A bare server.
-    pub(super) fn floor(&self, kind: Kind) -> Result<FloorServer, Failure> {
-        FloorServer::start(&self.floor, kind)
+    fn floor(&self, kind: Kind) -> Result<BareServer, Failure> {
+        Ok(BareServer::start(&self.floor, kind.name())?)
     }
 
     /// Members of one ensemble over empty folders, none of them started, with further keys of `zoo.cfg`.
@@ -157,15 +158,8 @@ impl Bench {
             fs::remove_dir_all(&folder)?;
         }
         let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?.clone();
-        let keys: Vec<_> = [("maxSessionTimeout", "600000")].iter().chain(keys).copied().collect();
-        let (keys, flags): (Vec<_>, Vec<_>) = match software {
-            Software::ZooKeeper(_) => {
-                (ENSEMBLE_OF_ZOOKEEPER.iter().copied().chain(keys).collect(), Vec::new())
-            }
-            Software::Diwan(_) => (keys, ["-D", "metrics.listen=off"].map(String::from).to_vec()),
-        };
-        let ensemble = Ensemble::of(software, &folder, members, &Place::loopback(), &keys, &flags);
-        Ok(ensemble.with_heap(heap_mb))
+        let setting = Setting { heap_mb, ..Setting::of(members) };
+        Ok(ensemble(software, &setting, &folder, &Place::loopback(), keys))
     }
 
     /// As [`Self::members`], all serving.
@@ -187,25 +181,25 @@ impl Bench {
         servers: usize,
         nodes: Nodes,
         floor: Option<Kind>,
-    ) -> Result<Vec<(Who, Contestant)>, Failure> {
+    ) -> Result<Vec<(Who, Stand)>, Failure> {
         let mut started = Vec::new();
         for who in self.servers() {
-            let contestant = match servers {
-                1 => Contestant::Peer(Box::new(self.fresh(who, &[])?)),
-                _ => Contestant::Ensemble(self.ensemble(who, servers, HEAP_MB, &[])?),
+            let stand: Stand = match servers {
+                1 => self.fresh(who, &[])?.into(),
+                _ => self.ensemble(who, servers, HEAP_MB, &[])?.into(),
             };
-            council_client::load::prepare(contestant.addresses()[0], nodes)?;
-            started.push((who, contestant));
+            council_client::load::prepare(stand.addresses()[0], nodes)?;
+            started.push((who, stand));
         }
         if let Some(kind) = floor {
-            let floor: Result<_, _> = (0..servers).map(|_| self.floor(kind)).collect();
-            started.push((Who::Floor, Contestant::Floor(floor?)));
+            let floor: Result<Vec<_>, _> = (0..servers).map(|_| self.floor(kind)).collect();
+            started.push((Who::Floor, floor?.into()));
         }
         Ok(started)
     }
 
     /// A load on 1 KiB values.
-    pub(super) fn load(&self, on: &Contestant, connections: usize, pace: Pace, mix: Mix) -> Load {
+    pub(super) fn load(&self, on: &Stand, connections: usize, pace: Pace, mix: Mix) -> Load {
         Load {
             servers: on.addresses().into(),
             connections,
@@ -228,19 +222,26 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs a load, and gives the server's CPU time an operation beside what the load saw.
-    pub(super) fn run(&self, on: &Contestant, load: &Load) -> Result<(Measured, f64), Failure> {
-        let mut readings = Vec::new();
+    /// Runs a load, and gives the servers' CPU time an operation, microseconds, beside what the load saw.
+    pub(super) fn run(&self, on: &Stand, load: &Load) -> Result<(Phase, f64), Failure> {
+        let (mut meters, mut gone) = (Meters::default(), None);
         let Scale { warm_up, measure, .. } = *self.scale();
-        let measured = council_client::load::run(load, warm_up, measure, || readings.push(on.cpu_time()))?;
-        let readings: Vec<_> = readings.into_iter().collect::<Result<_, _>>()?;
-        let [before, after] = readings[..] else { return Err(Failure("no CPU time".into())) };
+        let edges = &mut |edge, phase: &str| match on.reading() {
+            Ok(reading) => meters.edge(edge, phase, reading),
+            Err(error) => gone = Some(error),
+        };
+        let measured = between_edges(load, (warm_up, measure), &Patience::default(), LOAD, edges)?;
+        if let Some(error) = gone {
+            return Err(error.into());
+        }
         if measured.operations == 0 || measured.errors > 0 {
             let Measured { operations, errors, .. } = measured;
             return Err(Failure(format!("{operations} operations were answered well, {errors} with errors")));
         }
-        let microseconds = after.since(before).total().as_secs_f64() * 1e6;
-        Ok((measured.clone(), microseconds / measured.operations as f64))
+        let phase = Phase::of(LOAD, &measured);
+        let spent = meters.spent([LOAD].into_iter());
+        let each = phase.each(spent.cpu.as_secs_f64() * 1e6);
+        Ok((phase, each))
     }
 
     /// Says what is going on, on standard error.
@@ -254,16 +255,18 @@ impl Bench {
         among: &mut [T],
         mut turn: impl FnMut(&mut T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        for repeat in 1..=self.options.repeats {
+        let repeats = u32::try_from(self.options.repeats).unwrap_or(u32::MAX);
+        let turns = Turns { first: First::Same, repetitions: repeats };
+        for repeat in turns.repetitions() {
             let began = Instant::now();
-            for one in among.iter_mut() {
+            for place in turns.order(repeat, among.len()) {
                 if !probe::settle(&self.folder)? {
                     self.say("the disk is busy with something else: tails and durable writes may suffer");
                 }
-                turn(one)?;
+                turn(&mut among[place])?;
             }
             let took = began.elapsed().as_secs_f64();
-            self.say(&format!("repeat {repeat} of {}: {took:.1} s", self.options.repeats));
+            self.say(&format!("repeat {repeat} of {repeats}: {took:.1} s"));
         }
         Ok(())
     }
@@ -276,29 +279,7 @@ impl Drop for Bench {
     }
 }
 
-/// The keys of every server: no limit on connections from one address, sessions that outlive a silent load, no
-/// AdminServer. All else is as it is by default.
-fn all_keys(further: &[(&str, &str)]) -> Vec<(String, String)> {
-    let common = [
-        ("tickTime", "2000"),
-        ("maxClientCnxns", "0"),
-        ("maxSessionTimeout", "600000"),
-        ("admin.enableServer", "false"),
-    ];
-    let all = common.iter().chain(further);
-    all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-}
-
 /// The keys for a restart.
 pub(super) fn keys(further: &[(&str, &str)]) -> Vec<(String, String)> {
-    all_keys(further)
-}
-
-/// As many open files as the system allows, for this program and the servers it starts: a crowd has thousands.
-pub(crate) fn raise_open_files() {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current < maximum || maximum.is_none() {
-        // Refused, it fails later with the name of what could not be opened.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    }
+    keys_of_every_server(further)
 }

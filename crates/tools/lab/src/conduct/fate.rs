@@ -1,17 +1,17 @@
 //! What befalls servers while clients write: done beside the load, at its moments.
 
+use std::io;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, sync::mpsc};
 
 use council_client::load::Patience;
 use tools_testbed::meter::{Edge, Reading};
 
-use super::gather::Meters;
+use super::gather::Read;
 use crate::experiment::Fate;
-use crate::stand::{Performer, Stand, StandError};
-use crate::task::{Outcome, Task};
+use crate::measure::{Stand, StandError, beside};
+use crate::task::{Outcome, Performer, Task};
 
 /// Performs a timeline while these befall the servers; meters are read at its edges.
 pub(super) fn perform(
@@ -20,32 +20,24 @@ pub(super) fn perform(
     fates: &[(u64, Fate)],
     stand: &mut Stand,
     patience: &Patience,
-    meters: &mut Meters,
+    read: &mut Read,
 ) -> io::Result<Outcome> {
     let before = stand.pids();
-    let (begin, begun) = mpsc::channel();
     let moments = Mutex::new(Vec::new());
-    let outcome = thread::scope(|scope| {
-        let fated = &mut *stand;
-        let moments = &moments;
-        let fate = scope.spawn(move || match begun.recv() {
-            Ok(began) => befall(fates, fated, began, moments),
-            // The load never came that far.
-            Err(_) => Ok(()),
-        });
-        let outcome = performer.perform(task, None, patience, &mut |edge, phase| {
-            meters.edge(edge, phase, Reading::of(&before));
-            if edge == Edge::Begin {
-                // Whoever waits for it waits no longer than this load.
-                let _ = begin.send(Instant::now());
-            }
-        });
-        drop(begin);
-        let fate = fate.join().unwrap_or_else(|_| Err(StandError::Members("it panicked".into())));
-        fate.map_err(io::Error::other)?;
-        outcome
-    });
-    meters.moments = moments.into_inner().unwrap_or_default();
+    let meters = &mut read.meters;
+    let (outcome, befell) = beside(
+        |begun| {
+            performer.perform(task, None, patience, &mut |edge, phase| {
+                meters.edge(edge, phase, Reading::of(&before));
+                if edge == Edge::Begin {
+                    begun();
+                }
+            })
+        },
+        |began| befall(fates, stand, began, &moments),
+    );
+    befell.unwrap_or(Ok(())).map_err(io::Error::other)?;
+    read.moments = moments.into_inner().unwrap_or_default();
     outcome
 }
 

@@ -5,7 +5,7 @@ use tools_lab_report::record::Header;
 use tools_testbed::meter::Machine;
 
 use super::Options;
-use crate::stand::System;
+use crate::measure::System;
 
 /// Looks at the machine, and asks each system what it is.
 #[must_use]

@@ -19,13 +19,13 @@ use tools_testbed::PeerError;
 use tools_testbed::meter::{Calls, Reading};
 
 use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
-use crate::stand::{Performer, Sources, Stand, StandError, System};
-use crate::task::{Kind, Outcome, Step, Task};
+use crate::measure::{CallsOf, First, Sources, Stand, StandError, System, Turns, raise_open_files};
+use crate::task::{Kind, Outcome, Performer, Step, Task};
 
 pub use header::header;
 pub use progress::{News, Tell};
 
-use gather::{CallsOf, Meters};
+use gather::Read;
 use progress::Progress;
 
 /// Why a system is left out of an experiment.
@@ -65,7 +65,7 @@ pub struct Options {
 /// # Errors
 /// The run cannot be kept.
 pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Result<Run, StoreError> {
-    crate::bench::raise_open_files();
+    raise_open_files();
     let mut found = Vec::new();
     let mut missing = Vec::new();
     for name in &options.systems {
@@ -158,10 +158,10 @@ impl Conductor<'_, '_> {
         plan: &Plan,
         systems: &[&System],
     ) -> Result<(), StoreError> {
-        for repetition in 1..=self.options.repetitions {
+        let turns = Turns { first: First::Next, repetitions: self.options.repetitions };
+        for repetition in turns.repetitions() {
             for block in &plan.blocks {
-                let first = repetition as usize % systems.len().max(1);
-                for system in systems[first..].iter().chain(&systems[..first]) {
+                for system in turns.order(repetition, systems.len()).map(|place| systems[place]) {
                     if self.is_stopped() {
                         return Ok(());
                     }
@@ -243,9 +243,9 @@ impl Conductor<'_, '_> {
             let measured = self.spec(spec, &mut stand, !missing.is_empty(), repetition);
             let lasting = match measured {
                 Ok(None) => continue,
-                Ok(Some((outcome, meters))) if outcome.wrong.is_empty() => {
+                Ok(Some((outcome, read))) if outcome.wrong.is_empty() => {
                     let keys = self.keys(id, name, spec, repetition);
-                    for point in gather::points(keys, spec, &outcome, &meters) {
+                    for point in gather::points(keys, spec, &outcome, &read) {
                         self.run.add(point)?;
                     }
                     continue;
@@ -288,7 +288,7 @@ impl Conductor<'_, '_> {
             ..Task::of(Kind::Own)
         };
         let io = |source| StandError::Io { what: "the warm-up", source };
-        stand.performer().perform(&task, None, self.patience, &mut |_, _| {}).map(drop).map_err(io)
+        Performer::of(stand).perform(&task, None, self.patience, &mut |_, _| {}).map(drop).map_err(io)
     }
 
     /// Prepares a spec, and measures it if it is missing.
@@ -298,8 +298,8 @@ impl Conductor<'_, '_> {
         stand: &mut Stand,
         missing: bool,
         repetition: u32,
-    ) -> Result<Option<(Outcome, Meters)>, StandError> {
-        let performer = stand.performer();
+    ) -> Result<Option<(Outcome, Read)>, StandError> {
+        let performer = Performer::of(stand);
         let told = |task: &Task| Task {
             patience_ms: self.options.patience.as_millis() as u64,
             seed: self.options.seed.wrapping_add(u64::from(repetition)),
@@ -318,22 +318,22 @@ impl Conductor<'_, '_> {
             false => None,
         };
         let task = told(&spec.task);
-        let mut meters = Meters::new(performer.is_here());
+        let mut read = Read { load_is_here: performer.is_here(), ..Read::default() };
         let outcome = match spec.fates.is_empty() || !stand.is_ours() {
             true => {
                 let pids = stand.pids();
                 performer.perform(&task, only, self.patience, &mut |edge, phase| {
-                    meters.edge(edge, phase, Reading::of(&pids));
+                    read.meters.edge(edge, phase, Reading::of(&pids));
                 })
             }
-            false => fate::perform(&performer, &task, &spec.fates, stand, self.patience, &mut meters),
+            false => fate::perform(&performer, &task, &spec.fates, stand, self.patience, &mut read),
         };
         let outcome = outcome.map_err(io)?;
-        meters.disk_bytes = stand.disk_bytes();
+        read.disk_bytes = stand.disk_bytes();
         if spec.counts_calls && outcome.wrong.is_empty() {
-            meters.calls = self.calls(&told(&spec.in_short()), only, stand, &performer);
+            read.meters.count(self.calls(&told(&spec.in_short()), only, stand, &performer));
         }
-        Ok(Some((outcome, meters)))
+        Ok(Some((outcome, read)))
     }
 
     /// System calls an operation of each phase, in a short turn of their own: counting them costs the servers something.

@@ -4,7 +4,7 @@
 use tools_testbed::Setting;
 
 use super::{Capacity, Spec};
-use crate::stand::System;
+use crate::measure::System;
 use crate::task::Kind;
 
 /// What is to be done.

@@ -13,7 +13,8 @@ use tools_testbed::meter::{Edge, Edges};
 
 use super::TURN_MAX;
 use super::order::{Order, PERSISTENT, create};
-use super::outcome::{Outcome, Phase};
+use super::outcome::Outcome;
+use crate::measure::Phase;
 
 /// What an answer is to, in its tag's upper half; the lower one has the barrier.
 const EXISTS: u64 = 1;

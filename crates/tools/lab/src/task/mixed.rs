@@ -3,12 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use council_client::load::{Load, Mix, Pace, run_patiently};
+use council_client::load::{Load, Mix, Pace};
 use tools_lab_report::record::Checked;
-use tools_testbed::meter::{Edge, Edges};
+use tools_testbed::meter::Edges;
 
 use super::order::Order;
-use super::outcome::{Outcome, Phase};
+use super::outcome::Outcome;
+use crate::measure::{Phase, between_edges};
 
 const NAME: &str = "mixed";
 
@@ -27,16 +28,8 @@ pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Ou
         checks: true,
     };
     let [warm_up, duration] = [task.warm_up_ms, task.measured_ms].map(Duration::from_millis);
-    let mut passed = [Edge::Begin, Edge::End].into_iter();
-    let edge = || passed.next().into_iter().for_each(|edge| edges(edge, NAME));
-    let measured = run_patiently(&load, warm_up, duration, order.patience, edge)?;
-    let phase = Phase {
-        name: NAME.to_owned(),
-        operations: measured.operations,
-        errors: measured.errors,
-        elapsed: measured.elapsed,
-        latency: measured.latency,
-    };
+    let measured = between_edges(&load, (warm_up, duration), order.patience, NAME, edges)?;
+    let phase = Phase::of(NAME, &measured);
     let checked = Checked { reads: measured.reads, writes: measured.writes, ..Checked::default() };
     let wrong = measured.verdict.err().into_iter().map(|broken| broken.to_string()).collect();
     Ok(Outcome { phases: vec![phase], checked, wrong, ..Outcome::default() })

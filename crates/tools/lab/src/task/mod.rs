@@ -8,11 +8,12 @@
 //! Knows no experiment, and nothing of who runs the servers.
 
 mod barriers;
-pub(crate) mod driver;
+mod driver;
 mod mixed;
 mod order;
 mod outcome;
 mod own;
+mod performer;
 mod timeline;
 mod watches;
 
@@ -23,7 +24,8 @@ use council_client::load::{Nodes, Patience, Servers, extend_patiently};
 use serde::Serialize;
 use tools_testbed::meter::Edges;
 
-pub use outcome::{Outcome, Phase, Slot};
+pub use outcome::{Outcome, Slot};
+pub use performer::Performer;
 
 use order::Order;
 

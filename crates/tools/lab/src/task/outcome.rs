@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde::Deserialize;
 use tools_lab_report::record::Checked;
+
+use crate::measure::{Phase, histogram};
 
 /// How many things that went wrong are told.
 pub(super) const TOLD_MAX: usize = 5;
@@ -24,21 +25,6 @@ pub struct Outcome {
     pub timeline: Vec<Slot>,
 }
 
-/// One thing that was measured.
-#[derive(Clone, Debug)]
-pub struct Phase {
-    /// What.
-    pub name: String,
-    /// Requests, events or passages that went well.
-    pub operations: u64,
-    /// Requests that did not.
-    pub errors: u64,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Microseconds of each.
-    pub latency: Histogram<u64>,
-}
-
 /// What was answered within 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slot {
@@ -48,28 +34,6 @@ pub struct Slot {
     pub answered: f64,
     /// The longest that one of them took since it was due, microseconds.
     pub longest_us: f64,
-}
-
-/// Latencies of 1 us to ten minutes, to a thousandth.
-pub(super) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 600_000_000, 3).expect("the bounds are fixed and valid")
-}
-
-impl Phase {
-    pub(super) fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            operations: 0,
-            errors: 0,
-            elapsed: Duration::ZERO,
-            latency: histogram(),
-        }
-    }
-
-    pub(super) fn record(&mut self, took: Duration) {
-        self.operations += 1;
-        self.latency.saturating_record((took.as_micros() as u64).max(1));
-    }
 }
 
 impl Outcome {

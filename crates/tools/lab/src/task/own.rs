@@ -10,8 +10,9 @@ use council_wire::{ErrorCode, OpCode};
 use tools_testbed::meter::{Edge, Edges};
 
 use super::order::{Order, PERSISTENT, create};
-use super::outcome::{Outcome, Phase};
+use super::outcome::Outcome;
 use super::{Step, TURN_MAX};
+use crate::measure::Phase;
 
 /// Above all of them.
 const PARENT: &str = "/own";

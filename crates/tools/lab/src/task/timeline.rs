@@ -13,7 +13,8 @@ use council_client::{Client, Error, SessionState};
 use tools_testbed::meter::{Edge, Edges};
 
 use super::order::Order;
-use super::outcome::{Outcome, Phase, Slot};
+use super::outcome::{Outcome, Slot};
+use crate::measure::Phase;
 
 /// What clients ask for; they look for another server after two thirds of it in silence.
 const SESSION: Duration = Duration::from_secs(4);

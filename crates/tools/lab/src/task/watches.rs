@@ -10,7 +10,8 @@ use tools_testbed::meter::{Edge, Edges};
 
 use super::TURN_MAX;
 use super::order::{Order, PERSISTENT, create};
-use super::outcome::{Outcome, Phase};
+use super::outcome::Outcome;
+use crate::measure::Phase;
 
 /// Watches that one client sets at a time.
 const OUTSTANDING: usize = 100;

@@ -1,5 +1,6 @@
 //! What the kernel says of all servers together, at an edge. Knows not what they do.
 
+use std::io;
 use std::time::Duration;
 
 use super::{CpuTime, cpu_time, resident_bytes, written_bytes};
@@ -26,5 +27,14 @@ impl Reading {
             sum.resident += resident_bytes(*pid).unwrap_or_default();
         }
         sum
+    }
+
+    /// As [`Reading::of`], of processes that must be there.
+    ///
+    /// # Errors
+    /// One of them is gone.
+    pub fn of_all(pids: &[u32]) -> io::Result<Self> {
+        pids.iter().try_for_each(|pid| cpu_time(*pid).map(drop))?;
+        Ok(Self::of(pids))
     }
 }

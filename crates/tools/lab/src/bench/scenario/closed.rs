@@ -5,6 +5,7 @@ use council_client::load::{Mix, Pace};
 use super::{Row, part};
 use crate::bench::floor::Kind;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec, Who, probe};
+use crate::measure::PERCENTILES;
 
 pub(super) const READS_20X50: Row = Row {
     name: "reads-20x50",
@@ -139,15 +140,15 @@ fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix, ways: Ways) -
     let floor = (mix == Mix::READS).then_some(Kind::Echo);
     let mut all = bench.all(servers, bench.few_kib(), floor)?;
     let pace = Pace::Closed { outstanding: ways.outstanding };
-    for (_, contestant) in &all {
-        bench.warm_up(&bench.load(contestant, ways.connections, pace, mix))?;
+    for (_, stand) in &all {
+        bench.warm_up(&bench.load(stand, ways.connections, pace, mix))?;
     }
-    bench.in_turn(&mut all, |(who, contestant)| {
-        let load = bench.load(contestant, ways.connections, pace, mix);
-        let (measured, cpu) = bench.run(contestant, &load)?;
+    bench.in_turn(&mut all, |(who, stand)| {
+        let load = bench.load(stand, ways.connections, pace, mix);
+        let (measured, cpu) = bench.run(stand, &load)?;
         sheet.add("CPU", *who, cpu);
         sheet.add("rate", *who, measured.per_second());
-        for (name, percentile) in [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)] {
+        for (name, percentile) in PERCENTILES {
             sheet.add(name, *who, measured.latency_ms(percentile));
         }
         if sheet.declares("time") {

@@ -10,9 +10,9 @@ use council_client::load::{Mix, Pace, prepare};
 use tools_process::meter;
 
 use super::{Row, at_most};
-use crate::bench::contestant::Contestant;
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec};
+use crate::measure::Stand;
 
 pub(super) const DISK: Row = Row {
     name: "disk",
@@ -33,7 +33,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         let server = bench.fresh(*who, &NO_SNAPSHOTS)?;
         let pid = server.pid();
         prepare(server.address(), bench.few_kib())?;
-        let server = Contestant::Peer(Box::new(server));
+        let server = Stand::from(server);
         let load = bench.load(&server, 20, Pace::Closed { outstanding: 50 }, Mix::WRITES);
         let data = bench.folder(*who).join("data");
         let (size, written) = (content_bytes(&data)?, meter::written_bytes(pid)?);

@@ -3,9 +3,9 @@
 use council_client::load::{Load, Mix, Nodes, Pace, extend, prepare};
 
 use super::{Row, at_most};
-use crate::bench::contestant::Contestant;
 use crate::bench::setting::NO_SNAPSHOTS;
 use crate::bench::{Bench, Failure, Sheet, Spec, Who};
+use crate::measure::Stand;
 
 pub(super) const GROWTH: Row = Row {
     name: "growth",
@@ -30,7 +30,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
 
 fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
     let [few, many] = [bench.scale().few, bench.scale().many].map(|count| Nodes { count, value_bytes: 5 });
-    let server = Contestant::Peer(Box::new(bench.fresh(who, &NO_SNAPSHOTS)?));
+    let server = Stand::from(bench.fresh(who, &NO_SNAPSHOTS)?);
     prepare(server.addresses()[0], few)?;
     for mix in [Mix::READS, Mix::WRITES] {
         bench.warm_up(&load(&server, few, mix))?;
@@ -53,7 +53,7 @@ fn one(bench: &Bench, sheet: &mut Sheet, who: Who) -> Result<(), Failure> {
     Ok(())
 }
 
-fn load(server: &Contestant, nodes: Nodes, mix: Mix) -> Load {
+fn load(server: &Stand, nodes: Nodes, mix: Mix) -> Load {
     let pace = Pace::Closed { outstanding: 50 };
     Load { servers: server.addresses().into(), connections: 20, pace, mix, nodes, seed: 1, checks: false }
 }

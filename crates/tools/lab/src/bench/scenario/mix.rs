@@ -4,6 +4,7 @@ use council_client::load::{Mix, Pace};
 
 use super::Row;
 use crate::bench::{Bench, Failure, Limit, Sheet, Spec, Who, probe};
+use crate::measure::PERCENTILES;
 
 const TENTH: Mix = Mix { writes_per_mille: 100 };
 const CONNECTIONS: usize = 100;
@@ -52,8 +53,8 @@ pub(super) const THREE_WRITES: Row = Row {
 
 fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix) -> Result<(), Failure> {
     let mut turns = bench.all(servers, bench.few_kib(), None)?;
-    for (_, contestant) in &turns {
-        bench.warm_up(&bench.load(contestant, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix))?;
+    for (_, stand) in &turns {
+        bench.warm_up(&bench.load(stand, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix))?;
     }
     let most = match turns.iter().find(|(who, _)| *who == Who::ZooKeeper) {
         Some((_, zookeeper)) => {
@@ -71,12 +72,12 @@ fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix) -> Result<(),
     });
     let mut turns: Vec<_> = turns.drain(..).map(Some).chain([None]).collect();
     bench.in_turn(&mut turns, |turn| {
-        let Some((who, contestant)) = turn else {
+        let Some((who, stand)) = turn else {
             return probe_disk(bench, sheet, rate * f64::from(mix.writes_per_mille) / 1000.0);
         };
-        let load = bench.load(contestant, CONNECTIONS, Pace::Open { per_second: rate }, mix);
-        let (measured, cpu) = bench.run(contestant, &load)?;
-        for (name, percentile) in [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)] {
+        let load = bench.load(stand, CONNECTIONS, Pace::Open { per_second: rate }, mix);
+        let (measured, cpu) = bench.run(stand, &load)?;
+        for (name, percentile) in PERCENTILES {
             sheet.add(name, *who, measured.latency_ms(percentile));
         }
         sheet.add("CPU", *who, cpu);
@@ -87,7 +88,7 @@ fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix) -> Result<(),
 
 fn probe_disk(bench: &Bench, sheet: &mut Sheet, per_second: f64) -> Result<(), Failure> {
     let probed = probe::probe(bench.disk(), per_second, bench.scale().measure)?;
-    for (name, percentile) in [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)] {
+    for (name, percentile) in PERCENTILES {
         sheet.add(name, Who::Floor, probed.latency_ms(percentile));
     }
     Ok(())

@@ -9,7 +9,7 @@ use council_client::load::Servers;
 use council_connect::AccessArguments;
 use tools_lab::conduct::Options;
 use tools_lab::experiment::{self, Capacity, Experiment, Scale};
-use tools_lab::stand::{Sources, System, named_addresses};
+use tools_lab::measure::{Sources, System, named_addresses};
 use tools_testbed::peer::{default_cache, diwan};
 
 use super::command;

@@ -14,7 +14,7 @@ pub(super) use failover::{KILLED, STOPPED};
 pub(super) use pace::{FOLLOWER_STOPPED, JOIN, JOIN_1GB};
 pub(super) use restart::{HANDOVER, ROLLING};
 
-use tools_testbed::{Ensemble, word};
+use tools_testbed::Ensemble;
 
 use crate::bench::patient::Patient;
 use crate::bench::setting::HEAP_MB;
@@ -24,11 +24,6 @@ use crate::bench::{Bench, Failure, Who};
 const MEMBERS: usize = 3;
 /// How long the ensemble works undisturbed before something befalls it.
 const CALM: Duration = Duration::from_millis(500);
-/// How long it may be without a leader.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks. Not a synchronisation: only how often we look.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
 /// Each who takes part, as three fresh members with a small tree.
 fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {
     let mut all = Vec::new();
@@ -40,29 +35,11 @@ fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {
     Ok(all)
 }
 
-/// Waits until one of these leads; which.
-fn leader(ensemble: &Ensemble, among: &[usize]) -> Result<usize, Failure> {
-    let began = Instant::now();
-    loop {
-        let leads = |number: &&usize| {
-            let answer = word(ensemble.address(**number), "srvr", Duration::from_secs(1));
-            answer.is_ok_and(|text| text.contains("Mode: leader"))
-        };
-        if let Some(leader) = among.iter().find(leads) {
-            return Ok(*leader);
-        }
-        if began.elapsed() > PATIENCE {
-            return Err(Failure(format!("nobody leads for {PATIENCE:?}")));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
 /// All serve and one leads, its number first, then the others.
 fn settled(ensemble: &mut Ensemble) -> Result<Vec<usize>, Failure> {
     let all = ensemble.all();
     ensemble.wait_for(all.iter().copied())?;
-    let leader = leader(ensemble, &all)?;
+    let leader = ensemble.leader_as_asked(&all)?;
     let mut order = ensemble.others(leader);
     order.insert(0, leader);
     Ok(order)

@@ -1,16 +1,17 @@
 //! Writes at a fixed pace on two members while something befalls the third, beside the same undisturbed.
 
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use council_client::load::{Load, Measured, Mix, Nodes, Pace, prepare};
+use council_client::load::{Load, Measured, Mix, Nodes, Pace, Patience, prepare};
 use tools_testbed::Ensemble;
+use tools_testbed::meter::Edge;
 
 use super::{MEMBERS, addresses, milliseconds, settled};
 use crate::bench::scenario::{Row, at_most};
 use crate::bench::setting::HEAP_MB;
 use crate::bench::{Bench, Failure, Sheet, Spec};
+use crate::measure::{beside, between_edges};
 
 /// A ZooKeeper's heap for a tree of 1 GB, MiB.
 const LARGE_HEAP_MB: u32 = 4096;
@@ -131,26 +132,13 @@ fn run(
             checks: false,
         };
         bench.warm_up(&load)?;
-        let without = phase(bench, &load, case.duration, || {})?;
+        let without = phase(bench, &load, case.duration, &mut || {})?;
         let third = order[2];
         prepared(&mut ensemble, third)?;
-        let (begin, begun) = mpsc::channel::<()>();
         let befalls = &befalls;
-        let fated = &mut ensemble;
-        let (with, took) = thread::scope(|scope| {
-            let fate = scope.spawn(move || match begun.recv() {
-                Ok(()) => befalls(fated, third),
-                // The load never came that far.
-                Err(_) => Ok(Duration::ZERO),
-            });
-            let with = phase(bench, &load, case.duration, || {
-                // Whoever waits for it waits no longer than this load.
-                let _ = begin.send(());
-            });
-            drop(begin);
-            let fate = fate.join().map_err(|_| Failure("what was to befall it panicked".into()))?;
-            Ok::<_, Failure>((with?, fate?))
-        })?;
+        let (with, took) =
+            beside(|begun| phase(bench, &load, case.duration, begun), |_| befalls(&mut ensemble, third));
+        let (with, took) = (with?, took.unwrap_or(Ok(Duration::ZERO))?);
         let [p_without, p_with] = [&without, &with].map(|measured| measured.latency_ms(99.9));
         sheet.add("p99.9 with, over without", *who, p_with / p_without);
         sheet.add("p99.9 without", *who, p_without);
@@ -164,15 +152,21 @@ fn run(
     })
 }
 
-/// The load, `begun` called when it is measured.
-fn phase(bench: &Bench, load: &Load, duration: Duration, begun: impl Fn()) -> Result<Measured, Failure> {
-    let mut first = true;
+/// The load; `begun` is called when measuring begins.
+fn phase(
+    bench: &Bench,
+    load: &Load,
+    duration: Duration,
+    begun: &mut dyn FnMut(),
+) -> Result<Measured, Failure> {
     let began = Instant::now();
-    let measured = council_client::load::run(load, bench.scale().warm_up, duration, || {
-        if std::mem::take(&mut first) {
+    let edges = &mut |edge, _: &str| {
+        if edge == Edge::Begin {
             begun();
         }
-    })?;
+    };
+    let times = (bench.scale().warm_up, duration);
+    let measured = between_edges(load, times, &Patience::default(), "writes", edges)?;
     if measured.operations == 0 || measured.errors > 0 {
         let (errors, seconds) = (measured.errors, began.elapsed().as_secs());
         return Err(Failure(format!("{errors} writes failed within {seconds} s")));

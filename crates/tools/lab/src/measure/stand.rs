@@ -1,24 +1,21 @@
-//! A system under measurement, as running servers: started over empty folders, asked to do a task, metered, mistreated,
-//! and gone with everything that they wrote when this is dropped.
+//! A system under measurement, as running servers: addressed, metered, mistreated, and gone when this is dropped, with
+//! everything that they wrote where their folder is the stand's own.
 //!
-//! Knows no experiment.
-
-mod system;
+//! Knows no load.
 
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use council_client::load::{Nodes, Patience, Servers};
+use council_client::load::{Nodes, Servers};
 use tools_testbed::fault::Network;
-use tools_testbed::meter::Edges;
+use tools_testbed::meter::Reading;
 use tools_testbed::peer::{LoadProgram, Others, concoord, etcd};
-use tools_testbed::{Ensemble, Failure, PeerError, Place, Server, Setting, Software, word};
+use tools_testbed::{Ensemble, Failure, PeerError, Place, Server, Setting, Software};
 
-pub use system::{Sources, System, named_addresses};
-
-use crate::task::{self, Outcome, Task, driver};
+use super::{BareServer, System, ensemble};
 
 /// How long an ensemble may be without a leader.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -61,16 +58,46 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> StandError {
 }
 
 enum Running {
+    One(Box<Server>),
     Members(Box<Ensemble>),
     Others(Others),
+    Bare(Vec<BareServer>),
     Elsewhere(Servers),
+}
+
+/// Who loads servers: what speaks their protocol.
+#[derive(Clone, Debug)]
+pub enum Speaks {
+    /// ZooKeeper's protocol, which loads here speak.
+    ZooKeeper(Servers),
+    /// Another one, which a program of its own speaks, to these addresses.
+    Other(LoadProgram, Vec<String>),
 }
 
 /// Running servers.
 pub struct Stand {
     running: Running,
     network: Option<Network>,
-    folder: PathBuf,
+    /// What goes with them.
+    folder: Option<PathBuf>,
+}
+
+impl From<Server> for Stand {
+    fn from(server: Server) -> Self {
+        Self { running: Running::One(Box::new(server)), network: None, folder: None }
+    }
+}
+
+impl From<Ensemble> for Stand {
+    fn from(ensemble: Ensemble) -> Self {
+        Self { running: Running::Members(Box::new(ensemble)), network: None, folder: None }
+    }
+}
+
+impl From<Vec<BareServer>> for Stand {
+    fn from(servers: Vec<BareServer>) -> Self {
+        Self { running: Running::Bare(servers), network: None, folder: None }
+    }
 }
 
 impl Stand {
@@ -88,40 +115,59 @@ impl Stand {
         let place = network.as_ref().map_or_else(Place::loopback, Network::place);
         let running = match system {
             System::ZooKeeper(distribution) => {
-                Running::Members(members(Software::ZooKeeper(distribution.clone()), setting, folder, &place)?)
+                members(Software::ZooKeeper(distribution.clone()), setting, folder, &place)?
             }
             System::Diwan { program, .. } => {
-                Running::Members(members(Software::Diwan(program.clone()), setting, folder, &place)?)
+                members(Software::Diwan(program.clone()), setting, folder, &place)?
             }
             System::Etcd(program) => Running::Others(etcd::start(program, setting, folder, &place)?),
             System::ConCoord(package) => Running::Others(concoord::start(package, setting, folder, &place)?),
             System::Elsewhere { servers, .. } => Running::Elsewhere(servers.clone()),
         };
-        Ok(Self { running, network, folder: folder.to_owned() })
+        Ok(Self { running, network, folder: Some(folder.to_owned()) })
     }
 
-    /// Who can perform tasks here, while something is done to the servers.
+    /// Who can load them, while something is done to the servers.
     #[must_use]
-    pub fn performer(&self) -> Performer {
+    pub fn speaks(&self) -> Speaks {
         match &self.running {
-            Running::Members(ensemble) => {
-                let addresses: Vec<_> = ensemble.servers().map(Server::address).collect();
-                Performer::ZooKeeper(addresses.into())
-            }
             Running::Others(others) => {
                 let clients = others.clients().iter().map(ToString::to_string).collect();
-                Performer::Driver(others.load().clone(), clients)
+                Speaks::Other(others.load().clone(), clients)
             }
-            Running::Elsewhere(servers) => Performer::ZooKeeper(servers.clone()),
+            Running::Elsewhere(servers) => Speaks::ZooKeeper(servers.clone()),
+            _ => Speaks::ZooKeeper(self.addresses().into()),
         }
+    }
+
+    /// Where clients connect, where the servers are ours.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        match &self.running {
+            Running::One(server) => vec![server.address()],
+            Running::Members(ensemble) => ensemble.servers().map(Server::address).collect(),
+            Running::Others(others) => others.clients().to_vec(),
+            Running::Bare(servers) => servers.iter().map(BareServer::address).collect(),
+            Running::Elsewhere(_) => Vec::new(),
+        }
+    }
+
+    /// What all processes have used since they started.
+    ///
+    /// # Errors
+    /// One of them is gone.
+    pub fn reading(&self) -> io::Result<Reading> {
+        Reading::of_all(&self.pids())
     }
 
     /// The processes, where they are ours.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         match &self.running {
+            Running::One(server) => vec![server.pid()],
             Running::Members(ensemble) => ensemble.servers().map(Server::pid).collect(),
             Running::Others(others) => others.pids(),
+            Running::Bare(servers) => servers.iter().map(BareServer::pid).collect(),
             Running::Elsewhere(_) => Vec::new(),
         }
     }
@@ -170,7 +216,7 @@ impl Stand {
             };
             entries.flatten().map(bytes).sum()
         }
-        of(&self.folder)
+        self.folder.as_deref().map_or(0, of)
     }
 
     /// The number of whoever leads, counted from 1; waits until somebody does.
@@ -178,17 +224,14 @@ impl Stand {
     /// # Errors
     /// Nobody does for long.
     pub fn leader(&self) -> Result<usize, StandError> {
+        let others = match &self.running {
+            Running::Members(ensemble) => return Ok(ensemble.leader_as_asked(&ensemble.all())?),
+            Running::Others(others) => others,
+            _ => return Ok(1),
+        };
         let began = Instant::now();
         loop {
-            let leads = |number: &usize| match &self.running {
-                Running::Members(ensemble) if ensemble.is_up(*number) => {
-                    let answer = word(ensemble.address(*number), "srvr", Duration::from_secs(1));
-                    answer.is_ok_and(|text| ["leader", "standalone"].iter().any(|mode| text.contains(mode)))
-                }
-                Running::Others(others) => others.leads(*number),
-                _ => false,
-            };
-            if let Some(leader) = (1..=self.pids().len()).find(leads) {
+            if let Some(leader) = (1..=others.clients().len()).find(|number| others.leads(*number)) {
                 return Ok(leader);
             }
             if began.elapsed() > PATIENCE {
@@ -206,7 +249,7 @@ impl Stand {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.kill(number)?),
             Running::Others(others) => Ok(others.kill(number)?),
-            Running::Elsewhere(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -218,7 +261,7 @@ impl Stand {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.stop(number)?),
             Running::Others(others) => Ok(others.stop(number)?),
-            Running::Elsewhere(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -230,7 +273,7 @@ impl Stand {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.start(number).map(drop)?),
             Running::Others(others) => Ok(others.restart(number)?),
-            Running::Elsewhere(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -247,7 +290,7 @@ impl Stand {
                 Ok(ensemble.resume(number)?)
             }
             Running::Others(others) => Ok(others.pause(number, time)?),
-            Running::Elsewhere(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -268,48 +311,9 @@ impl Drop for Stand {
     fn drop(&mut self) {
         self.running = Running::Elsewhere(Servers::default());
         // Data of servers that are gone: what cannot be removed stays in a folder for temporary files.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Who performs tasks on servers, knowing nothing of them but where they are.
-#[derive(Clone, Debug)]
-pub enum Performer {
-    /// The driver here.
-    ZooKeeper(Servers),
-    /// A driver that is a program of its own.
-    Driver(LoadProgram, Vec<String>),
-}
-
-impl Performer {
-    /// Performs a task; `only` names the one server that clients are to use.
-    ///
-    /// # Errors
-    /// A connection failed, or a server was silent for too long.
-    pub fn perform(
-        &self,
-        task: &Task,
-        only: Option<usize>,
-        patience: &Patience,
-        edges: &mut Edges<'_>,
-    ) -> io::Result<Outcome> {
-        let patience = &Patience { silence: Duration::from_millis(task.patience_ms), ..patience.clone() };
-        match self {
-            Self::ZooKeeper(servers) => {
-                let one = only.and_then(|number| servers.only(number - 1));
-                task::perform(task, one.as_ref().unwrap_or(servers), patience, edges)
-            }
-            Self::Driver(load, endpoints) => {
-                let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);
-                driver::perform(load, task, one.unwrap_or(endpoints).to_vec(), patience, edges)
-            }
+        if let Some(folder) = &self.folder {
+            let _ = fs::remove_dir_all(folder);
         }
-    }
-
-    /// Whether the load runs in this process.
-    #[must_use]
-    pub const fn is_here(&self) -> bool {
-        matches!(self, Self::ZooKeeper(_))
     }
 }
 
@@ -319,28 +323,8 @@ fn members(
     setting: &Setting,
     folder: &Path,
     place: &Place,
-) -> Result<Box<Ensemble>, StandError> {
-    let mut keys = vec![
-        ("maxSessionTimeout", String::from("600000")),
-        ("minSessionTimeout", String::from("4000")),
-        ("initLimit", String::from("10")),
-        ("syncLimit", String::from("5")),
-    ];
-    let is_diwan = matches!(software, Software::Diwan(_));
-    if is_diwan {
-        keys.retain(|(key, _)| !["initLimit", "syncLimit"].contains(key));
-    }
-    if let Some(every) = setting.snapshot_every {
-        keys.push(("snapCount", every.to_string()));
-    }
-    let keys: Vec<_> = keys.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    let flags: Vec<_> = match is_diwan {
-        true => ["-D", "metrics.listen=off"].map(String::from).to_vec(),
-        false => Vec::new(),
-    };
-    let count = setting.servers + setting.observers;
-    let ensemble = Ensemble::of(software, folder, count, place, &keys, &flags);
-    let mut ensemble = ensemble.with_heap(setting.heap_mb).with_observers(setting.observers);
+) -> Result<Running, StandError> {
+    let mut ensemble = ensemble(software, setting, folder, place, &[("minSessionTimeout", "4000")]);
     ensemble.start_all()?;
-    Ok(Box::new(ensemble))
+    Ok(Running::Members(Box::new(ensemble)))
 }

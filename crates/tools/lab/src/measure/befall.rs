@@ -1,0 +1,50 @@
+//! Something that befalls servers while a load runs: begun at the load's first edge, ended with it.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+/// Runs `load` here and `befall` beside it. The load is given what it calls once measuring begins; `befall` is then told
+/// when that was. If the load never comes that far, nothing befalls.
+///
+/// # Panics
+/// `befall` panicked.
+pub fn beside<L, B: Send>(
+    load: impl FnOnce(&mut dyn FnMut()) -> L,
+    befall: impl FnOnce(Instant) -> B + Send,
+) -> (L, Option<B>) {
+    let (begin, begun) = mpsc::channel();
+    thread::scope(|scope| {
+        let beside = scope.spawn(move || begun.recv().ok().map(befall));
+        let mut begin = Some(begin);
+        let seen = load(&mut || {
+            if let Some(begin) = begin.take() {
+                // Whoever waits for it waits no longer than this load.
+                let _ = begin.send(Instant::now());
+            }
+        });
+        drop(begin);
+        let befell = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (seen, befell)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_befalls_begins_with_measuring_or_never() {
+        let before = Instant::now();
+        let (load, befell) = beside(
+            |begun| {
+                begun();
+                begun();
+                "measured"
+            },
+            |began| began >= before,
+        );
+        assert_eq!((load, befell), ("measured", Some(true)));
+        assert_eq!(beside(|_| "failed early", |_| "befell"), ("failed early", None));
+    }
+}
