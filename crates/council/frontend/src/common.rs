@@ -6,66 +6,49 @@ use std::collections::BTreeMap;
 
 use council_tree::{Identities, Tree};
 use council_wire::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, SessionId, Zxid};
-use sha2::{Digest, Sha256};
 
 use crate::config::FrontConfig;
 use crate::connection::{Connection, Stage};
-use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES, ROUND_WORK, TURN_WORK};
+use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES};
 use crate::event::{CloseReason, FrontEvent};
 use crate::guesses::Guesses;
-use crate::history::History;
 use crate::long::Lines;
 use crate::message::ToCore;
+use crate::nonces::Nonces;
 use crate::output::BufferPool;
+use crate::pauses::Pauses;
 use crate::read::Asker;
 use crate::replies::{Answered, QueuePool, Reply, Slot, put};
 use crate::stats::{FrontStats, operation_index, short_name};
-use crate::watch::{Settled, WatchTable};
+use crate::turn::Turn;
+use crate::watch::Watching;
 use base::Now;
 
 /// However many connections there are, each may have so many unsent bytes.
 const OUTPUT_SHARE_MIN: usize = 64 << 10;
-/// Bytes of replies after which a connection waits for its next turn: a few small requests may ask for megabytes.
-const TURN_BYTES: usize = 256 << 10;
-/// Bytes of all replies after which the driver gets to send them before more are made.
-const ROUND_BYTES: usize = 4 << 20;
 
 /// What the connections of a shard share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) config: FrontConfig,
-    pub(crate) shard: u16,
     pub(crate) now: Now,
     /// The last transaction that the stream or the tree has shown.
     pub(crate) applied: Zxid,
     pub(crate) writable: bool,
-    pub(crate) watches: WatchTable,
-    pub(crate) history: History,
-    /// Watches that are set and not yet all in their table: at most one connection makes so many at a time.
-    pub(crate) settled: Option<Settled>,
+    pub(crate) watching: Watching,
     /// The living connection of each session of this shard.
     pub(crate) sessions: BTreeMap<SessionId, ConnId>,
     pub(crate) to_core: Vec<ToCore>,
     pub(crate) events: Vec<FrontEvent>,
     pub(crate) dirty: Vec<ConnId>,
-    pub(crate) paused: Vec<ConnId>,
-    /// Those of the paused for whom nothing of the round was left: the next begins with them.
-    pub(crate) passed_over: Vec<ConnId>,
-    /// Bytes of replies since this connection was handed its input, and since the driver could send any.
-    pub(crate) turn_bytes: usize,
-    pub(crate) round_bytes: usize,
-    /// The same of work.
-    pub(crate) turn_work: usize,
-    pub(crate) round_work: usize,
+    pub(crate) pauses: Pauses,
+    pub(crate) turn: Turn,
     /// Requests that take more than one turn.
     pub(crate) lines: Lines,
     pub(crate) buffers: BufferPool,
     pub(crate) queues: QueuePool,
     pub(crate) stats: FrontStats,
-    /// Reused for each change: the connections to tell, and the frame to tell them.
-    pub(crate) told: Vec<u32>,
-    pub(crate) event_frame: Vec<u8>,
-    nonces: u64,
+    pub(crate) nonces: Nonces,
     /// Of the super user's password.
     pub(crate) super_guesses: Guesses,
 }
@@ -74,12 +57,10 @@ impl Common {
     pub(crate) fn new(config: FrontConfig, shard: u16) -> Self {
         let seed = config.seed.first_chunk::<8>().copied().unwrap_or_default();
         Self {
-            watches: WatchTable::new(u64::from_le_bytes(seed)),
-            history: History::new(config.history_bytes_max),
-            settled: None,
+            watching: Watching::new(u64::from_le_bytes(seed), config.history_bytes_max),
+            nonces: Nonces::new(config.seed, shard),
             super_guesses: Guesses::new(config.auth.super_guesses),
             config,
-            shard,
             now: Now::default(),
             applied: Zxid(0),
             writable: true,
@@ -87,19 +68,12 @@ impl Common {
             to_core: Vec::new(),
             events: Vec::new(),
             dirty: Vec::new(),
-            paused: Vec::new(),
-            passed_over: Vec::new(),
-            turn_bytes: 0,
-            round_bytes: 0,
-            turn_work: 0,
-            round_work: 0,
+            pauses: Pauses::default(),
+            turn: Turn::default(),
             lines: Lines::default(),
             buffers: BufferPool::default(),
             queues: QueuePool::default(),
             stats: FrontStats::default(),
-            told: Vec::new(),
-            event_frame: Vec::new(),
-            nonces: 0,
         }
     }
 
@@ -107,7 +81,7 @@ impl Common {
     pub(crate) fn observe(&mut self, tree: &Tree, now: Now) {
         self.now = now;
         self.advance(tree.last_zxid());
-        self.history.start(tree.last_zxid());
+        self.watching.history.start(tree.last_zxid());
     }
 
     pub(crate) fn advance(&mut self, zxid: Zxid) {
@@ -116,16 +90,6 @@ impl Common {
 
     pub(crate) fn asker<'c>(&self, connection: &'c Connection) -> Asker<'c> {
         asker(&self.config, connection.session, connection.identities.identities())
-    }
-
-    /// Bytes that nobody can guess, different each time.
-    pub(crate) fn entropy(&mut self) -> [u8; 32] {
-        self.nonces += 1;
-        let mut hash = Sha256::new();
-        hash.update(self.config.seed);
-        hash.update(self.shard.to_le_bytes());
-        hash.update(self.nonces.to_le_bytes());
-        hash.finalize().into()
     }
 
     /// Says that there is something new to send, once until the driver has looked.
@@ -198,8 +162,7 @@ impl Common {
         // Without its length field, as ZooKeeper counts.
         let written = connection.output.newly_written();
         self.stats.unsent_bytes += written;
-        self.turn_bytes += written;
-        self.round_bytes += written;
+        self.turn.wrote(written);
         let bytes = written.saturating_sub(FRAME_HEADER);
         self.stats.responses.record(bytes);
         self.touch(connection);
@@ -290,35 +253,14 @@ impl Common {
         bytes > LIGHT_BYTES && (connection.output.len() >= self.config.output_bytes_max || !self.has_room(0))
     }
 
-    /// Counts work that was done for a connection.
-    pub(crate) const fn charge(&mut self, work: usize) {
-        self.turn_work = self.turn_work.saturating_add(work);
-        self.round_work = self.round_work.saturating_add(work);
-    }
-
-    /// Whether the connection has had its turn: others come first before it is answered more.
-    pub(crate) const fn had_its_turn(&self) -> bool {
-        self.turn_bytes >= TURN_BYTES
-            || self.turn_work >= TURN_WORK
-            || self.round_bytes >= ROUND_BYTES
-            || self.round_work >= ROUND_WORK
-    }
-
-    /// Whether the tree is to be let go before more is done.
-    pub(crate) const fn had_its_round(&self) -> bool {
-        self.round_bytes >= ROUND_BYTES || self.round_work >= ROUND_WORK
-    }
-
     /// Lets others go first; [`crate::Front::events`] lets it go on.
     pub(crate) fn yield_turn(&mut self, connection: &mut Connection) {
         if !connection.paused {
             connection.paused = true;
-            let line = if self.turn_bytes == 0 && self.turn_work == 0 {
-                &mut self.passed_over
-            } else {
-                &mut self.paused
-            };
-            line.push(connection.id);
+            match self.turn.is_unused() {
+                true => self.pauses.pass_over(connection.id),
+                false => self.pauses.add(connection.id),
+            }
             self.events.push(FrontEvent::PauseReading(connection.id));
         }
     }
@@ -327,7 +269,7 @@ impl Common {
         if !connection.paused {
             connection.paused = true;
             self.stats.pauses += 1;
-            self.paused.push(connection.id);
+            self.pauses.add(connection.id);
             self.events.push(FrontEvent::PauseReading(connection.id));
         }
     }
@@ -351,8 +293,7 @@ impl Common {
             return;
         }
         connection.stage = Stage::Closing;
-        self.watches.remove_connection(connection.id.slot);
-        self.settled = self.settled.take().filter(|settled| settled.slot != connection.id.slot);
+        self.watching.leave(connection.id.slot);
         while let Some(slot) = connection.slots.pop_front() {
             self.forget(connection, &slot);
         }

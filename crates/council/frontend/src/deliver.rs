@@ -20,7 +20,7 @@ impl Front {
         self.common.now = now;
         match item {
             FromCore::Changes(changes) => {
-                self.common.history.push(changes);
+                self.common.watching.history.push(changes);
                 for change in changes.iter() {
                     self.common.fire(&mut self.connections, change);
                 }
@@ -52,7 +52,7 @@ impl Front {
             FromCore::TreeReplaced { zxid } => {
                 self.cut_all();
                 self.unwatch_all();
-                self.common.history.restart(*zxid);
+                self.common.watching.history.restart(*zxid);
                 self.common.advance(*zxid);
             }
         }
@@ -123,9 +123,9 @@ impl Front {
     /// be told first is lost, so nothing later may be told.
     fn unwatch_all(&mut self) {
         for connection in self.connections.iter() {
-            self.common.watches.remove_connection(connection.id.slot);
+            self.common.watching.table.remove_connection(connection.id.slot);
         }
-        self.common.settled = None;
+        self.common.watching.settled = None;
     }
 
     /// Cuts the connection of an older generation.
@@ -216,7 +216,7 @@ impl Common {
             return self.settle(connection, at, refused, reply.zxid, received_us, tree);
         }
         for (path, kind) in &reply.watches {
-            self.watches.add(connection.id.slot, path, kind.modes());
+            self.watching.table.add(connection.id.slot, path, kind.modes());
         }
         for (path, bytes) in &reply.reads {
             self.stats.reads.record(path, *bytes);

@@ -51,7 +51,7 @@ impl Front {
     /// What changed before this shard began, so that clients that come back can be told of it too. To be called
     /// before anything is delivered.
     pub fn remember(&mut self, history: History) {
-        self.common.history = history;
+        self.common.watching.history = history;
     }
 
     /// A new connection. One too many gets an id too, and is closed by the next event.
@@ -82,7 +82,7 @@ impl Front {
     pub fn receive(&mut self, conn: ConnId, input: &[u8], tree: &Tree, now: Now) -> usize {
         self.common.observe(tree, now);
         let Some(connection) = self.connections.get_mut(conn) else { return input.len() };
-        (self.common.turn_bytes, self.common.turn_work) = (0, 0);
+        self.common.turn.begin();
         let consumed = self.common.receive(connection, input, tree);
         self.common.stats.bytes_received += consumed as u64;
         consumed
@@ -96,11 +96,11 @@ impl Front {
         }
         self.common.observe(tree, now);
         for _ in 0..self.common.lines.ready.len() {
-            if self.common.had_its_round() {
+            if self.common.turn.is_round_over() {
                 break;
             }
             let Some(conn) = self.common.lines.ready.pop_front() else { break };
-            (self.common.turn_bytes, self.common.turn_work) = (0, 0);
+            self.common.turn.begin();
             match self.connections.get_mut(conn) {
                 Some(connection) => self.common.go_on(connection, tree),
                 None => self.common.lines.leave(conn),
@@ -163,7 +163,7 @@ impl Front {
 
     /// What the driver is to do, in this order. Call it after sending too: a client that has read may go on.
     pub fn events(&mut self) -> impl Iterator<Item = FrontEvent> + '_ {
-        (self.common.round_bytes, self.common.round_work) = (0, 0);
+        self.common.turn.begin_round();
         self.resume();
         self.common.events.drain(..)
     }
@@ -210,7 +210,7 @@ impl Front {
     /// Works off a bounded piece of what connections that are gone have left behind; whether there is more of it. To
     /// be called in every round, and again when there is nothing else to do.
     pub fn sweep(&mut self) -> bool {
-        self.common.watches.sweep(SWEPT_AT_ONCE)
+        self.common.watching.table.sweep(SWEPT_AT_ONCE)
     }
 
     /// Requests that wait for an answer of the core.
@@ -224,13 +224,13 @@ impl Front {
     pub fn stats(&self) -> FrontStats {
         let common = &self.common;
         let mut stats = common.stats.clone();
-        let counts = common.watches.counts();
+        let counts = common.watching.table.counts();
         stats.connections = self.connections.len();
         stats.sessions = common.sessions.len();
         stats.watch_count = counts.data + counts.child;
-        stats.watched_paths = common.watches.path_count();
-        stats.watch_bytes = common.watches.bytes();
-        stats.history_bytes = common.history.bytes();
+        stats.watched_paths = common.watching.table.path_count();
+        stats.watch_bytes = common.watching.table.bytes();
+        stats.history_bytes = common.watching.history.bytes();
         stats
     }
 
@@ -268,9 +268,8 @@ impl Front {
             !goes_on
         });
         common.lines.waiting = waiting;
-        let mut paused = core::mem::take(&mut common.passed_over);
-        paused.append(&mut common.paused);
-        paused.retain(|conn| {
+        let mut pauses = core::mem::take(&mut common.pauses);
+        pauses.retain(|conn| {
             let Some(connection) = connections.get_mut(*conn) else { return false };
             if connection.stage != Stage::Live {
                 return false;
@@ -282,6 +281,6 @@ impl Front {
             common.events.push(FrontEvent::ResumeReading(*conn));
             false
         });
-        common.paused = paused;
+        common.pauses = pauses;
     }
 }

@@ -84,14 +84,14 @@ impl Front {
     pub fn watches_by_session(&self) -> impl Iterator<Item = (SessionId, impl Iterator<Item = &str>)> {
         self.connections.iter().filter_map(|connection| {
             let slot = connection.id.slot;
-            self.common.watches.data_paths_of(slot).next()?;
-            Some((connection.session, self.common.watches.data_paths_of(slot)))
+            self.common.watching.table.data_paths_of(slot).next()?;
+            Some((connection.session, self.common.watching.table.data_paths_of(slot)))
         })
     }
 
     /// Each path with data watches, and the sessions that hold them.
     pub fn watches_by_path(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = SessionId>)> {
-        self.common.watches.data_watchers().map(|(path, slots)| {
+        self.common.watching.table.data_watchers().map(|(path, slots)| {
             let session = |slot| self.connections.at(slot).map(|connection| connection.session);
             (path, slots.filter_map(session))
         })
@@ -102,8 +102,8 @@ impl Front {
     pub fn watch_summary(&self) -> WatchSummary {
         WatchSummary {
             connections: self.watches_by_session().count(),
-            paths: self.common.watches.data_watchers().count(),
-            watches: self.common.watches.counts().data,
+            paths: self.common.watching.table.data_watchers().count(),
+            watches: self.common.watching.table.counts().data,
         }
     }
 
@@ -130,7 +130,7 @@ impl Front {
             latency_average_ms: stats.latency_total_ms.checked_div(stats.answered).unwrap_or(0),
             latency_max_ms: stats.latency_max_ms,
             output_bytes: connection.output.len(),
-            watches: self.common.watches.paths_watched_by(connection.id.slot),
+            watches: self.common.watching.table.paths_watched_by(connection.id.slot),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Common {
             self.pause(connection);
             return 0;
         }
-        if self.had_its_turn() {
+        if self.turn.is_over() {
             self.yield_turn(connection);
             return 0;
         }
@@ -205,10 +205,13 @@ impl Common {
         let bytes_max = self.bytes_at_once();
         let out = connection.output.buffer(&mut self.buffers);
         let mut meter = Meter::new(out, bytes_max, TURN_WORK);
-        let mut trail =
-            Left { watches: &mut self.watches, slot: connection.id.slot, reads: &mut self.stats.reads };
+        let mut trail = Left {
+            watches: &mut self.watching.table,
+            slot: connection.id.slot,
+            reads: &mut self.stats.reads,
+        };
         let answered = read::answer(tree, &request, xid, who, &mut meter, out, &mut trail);
-        self.charge(TURN_WORK - meter.work());
+        self.turn.charge(TURN_WORK - meter.work());
         if answered.is_err() {
             return self.take_long(connection, Long::new(xid, opcode, body.into(), self.now.mono_us));
         }
@@ -317,10 +320,10 @@ impl Common {
             return Err(ErrorCode::MarshallingError);
         };
         self.may_set_watches(connection, &set)?;
-        let most = TURN_WORK.saturating_sub(self.turn_work);
+        let most = self.turn.work_left();
         let mut work = most;
         let done = self.set_watches_at_once(connection, &set, tree, &mut work);
-        self.charge(most - work);
+        self.turn.charge(most - work);
         if done == Ok(false) {
             self.take_long(connection, Long::new(xid, opcode, body.into(), received_us));
         }

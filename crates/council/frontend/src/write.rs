@@ -27,7 +27,7 @@ impl Common {
         body: &[u8],
         tree: &Tree,
     ) {
-        self.charge(body.len() / bytes_per_work(opcode));
+        self.turn.charge(body.len() / bytes_per_work(opcode));
         let mut ephemerals = Ephemerals::default();
         let audit = match Request::decode(opcode, body) {
             Ok(request) => {

@@ -162,7 +162,7 @@ impl Common {
         let Ok(Request::Sasl { token: Some(token) }) = Request::decode(OpCode::Sasl, body) else {
             return self.close(connection, CloseReason::Malformed, false);
         };
-        let entropy = self.entropy();
+        let entropy = self.nonces.next();
         let Some(config) = &self.config.auth.sasl else {
             return self.sasl_reply(connection, xid, 0, None, None);
         };

@@ -84,7 +84,7 @@ impl Common {
         }
         let mut work = TURN_WORK;
         let mut step = self.step(connection, &mut long, tree, &mut work);
-        self.charge(TURN_WORK - work);
+        self.turn.charge(TURN_WORK - work);
         if let Step::Whole = step {
             if self.now.mono_us < self.lines.whole_after_us {
                 return self.put_off(connection, long);
@@ -92,7 +92,7 @@ impl Common {
             let mut work = usize::MAX;
             step = self.step(connection, &mut long, tree, &mut work);
             let took = usize::MAX - work;
-            self.charge(took);
+            self.turn.charge(took);
             self.lines.whole_after_us = self.now.mono_us + took as u64 * REST_US_PER_WORK;
         }
         if connection.stage == Stage::Closing {

@@ -202,8 +202,11 @@ impl Common {
         let (bytes_max, bytes_are_final) = self.reply_bytes_max(connection, long.counted);
         let who = asker(&self.config, connection.session, connection.identities.identities());
         let question = Question { tree, request, who, bytes_max, bytes_are_final };
-        let mut trail =
-            Left { watches: &mut self.watches, slot: connection.id.slot, reads: &mut self.stats.reads };
+        let mut trail = Left {
+            watches: &mut self.watching.table,
+            slot: connection.id.slot,
+            reads: &mut self.stats.reads,
+        };
         if let Progress::New = long.progress {
             long.begin();
             match begin(question) {

@@ -19,7 +19,7 @@ use crate::replies::Slot;
 impl Common {
     pub(crate) fn fire(&mut self, connections: &mut Connections, change: &Change) {
         self.advance(change.zxid);
-        if self.watches.is_empty() && self.settled.is_none() {
+        if self.watching.is_empty() {
             return;
         }
         let (event, kinds) = match change.kind {
@@ -28,41 +28,28 @@ impl Common {
             // Both tables in one go: a connection in both hears of it once.
             ChangeKind::Deleted => (EventType::NodeDeleted, Modes::ANY),
         };
-        self.told.clear();
-        self.watches.fire(&change.path, kinds, &mut self.told);
-        self.watches.fire_ancestors(&change.path, &mut self.told);
-        self.fire_settled(&change.path, kinds);
+        self.watching.fire(&change.path, kinds, true);
         self.count_watchers(event);
         self.tell(connections, event, &change.path, change.zxid, &change.acl);
         if change.kind != ChangeKind::DataChanged {
-            self.told.clear();
             let parent = change.parent_path();
-            self.watches.fire(parent, Modes::CHILD_TABLE, &mut self.told);
-            self.fire_settled(parent, Modes::CHILD_TABLE);
+            self.watching.fire(parent, Modes::CHILD_TABLE, false);
             let event = EventType::NodeChildrenChanged;
             self.count_watchers(event);
             self.tell(connections, event, parent, change.zxid, &change.parent_acl);
         }
     }
 
-    /// Adds to `told` the connection whose watches are not all in the table yet, if one of these fires.
-    fn fire_settled(&mut self, path: &str, kinds: Modes) {
-        let Some(settled) = &mut self.settled else { return };
-        if settled.named.fire(path, kinds) && !self.told.contains(&settled.slot) {
-            self.told.push(settled.slot);
-        }
-    }
-
     /// Queues the event for everybody in `told` who may read the node.
     fn tell(&mut self, connections: &mut Connections, event: EventType, path: &str, zxid: Zxid, acl: &[Acl]) {
-        if self.told.is_empty() {
+        if self.watching.told.is_empty() {
             return;
         }
-        let mut frame = core::mem::take(&mut self.event_frame);
+        let mut frame = core::mem::take(&mut self.watching.event_frame);
         encode(event, path, zxid.0, &mut frame);
         let policy = self.config.policy;
         let open = permits(acl, permission::READ, Identities::NONE, policy);
-        let told = core::mem::take(&mut self.told);
+        let told = core::mem::take(&mut self.watching.told);
         for slot in &told {
             let Some(connection) = connections.at_mut(*slot) else { continue };
             if open || permits(acl, permission::READ, connection.identities.identities(), policy) {
@@ -72,8 +59,8 @@ impl Common {
                 self.stats.events_filtered += 1;
             }
         }
-        self.told = told;
-        self.event_frame = frame;
+        self.watching.told = told;
+        self.watching.event_frame = frame;
     }
 
     /// Puts an event where it belongs: before every reply that may show its cause, behind the reply that left the
@@ -121,8 +108,8 @@ impl Common {
             EventType::NodeChildrenChanged => &mut stats.watchers_children_changed,
             EventType::None => return,
         };
-        if !self.told.is_empty() {
-            tally.record(self.told.len() as u64);
+        if !self.watching.told.is_empty() {
+            tally.record(self.watching.told.len() as u64);
         }
     }
 

@@ -155,13 +155,13 @@ impl Common {
                 return Ok(settled);
             }
         } else {
-            progress.named = self.settled.take().map(|settled| settled.named);
+            progress.named = self.watching.settled.take().map(|settled| settled.named);
         }
         if self.tell_settled(connection, set, progress, tree, work)? {
             return Ok(Renewed::All);
         }
         let slot = connection.id.slot;
-        self.settled = progress.named.take().map(|named| Settled { slot, named });
+        self.watching.settled = progress.named.take().map(|named| Settled { slot, named });
         Ok(Renewed::More)
     }
 
@@ -201,7 +201,7 @@ impl Common {
         let SetAgain { list, done, named, broken, began, .. } = progress;
         let named = named.get_or_insert_with(|| {
             *began = tree.last_zxid();
-            Named::new(self.watches.hasher(), lists(set).iter().map(PathList::len).sum())
+            Named::new(self.watching.table.hasher(), lists(set).iter().map(PathList::len).sum())
         });
         for (mark, paths) in LISTS.into_iter().zip(lists(set)).skip(*list) {
             if paths.is_null() {
@@ -239,10 +239,10 @@ impl Common {
             Some(looked) => looked,
             None => self.start_of_look(set, progress),
         };
-        if !self.history.reaches(from) {
+        if !self.watching.history.reaches(from) {
             return Renewed::Whole;
         }
-        let hasher = self.watches.hasher();
+        let hasher = self.watching.table.hasher();
         let asker = self.asker(connection);
         let may_read =
             |acl: &[council_wire::Acl]| permits(acl, permission::READ, asker.identities, asker.policy);
@@ -254,7 +254,7 @@ impl Common {
         let seen = set.relative_zxid;
         let recursive = persists && !set.persistent_recursive.is_empty();
         let per_work = if recursive { CHANGES_PER_WORK_RECURSIVE } else { CHANGES_PER_WORK };
-        let (looked, is_all) = self.history.look(from, work, per_work, |change| {
+        let (looked, is_all) = self.watching.history.look(from, work, per_work, |change| {
             let mut cost = 0;
             if change.zxid > *began {
                 cost += WORK_PER_PATH * usize::from(named.refresh(&change.path, tree, seen));
@@ -289,11 +289,11 @@ impl Common {
         if !self.config.catch_up || (!persists(set) && set.exist.is_empty()) {
             return began;
         }
-        progress.catches_up = self.history.reaches(seen);
+        progress.catches_up = self.watching.history.reaches(seen);
         if progress.catches_up {
             return seen.min(began);
         }
-        progress.too_short = persists(set).then(|| self.history.start_zxid());
+        progress.too_short = persists(set).then(|| self.watching.history.start_zxid());
         began
     }
 
@@ -343,7 +343,7 @@ impl Common {
                 let (modes, marks) = named.leave(path, mark);
                 if !modes.is_empty() {
                     *work = work.saturating_sub(WORK_PER_WATCH);
-                    self.watches.add(connection.id.slot, path, modes);
+                    self.watching.table.add(connection.id.slot, path, modes);
                 }
                 if let Some(event) = marks.event(mark) {
                     self.stats.events_caught_up += u64::from(mark == Marks::EXIST && !marks.is_there());
@@ -384,10 +384,10 @@ impl Common {
 
     fn tell_back(&mut self, connection: &mut Connection, event: EventType, path: &str) {
         self.stats.events_on_reconnect += 1;
-        let mut frame = core::mem::take(&mut self.event_frame);
+        let mut frame = core::mem::take(&mut self.watching.event_frame);
         encode(event, path, -1, &mut frame);
         self.notify_now(connection, &frame);
-        self.event_frame = frame;
+        self.watching.event_frame = frame;
     }
 }
 

@@ -25,15 +25,15 @@ impl Common {
                 if !self.may_watch(connection, 1) {
                     return Err(ErrorCode::ThrottledOp);
                 }
-                self.watches.add(slot, path, modes);
+                self.watching.table.add(slot, path, modes);
                 Ok(())
             }
             Request::CheckWatches { path, watcher } => {
-                let found = self.watches.contains(slot, path, modes_of(*watcher)?);
+                let found = self.watching.table.contains(slot, path, modes_of(*watcher)?);
                 found.then_some(()).ok_or(ErrorCode::NoWatcher)
             }
             Request::RemoveWatches { path, watcher } => {
-                let removed = self.watches.remove(slot, path, modes_of(*watcher)?);
+                let removed = self.watching.table.remove(slot, path, modes_of(*watcher)?);
                 removed.then_some(()).ok_or(ErrorCode::NoWatcher)
             }
             _ => Err(ErrorCode::Unimplemented),
@@ -57,10 +57,10 @@ impl Common {
 
     /// Whether the connection may watch so many paths more.
     pub(crate) fn may_watch(&mut self, connection: &Connection, paths: usize) -> bool {
-        let watched = self.watches.paths_watched_by(connection.id.slot);
+        let watched = self.watching.table.paths_watched_by(connection.id.slot);
         let most = self.config.watches_per_connection_max.min(PATHS_PER_CONNECTION_MAX);
-        let allowed =
-            watched.saturating_add(paths) <= most && self.watches.bytes() <= self.config.watch_bytes_max;
+        let allowed = watched.saturating_add(paths) <= most
+            && self.watching.table.bytes() <= self.config.watch_bytes_max;
         self.stats.watches_refused += u64::from(!allowed);
         allowed
     }
