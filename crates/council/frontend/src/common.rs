@@ -4,9 +4,10 @@
 use net_event_loop::ConnId;
 use std::collections::BTreeMap;
 
-use council_tree::{Identities, Tree};
+use council_tree::Tree;
 use council_wire::{ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, SessionId, Zxid};
 
+use crate::asker::{Asker, asker};
 use crate::config::FrontConfig;
 use crate::connection::{Connection, Stage};
 use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES};
@@ -17,7 +18,6 @@ use crate::message::ToCore;
 use crate::nonces::Nonces;
 use crate::output::BufferPool;
 use crate::pauses::Pauses;
-use crate::read::Asker;
 use crate::replies::{Answered, QueuePool, Reply, Slot, put};
 use crate::stats::{FrontStats, operation_index, short_name};
 use crate::turn::Turn;
@@ -328,9 +328,4 @@ impl Common {
         connection.ephemerals_under_way.take(slot.ephemerals());
         self.stats.unsent_bytes -= slot.unsent();
     }
-}
-
-/// Who asks, for a borrow of the connection's identities alone.
-pub(crate) fn asker<'c>(config: &FrontConfig, session: SessionId, identities: Identities<'c>) -> Asker<'c> {
-    Asker { session, identities, policy: config.policy }
 }

@@ -27,6 +27,9 @@ pub(crate) const AT_ONCE_BYTES: usize = 64 << 10;
 /// that needs more all the same, because others made its node grow a moment ago, is refused.
 pub(crate) const BEHIND_WRITE_BYTES: usize = 256 << 10;
 
+/// Bytes of a piece of data, or of a name, beside its own: lengths, a Stat, the header of a result and the end of all.
+pub(crate) const DATA_OVERHEAD: usize = 128;
+
 /// More than a limit allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Over;

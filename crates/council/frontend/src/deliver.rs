@@ -8,8 +8,8 @@ use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::event::{CloseReason, FrontEvent};
 use crate::front::Front;
+use crate::message::Evaluated;
 use crate::message::{ConnectRefusal, FromCore, ToCore};
-use crate::read::Evaluated;
 use crate::replies::{Answered, Reply, Slot};
 use crate::write;
 use base::Now;
@@ -184,7 +184,11 @@ impl Common {
         self.forget(connection, &slot);
         let Slot::Write { xid, operation, received_us, audit, .. } = slot else { return };
         if let Some(audit) = audit {
-            audit.report(connection, outcome, &mut self.events);
+            audit.report(
+                (connection.session, connection.users(), connection.peer.ip),
+                outcome,
+                &mut self.events,
+            );
         }
         let close = (operation == OpCode::CloseSession).then_some(CloseReason::ClientClosedSession);
         let answered = Answered { xid, zxid: zxid.0, operation: Some(operation), close };
@@ -216,7 +220,7 @@ impl Common {
             return self.settle(connection, at, refused, reply.zxid, received_us, tree);
         }
         for (path, kind) in &reply.watches {
-            self.watching.table.add(connection.id.slot, path, kind.modes());
+            self.watching.table.add(connection.id.slot, path, (*kind).into());
         }
         for (path, bytes) in &reply.reads {
             self.stats.reads.record(path, *bytes);

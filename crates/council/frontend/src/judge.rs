@@ -8,8 +8,8 @@ use core::cell::Cell;
 use council_tree::{NodeRef, Tree, Verdicts};
 use council_wire::{ErrorCode, SessionId, permission};
 
+use crate::asker::Asker;
 use crate::cost::ENTRIES_PER_WORK;
-use crate::read::Asker;
 
 /// Judges what one client reads.
 pub(crate) struct Judge<'a> {

@@ -16,7 +16,9 @@
 //! of requests are not here either. A connection keeps no serialised replies between reads: each is encoded anew.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod asker;
 pub mod auth;
+mod authenticate;
 mod common;
 mod config;
 mod connection;
@@ -31,23 +33,28 @@ mod history;
 mod judge;
 mod listing;
 mod long;
+mod long_turns;
 mod message;
 mod namespaces;
 mod nonces;
 mod output;
 mod pauses;
+mod pending_audit;
 pub mod read;
 mod replies;
 mod request;
 mod shard_round;
 mod stats;
 mod tally;
+mod trail;
 mod turn;
 mod watch;
+mod watching;
 mod weight;
 mod words;
 mod write;
 
+pub use asker::Asker;
 pub use config::{AuthConfig, FrontConfig};
 pub use connection::Peer;
 pub use event::{AuditRecord, CloseReason, FrontEvent};
@@ -55,7 +62,7 @@ pub use front::Front;
 pub use guesses::{GuessLimits, Guesses};
 pub use history::History;
 pub use listing::{ConnectionInfo, WatchSummary};
-pub use message::{ConnectRefusal, FromCore, ToCore};
+pub use message::{ConnectRefusal, Evaluated, FromCore, ToCore, WatchKind};
 pub use namespaces::{NAMESPACES_MAX, Namespaces, namespace};
 pub use shard_round::{ShardDriver, ShardRound, View};
 pub use stats::{CLOSE_REASONS, FrontStats, OPERATIONS, ResponseSizes, operation_index};

@@ -8,9 +8,7 @@ use net_event_loop::ConnId;
 use std::sync::Arc;
 
 use council_tree::{Change, IdentityList, Outcome, Policy};
-use council_wire::{OpCode, SessionId, Zxid};
-
-use crate::read::Evaluated;
+use council_wire::{ErrorCode, OpCode, SessionId, Zxid};
 
 /// From a shard to the core.
 #[derive(Clone, Debug)]
@@ -49,7 +47,7 @@ pub enum ToCore {
         command: Vec<u8>,
     },
     /// A read behind a write (or a sync, or another such read) of its connection, and every sync. To be evaluated
-    /// by [`crate::read::evaluate`] once the write with sequence `after` is applied, in the order in which the
+    /// by `read::evaluate` once the write with sequence `after` is applied, in the order in which the
     /// connection sent them. Answered by [`FromCore::ReadDone`].
     Read {
         /// Who sent it.
@@ -176,4 +174,28 @@ pub enum ConnectRefusal {
     AheadOfServer,
     /// This server cannot open sessions now: the client is to try again, and told nothing.
     Closing,
+}
+
+/// A read's reply, to be put in its place later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluated {
+    /// The state that it shows.
+    pub zxid: Zxid,
+    /// What the reply's header says.
+    pub error: ErrorCode,
+    /// The whole frame.
+    pub frame: Vec<u8>,
+    /// Watches to leave when the reply is put in its place.
+    pub watches: Vec<(Box<str>, WatchKind)>,
+    /// Nodes read, and how many bytes of each.
+    pub reads: Vec<(Box<str>, u64)>,
+}
+
+/// Which one-shot watch a read leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchKind {
+    /// On the node's data and existence.
+    Data,
+    /// On its children.
+    Child,
 }

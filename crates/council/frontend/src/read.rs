@@ -3,51 +3,20 @@
 //! A shard calls it for a read that waits for nothing and encodes straight into the connection's output; the core
 //! calls it for a read that waits behind a write, right after that write. Knows no connection and no queue.
 
-use council_tree::{Counted, Identities, NodeRef, Policy, Session, Tree, mask_digests};
+use council_tree::{Counted, NodeRef, Session, Tree, mask_digests};
 use council_wire::{
     Acl, ErrorCode, FRAME_HEADER, Malformed, MultiHeader, MultiKind, MultiOperation, MultiRequest, OpCode,
-    ReplyHeader, Request, SessionId, Writer, Zxid, end_frame, permission, start_frame,
+    ReplyHeader, Request, Writer, end_frame, permission, start_frame,
 };
 
-use crate::cost::{BEHIND_WRITE_BYTES, Meter, Over, TURN_WORK};
+use crate::asker::Asker;
+use crate::cost::{BEHIND_WRITE_BYTES, DATA_OVERHEAD, Meter, Over, TURN_WORK};
 use crate::judge::Judge;
+use crate::message::{Evaluated, WatchKind};
 use crate::namespaces::STAT_BYTES;
-use crate::watch::Modes;
-
-/// Who reads.
-#[derive(Clone, Copy, Debug)]
-pub struct Asker<'a> {
-    /// Its session, for the ephemeral nodes that are its own.
-    pub session: SessionId,
-    /// Its identities when it sent the request.
-    pub identities: Identities<'a>,
-    /// Whether permissions are looked at.
-    pub policy: Policy,
-}
 
 /// Bytes of a reply's header; the last four are the error.
 const REPLY_HEADER: usize = 16;
-
-/// Bytes of a piece of data, or of a name, beside its own: lengths, a Stat, the header of a result and the end of all.
-pub(crate) const DATA_OVERHEAD: usize = 128;
-
-/// Which one-shot watch a read leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchKind {
-    /// On the node's data and existence.
-    Data,
-    /// On its children.
-    Child,
-}
-
-impl WatchKind {
-    pub(crate) const fn modes(self) -> Modes {
-        match self {
-            Self::Data => Modes::DATA,
-            Self::Child => Modes::CHILD,
-        }
-    }
-}
 
 /// What a read leaves behind besides its reply.
 pub(crate) trait Trail {
@@ -72,21 +41,6 @@ impl Trail for Kept {
     fn read(&mut self, path: &str, bytes: u64) {
         self.reads.push((path.into(), bytes));
     }
-}
-
-/// A read's reply, to be put in its place later.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evaluated {
-    /// The state that it shows.
-    pub zxid: Zxid,
-    /// What the reply's header says.
-    pub error: ErrorCode,
-    /// The whole frame.
-    pub frame: Vec<u8>,
-    /// Watches to leave when the reply is put in its place.
-    pub watches: Vec<(Box<str>, WatchKind)>,
-    /// Nodes read, and how many bytes of each.
-    pub reads: Vec<(Box<str>, u64)>,
 }
 
 /// Reads `body`, a request of `opcode` that has been found to decode. A reply of more than 256 KiB is

@@ -9,7 +9,7 @@ use council_wire::{OpCode, ReplyHeader, Writer, end_frame, start_frame};
 
 use crate::event::CloseReason;
 use crate::long::Long;
-use crate::write::PendingAudit;
+use crate::pending_audit::PendingAudit;
 
 /// A reply without its place in the order of zxids yet.
 #[derive(Debug)]

@@ -6,16 +6,17 @@ use council_wire::{
     next_frame, xid,
 };
 
-use crate::common::{Common, asker};
+use crate::asker::asker;
+use crate::common::Common;
 use crate::connection::{Connection, Oversized, Stage};
 use crate::cost::{LIGHT_BYTES, Meter, TURN_WORK};
 use crate::event::CloseReason;
 use crate::long::Long;
 use crate::message::ToCore;
-use crate::namespaces::Namespaces;
-use crate::read::{self, Trail, WatchKind};
+use crate::read;
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::watch::{WatchTable, with_null_path};
+use crate::trail::Left;
+use crate::watching::with_null_path;
 use crate::weight::is_light;
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
@@ -328,23 +329,6 @@ impl Common {
             self.take_long(connection, Long::new(xid, opcode, body.into(), received_us));
         }
         done
-    }
-}
-
-/// The trail of a read that is answered here.
-pub(crate) struct Left<'a> {
-    pub(crate) watches: &'a mut WatchTable,
-    pub(crate) slot: u32,
-    pub(crate) reads: &'a mut Namespaces,
-}
-
-impl Trail for Left<'_> {
-    fn watch(&mut self, path: &str, kind: WatchKind) {
-        self.watches.add(self.slot, path, kind.modes());
-    }
-
-    fn read(&mut self, path: &str, bytes: u64) {
-        self.reads.record(path, bytes);
     }
 }
 

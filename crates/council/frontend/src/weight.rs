@@ -5,8 +5,8 @@
 use council_tree::{NodeRef, Tree};
 use council_wire::{MultiOperation, Request, SessionId, permission};
 
+use crate::cost::DATA_OVERHEAD;
 use crate::cost::{ENTRIES_PER_WORK, LIGHT_BYTES, LIGHT_WORK, Meter, Over};
-use crate::read::DATA_OVERHEAD;
 
 /// Whether the reply of a read is small for certain, as far as the tree shows now. `grows` says that the tree may show
 /// much more when the read comes to it.

@@ -153,7 +153,7 @@ fn an_idle_connection_costs_less_than_500_bytes() {
         else {
             panic!("a sync goes to the core");
         };
-        let asker = council_frontend::read::Asker { session, identities: identities.identities(), policy };
+        let asker = council_frontend::Asker { session, identities: identities.identities(), policy };
         let reply = council_frontend::read::evaluate(&house.core.tree, opcode, xid, &body, asker);
         front.deliver(&FromCore::ReadDone { conn, xid, reply }, &house.core.tree, house.now);
         front.dirty().for_each(drop);

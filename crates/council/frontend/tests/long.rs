@@ -5,7 +5,8 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use council_frontend::read::{Asker, evaluate};
+use council_frontend::Asker;
+use council_frontend::read::evaluate;
 use council_frontend::{FromCore, FrontConfig};
 use council_tree::{Identities, Policy};
 use council_wire::{Acl, ErrorCode, MultiHeader, OpCode, Reader, ReplyHeader, SessionId};

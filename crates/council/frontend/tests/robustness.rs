@@ -405,7 +405,8 @@ fn a_connections_many_watches_come_and_go_as_fast_as_few() {
 /// in which the core answers.
 #[test]
 fn an_answer_before_its_turn_keeps_its_events_behind_it() {
-    use council_frontend::read::{Asker, evaluate};
+    use council_frontend::Asker;
+    use council_frontend::read::evaluate;
     use council_frontend::{FromCore, ToCore};
     let mut house = house();
     house.connect("a");

@@ -6,6 +6,7 @@ pub mod history;
 pub mod load;
 pub mod loaded;
 pub mod node;
+mod node_config;
 pub mod oracle;
 pub mod random;
 pub mod record;

@@ -8,7 +8,7 @@ use council_replica::start::Seat;
 use council_tree::Tree;
 use storage_raft_log::{Disk, Journal, Recovered};
 
-use crate::node::{NodeConfig, NodeError, raft_entry};
+use crate::node_config::{NodeConfig, NodeError, raft_entry};
 
 /// See the module.
 pub struct Loaded<D: Disk> {

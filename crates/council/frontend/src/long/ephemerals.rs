@@ -7,11 +7,12 @@ use council_tree::EphemeralPlace;
 use council_wire::{ErrorCode, Writer};
 
 use super::{LIST_AT, Question, RESTARTS_MAX, Step};
-use crate::read::{DATA_OVERHEAD, has_prefix, set_count};
+use crate::cost::DATA_OVERHEAD;
+use crate::read::{has_prefix, set_count};
 
 /// How far the list has come.
 #[derive(Debug)]
-pub(super) struct Ephemerals {
+pub(crate) struct Ephemerals {
     /// The place of the last node that was looked at.
     after: Option<EphemeralPlace>,
     listed: u32,
@@ -21,11 +22,11 @@ pub(super) struct Ephemerals {
 }
 
 impl Ephemerals {
-    pub(super) fn begin(question: Question<'_>) -> Self {
+    pub(crate) fn begin(question: Question<'_>) -> Self {
         Self { after: None, listed: 0, own: own(question), restarts: 0 }
     }
 
-    pub(super) fn go_on(
+    pub(crate) fn go_on(
         &mut self,
         question: Question<'_>,
         prefix: &str,

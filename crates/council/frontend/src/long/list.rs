@@ -10,13 +10,15 @@ use council_wire::{ErrorCode, MultiHeader, MultiOperation, OpCode, Request, Writ
 
 use super::{LIST_AT, Question, RESTARTS_MAX};
 use crate::cost::BYTES_PER_WORK;
+use crate::cost::DATA_OVERHEAD;
 use crate::judge::Judge;
+use crate::message::WatchKind;
 use crate::namespaces::STAT_BYTES;
-use crate::read::{DATA_OVERHEAD, Trail, WatchKind, put_failed};
+use crate::read::{Trail, put_failed};
 
 /// How far a list has come.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(crate) struct List {
     /// What was read of each part, in order.
     marks: Vec<Mark>,
     /// The list of children that is being read: where it begins, of which state it is, and how far it was read.
@@ -48,7 +50,7 @@ enum Mark {
 }
 
 /// How a piece of a list ended.
-pub(super) enum Listed {
+pub(crate) enum Listed {
     More,
     /// It is whole, with this error in its header.
     All(ErrorCode),
@@ -79,7 +81,7 @@ enum Read {
 
 impl List {
     /// Reads on for so much work. With all the work there is, it begins anew and comes to its end.
-    pub(super) fn go_on(
+    pub(crate) fn go_on(
         &mut self,
         question: Question<'_>,
         frame: &mut Vec<u8>,

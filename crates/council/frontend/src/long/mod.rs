@@ -12,24 +12,22 @@
 //! together take no more than that room, and one reply.
 
 mod ephemerals;
-mod line;
+mod lines;
 mod list;
 
-use council_tree::{Counted, Descent, Tree};
+use council_tree::{Descent, Tree};
 use council_wire::{
     ErrorCode, FRAME_HEADER, OpCode, ReplyHeader, Request, Writer, Zxid, end_frame, start_frame,
 };
 
-use self::ephemerals::Ephemerals;
-pub(crate) use self::line::Lines;
-use self::list::{List, Listed};
-use crate::common::{Common, asker};
-use crate::connection::Connection;
+pub(crate) use self::ephemerals::Ephemerals;
+pub(crate) use self::lines::Lines;
+pub(crate) use self::list::{List, Listed};
+use crate::asker::Asker;
 use crate::cost::{BYTES_PER_WORK, Meter, Over};
 use crate::judge::Judge;
-use crate::read::{self, Asker, Trail, set_error};
-use crate::request::Left;
-use crate::watch::{Renewed, SetAgain};
+use crate::read::{self, Trail, set_error};
+use crate::watch::SetAgain;
 
 /// How often what changed meanwhile is read again in pieces; then it is read as a whole.
 const RESTARTS_MAX: u8 = 3;
@@ -45,17 +43,17 @@ pub(crate) struct Long {
     pub(crate) received_us: u64,
     /// The reply so far; what is counted of it among unsent bytes.
     pub(crate) frame: Vec<u8>,
-    counted: usize,
-    progress: Progress,
+    pub(crate) counted: usize,
+    pub(crate) progress: Progress,
     /// Whether it has its place among those that get turns.
-    queued: bool,
+    pub(crate) queued: bool,
     /// As many bytes were not enough for it.
-    tried_bytes: usize,
+    pub(crate) tried_bytes: usize,
 }
 
 /// How far a request has come.
 #[derive(Debug)]
-enum Progress {
+pub(crate) enum Progress {
     /// Nothing is done yet.
     New,
     /// It is read in one piece.
@@ -68,18 +66,18 @@ enum Progress {
 
 /// What a read is about, for one piece.
 #[derive(Clone, Copy)]
-struct Question<'a> {
-    tree: &'a Tree,
-    request: &'a Request<'a>,
-    who: Asker<'a>,
+pub(crate) struct Question<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) who: Asker<'a>,
     /// The most that the reply may have.
-    bytes_max: usize,
+    pub(crate) bytes_max: usize,
     /// Whether it may never have more, however much room there is.
-    bytes_are_final: bool,
+    pub(crate) bytes_are_final: bool,
 }
 
 /// How a piece ended.
-enum Step {
+pub(crate) enum Step {
     More,
     /// The reply is whole, but for its header.
     Done(ErrorCode),
@@ -120,24 +118,24 @@ impl Long {
     }
 
     /// Whether it holds memory between its pieces: its reply may be large, or its paths and events many.
-    const fn bears_bytes(&self) -> bool {
+    pub(crate) const fn bears_bytes(&self) -> bool {
         !matches!(self.operation, OpCode::GetAllChildrenNumber)
     }
 
     /// Forgets what was done.
-    fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.frame = Vec::new();
         self.progress = Progress::New;
     }
 
     /// The header comes first, and is filled in at the end.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.frame.clear();
         start_frame(&mut self.frame);
         ReplyHeader { xid: self.xid, zxid: 0, err: 0 }.write(&mut Writer::new(&mut self.frame));
     }
 
-    fn end(&mut self, zxid: i64, error: ErrorCode) {
+    pub(crate) fn end(&mut self, zxid: i64, error: ErrorCode) {
         if let Some(place) = self.frame.get_mut(FRAME_HEADER + 4..FRAME_HEADER + 12) {
             place.copy_from_slice(&zxid.to_be_bytes());
         }
@@ -148,103 +146,8 @@ impl Long {
     }
 }
 
-impl Common {
-    /// One piece of a request, for so much work.
-    fn step(&mut self, connection: &mut Connection, long: &mut Long, tree: &Tree, work: &mut usize) -> Step {
-        let body = core::mem::take(&mut long.body);
-        let step = match read::decode(long.operation, &body) {
-            Ok(Request::SetWatches(set) | Request::SetWatches2(set)) => {
-                self.step_of_set(connection, long, &set, tree, work)
-            }
-            Ok(request) => self.step_of_read(connection, long, &request, tree, work),
-            Err(_) => Step::Failed(ErrorCode::MarshallingError),
-        };
-        long.body = body;
-        step
-    }
-
-    fn step_of_set(
-        &mut self,
-        connection: &mut Connection,
-        long: &mut Long,
-        set: &council_wire::SetWatches<'_>,
-        tree: &Tree,
-        work: &mut usize,
-    ) -> Step {
-        if let Progress::New = long.progress {
-            if let Err(error) = self.may_set_watches(connection, set) {
-                return Step::Failed(error);
-            }
-            long.progress = Progress::Set(Box::default());
-        }
-        let Progress::Set(progress) = &mut long.progress else {
-            return Step::Failed(ErrorCode::SystemError);
-        };
-        match self.set_watches(connection, set, progress, tree, work) {
-            Ok(Renewed::More) => Step::More,
-            Ok(Renewed::Whole) => Step::Whole,
-            Ok(Renewed::All) => {
-                long.begin();
-                Step::Done(ErrorCode::Ok)
-            }
-            Err(error) => Step::Failed(error),
-        }
-    }
-
-    fn step_of_read(
-        &mut self,
-        connection: &Connection,
-        long: &mut Long,
-        request: &Request<'_>,
-        tree: &Tree,
-        work: &mut usize,
-    ) -> Step {
-        let (bytes_max, bytes_are_final) = self.reply_bytes_max(connection, long.counted);
-        let who = asker(&self.config, connection.session, connection.identities.identities());
-        let question = Question { tree, request, who, bytes_max, bytes_are_final };
-        let mut trail = Left {
-            watches: &mut self.watching.table,
-            slot: connection.id.slot,
-            reads: &mut self.stats.reads,
-        };
-        if let Progress::New = long.progress {
-            long.begin();
-            match begin(question) {
-                Ok(progress) => long.progress = progress,
-                Err(error) => return Step::Failed(error),
-            }
-        }
-        let Long { frame, progress, .. } = long;
-        match (progress, request) {
-            (Progress::List(list), _) => match list.go_on(question, frame, &mut trail, work) {
-                Listed::More => Step::More,
-                Listed::Whole => Step::Whole,
-                Listed::All(error) => Step::Done(error),
-                Listed::Failed(error) => Step::Failed(error),
-                Listed::Over => Step::Over,
-            },
-            (Progress::Count(descent), _) => match descent.go_on(tree, work) {
-                Counted::More => Step::More,
-                Counted::Gone => Step::Failed(ErrorCode::NoNode),
-                Counted::Replaced => {
-                    long.reset();
-                    Step::More
-                }
-                Counted::All(number) => {
-                    Writer::new(frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
-                    Step::Done(ErrorCode::Ok)
-                }
-            },
-            (Progress::Ephemerals(list), Request::GetEphemerals { prefix }) => {
-                list.go_on(question, prefix, frame, work)
-            }
-            _ => at_once(question, long.xid, frame, &mut trail, work),
-        }
-    }
-}
-
 /// How a read is made in pieces.
-fn begin(question: Question<'_>) -> Result<Progress, ErrorCode> {
+pub(crate) fn begin(question: Question<'_>) -> Result<Progress, ErrorCode> {
     Ok(match question.request {
         Request::GetChildren { .. } | Request::GetChildren2 { .. } | Request::MultiRead(_) => {
             Progress::List(List::default())
@@ -259,7 +162,7 @@ fn begin(question: Question<'_>) -> Result<Progress, ErrorCode> {
 }
 
 /// Reads data or an ACL, which no request can have made much larger than a request may be.
-fn at_once(
+pub(crate) fn at_once(
     question: Question<'_>,
     xid: i32,
     frame: &mut Vec<u8>,

@@ -10,11 +10,11 @@ use crate::hash::PathHasher;
 
 /// One event that a persistent watch missed.
 #[derive(Debug)]
-pub(super) struct Missed {
-    pub(super) path: Box<str>,
-    pub(super) event: EventType,
+pub(crate) struct Missed {
+    pub(crate) path: Box<str>,
+    pub(crate) event: EventType,
     /// Who might read the node when it changed.
-    pub(super) acl: AclRef,
+    pub(crate) acl: AclRef,
 }
 
 impl Missed {
@@ -25,7 +25,7 @@ impl Missed {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct MissedEvents {
+pub(crate) struct MissedEvents {
     /// In order; a place is empty once the same path has changed again.
     events: Vec<Option<Missed>>,
     /// Where the event of a path is.
@@ -35,7 +35,7 @@ pub(super) struct MissedEvents {
 
 impl MissedEvents {
     /// Puts an event at the end, in the place of any of the same path and kind.
-    pub(super) fn put(&mut self, missed: Missed, hasher: PathHasher) {
+    pub(crate) fn put(&mut self, missed: Missed, hasher: PathHasher) {
         let of_children = missed.event == EventType::NodeChildrenChanged;
         let hash = hasher.hash(&missed.path) ^ u64::from(of_children);
         let last = self.events.len();
@@ -58,12 +58,12 @@ impl MissedEvents {
     }
 
     /// How many places are left to be looked at.
-    pub(super) const fn left(&self) -> usize {
+    pub(crate) const fn left(&self) -> usize {
         self.events.len() - self.told
     }
 
     /// The next place; `None` at the end.
-    pub(super) fn next_place(&mut self) -> Option<Option<Missed>> {
+    pub(crate) fn next_place(&mut self) -> Option<Option<Missed>> {
         let place = self.events.get_mut(self.told)?;
         self.told += 1;
         Some(place.take())

@@ -1,21 +1,20 @@
-//! Watches: who waits for what, what fires when, and how a client takes them up again after a reconnection.
+//! Watches: who waits for what, and which of them a change fires. What becomes of that is said in `watching`.
 
-mod fire;
 mod index;
 mod missed;
 mod modes;
 mod named;
-mod reconnect;
-mod request;
+mod set_again;
+mod state;
 mod table;
-mod watching;
 
 /// What a null path is called where watches are kept and listed. To ZooKeeper it is a path like any other, on which
 /// nothing ever happens, and it is listed by this name.
 pub(crate) const NULL_PATH: &str = "null";
 
+pub(crate) use missed::Missed;
 pub(crate) use modes::Modes;
-pub(crate) use reconnect::{Renewed, SetAgain};
-pub(crate) use request::with_null_path;
-pub(crate) use table::WatchTable;
-pub(crate) use watching::Watching;
+pub(crate) use named::{Marks, Named};
+pub(crate) use set_again::{Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD, WORK_PER_WATCH, lists};
+pub(crate) use state::Watching;
+pub(crate) use table::{PATHS_PER_CONNECTION_MAX, WatchTable};

@@ -1,5 +1,7 @@
 //! The kinds of watches that one connection may hold on one path, any mix of them at once.
 
+use crate::message::WatchKind;
+
 use council_wire::WatcherType;
 
 /// A set of watch kinds.
@@ -56,6 +58,15 @@ impl Modes {
             WatcherType::Any => Self::ANY,
             WatcherType::Persistent => Self::PERSISTENT,
             WatcherType::PersistentRecursive => Self::RECURSIVE,
+        }
+    }
+}
+
+impl From<WatchKind> for Modes {
+    fn from(kind: WatchKind) -> Self {
+        match kind {
+            WatchKind::Data => Self::DATA,
+            WatchKind::Child => Self::CHILD,
         }
     }
 }

@@ -13,15 +13,15 @@ use crate::hash::PathHasher;
 
 /// What is known of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks(u16);
+pub(crate) struct Marks(u16);
 
 impl Marks {
     /// Lists that name it.
-    pub(super) const DATA: Self = Self(1);
-    pub(super) const EXIST: Self = Self(1 << 1);
-    pub(super) const CHILD: Self = Self(1 << 2);
-    pub(super) const PERSISTENT: Self = Self(1 << 3);
-    pub(super) const RECURSIVE: Self = Self(1 << 4);
+    pub(crate) const DATA: Self = Self(1);
+    pub(crate) const EXIST: Self = Self(1 << 1);
+    pub(crate) const CHILD: Self = Self(1 << 2);
+    pub(crate) const PERSISTENT: Self = Self(1 << 3);
+    pub(crate) const RECURSIVE: Self = Self(1 << 4);
     /// The node is there; its data, its children have changed behind what the client had seen.
     const THERE: Self = Self(1 << 5);
     const NEW_DATA: Self = Self(1 << 6);
@@ -29,7 +29,7 @@ impl Marks {
     /// All that the tree shows.
     const SHOWN: Self = Self(Self::THERE.0 | Self::NEW_DATA.0 | Self::NEW_CHILDREN.0);
     /// It was there for a while behind what the client had seen.
-    pub(super) const WENT: Self = Self(1 << 8);
+    pub(crate) const WENT: Self = Self(1 << 8);
     /// A one-shot watch has fired before it was in the shard's table.
     const DATA_FIRED: Self = Self(1 << 9);
     const CHILD_FIRED: Self = Self(1 << 10);
@@ -44,7 +44,7 @@ impl Marks {
         Self(Self::THERE.0 | data.0 | children.0)
     }
 
-    pub(super) const fn has(self, other: Self) -> bool {
+    pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -56,7 +56,7 @@ impl Marks {
         Self(self.0 & !other.0)
     }
 
-    pub(super) const fn is_there(self) -> bool {
+    pub(crate) const fn is_there(self) -> bool {
         self.has(Self::THERE)
     }
 
@@ -85,7 +85,7 @@ impl Marks {
     }
 
     /// What a client that watched by this list is told at once.
-    pub(super) const fn event(self, list: Self) -> Option<EventType> {
+    pub(crate) const fn event(self, list: Self) -> Option<EventType> {
         match (list, self.is_there()) {
             (Self::EXIST, true) => Some(EventType::NodeCreated),
             (Self::EXIST, false) if self.has(Self::WENT) => Some(EventType::NodeDeleted),
@@ -107,12 +107,12 @@ pub(crate) struct Named {
 
 impl Named {
     /// Room for so many paths.
-    pub(super) fn new(hasher: PathHasher, paths: usize) -> Self {
+    pub(crate) fn new(hasher: PathHasher, paths: usize) -> Self {
         Self { hasher, paths: HashTable::with_capacity(paths), recursive: false }
     }
 
     /// A list names this path; the tree shows it as it is.
-    pub(super) fn name(&mut self, path: &str, list: Marks, tree: &Tree, seen: i64) {
+    pub(crate) fn name(&mut self, path: &str, list: Marks, tree: &Tree, seen: i64) {
         self.recursive |= list == Marks::RECURSIVE;
         let hash = self.hasher.hash(path);
         let shown = Marks::shown(tree, path, seen);
@@ -125,33 +125,33 @@ impl Named {
     }
 
     /// Looks at a path again if it is named; whether it is.
-    pub(super) fn refresh(&mut self, path: &str, tree: &Tree, seen: i64) -> bool {
+    pub(crate) fn refresh(&mut self, path: &str, tree: &Tree, seen: i64) -> bool {
         let Some(marks) = self.marks_mut(path) else { return false };
         *marks = marks.without(Marks::SHOWN).with(Marks::shown(tree, path, seen));
         true
     }
 
     /// A node that the client waits for went.
-    pub(super) fn went(&mut self, path: &str) {
+    pub(crate) fn went(&mut self, path: &str) {
         if let Some(marks) = self.marks_mut(path) {
             *marks = marks.with(Marks::WENT);
         }
     }
 
-    pub(super) fn marks(&self, path: &str) -> Marks {
+    pub(crate) fn marks(&self, path: &str) -> Marks {
         let hash = self.hasher.hash(path);
         self.marks_hashed(hash)
     }
 
     /// Whether what happens to the node itself is told to persistent watches.
-    pub(super) fn covers(&self, path: &str) -> bool {
+    pub(crate) fn covers(&self, path: &str) -> bool {
         self.marks(path).has(Marks::PERSISTENT.with(Marks::RECURSIVE))
             || self.is_below(path, |marks| marks.has(Marks::RECURSIVE))
     }
 
     /// Takes the watches on a path of this list, to be put into the shard's table, and what is known of it. That it went
     /// is told once, however often the list names it.
-    pub(super) fn leave(&mut self, path: &str, list: Marks) -> (Modes, Marks) {
+    pub(crate) fn leave(&mut self, path: &str, list: Marks) -> (Modes, Marks) {
         let Some(marks) = self.marks_mut(path) else { return (Modes::NONE, Marks::default()) };
         let known = *marks;
         *marks = known.with(Marks::LEFT);
@@ -163,7 +163,7 @@ impl Named {
 
     /// Something happens to a node. Whether a watch of these kinds that is not in the shard's table yet, or a recursive
     /// one above, is to be told; if it is a one-shot watch it is used up.
-    pub(in crate::watch) fn fire(&mut self, path: &str, kinds: Modes) -> bool {
+    pub(crate) fn fire(&mut self, path: &str, kinds: Modes) -> bool {
         let of_itself = self.marks_mut(path).is_some_and(|marks| {
             let fires = marks.modes().intersects(kinds);
             if kinds.intersects(Modes::DATA) {

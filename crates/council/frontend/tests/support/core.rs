@@ -4,7 +4,8 @@ use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use council_frontend::read::{Asker, evaluate};
+use council_frontend::Asker;
+use council_frontend::read::evaluate;
 use council_frontend::{ConnectRefusal, FromCore, ToCore};
 use council_tree::{Changes, Command, Operation, Origin, Outcome, Policy, SnapshotProgress, Stamp, Tree};
 use council_wire::{Acl, ErrorCode, OpCode, SessionId};

@@ -3,7 +3,8 @@
 use net_event_loop::ConnId;
 use std::collections::VecDeque;
 
-use council_frontend::read::{Asker, Evaluated, evaluate};
+use council_frontend::read::evaluate;
+use council_frontend::{Asker, Evaluated};
 use council_tree::{Command, IdentityList, Operation, Policy, Tree};
 use council_wire::{OpCode, SessionId};
 use foldhash::fast::FixedState;

@@ -1,7 +1,7 @@
 //! What a shard keeps for its watches: the table, the history of changes, and what is between the two.
 
 use super::modes::Modes;
-use super::reconnect::Settled;
+use super::set_again::Settled;
 use super::table::WatchTable;
 use crate::history::History;
 

@@ -10,11 +10,11 @@ use council_wire::{
     Acl, EventType, KeeperState, WatcherEvent, Writer, Zxid, end_frame, permission, start_frame,
 };
 
-use super::Modes;
 use crate::common::Common;
 use crate::connection::{Connection, Connections, Stage};
 use crate::event::CloseReason;
 use crate::replies::Slot;
+use crate::watch::Modes;
 
 impl Common {
     pub(crate) fn fire(&mut self, connections: &mut Connections, change: &Change) {

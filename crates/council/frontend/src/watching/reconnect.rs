@@ -19,13 +19,13 @@
 use council_tree::{Change, ChangeKind, Tree, permits};
 use council_wire::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
 
-use super::NULL_PATH;
 use super::fire::encode;
-use super::missed::{Missed, MissedEvents};
-use super::named::{Marks, Named};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::FrontEvent;
+use crate::watch::{
+    Marks, Missed, NULL_PATH, Named, Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD, WORK_PER_WATCH, lists,
+};
 
 // What things cost was measured on a machine of 2026 whose core does a turn's work in about a millisecond, so a unit is
 // about 250 ns. They are rounded up.
@@ -38,10 +38,6 @@ const CHANGES_PER_WORK_RECURSIVE: usize = 2;
 const WORK_PER_PATH: usize = 2;
 /// An event that a persistent watch missed: its path is copied and put in order, 450 ns.
 const WORK_PER_MISSED: usize = 2;
-/// A path is looked up, and perhaps an event of it is told: 220 ns.
-const WORK_PER_TOLD: usize = 1;
-/// A watch is put into the table: 500 ns.
-const WORK_PER_WATCH: usize = 2;
 /// Paths of a request that are read over for one unit of work, as each piece does: 10 ns each.
 const PATHS_READ_PER_WORK: usize = 24;
 
@@ -50,74 +46,6 @@ const RESTARTS_MAX: u8 = 3;
 
 /// The lists of a setWatches, in order.
 const LISTS: [Marks; 5] = [Marks::DATA, Marks::EXIST, Marks::CHILD, Marks::PERSISTENT, Marks::RECURSIVE];
-
-/// How far a setWatches has come.
-#[derive(Debug, Default)]
-pub(crate) struct SetAgain {
-    stage: Stage,
-    /// The list under way, and how many of its paths are done.
-    list: usize,
-    done: usize,
-    /// `None` at the beginning, and while they are in [`Settled`].
-    named: Option<Named>,
-    /// Whether a list ends in what ZooKeeper stops at.
-    broken: bool,
-    /// The last transaction when the first path was collected.
-    began: Zxid,
-    /// How far the history has been looked through.
-    looked: Option<Zxid>,
-    /// Whether the history reaches back to what the client had seen; if not though it should, where it starts.
-    catches_up: bool,
-    too_short: Option<Zxid>,
-    missed: MissedEvents,
-    /// The moment at which all of it happens, when it is known.
-    settled: Option<Zxid>,
-    restarts: u8,
-}
-
-/// What is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Collect,
-    LookBack,
-    TellListed,
-    TellMissed,
-}
-
-/// How a piece of a setWatches ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Renewed {
-    All,
-    More,
-    /// It must be done as a whole: the history is too short for what changes meanwhile.
-    Whole,
-}
-
-/// Watches of a setWatches that are set, and not yet all in the shard's table.
-#[derive(Debug)]
-pub(crate) struct Settled {
-    pub(crate) slot: u32,
-    pub(crate) named: Named,
-}
-
-impl SetAgain {
-    /// The moment at which all of it happens, when it is known.
-    pub(crate) const fn settled(&self) -> Option<Zxid> {
-        self.settled
-    }
-
-    /// Whether so much work is enough for the rest.
-    fn fits(&self, set: &SetWatches<'_>, work: usize) -> bool {
-        let paths: usize = lists(set).iter().map(PathList::len).sum();
-        let watched = paths.saturating_mul(WORK_PER_TOLD + WORK_PER_WATCH);
-        watched.saturating_add(self.missed.left().saturating_mul(WORK_PER_TOLD)) <= work
-    }
-
-    fn to(&mut self, stage: Stage) {
-        (self.stage, self.list, self.done) = (stage, 0, 0);
-    }
-}
 
 impl Common {
     /// Does a setWatches if that takes no more than so much work; whether it is done. Otherwise nothing has happened.
@@ -389,10 +317,6 @@ impl Common {
         self.notify_now(connection, &frame);
         self.watching.event_frame = frame;
     }
-}
-
-const fn lists<'a>(set: &SetWatches<'a>) -> [PathList<'a>; 5] {
-    [set.data, set.exist, set.child, set.persistent, set.persistent_recursive]
 }
 
 /// Whether persistent watches are among them.

@@ -1,62 +1,117 @@
-//! Whose long request gets the next turn.
+//! The turns of long requests: a piece of one at a time, and what becomes of it.
 
-use net_event_loop::ConnId;
-use std::collections::VecDeque;
+use council_tree::{Counted, Tree};
+use council_wire::{ErrorCode, Request, Writer};
 
-use council_tree::Tree;
-use council_wire::ErrorCode;
-
-use super::{Long, Progress, Step};
+use crate::asker::asker;
 use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::cost::TURN_WORK;
+use crate::long::{Listed, Long, Progress, Question, Step, at_once, begin};
+use crate::read;
 use crate::replies::{Answered, Slot};
+use crate::trail::Left;
+use crate::watch::Renewed;
 
 /// A frame holds no more: its length is a signed number of 32 bits.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 /// For how many microseconds nothing else is read as a whole, for each unit of work that something took so.
 const REST_US_PER_WORK: u64 = 1;
 
-/// Connections with long requests.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
-    /// Those that get turns, in order.
-    pub(crate) ready: VecDeque<ConnId>,
-    /// The one whose long reply is being made, or whose watches are being set.
-    writer: Option<ConnId>,
-    /// Those that wait for it to end.
-    behind_writer: VecDeque<ConnId>,
-    /// Those that wait until there is room for what is not sent yet, or until something may be read as a whole again.
-    pub(crate) waiting: Vec<ConnId>,
-    /// When that is, on the clock that never goes back.
-    whole_after_us: u64,
-}
-
-impl Lines {
-    /// Whether this one may make its reply now; otherwise it gets its turn later.
-    fn lets(&mut self, conn: ConnId) -> bool {
-        match self.writer {
-            Some(writer) if writer != conn => {
-                self.behind_writer.push_back(conn);
-                false
-            }
-            _ => {
-                self.writer = Some(conn);
-                true
-            }
-        }
-    }
-
-    /// The connection makes no reply any more: the next one may.
-    pub(crate) fn leave(&mut self, conn: ConnId) {
-        if self.writer.is_none_or(|writer| writer == conn) {
-            self.writer = None;
-            self.ready.extend(self.behind_writer.pop_front());
-        }
-    }
-}
-
 impl Common {
+    /// One piece of a request, for so much work.
+    fn step(&mut self, connection: &mut Connection, long: &mut Long, tree: &Tree, work: &mut usize) -> Step {
+        let body = core::mem::take(&mut long.body);
+        let step = match read::decode(long.operation, &body) {
+            Ok(Request::SetWatches(set) | Request::SetWatches2(set)) => {
+                self.step_of_set(connection, long, &set, tree, work)
+            }
+            Ok(request) => self.step_of_read(connection, long, &request, tree, work),
+            Err(_) => Step::Failed(ErrorCode::MarshallingError),
+        };
+        long.body = body;
+        step
+    }
+
+    fn step_of_set(
+        &mut self,
+        connection: &mut Connection,
+        long: &mut Long,
+        set: &council_wire::SetWatches<'_>,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Step {
+        if let Progress::New = long.progress {
+            if let Err(error) = self.may_set_watches(connection, set) {
+                return Step::Failed(error);
+            }
+            long.progress = Progress::Set(Box::default());
+        }
+        let Progress::Set(progress) = &mut long.progress else {
+            return Step::Failed(ErrorCode::SystemError);
+        };
+        match self.set_watches(connection, set, progress, tree, work) {
+            Ok(Renewed::More) => Step::More,
+            Ok(Renewed::Whole) => Step::Whole,
+            Ok(Renewed::All) => {
+                long.begin();
+                Step::Done(ErrorCode::Ok)
+            }
+            Err(error) => Step::Failed(error),
+        }
+    }
+
+    fn step_of_read(
+        &mut self,
+        connection: &Connection,
+        long: &mut Long,
+        request: &Request<'_>,
+        tree: &Tree,
+        work: &mut usize,
+    ) -> Step {
+        let (bytes_max, bytes_are_final) = self.reply_bytes_max(connection, long.counted);
+        let who = asker(&self.config, connection.session, connection.identities.identities());
+        let question = Question { tree, request, who, bytes_max, bytes_are_final };
+        let mut trail = Left {
+            watches: &mut self.watching.table,
+            slot: connection.id.slot,
+            reads: &mut self.stats.reads,
+        };
+        if let Progress::New = long.progress {
+            long.begin();
+            match begin(question) {
+                Ok(progress) => long.progress = progress,
+                Err(error) => return Step::Failed(error),
+            }
+        }
+        let Long { frame, progress, .. } = long;
+        match (progress, request) {
+            (Progress::List(list), _) => match list.go_on(question, frame, &mut trail, work) {
+                Listed::More => Step::More,
+                Listed::Whole => Step::Whole,
+                Listed::All(error) => Step::Done(error),
+                Listed::Failed(error) => Step::Failed(error),
+                Listed::Over => Step::Over,
+            },
+            (Progress::Count(descent), _) => match descent.go_on(tree, work) {
+                Counted::More => Step::More,
+                Counted::Gone => Step::Failed(ErrorCode::NoNode),
+                Counted::Replaced => {
+                    long.reset();
+                    Step::More
+                }
+                Counted::All(number) => {
+                    Writer::new(frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
+                    Step::Done(ErrorCode::Ok)
+                }
+            },
+            (Progress::Ephemerals(list), Request::GetEphemerals { prefix }) => {
+                list.go_on(question, prefix, frame, work)
+            }
+            _ => at_once(question, long.xid, frame, &mut trail, work),
+        }
+    }
+
     /// Queues a request that takes long; it is begun when everything before it is answered.
     pub(crate) fn take_long(&mut self, connection: &mut Connection, long: Long) {
         self.enqueue(connection, Slot::Long(Box::new(long)));

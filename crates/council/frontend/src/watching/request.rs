@@ -2,11 +2,11 @@
 
 use council_wire::{ErrorCode, Request, SetWatches, WatchMode, WatcherType};
 
-use super::table::PATHS_PER_CONNECTION_MAX;
-use super::{Modes, NULL_PATH};
 use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::CloseReason;
+use crate::watch::PATHS_PER_CONNECTION_MAX;
+use crate::watch::{Modes, NULL_PATH};
 
 impl Common {
     /// Does what a request about watches asks for.
