@@ -280,8 +280,8 @@ impl Ensemble {
         let Some((number, mut chance)) = self.strike_one(faults.shard_stall) else { return };
         let shards = self.node(number).map_or(1, |node| node.shard_count());
         let (shard, long) = (chance.below(u64::from(shards)) as u16, 50 + chance.below(6_000));
-        let until_ms = self.now_ms + long;
-        self.machine(number).stalled_shard = Some((shard, until_ms));
+        let now_ms = self.now_ms;
+        self.machine(number).stall_shard(shard, now_ms, long);
         self.tell("shard stall", format_args!("shard {shard} of member {number} stands still for {long} ms"));
     }
 

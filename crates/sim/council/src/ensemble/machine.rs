@@ -1,5 +1,7 @@
 //! One machine: its disk, its clock, and the member that lives on it.
 
+use std::collections::BTreeMap;
+
 use base::Now;
 use storage_raft_log::Identity;
 
@@ -8,6 +10,13 @@ use crate::ensemble::faults::DRIFT_MAX_PPM;
 use crate::ensemble::process::{Process, Stage};
 use crate::node::Node;
 use crate::random::Random;
+
+/// When one shard began to stand still, and until when it does.
+#[derive(Clone, Copy)]
+pub(super) struct Stall {
+    from_ms: u64,
+    until_ms: u64,
+}
 
 /// See the module.
 pub(super) struct Machine {
@@ -29,8 +38,8 @@ pub(super) struct Machine {
     /// When it last began to stand still, and until when it does.
     pub(super) paused_from_ms: u64,
     pub(super) paused_until_ms: u64,
-    /// Which of its shards does, while the others go on, and until when.
-    pub(super) stalled_shard: Option<(u16, u64)>,
+    /// Which of its shards did last, while the others went on.
+    pub(super) stalled_shards: BTreeMap<u16, Stall>,
     /// Until when its disk does.
     pub(super) stalled_until_ms: u64,
     /// How long a flush takes, until then.
@@ -62,7 +71,7 @@ impl Machine {
             outsider: false,
             paused_from_ms: 0,
             paused_until_ms: 0,
-            stalled_shard: None,
+            stalled_shards: BTreeMap::new(),
             stalled_until_ms: 0,
             flush_ms: 0,
             slow_until_ms: 0,
@@ -90,8 +99,26 @@ impl Machine {
         now_ms < self.paused_until_ms
     }
 
+    /// Whether one of its shards stands still, while all else goes on.
     pub(super) fn is_shard_stalled(&self, shard: u16, now_ms: u64) -> bool {
-        self.stalled_shard.is_some_and(|(stalled, until_ms)| stalled == shard && now_ms < until_ms)
+        self.stalled_shards.get(&shard).is_some_and(|stall| now_ms < stall.until_ms)
+    }
+
+    /// One of its shards stands still for so long.
+    pub(super) fn stall_shard(&mut self, shard: u16, now_ms: u64, long_ms: u64) {
+        let before = self.stalled_shards.get(&shard).filter(|stall| now_ms < stall.until_ms);
+        let from_ms = before.map_or(now_ms, |stall| stall.from_ms);
+        self.stalled_shards.insert(shard, Stall { from_ms, until_ms: now_ms + long_ms });
+    }
+
+    /// When that shard last began to stand still, with its whole process or alone; 0 if it never did.
+    pub(super) fn stood_still_from_ms(&self, shard: u16) -> u64 {
+        let Some(stall) = self.stalled_shards.get(&shard) else { return self.paused_from_ms };
+        let is_one = stall.from_ms.max(self.paused_from_ms) <= stall.until_ms.min(self.paused_until_ms);
+        match is_one {
+            true => stall.from_ms.min(self.paused_from_ms),
+            false => stall.from_ms.max(self.paused_from_ms),
+        }
     }
 
     /// Whether its journal can do nothing now.
@@ -127,7 +154,7 @@ impl Machine {
     pub(super) fn heal(&mut self) {
         (self.paused_until_ms, self.stalled_until_ms, self.slow_until_ms) = (0, 0, 0);
         (self.full_until_ms, self.failing, self.away_until_ms) = (None, false, 0);
-        self.stalled_shard = None;
+        self.stalled_shards.values_mut().for_each(|stall| stall.until_ms = 0);
         self.disk.repair();
     }
 

@@ -227,16 +227,18 @@ impl Ensemble {
         delay.map_or(0, |(extra_ms, _)| *extra_ms)
     }
 
-    /// When a member last began to stand still in this life; 0 if it never did.
+    /// When a member's shard last began to stand still in this life; 0 if it never did.
     #[must_use]
-    pub fn stood_still_from_ms(&self, number: u64) -> u64 {
-        self.machines.get(&number).map_or(0, |machine| machine.paused_from_ms)
+    pub fn stood_still_from_ms(&self, number: u64, shard: u16) -> u64 {
+        self.machines.get(&number).map_or(0, |machine| machine.stood_still_from_ms(shard))
     }
 
-    /// Whether a member stands still now.
+    /// Whether a member's shard stands still now.
     #[must_use]
-    pub fn stands_still(&self, number: u64) -> bool {
-        self.machines.get(&number).is_some_and(|machine| machine.is_paused(self.now_ms))
+    pub fn stands_still(&self, number: u64, shard: u16) -> bool {
+        let now_ms = self.now_ms;
+        let stands = |machine: &Machine| machine.is_paused(now_ms) || machine.is_shard_stalled(shard, now_ms);
+        self.machines.get(&number).is_some_and(stands)
     }
 
     fn is_member(&mut self, number: u64) -> bool {

@@ -57,7 +57,8 @@ impl Ensemble {
         let machine = self.machine(number);
         (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
         (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
-        (machine.flushed_ms, machine.failing, machine.stalled_shard) = (None, false, None);
+        (machine.flushed_ms, machine.failing) = (None, false);
+        machine.stalled_shards.clear();
     }
 
     /// A member's disk is replaced by an empty one.

@@ -47,7 +47,7 @@ pub struct Call {
     pub sent_ms: u64,
     /// When it reached its member, if that is known to have been later; 0 otherwise.
     pub reached_ms: u64,
-    /// Whether its member stood still when it reached it.
+    /// Whether its member, or the shard there, stood still when it reached it.
     pub reached_still: bool,
     /// The moment as of which its answer has to be fresh: when the answer left its member. If the member may have found it
     /// out earlier and kept it back (it stood still, or its client did not read), then when the request reached it.

@@ -263,7 +263,9 @@ impl Visitor {
         // Another life of that member knows other connections by the same names.
         let (member, _) = self.at.filter(|(member, life)| ensemble.life(*member) == Some(*life))?;
         let (reached, delay_ms) = (ensemble.is_reached(member), ensemble.client_delay_ms(member));
-        let arriving = Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member) };
+        let shard = self.shard();
+        let arriving =
+            Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member, shard) };
         let (client, node) = (self.client.as_mut()?, ensemble.node(member)?);
         let (xid, frame) = client.request(ask.opcode(), |writer| ask.write(writer));
         self.is_cut_off |= !reached;
@@ -281,6 +283,11 @@ impl Visitor {
         history.connections[self.connection].calls.push(number);
         self.asked.push_back((xid, number));
         Some(number)
+    }
+
+    /// The shard that it is connected to.
+    fn shard(&self) -> u16 {
+        self.client.as_ref().map_or(0, |client| client.conn().shard)
     }
 
     pub(super) fn ping(&mut self, ensemble: &mut Ensemble, history: &mut History) {
@@ -335,7 +342,8 @@ impl Visitor {
             if ensemble.life(member) != Some(life) || !ensemble.is_reached(member) {
                 return false;
             }
-            let (is_slow, is_still) = (ensemble.client_delay_ms(member) > 0, ensemble.stands_still(member));
+            let (is_slow, is_still) =
+                (ensemble.client_delay_ms(member) > 0, ensemble.stands_still(member, trailing.conn.shard));
             let Some(node) = ensemble.node(member) else { return false };
             arrive(
                 &mut trailing.sending,
@@ -369,9 +377,11 @@ impl Visitor {
             self.part(ensemble, history, false);
             return Vec::new();
         }
-        let stood_still_from_ms = ensemble.stood_still_from_ms(member);
+        let shard = self.shard();
+        let stood_still_from_ms = ensemble.stood_still_from_ms(member, shard);
         let delay_ms = ensemble.client_delay_ms(member);
-        let arriving = Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member) };
+        let arriving =
+            Arriving { now_ms, is_slow: delay_ms > 0, is_still: ensemble.stands_still(member, shard) };
         self.is_cut_off |= !ensemble.is_reached(member);
         if !ensemble.is_reached(member) {
             return Vec::new();

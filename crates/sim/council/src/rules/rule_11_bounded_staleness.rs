@@ -1,7 +1,7 @@
 //! Rule 11. Bounded staleness: a server that has not heard of its leader for a lease serves no reads, and a leader gives no
 //! lease to a member that lacks what was committed a lease ago: nothing that is answered is older than two leases.
 //!
-//! Every read is judged. An answer that its member may have found out and kept back (the process stood still, or the client
+//! Every read is judged. An answer that its member may have found out and kept back (the process or the shard stood still, or the client
 //! did not read) was fresh when it was found out, which was not before the request reached the member: it is judged as of
 //! then. A request that reached a member only while it stood still has no such excuse: the member has to look at its lease
 //! before it answers.
