@@ -8,7 +8,6 @@ use std::time::Instant;
 use council_client::load::{Load, Measured, Mix, Nodes, Pace, Patience};
 use tools_process::ports;
 use tools_testbed::meter::Machine;
-use tools_testbed::peer::zookeeper::Distribution;
 use tools_testbed::peer::{default_cache, diwan};
 use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Setting, Software};
 
@@ -16,7 +15,7 @@ use super::floor::Kind;
 use super::options::Scale;
 use super::{Failure, Options, Row, Sheet, Who, probe};
 use crate::measure::{
-    BareServer, First, Meters, Phase, Stand, Turns, between_edges, ensemble, keys_of_every_server,
+    BareServer, First, Meters, Phase, Sources, Stand, Turns, between_edges, ensemble, keys_of_every_server,
     raise_open_files,
 };
 
@@ -45,17 +44,19 @@ impl Bench {
     /// # Errors
     /// A contestant that is asked for is missing.
     pub fn new(options: Options, floor: PathBuf) -> Result<Self, PeerError> {
-        let zookeeper = match options.zookeeper {
-            true => {
-                let cache = options.cache.clone().unwrap_or_else(default_cache);
-                Some(Software::ZooKeeper(Distribution::find(&cache)?))
-            }
-            false => None,
+        let path = || options.diwan_path.clone().map_or_else(diwan::find, Ok);
+        let sources = Sources {
+            diwan: if options.diwan { path()? } else { PathBuf::new() },
+            other: None,
+            cache: options.cache.clone().unwrap_or_else(default_cache),
+            addresses: Vec::new(),
         };
-        let diwan = match options.diwan {
-            true => Some(Software::Diwan(options.diwan_path.clone().map_or_else(diwan::find, Ok)?)),
-            false => None,
+        let found = |takes_part: bool, name: &str| match takes_part {
+            true => sources.find(name).map(|system| system.software()),
+            false => Ok(None),
         };
+        let zookeeper = found(options.zookeeper, "zookeeper")?;
+        let diwan = found(options.diwan, "diwan")?;
         let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
         let folder = parent.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|source| PeerError::Io { what: folder.clone(), source })?;
