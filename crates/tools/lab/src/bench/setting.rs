@@ -13,7 +13,7 @@ use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Setting, Softwar
 
 use super::floor::Kind;
 use super::options::Scale;
-use super::{Failure, Options, Row, Sheet, Who, probe};
+use super::{Failure, Options, PEER, Row, Sheet, Who, probe};
 use crate::measure::{
     BareServer, First, Meters, Phase, Sources, Stand, Turns, between_edges, ensemble, keys_of_every_server,
     raise_open_files,
@@ -94,7 +94,7 @@ impl Bench {
 
     fn software(&self, who: Who) -> Option<&Software> {
         match who {
-            Who::ZooKeeper => self.zookeeper.as_ref(),
+            Who::Peer => self.zookeeper.as_ref(),
             Who::Diwan => self.diwan.as_ref(),
             Who::Floor => None,
         }
@@ -102,7 +102,7 @@ impl Bench {
 
     /// The folder of one server's files.
     pub(super) fn folder(&self, who: Who) -> PathBuf {
-        self.folder.join(who.name().to_lowercase())
+        self.folder.join(who.name(PEER).to_lowercase())
     }
 
     /// The folder that holds all servers' files.
@@ -127,7 +127,7 @@ impl Bench {
 
     /// A server over whatever its folder holds.
     pub(super) fn over(&self, who: Who, heap_mb: u32, keys: &[(&str, &str)]) -> Result<Server, Failure> {
-        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?;
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name(PEER))))?;
         let [client_port] = ports::free()?;
         let config = Config {
             folder: self.folder(who),
@@ -158,7 +158,7 @@ impl Bench {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?.clone();
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name(PEER))))?.clone();
         let setting = Setting { heap_mb, ..Setting::of(members) };
         Ok(ensemble(software, &setting, &folder, &Place::loopback(), keys))
     }
