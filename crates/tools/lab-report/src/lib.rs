@@ -1,5 +1,5 @@
-//! What was measured, kept and shown: a run on disk ([`record`]), two runs against each other ([`compare`]), and the report
-//! with its pictures ([`report`]).
+//! What was measured, kept and shown: a run on disk ([`record`]), two runs against each other ([`compare`]), the report with
+//! its pictures ([`report`]), and the tables of a benchmark ([`sheet`]).
 //!
 //! Knows nothing of how points came to be, and no server: whoever measures describes its experiments ([`describe`]) and names
 //! figures as [`figure`] does.
@@ -12,4 +12,5 @@ pub mod describe;
 pub mod figure;
 pub mod record;
 pub mod report;
+pub mod sheet;
 pub mod statistics;

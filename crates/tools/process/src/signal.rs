@@ -45,12 +45,14 @@ fn listen(stop: Option<Arc<AtomicBool>>) -> Result<()> {
 }
 
 fn end(signal: i32) {
+    // Held until the end: nobody starts another group meanwhile because the ones that were killed are gone.
+    let groups = groups();
     for last in [Signal::TERM, Signal::KILL] {
-        for id in groups().iter() {
+        for id in groups.iter() {
             // It may have ended meanwhile.
             let _ = kill_process_group(*id, last);
         }
-        if !groups().is_empty() {
+        if last == Signal::TERM && !groups.is_empty() {
             std::thread::sleep(GRACE);
         }
     }

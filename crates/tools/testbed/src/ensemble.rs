@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::part::Part;
 use crate::server::{ANSWER_DEADLINE, serves, word};
 use crate::{Config, Failure, Place, Server, Software};
 
@@ -24,15 +25,6 @@ enum Condition {
     Down,
     Up,
     Paused,
-}
-
-/// What a member says of its part among the others.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    number: usize,
-    term: u64,
-    leads: bool,
-    serves: bool,
 }
 
 #[derive(Debug)]
@@ -307,15 +299,7 @@ impl Ensemble {
 
     /// What a member said of its part last, if it has one now.
     fn part(&self, number: usize) -> Option<Part> {
-        let log = fs::read_to_string(self.log(number)).ok()?;
-        let line = log.lines().rev().find(|line| {
-            [" this member leads ", " this member follows ", " leader is lost", " is no leader", " started: "]
-                .iter()
-                .any(|what| line.contains(what))
-        })?;
-        let term = line.split_once(" term=")?.1.split(' ').next()?.parse().ok()?;
-        let (leads, serves) = (line.contains(" leads "), line.contains(" serving=true "));
-        Some(Part { number, term, leads, serves })
+        Part::last_in(&fs::read_to_string(self.log(number)).ok()?, number)
     }
 
     /// Whether a member has logged this.

@@ -19,6 +19,7 @@ mod failure;
 pub mod fault;
 pub mod keys;
 pub mod meter;
+mod part;
 pub mod peer;
 mod place;
 mod server;

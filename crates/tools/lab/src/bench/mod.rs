@@ -6,30 +6,28 @@
 //!
 //! Stands, meters, turns and phases are the framework's ([`crate::measure`]); here are the rows, their bars and their report.
 
-mod figure;
 pub mod floor;
-mod limit;
 pub mod options;
 mod patient;
 mod probe;
 pub mod report;
 mod scenario;
 mod setting;
-mod who;
 
 use std::fmt;
 use std::io;
 
-pub use figure::{Figure, Sheet, Spec};
-pub use limit::Limit;
 pub use options::Options;
 pub use scenario::{ROWS, Row};
 pub use setting::Bench;
-pub use who::Who;
+pub use tools_lab_report::sheet::{Figure, Limit, Sheet, Spec, Who};
 
 use tools_testbed::PeerError;
 
 use crate::measure::StandError;
+
+/// What Diwan is held against.
+const PEER: &str = "ZooKeeper";
 
 /// Why a row could not be measured.
 #[derive(Debug)]

@@ -8,15 +8,14 @@ use std::time::Instant;
 use council_client::load::{Load, Measured, Mix, Nodes, Pace, Patience};
 use tools_process::ports;
 use tools_testbed::meter::Machine;
-use tools_testbed::peer::zookeeper::Distribution;
 use tools_testbed::peer::{default_cache, diwan};
 use tools_testbed::{Config, Ensemble, PeerError, Place, Server, Setting, Software};
 
 use super::floor::Kind;
 use super::options::Scale;
-use super::{Failure, Options, Row, Sheet, Who, probe};
+use super::{Failure, Options, PEER, Row, Sheet, Who, probe};
 use crate::measure::{
-    BareServer, First, Meters, Phase, Stand, Turns, between_edges, ensemble, keys_of_every_server,
+    BareServer, First, Meters, Phase, Sources, Stand, Turns, between_edges, ensemble, keys_of_every_server,
     raise_open_files,
 };
 
@@ -45,17 +44,19 @@ impl Bench {
     /// # Errors
     /// A contestant that is asked for is missing.
     pub fn new(options: Options, floor: PathBuf) -> Result<Self, PeerError> {
-        let zookeeper = match options.zookeeper {
-            true => {
-                let cache = options.cache.clone().unwrap_or_else(default_cache);
-                Some(Software::ZooKeeper(Distribution::find(&cache)?))
-            }
-            false => None,
+        let path = || options.diwan_path.clone().map_or_else(diwan::find, Ok);
+        let sources = Sources {
+            diwan: if options.diwan { path()? } else { PathBuf::new() },
+            other: None,
+            cache: options.cache.clone().unwrap_or_else(default_cache),
+            addresses: Vec::new(),
         };
-        let diwan = match options.diwan {
-            true => Some(Software::Diwan(options.diwan_path.clone().map_or_else(diwan::find, Ok)?)),
-            false => None,
+        let found = |takes_part: bool, name: &str| match takes_part {
+            true => sources.find(name).map(|system| system.software()),
+            false => Ok(None),
         };
+        let zookeeper = found(options.zookeeper, "zookeeper")?;
+        let diwan = found(options.diwan, "diwan")?;
         let parent = options.data.clone().unwrap_or_else(std::env::temp_dir);
         let folder = parent.join(format!("bench-{}", std::process::id()));
         fs::create_dir_all(&folder).map_err(|source| PeerError::Io { what: folder.clone(), source })?;
@@ -93,7 +94,7 @@ impl Bench {
 
     fn software(&self, who: Who) -> Option<&Software> {
         match who {
-            Who::ZooKeeper => self.zookeeper.as_ref(),
+            Who::Peer => self.zookeeper.as_ref(),
             Who::Diwan => self.diwan.as_ref(),
             Who::Floor => None,
         }
@@ -101,7 +102,7 @@ impl Bench {
 
     /// The folder of one server's files.
     pub(super) fn folder(&self, who: Who) -> PathBuf {
-        self.folder.join(who.name().to_lowercase())
+        self.folder.join(who.name(PEER).to_lowercase())
     }
 
     /// The folder that holds all servers' files.
@@ -126,7 +127,7 @@ impl Bench {
 
     /// A server over whatever its folder holds.
     pub(super) fn over(&self, who: Who, heap_mb: u32, keys: &[(&str, &str)]) -> Result<Server, Failure> {
-        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?;
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name(PEER))))?;
         let [client_port] = ports::free()?;
         let config = Config {
             folder: self.folder(who),
@@ -157,7 +158,7 @@ impl Bench {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name())))?.clone();
+        let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name(PEER))))?.clone();
         let setting = Setting { heap_mb, ..Setting::of(members) };
         Ok(ensemble(software, &setting, &folder, &Place::loopback(), keys))
     }

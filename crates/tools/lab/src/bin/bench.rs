@@ -11,10 +11,6 @@ use tools_lab::bench::{Bench, Options, ROWS};
 use tools_testbed::PeerError;
 
 fn main() -> ExitCode {
-    if let Err(error) = tools_process::kill_groups_on_signal() {
-        eprintln!("{error}");
-        return ExitCode::FAILURE;
-    }
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let [floor, kind, address] = arguments.as_slice()
         && floor == "floor"
@@ -54,6 +50,10 @@ fn bare_server(kind: &str, address: &str) -> ExitCode {
 }
 
 fn measure(options: Options) -> ExitCode {
+    if let Err(error) = tools_process::kill_groups_on_signal() {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
+    }
     let (rows, json, markdown) = (options.rows.clone(), options.json.clone(), options.markdown.clone());
     let started = env::current_exe()
         .map_err(|source| PeerError::Io { what: "this program".into(), source })

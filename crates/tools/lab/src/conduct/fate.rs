@@ -36,7 +36,7 @@ pub(super) fn perform(
         },
         |began| befall(fates, stand, began, &moments),
     );
-    befell.unwrap_or(Ok(())).map_err(io::Error::other)?;
+    befell?.unwrap_or(Ok(())).map_err(io::Error::other)?;
     read.moments = moments.into_inner().unwrap_or_default();
     outcome
 }

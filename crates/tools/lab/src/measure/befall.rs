@@ -1,18 +1,16 @@
 //! Something that befalls servers while a load runs: begun at the load's first edge, ended with it.
 
+use std::io;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
 /// Runs `load` here and `befall` beside it. The load is given what it calls once measuring begins; `befall` is then told
-/// when that was. If the load never comes that far, nothing befalls.
-///
-/// # Panics
-/// `befall` panicked.
+/// when that was. If the load never comes that far, nothing befalls. The second result is an error if `befall` panicked.
 pub fn beside<L, B: Send>(
     load: impl FnOnce(&mut dyn FnMut()) -> L,
     befall: impl FnOnce(Instant) -> B + Send,
-) -> (L, Option<B>) {
+) -> (L, io::Result<Option<B>>) {
     let (begin, begun) = mpsc::channel();
     thread::scope(|scope| {
         let beside = scope.spawn(move || begun.recv().ok().map(befall));
@@ -24,7 +22,7 @@ pub fn beside<L, B: Send>(
             }
         });
         drop(begin);
-        let befell = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let befell = beside.join().map_err(|_| io::Error::other("what was to befall the servers panicked"));
         (seen, befell)
     })
 }
@@ -44,7 +42,10 @@ mod tests {
             },
             |began| began >= before,
         );
-        assert_eq!((load, befell), ("measured", Some(true)));
-        assert_eq!(beside(|_| "failed early", |_| "befell"), ("failed early", None));
+        assert_eq!((load, befell.unwrap()), ("measured", Some(true)));
+        let (load, befell) = beside(|_| "failed early", |_| "befell");
+        assert_eq!((load, befell.unwrap()), ("failed early", None));
+        let (_, befell) = beside(|begun| begun(), |_| panic!("on purpose"));
+        assert!(befell.is_err_and(|error| error.to_string().contains("panicked")));
     }
 }

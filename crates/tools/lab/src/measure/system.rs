@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use council_client::load::Servers;
-use tools_testbed::PeerError;
 use tools_testbed::peer::zookeeper::Distribution;
 use tools_testbed::peer::{concoord, etcd};
+use tools_testbed::{PeerError, Software};
 
 /// A system that can be measured.
 #[derive(Clone, Debug)]
@@ -57,6 +57,16 @@ impl System {
             Self::ZooKeeper(_) => "zookeeper",
             Self::Etcd(_) => "etcd",
             Self::ConCoord(_) => "concoord",
+        }
+    }
+
+    /// What serves, where it is configured by a `zoo.cfg`.
+    #[must_use]
+    pub fn software(&self) -> Option<Software> {
+        match self {
+            Self::Diwan { program, .. } => Some(Software::Diwan(program.clone())),
+            Self::ZooKeeper(distribution) => Some(Software::ZooKeeper(distribution.clone())),
+            _ => None,
         }
     }
 

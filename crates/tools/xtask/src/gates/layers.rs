@@ -50,6 +50,9 @@ const SERVICE_WORDS: &[&str] = &["council", "zookeeper", "znode", "kafka", "redi
 /// Depends on what it likes, and no crate on it.
 const TOOL: &str = "tools-xtask";
 
+/// What the tools of every service stand on: they depend on none.
+const TOOLS_OF_ALL: &[&str] = &["tools-process", "tools-testbed", "tools-lab-report"];
+
 /// What each pure crate may take from outside: only what reaches nothing. A new entry here is a decision:
 /// read the crate's own dependencies first.
 const PURE: &[(&str, &[&str])] = &[
@@ -188,11 +191,17 @@ fn wrong_direction(own: &str, from: usize, need: &str) -> Option<String> {
     if need == TOOL {
         return Some(format!("`{own}` depends on `{TOOL}`: no crate may"));
     }
+    if folder(need) == "tools" && folder(own) != "tools" {
+        return Some(format!("`{own}` depends on `{need}`: only tools depend on tools"));
+    }
     (height(need)? >= from).then(|| format!("`{own}` depends on `{need}`, which stands above it: see LAYERS"))
 }
 
 fn wrong_service(own: &str, need: &str) -> Option<String> {
     let (from, to) = (folder(own), folder(need));
+    if TOOLS_OF_ALL.contains(&own) && (SERVICES.contains(&to) || to == "sim") {
+        return Some(format!("`{own}` depends on `{need}`: the tools of every service stand on it"));
+    }
     let other = SERVICES.contains(&from) && SERVICES.contains(&to) && from != to && !CLIENTS.contains(&need);
     let clients = CLIENTS.join("` or `");
     other.then(|| format!("`{own}` depends on `{need}`: a service uses another one through `{clients}` only"))
@@ -328,6 +337,9 @@ mod tests {
             ("storage-raft-log", "consensus-raft"),
             ("council-tree", "sim-council"),
             ("diwan", "tools-xtask"),
+            ("diwan", "tools-process"),
+            ("tools-testbed", "council-wire"),
+            ("tools-lab-report", "sim-council"),
         ];
         for (from, to) in wrong {
             let found = workspace(own(from, &[to]));

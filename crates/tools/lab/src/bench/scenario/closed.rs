@@ -94,7 +94,7 @@ pub(super) const THREE_WRITES_20X50: Row = Row {
             sheet.add("rate", Who::Floor, per_second);
             sheet.add("time", Who::Floor, 1e6 / per_second);
         }
-        let [zookeeper, diwan] = [Who::ZooKeeper, Who::Diwan].map(|who| sheet.median("rate", who));
+        let [zookeeper, diwan] = [Who::Peer, Who::Diwan].map(|who| sheet.median("rate", who));
         if let (Some(zookeeper), Some(diwan)) = (zookeeper, diwan) {
             sheet.notes.push(format!("{:.1} times ZooKeeper's rate", diwan / zookeeper));
         }

@@ -17,8 +17,8 @@ pub(super) const MIX: Row = Row {
         Spec::held(
             "p99.9",
             "ms",
-            Limit::Larger(&Limit::OfZooKeeper(0.25), &Limit::OfFloor(2.0)),
-            Limit::OfZooKeeper(0.1),
+            Limit::Larger(&Limit::OfPeer(0.25), &Limit::OfFloor(2.0)),
+            Limit::OfPeer(0.1),
         ),
         Spec::told("p50", "ms"),
         Spec::told("p99", "ms"),
@@ -38,8 +38,8 @@ pub(super) const THREE_WRITES: Row = Row {
         Spec::held(
             "p99.9",
             "ms",
-            Limit::Larger(&Limit::OfZooKeeper(0.2), &Limit::OfFloor(2.0)),
-            Limit::OfZooKeeper(0.05),
+            Limit::Larger(&Limit::OfPeer(0.2), &Limit::OfFloor(2.0)),
+            Limit::OfPeer(0.05),
         ),
         Spec::told("p50", "ms"),
         Spec::told("p99", "ms"),
@@ -56,7 +56,7 @@ fn run(bench: &Bench, sheet: &mut Sheet, servers: usize, mix: Mix) -> Result<(),
     for (_, stand) in &turns {
         bench.warm_up(&bench.load(stand, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix))?;
     }
-    let most = match turns.iter().find(|(who, _)| *who == Who::ZooKeeper) {
+    let most = match turns.iter().find(|(who, _)| *who == Who::Peer) {
         Some((_, zookeeper)) => {
             let load = bench.load(zookeeper, CONNECTIONS, Pace::Closed { outstanding: 10 }, mix);
             Some(bench.run(zookeeper, &load)?.0.per_second())

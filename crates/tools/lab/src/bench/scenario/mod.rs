@@ -69,5 +69,5 @@ const fn at_most(most: f64) -> Limit {
 }
 
 const fn part(of: u32) -> Limit {
-    Limit::OfZooKeeper(1.0 / of as f64)
+    Limit::OfPeer(1.0 / of as f64)
 }

@@ -9,7 +9,7 @@ use council_client::load::{Load, Mix, Nodes, Pace, prepare};
 use super::snapshot::{count_of_snapshots, wait_for_snapshot};
 use super::{Row, at_most};
 use crate::bench::setting::{HEAP_MB, NO_SNAPSHOTS, keys};
-use crate::bench::{Bench, Failure, Sheet, Spec, Who};
+use crate::bench::{Bench, Failure, PEER, Sheet, Spec, Who};
 
 pub(super) const START: Row = Row {
     name: "start",
@@ -31,7 +31,7 @@ fn run(bench: &Bench, sheet: &mut Sheet) -> Result<(), Failure> {
         fill(bench, who, nodes)?;
     }
     bench.in_turn(&mut bench.servers(), |who| {
-        let [folder, kept] = [bench.folder(*who), bench.disk().join(format!("{}-kept", who.name()))];
+        let [folder, kept] = [bench.folder(*who), bench.disk().join(format!("{}-kept", who.name(PEER)))];
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
@@ -74,8 +74,8 @@ fn fill(bench: &Bench, who: Who, nodes: Nodes) -> Result<(), Failure> {
     write(&server, nodes, scale.writes_behind)?;
     server.kill()?;
     drop(server);
-    fs::rename(bench.folder(who), bench.disk().join(format!("{}-kept", who.name())))?;
-    bench.say(&format!("{} has its tree", who.name()));
+    fs::rename(bench.folder(who), bench.disk().join(format!("{}-kept", who.name(PEER))))?;
+    bench.say(&format!("{} has its tree", who.name(PEER)));
     Ok(())
 }
 

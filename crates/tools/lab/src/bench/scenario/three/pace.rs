@@ -138,7 +138,7 @@ fn run(
         let befalls = &befalls;
         let (with, took) =
             beside(|begun| phase(bench, &load, case.duration, begun), |_| befalls(&mut ensemble, third));
-        let (with, took) = (with?, took.unwrap_or(Ok(Duration::ZERO))?);
+        let (with, took) = (with?, took?.unwrap_or(Ok(Duration::ZERO))?);
         let [p_without, p_with] = [&without, &with].map(|measured| measured.latency_ms(99.9));
         sheet.add("p99.9 with, over without", *who, p_with / p_without);
         sheet.add("p99.9 without", *who, p_without);

@@ -1,8 +1,7 @@
 //! Figures: what was measured, once a repeat for each contestant, and what they are held against.
 
-use tools_lab_report::statistics::{median, spread};
-
 use super::{Limit, Who};
+use crate::statistics::{median, spread};
 
 /// A figure before it is measured.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +67,7 @@ impl Figure {
     /// Whether Diwan's median keeps a limit; `None` if something it takes was not measured.
     #[must_use]
     pub fn keeps(&self, limit: Limit) -> Option<bool> {
-        let most = limit.most(self.median(Who::ZooKeeper), self.median(Who::Floor))?;
+        let most = limit.most(self.median(Who::Peer), self.median(Who::Floor))?;
         Some(self.median(Who::Diwan)? <= most)
     }
 }
@@ -118,17 +117,17 @@ mod tests {
 
     #[test]
     fn medians_spread_ratios_and_limits_come_from_the_values() {
-        let spec = Spec::held("cpu", "us", Limit::OfZooKeeper(0.1), Limit::AboveFloor(0.7));
+        let spec = Spec::held("cpu", "us", Limit::OfPeer(0.1), Limit::AboveFloor(0.7));
         let mut sheet = Sheet::new(&[spec]);
-        for (zookeeper, diwan) in [(30.0, 2.0), (31.0, 9.0), (29.0, 1.0)] {
-            sheet.add("cpu", Who::ZooKeeper, zookeeper);
+        for (peer, diwan) in [(30.0, 2.0), (31.0, 9.0), (29.0, 1.0)] {
+            sheet.add("cpu", Who::Peer, peer);
             sheet.add("cpu", Who::Diwan, diwan);
         }
         let figure = &sheet.figures[0];
         assert_eq!(figure.median(Who::Diwan), Some(2.0));
         assert_eq!(figure.spread(Who::Diwan), Some((1.0, 9.0)));
-        assert!(figure.ratio(Who::ZooKeeper).is_some_and(|ratio| (ratio - 2.0 / 30.0).abs() < 1e-9));
-        assert_eq!(figure.keeps(Limit::OfZooKeeper(0.1)), Some(true));
+        assert!(figure.ratio(Who::Peer).is_some_and(|ratio| (ratio - 2.0 / 30.0).abs() < 1e-9));
+        assert_eq!(figure.keeps(Limit::OfPeer(0.1)), Some(true));
         assert_eq!(figure.keeps(Limit::AboveFloor(0.7)), None, "there was no floor");
         assert_eq!(median(&[4.0, 1.0]), Some(2.5));
     }

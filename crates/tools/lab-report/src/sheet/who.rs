@@ -1,10 +1,10 @@
-//! Who is measured in a row.
+//! Who is measured.
 
 /// Who is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// A real Apache ZooKeeper.
-    ZooKeeper,
+    /// What Diwan is held against.
+    Peer,
     /// Diwan.
     Diwan,
     /// What nobody can beat: a bare server or a bare disk.
@@ -13,13 +13,13 @@ pub enum Who {
 
 impl Who {
     /// All, in the order in which they take turns.
-    pub const ALL: [Self; 3] = [Self::ZooKeeper, Self::Diwan, Self::Floor];
+    pub const ALL: [Self; 3] = [Self::Peer, Self::Diwan, Self::Floor];
 
-    /// The name for reports.
+    /// The name for reports, beside a peer of that name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn name(self, peer: &str) -> &str {
         match self {
-            Self::ZooKeeper => "ZooKeeper",
+            Self::Peer => peer,
             Self::Diwan => "Diwan",
             Self::Floor => "floor",
         }

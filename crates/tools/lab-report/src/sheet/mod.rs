@@ -1,0 +1,14 @@
+//! Figures of Diwan beside one peer and a floor: each with its values, one a repetition, held against a bar and an aim; and
+//! their report as tables for people and lines of JSON for programs.
+//!
+//! Knows neither the peer nor what was measured: whoever measures names both.
+
+mod figure;
+mod limit;
+mod report;
+mod who;
+
+pub use figure::{Figure, Sheet, Spec};
+pub use limit::Limit;
+pub use report::{Heading, Row, json_lines, markdown};
+pub use who::Who;
