@@ -1,7 +1,7 @@
 //! The handle that users hold, and what it shares with the thread that owns the connection.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,8 +12,9 @@ use mio::{Poll, Waker};
 use crate::delivery::{Delivery, Machine, Sink};
 use crate::driver::{Driver, WAKE};
 use crate::event::Watcher;
+use crate::mailbox::{Command, Mailbox};
 use crate::options::Options;
-use crate::pending::{Completer, Pending, pending};
+use crate::pending::{Pending, pending};
 use crate::status::{Status, Unreachable};
 use crate::{ConnectError, ConnectString, Error};
 
@@ -31,87 +32,6 @@ struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread is asked to do.
-pub(crate) enum Command {
-    Submit(Asked<Watcher>, Sink),
-    AddAuth {
-        scheme: String,
-        credentials: Vec<u8>,
-        sink: Sink,
-    },
-    /// Take watchers off a node, without asking the server.
-    Forget {
-        path: String,
-        kind: WatcherType,
-        completer: Completer<()>,
-    },
-    /// Tell a watcher of changes of the connection's state.
-    Listen(Watcher),
-    Unlisten(Watcher),
-    /// Break the connection; the session goes on.
-    Disconnect,
-    /// Go without closing the session.
-    Abandon,
-    Close,
-}
-
-/// The way from the handles to the thread.
-#[derive(Debug)]
-pub(crate) struct Mailbox {
-    queue: Mutex<Queue>,
-    waker: Waker,
-}
-
-struct Queue {
-    commands: Vec<Command>,
-    /// So many submissions may wait for the thread.
-    commands_max: usize,
-    over: Option<Error>,
-}
-
-impl std::fmt::Debug for Queue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Queue").field("commands", &self.commands.len()).field("over", &self.over).finish()
-    }
-}
-
-impl Mailbox {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hands a command over; what is refused comes back, with the reason.
-    fn post(&self, command: Command) -> Option<(Command, Error)> {
-        let mut queue = self.lock();
-        if let Some(error) = &queue.over {
-            let error = error.clone();
-            return Some((command, error));
-        }
-        if queue.commands.len() >= queue.commands_max && matches!(command, Command::Submit(..)) {
-            return Some((command, Error::TooManyRequests));
-        }
-        queue.commands.push(command);
-        let first = queue.commands.len() == 1;
-        drop(queue);
-        if first {
-            // It fails only when the system has no memory for one wake-up; the thread's timer finds the command then.
-            let _ = self.waker.wake();
-        }
-        None
-    }
-
-    pub(crate) fn take(&self) -> Vec<Command> {
-        std::mem::take(&mut self.lock().commands)
-    }
-
-    /// Nobody takes commands any more; these came last.
-    pub(crate) fn finish(&self, error: Error) -> Vec<Command> {
-        let mut queue = self.lock();
-        queue.over = Some(error);
-        std::mem::take(&mut queue.commands)
-    }
-}
-
 impl Client {
     /// Opens a session with the defaults; see [`Options::connect`].
     ///
@@ -124,8 +44,7 @@ impl Client {
     pub(crate) fn start(servers: ConnectString, options: Options) -> Result<Self, ConnectError> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
-        let queue = Queue { commands: Vec::new(), commands_max: options.limits.requests_max, over: None };
-        let mailbox = Arc::new(Mailbox { queue: Mutex::new(queue), waker });
+        let mailbox = Arc::new(Mailbox::new(options.limits.requests_max, waker));
         let status = Status::default();
         let chroot = Chroot::new(&servers.chroot);
         let (watcher, tls) = (options.watcher.clone(), options.access.tls.clone());

@@ -10,11 +10,11 @@ use council_client_core::{Action, ConnectFailure, Error, Target};
 use mio::{Events, Interest, Poll, Token};
 use rustls::ClientConfig;
 
-use crate::client::{Command, Mailbox};
 use crate::delivery::{Delivery, Machine};
 use crate::entropy::entropy;
 use crate::failure::of_io;
 use crate::link::Link;
+use crate::mailbox::{Command, Mailbox};
 
 /// The token of a wake-up by a handle.
 pub(crate) const WAKE: Token = Token(0);

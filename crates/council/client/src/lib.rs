@@ -41,6 +41,7 @@ mod failure;
 mod link;
 #[cfg(feature = "load")]
 pub mod load;
+mod mailbox;
 mod operations;
 mod options;
 mod pending;

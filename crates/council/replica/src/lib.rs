@@ -18,6 +18,7 @@
 
 mod append_throttle;
 mod apply;
+mod commands;
 mod config;
 mod convert;
 mod core;
@@ -42,6 +43,8 @@ mod peers;
 mod proposals;
 mod proposer;
 mod read_index;
+mod reconfiguration;
+mod refusals;
 mod refused_writes;
 mod replay;
 pub mod revival;
@@ -54,7 +57,7 @@ mod status;
 mod test_support;
 mod view;
 
-pub use apply::commands_of;
+pub use commands::commands_of;
 pub use config::CoreConfig;
 pub use consensus_raft::{MemberId, MemberNumber};
 pub use core::Core;
@@ -63,7 +66,7 @@ pub use feature_level::FEATURE_LEVEL;
 pub use membership::Denials;
 pub use message::{CoreEffect, JournalEvent, SessionEnd};
 pub use peer::{PeerMessage, SnapshotEnd};
-pub use peer_gate::Refusal;
+pub use refusals::Refusal;
 pub use replay::Replay;
 pub use snapshot::{Chunks, LastSnapshot};
 pub use status::{CoreStatus, Tenure};

@@ -9,7 +9,7 @@ use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::Change;
 
 use crate::peer::PeerMessage;
-use crate::peer_gate::{Refusal, Refusals};
+use crate::refusals::{Refusal, Refusals};
 use crate::{CoreEffect, SessionEnd};
 
 /// Sessions that have ended and are kept to be told of; of more only the number is.

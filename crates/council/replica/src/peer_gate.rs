@@ -10,27 +10,10 @@
 use consensus_raft::{MemberId, RaftNode, Role};
 
 use crate::founding::FoundingMessage;
+use crate::membership::Relation;
 use crate::output::Output;
 use crate::peer::PeerMessage;
 use crate::view::View;
-
-/// Reasons for refusals that are kept until the driver takes them.
-const UNTOLD_MAX: usize = 32;
-
-/// What the sender is, as far as the members are applied here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Relation {
-    /// It votes.
-    Voter,
-    /// It receives everything and does not vote.
-    Learner,
-    /// It has no id yet.
-    Joining,
-    /// It was a member in this life of this one.
-    Evicted,
-    /// It has an id that is not known here: it was removed before, or let in by a change that is not applied here.
-    Unknown,
-}
 
 /// What this member is to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,48 +33,6 @@ pub(crate) enum Verdict {
     Ignore,
     /// It is dropped, counted and told.
     Refuse(&'static str),
-}
-
-/// A refused message, for the driver to log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The sender.
-    pub from: MemberId,
-    /// Why.
-    pub reason: &'static str,
-    /// How many messages of the sender were refused for this since the last time.
-    pub times: u64,
-}
-
-/// What was refused.
-#[derive(Debug, Default)]
-pub(crate) struct Refusals {
-    untold: Vec<Refusal>,
-    /// All since the start.
-    count: u64,
-}
-
-impl Refusals {
-    pub(crate) fn note(&mut self, from: MemberId, reason: &'static str) {
-        self.count += 1;
-        let is_full = self.untold.len() == UNTOLD_MAX;
-        let same = |known: &&mut Refusal| (known.from, known.reason) == (from, reason);
-        match self.untold.iter_mut().find(same) {
-            Some(known) => known.times += 1,
-            None if is_full => {}
-            None => self.untold.push(Refusal { from, reason, times: 1 }),
-        }
-    }
-
-    /// Takes what was refused since the last time, by sender and reason.
-    pub(crate) fn take(&mut self) -> Vec<Refusal> {
-        std::mem::take(&mut self.untold)
-    }
-
-    /// How many were refused since the start.
-    pub(crate) const fn count(&self) -> u64 {
-        self.count
-    }
 }
 
 /// The table.
@@ -203,16 +144,5 @@ mod tests {
         for (message, expected) in rows {
             assert_eq!(table(&message), expected, "{message:?}");
         }
-    }
-
-    #[test]
-    fn refusals_are_counted_by_sender_and_reason_and_bounded() {
-        let mut refusals = Refusals::default();
-        for from in 0..100 {
-            refusals.note(MemberId(from), "a reason");
-            refusals.note(MemberId(1), "another");
-        }
-        assert_eq!(refusals.untold.len(), UNTOLD_MAX);
-        assert!(refusals.untold.contains(&Refusal { from: MemberId(1), reason: "another", times: 100 }));
     }
 }

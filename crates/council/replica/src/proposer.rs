@@ -8,14 +8,14 @@ use consensus_raft::{MemberId, RaftNode};
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
 
-use crate::apply::is_readable;
+use crate::commands::is_readable;
 use crate::feature_level::REFUSE_MANY_LEVEL;
 use crate::forward_dedup::ForwardDedup;
-use crate::membership::ReconfigJudge;
 use crate::output::Output;
 use crate::peer::PeerMessage;
 use crate::proposals::batch::BatchReader;
 use crate::proposals::{Proposals, Whose, weight_of};
+use crate::reconfiguration::ReconfigJudge;
 use crate::refused_writes::{RefusedWrites, Run};
 use crate::room::Room;
 use crate::sessions::Connections;

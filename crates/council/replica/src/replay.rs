@@ -14,7 +14,7 @@ use council_frontend::History;
 use council_tree::{Changes, Tree};
 
 use crate::Fault;
-use crate::apply::Commands;
+use crate::commands::Commands;
 use crate::convert;
 use crate::start::Seat;
 

@@ -2,7 +2,6 @@
 //!
 //! Holds no tree: the core lends that, one entry and one command after the other.
 
-mod commands;
 mod metrics;
 mod reads;
 
@@ -12,8 +11,6 @@ use std::sync::Arc;
 use consensus_raft::Entry;
 use council_tree::{Change, Changes};
 
-pub use self::commands::commands_of;
-pub(crate) use self::commands::{Commands, is_readable};
 pub(crate) use self::metrics::ApplyMetrics;
 pub(crate) use self::reads::ReadQueue;
 use crate::CoreStatus;

@@ -11,10 +11,10 @@ use council_wire::SessionId;
 use storage_raft_log::SnapshotMeta;
 
 use super::Core;
-use crate::apply::Commands;
+use crate::commands::Commands;
 use crate::feature_level::check_level;
-use crate::membership::sets_config_acl;
 use crate::proposals::weight_to_apply;
+use crate::reconfiguration::sets_config_acl;
 use crate::snapshot::Received;
 use crate::{CoreEffect, Fault, convert};
 

@@ -6,12 +6,12 @@ use council_wire::Zxid;
 
 use super::Core;
 use crate::Fault;
-use crate::apply::is_readable;
+use crate::commands::is_readable;
 use crate::founding::FoundingMessage;
 use crate::leadership::LeaderTerm;
-use crate::membership::{ReconfigJudge, admit, seated};
 use crate::peer::PeerMessage;
 use crate::peer_gate::admits;
+use crate::reconfiguration::{ReconfigJudge, admit, seated};
 
 impl Core {
     /// A message of another member. The driver knows who sent it.

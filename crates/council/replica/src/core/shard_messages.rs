@@ -6,9 +6,9 @@ use council_tree::{Command, Tree};
 use council_wire::{OpCode, SessionId};
 
 use super::Core;
-use crate::membership::ReconfigJudge;
 use crate::proposals::weight_in;
 use crate::read_index::Waiter;
+use crate::reconfiguration::ReconfigJudge;
 use crate::sessions::{Claim, WaitingRead};
 
 impl Core {

@@ -5,7 +5,7 @@ use consensus_raft::{Change, MemberId, Step};
 use council_tree::{Operation, Tree};
 
 use super::Core;
-use crate::membership::{NextStep, Reconfiguration};
+use crate::reconfiguration::{NextStep, Reconfiguration};
 use crate::sessions::Condemned;
 
 impl Core {

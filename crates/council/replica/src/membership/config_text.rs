@@ -49,7 +49,7 @@ impl EnsembleMembership {
     }
 
     /// Whether a text is proposed and not applied.
-    pub(super) const fn is_proposing_config(&self) -> bool {
+    pub(crate) const fn is_proposing_config(&self) -> bool {
         self.text_proposed_ms.is_some()
     }
 }

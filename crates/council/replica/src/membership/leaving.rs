@@ -5,13 +5,6 @@
 //! elsewhere. The leader waits a moment before it takes the vote away, for without new entries nothing more could be
 //! answered; and one that is itself removed hands leadership over.
 
-use consensus_raft::MemberId;
-
-use crate::view::View;
-
-/// How long the leader waits with the removal of a member that is connected, so that it can part from its clients.
-const PARTING_MS: u64 = 300;
-
 /// What this member knows of removals.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
@@ -20,7 +13,7 @@ pub(super) struct Leaving {
     /// Whether they did, and do no more.
     leaves: bool,
     /// When they changed last.
-    changed_ms: u64,
+    pub(super) changed_ms: u64,
 }
 
 impl Leaving {
@@ -37,11 +30,6 @@ impl Leaving {
     pub(super) const fn is_leaving(&self) -> bool {
         self.leaves
     }
-}
-
-/// Whether that member, which is to be removed, may still be parting from its clients.
-pub(super) fn parts(id: MemberId, view: &View) -> bool {
-    view.peers.is_connected(id) && view.now.mono_ms() < view.membership.leaving.changed_ms + PARTING_MS
 }
 
 #[cfg(test)]

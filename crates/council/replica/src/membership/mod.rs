@@ -1,10 +1,9 @@
 //! Who is a member, as far as it is applied here, and who is to be one.
 
 mod config_text;
-mod join;
-mod judge;
+mod denial;
 mod leaving;
-mod reconfiguration;
+mod relation;
 mod replacement;
 
 use base::Now;
@@ -13,12 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use consensus_raft::{MemberId, MemberNumber, Membership};
 use council_tree::{AclRef, Member, Roster, Tree};
 
-pub use self::join::Denials;
-pub(crate) use self::join::{admit, seated};
-pub(crate) use self::judge::{ReconfigJudge, sets_config_acl};
+pub use self::denial::Denials;
+pub(crate) use self::denial::is_untouched;
 use self::leaving::Leaving;
-pub(crate) use self::reconfiguration::{NextStep, Reconfiguration};
-use crate::peer_gate::Relation;
+pub(crate) use self::relation::Relation;
 use crate::{CoreConfig, Tenure};
 
 /// Removed members that are remembered. At the bound the lowest id is forgotten: its member is unknown then.
@@ -36,7 +33,7 @@ pub(crate) struct EnsembleMembership {
     /// Counts how often that changed.
     roster_changes: u64,
     /// The ACL of `/zookeeper/config`, if there is that node.
-    config_acl: Option<AclRef>,
+    pub(crate) config_acl: Option<AclRef>,
     /// When this leader proposed the text of `/zookeeper/config`, while that is not applied.
     text_proposed_ms: Option<u64>,
     leaving: Leaving,
@@ -128,13 +125,18 @@ impl EnsembleMembership {
     }
 
     /// Whether a member of that number is to be one.
-    fn names(&self, number: MemberNumber) -> bool {
+    pub(crate) fn names(&self, number: MemberNumber) -> bool {
         self.roster.as_ref().is_some_and(|roster| member_of(roster, number).is_some())
     }
 
     /// Whether this member was removed in this incarnation, and parts from its clients or has done so.
     pub(crate) const fn is_leaving(&self) -> bool {
         self.leaving.is_leaving()
+    }
+
+    /// When it last changed who is to be a member.
+    pub(crate) const fn roster_changed_ms(&self) -> u64 {
+        self.leaving.changed_ms
     }
 
     /// Whether a change of members is under way.
@@ -167,7 +169,7 @@ impl EnsembleMembership {
 }
 
 /// The member of that number in a roster.
-fn member_of(roster: &Roster, number: MemberNumber) -> Option<&Member> {
+pub(crate) fn member_of(roster: &Roster, number: MemberNumber) -> Option<&Member> {
     roster.member(u64::from(number.0))
 }
 

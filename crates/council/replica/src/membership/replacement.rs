@@ -27,7 +27,7 @@ impl EnsembleMembership {
 
     /// The voters who are to go when that member begins to vote; nothing while one of them `serves` clients, as far as is
     /// known here.
-    pub(super) fn replaced_by(
+    pub(crate) fn replaced_by(
         &self,
         id: MemberId,
         serves: impl Fn(MemberId) -> bool,
@@ -38,7 +38,7 @@ impl EnsembleMembership {
 
     /// Replacements that are not needed: the old id's member `lives`. Of two without a voter, the one that is not here
     /// goes, or else one of them.
-    pub(super) fn dismissed(&self, lives: impl Fn(MemberId) -> bool) -> Vec<Step> {
+    pub(crate) fn dismissed(&self, lives: impl Fn(MemberId) -> bool) -> Vec<Step> {
         let learners: Vec<_> = self.members.learners.iter().copied().map(MemberId).collect();
         let is_dismissed = |place: usize, id: MemberId| {
             let others = |other: &&MemberId| **other != id && other.number() == id.number();

@@ -22,22 +22,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("storage-wal", &["logs", "wal"], "the table of logs is a part of the log that carries them"),
     ("council-client", &["delivery", "event"], "an event says how it is delivered"),
-    (
-        "council-client",
-        &["client", "driver"],
-        "to be cut: the driver's thread and its handle name each other",
-    ),
     ("council-client-core", &["decode", "operation"], "an operation names how its reply is read"),
-    (
-        "council-replica",
-        &["apply", "proposer"],
-        "to be cut: a read that was answered releases commands behind it",
-    ),
-    (
-        "council-replica",
-        &["leadership", "membership", "output", "peer_gate", "view"],
-        "to be cut: `View` shows the membership to those that the membership asks",
-    ),
 ];
 
 /// Which modules of a package each module names.

@@ -11,7 +11,7 @@ use consensus_raft::{MemberId, RaftNode};
 use council_tree::{CONFIG, Command, Identities, Operation, Policy, Roster, permits};
 use council_wire::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
 
-use super::reconfiguration::LAG_MAX;
+use super::LAG_MAX;
 use crate::view::View;
 
 /// After how many of raft's ticks a member that says nothing counts as absent: as many as for raft.

@@ -5,15 +5,23 @@
 //!
 //! Decides only; the core proposes the change.
 
+mod admission;
+mod judge;
+
 use consensus_raft::{MemberId, RaftNode, Step};
 
-use super::leaving::parts;
-use super::member_of;
 use crate::leadership::Leadership;
+use crate::membership::member_of;
 use crate::view::View;
 
+pub(crate) use self::admission::{admit, seated};
+pub(crate) use self::judge::{ReconfigJudge, sets_config_acl};
+
 /// Entries by which a learner may lag and be promoted nevertheless.
-pub(super) const LAG_MAX: u64 = 1_000;
+const LAG_MAX: u64 = 1_000;
+
+/// How long the leader waits with the removal of a member that is connected, so that it can part from its clients.
+const PARTING_MS: u64 = 300;
 
 /// What brings the members nearer to those that are to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +128,11 @@ impl Reconfiguration<'_> {
         });
         ripe.map(|progress| progress.id).collect()
     }
+}
+
+/// Whether that member, which is to be removed, may still be parting from its clients.
+fn parts(id: MemberId, view: &View) -> bool {
+    view.peers.is_connected(id) && view.now.mono_ms() < view.membership.roster_changed_ms() + PARTING_MS
 }
 
 #[cfg(test)]

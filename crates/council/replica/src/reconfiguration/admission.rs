@@ -1,0 +1,59 @@
+//! Members with a blank disk: a leader lets those who are to be members in as learners, under an id that nobody ever had.
+
+use consensus_raft::{Change, MemberId, MemberNumber, RaftNode, Role, Step};
+
+use crate::founding::{FoundingMessage, id_of};
+use crate::leadership::Leadership;
+use crate::membership::is_untouched;
+use crate::view::View;
+
+/// What this member says of itself to one that has no id.
+pub(crate) fn seated(raft: &RaftNode, view: &View) -> FoundingMessage {
+    let untouched = is_untouched(raft).then(|| view.members().voters.clone());
+    FoundingMessage::Seated { cluster: view.config.cluster, untouched }
+}
+
+/// The id of that disk, if it was let in already; else a leader proposes to let it in.
+pub(crate) fn admit(
+    number: MemberNumber,
+    incarnation: [u8; 16],
+    leadership: &Leadership,
+    raft: &mut RaftNode,
+    view: &View,
+) -> Option<MemberId> {
+    if raft.role() != Role::Leader || !leadership.leads() {
+        return None;
+    }
+    let id = MemberId(id_of(u64::from(number.0), incarnation));
+    if view.members().contains(id.0) {
+        return Some(id);
+    }
+    let known = view.membership.names(number);
+    let before: Vec<_> = view.others().into_iter().filter(|id| id.number() == number).collect();
+    let alive_ms = view.config.lease_ms;
+    // A leader whose term has just begun has not heard of everybody yet.
+    let is_alive =
+        |id: &MemberId| view.now.mono_ms() <= view.heard_ms(*id).max(leadership.term_began_ms()) + alive_ms;
+    if !known || number == view.own().number() || before.iter().any(is_alive) {
+        return None;
+    }
+    // A voter's id is kept until the new one is as good (`replacement`).
+    let gone = before.into_iter().filter(|id| !view.is_voter(*id));
+    let mut steps: Vec<_> = gone.map(|id| Step::Remove(id.0)).collect();
+    steps.push(Step::Learner(id.0));
+    // Refused while another change is under way: the member will ask again.
+    let _ = raft.propose_change(&Change { steps });
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{raft, view};
+
+    #[test]
+    fn admission_is_the_leaders_alone() {
+        let (view, mut raft) = (view(1, &[1, 2, 3]), raft(1, &[1, 2, 3]));
+        assert_eq!(admit(MemberNumber(3), [7; 16], &Leadership::default(), &mut raft, &view), None);
+    }
+}
