@@ -93,18 +93,10 @@ impl Common {
                 Listed::Failed(error) => Step::Failed(error),
                 Listed::Over => Step::Over,
             },
-            (Progress::Count(descent), _) => match descent.go_on(tree, work) {
-                Counted::More => Step::More,
-                Counted::Gone => Step::Failed(ErrorCode::NoNode),
-                Counted::Replaced => {
-                    long.reset();
-                    Step::More
-                }
-                Counted::All(number) => {
-                    Writer::new(frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
-                    Step::Done(ErrorCode::Ok)
-                }
-            },
+            (Progress::Count(descent), _) => {
+                let counted = descent.go_on(tree, work);
+                step_of_count(long, counted)
+            }
             (Progress::Ephemerals(list), Request::GetEphemerals { prefix }) => {
                 list.go_on(question, prefix, frame, work)
             }
@@ -236,5 +228,21 @@ impl Common {
         // Not at each byte more: what was tried in vain is done again from its beginning.
         let is_worth_it = connection.output.len() == 0 || self.has_room(0) || bytes / 2 >= long.tried_bytes;
         bytes > long.tried_bytes && is_worth_it && self.now.mono_us >= self.lines.whole_after_us
+    }
+}
+
+/// How a piece of counting descendants ended.
+fn step_of_count(long: &mut Long, counted: Counted) -> Step {
+    match counted {
+        Counted::More => Step::More,
+        Counted::Gone => Step::Failed(ErrorCode::NoNode),
+        Counted::Replaced => {
+            long.reset();
+            Step::More
+        }
+        Counted::All(number) => {
+            Writer::new(&mut long.frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
+            Step::Done(ErrorCode::Ok)
+        }
     }
 }

@@ -81,17 +81,9 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let number = ensemble(config)?.number;
     let storage = &config.storage;
     aside::settle(storage)?;
-    let nothing = || {
-        let hint = aside::how_to_take_back(storage);
-        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-        StartError::Unsupported(format!(
-            "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest{hint}",
-            storage.data_dir.display()
-        ))
-    };
     restoration_mark::refuse(storage)?;
     if !storage.data_dir.join("meta").exists() {
-        return Err(nothing());
+        return Err(nothing(storage));
     }
     let (mut journal, recovered) = open(storage)?;
     if journal.identity().member % council_replica::founding::NUMBERS != number {
@@ -108,7 +100,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     }
     let (seat, tree, _) = replay.finish();
     if seat.applied().0 == 0 {
-        return Err(nothing());
+        return Err(nothing(storage));
     }
     let survivor = Survivor {
         voters: recovered.membership.voters.clone(),
@@ -119,6 +111,16 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         sessions: tree.sessions().len(),
     };
     Ok(Found { survivor, identity: *journal.identity(), tree, applied: seat.applied() })
+}
+
+/// There is no data.
+fn nothing(storage: &StorageConfig) -> StartError {
+    let hint = aside::how_to_take_back(storage);
+    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+    StartError::Unsupported(format!(
+        "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest{hint}",
+        storage.data_dir.display()
+    ))
 }
 
 fn open(storage: &StorageConfig) -> Result<(Journal<DirDisk>, storage_raft_log::Recovered), StartError> {

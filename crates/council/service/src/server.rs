@@ -30,6 +30,7 @@ use crate::peers::Established;
 use crate::peers::credentials::{Badge, Credentials};
 use crate::peers::dial::{Diallers, Means};
 use crate::peers::door::Door;
+use crate::peers::other_ensembles::OtherEnsembles;
 use crate::peers::switchboard::Switchboard;
 use crate::prepare::{Prepared, prepare};
 use crate::restore::RestoreDesk;
@@ -122,6 +123,44 @@ fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
     move |source| StartError::System { action, source }
 }
 
+/// What the pages see of a server that is about to start.
+fn overview(
+    config: ServerConfig,
+    post: &Post,
+    gate: &Arc<Gate>,
+    other_ensembles: Option<Arc<OtherEnsembles>>,
+    tls: Option<&Arc<TlsContext>>,
+    clock: Clock,
+) -> Arc<Overview> {
+    Arc::new(Overview {
+        shards: post.shards.clone(),
+        core: Arc::clone(&post.core),
+        tree: boot::empty_tree(),
+        gate: Arc::clone(gate),
+        journal_metrics: Arc::new(JournalCounters::default()),
+        core_metrics: Arc::new(CoreCounters::default()),
+        leadership: Arc::default(),
+        other_ensembles: other_ensembles.unwrap_or_default(),
+        network_metrics: Arc::new(NetworkMetrics::default()),
+        snapshots: Arc::new(SnapshotDesk::default()),
+        restore: RestoreDesk::default(),
+        session_clients: Arc::default(),
+        guesses: Mutex::default(),
+        refusal_lines: Default::default(),
+        act_lines: Default::default(),
+        lists: Default::default(),
+        clock,
+        start: OnceLock::new(),
+        first_snapshot: Mutex::default(),
+        ports: OnceLock::new(),
+        standing: Arc::default(),
+        trace_mask: Overview::initial_trace_mask(),
+        unanswered: Default::default(),
+        certificates: CertificateEnds::new(tls.cloned()),
+        config,
+    })
+}
+
 impl Server {
     /// Starts a server and returns once it serves clients: its data is loaded, its addresses are listened at. A member
     /// of an ensemble returns at once: it serves as soon as a majority is there ([`Self::is_serving`]).
@@ -143,33 +182,7 @@ impl Server {
         let descriptors = Descriptors::of_process(others);
         let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
         let other_ensembles = credentials.as_ref().map(|known| Arc::clone(&known.other_ensembles));
-        let overview = Arc::new(Overview {
-            shards: post.shards.clone(),
-            core: Arc::clone(&post.core),
-            tree: boot::empty_tree(),
-            gate: Arc::clone(&gate),
-            journal_metrics: Arc::new(JournalCounters::default()),
-            core_metrics: Arc::new(CoreCounters::default()),
-            leadership: Arc::default(),
-            other_ensembles: other_ensembles.unwrap_or_default(),
-            network_metrics: Arc::new(NetworkMetrics::default()),
-            snapshots: Arc::new(SnapshotDesk::default()),
-            restore: RestoreDesk::default(),
-            session_clients: Arc::default(),
-            guesses: Mutex::default(),
-            refusal_lines: Default::default(),
-            act_lines: Default::default(),
-            lists: Default::default(),
-            clock,
-            start: OnceLock::new(),
-            first_snapshot: Mutex::default(),
-            ports: OnceLock::new(),
-            standing: Arc::default(),
-            trace_mask: Overview::initial_trace_mask(),
-            unanswered: Default::default(),
-            certificates: CertificateEnds::new(tls.clone()),
-            config,
-        });
+        let overview = overview(config, &post, &gate, other_ensembles, tls.as_ref(), clock);
         let mut server = Self {
             addresses: sockets.addresses(),
             supervisor: Arc::new(Supervisor::default()),

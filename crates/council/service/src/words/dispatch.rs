@@ -11,20 +11,21 @@ use crate::version::version;
 /// The answer to a word that is allowed. `argument` is what followed `stmk`.
 pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) -> String {
     match word {
-        Word::Ruok => return String::from("imok"),
-        Word::Envi => return render::envi(&server.environment()),
-        Word::Gtmk => return server.trace_mask().to_string(),
-        Word::Stmk => {
-            let Some(mask) = argument else { return String::new() };
+        Word::Ruok => String::from("imok"),
+        Word::Envi => render::envi(&server.environment()),
+        Word::Gtmk => server.trace_mask().to_string(),
+        Word::Stmk => argument.map_or_else(String::new, |mask| {
             server.set_trace_mask(mask);
-            return mask.to_string();
-        }
-        Word::Isro if !server.is_serving() => return String::from("null"),
-        _ => {}
+            mask.to_string()
+        }),
+        Word::Isro if !server.is_serving() => String::from("null"),
+        _ if !server.is_serving() => String::from(render::NOT_SERVING),
+        word => of_the_tree(word, server),
     }
-    if !server.is_serving() {
-        return String::from(render::NOT_SERVING);
-    }
+}
+
+/// The answer to a word that is answered only while clients are served.
+fn of_the_tree(word: Word, server: &dyn Inspect) -> String {
     match word {
         Word::Conf => render::conf(&server.configuration()),
         Word::Cons => render::cons(&server.connections()),
@@ -39,14 +40,7 @@ pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) ->
         Word::Dirs => render::dirs(&server.configuration()),
         Word::Dump => render::dump(&server.dump()),
         Word::Isro => String::from("rw"),
-        Word::Mntr => {
-            let mut out = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), server.server().mode);
-            for (name, value) in server.ensemble().iter().flat_map(EnsembleView::monitor) {
-                let _ = writeln!(out, "zk_{name}\t{value}");
-            }
-            flat::mntr(&server.samples(), &mut out);
-            out
-        }
+        Word::Mntr => mntr(server),
         Word::Srvr => render::srvr(version(), &server.server()),
         Word::Stat => render::stat(version(), &server.server(), &server.connections()),
         Word::Wchc => render::wchc(&server.watches()),
@@ -55,4 +49,13 @@ pub(crate) fn answer(word: Word, argument: Option<i64>, server: &dyn Inspect) ->
         Word::Hash => render::hash(&server.digests()),
         Word::Ruok | Word::Envi | Word::Gtmk | Word::Stmk => String::new(),
     }
+}
+
+fn mntr(server: &dyn Inspect) -> String {
+    let mut out = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), server.server().mode);
+    for (name, value) in server.ensemble().iter().flat_map(EnsembleView::monitor) {
+        let _ = writeln!(out, "zk_{name}\t{value}");
+    }
+    flat::mntr(&server.samples(), &mut out);
+    out
 }

@@ -3,7 +3,7 @@
 //!
 //! Two numbers of that list have no file. 29 is about local sessions: there are none here, every session is of the whole
 //! ensemble. 44, that every reply is a real ZooKeeper's to the byte, cannot be judged without one: the differential
-//! test (`crates/tools/tools/differential`) plays the same scripts to both. Numbers above 44 are the simulator's own.
+//! test (`crates/tools/differential`) plays the same scripts to both. Numbers above 44 are the simulator's own.
 
 mod floors;
 mod lives;
