@@ -248,6 +248,7 @@ fn monitor(server: &dyn Inspect) -> Value {
     Value::Object(fields)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn server_stats(server: &dyn Inspect) -> Value {
     let (view, configuration) = (server.server(), server.configuration());
     let samples = server.samples();

@@ -101,6 +101,7 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
     list
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
     let front = &known.front;
     vec![
@@ -209,6 +210,7 @@ fn closed(front: &FrontStats) -> impl Iterator<Item = Sample> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn core(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { core, core_metrics, .. } = known;
     let mut list = vec![
@@ -258,6 +260,7 @@ fn core(known: &Knowledge<'_>) -> Vec<Sample> {
     list
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
     let (journal, stats) = (known.journal, known.journal.stats());
     vec![
@@ -343,6 +346,7 @@ pub(super) fn distribution(tally: &Tally, unit: u64) -> Distribution {
 }
 
 /// Adds one shard's figures to another's.
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
     macro_rules! sum {
         ($($field:ident),+ $(,)?) => { $(all.$field += one.$field;)+ };

@@ -22,6 +22,7 @@ pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
     all
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn gauges(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { front, core, network, .. } = known;
     let latency = all_latencies(front);
@@ -86,6 +87,7 @@ fn gauges(known: &Knowledge<'_>) -> Vec<Sample> {
     list
 }
 
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn counters(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { front, core, network, core_metrics, .. } = known;
     let closed = |reason: council_frontend::CloseReason| {
@@ -190,6 +192,7 @@ fn latencies(known: &Knowledge<'_>) -> Vec<Sample> {
 }
 
 /// The way of a write: through the core's thread, then the journal's.
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn processors(known: &Knowledge<'_>) -> Vec<Sample> {
     let Knowledge { core_metrics, journal, network, .. } = known;
     let ms = |histogram: &Histogram| histogram.snapshot().scaled(1000);
