@@ -1,7 +1,7 @@
 //! When the process of each connected member started. Two machines may say that they have the same number: a restored image
-//! beside its original, a replacement for one that only seemed to be dead. The switchboard keeps the one that started last
-//! ([`crate::switchboard`]). The door refuses the other with the reason: otherwise that one would connect and be dropped again
-//! and again, a thousand times a second, and never learn why.
+//! beside its original, a replacement for one that only seemed to be dead. The switchboard keeps the one that started last.
+//! The door refuses the other with the reason: otherwise that one would connect and be dropped again and again, a thousand
+//! times a second, and never learn why.
 
 use std::collections::BTreeMap;
 

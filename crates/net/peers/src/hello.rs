@@ -1,6 +1,6 @@
 //! What a member says of itself to another, and whether the other believes it.
 //!
-//! A hello claims; [`crate::handshake`] has it proved. The rules here hold however it is proved: a number from 1 to 255
+//! A hello claims; the handshake has it proved. The rules here hold however it is proved: a number from 1 to 255
 //! that is named in the configuration or in the ensemble's roster, an id that carries this number, one ensemble, and
 //! a connection that is meant for the member that answers it. Knows no socket and no key.
 
