@@ -5,6 +5,7 @@
 use bytes::{Buf, Bytes};
 use consensus_raft::{Malformed, Message};
 use council_wire::SessionId;
+use net_peer_pairs::Lane;
 
 use crate::founding::FoundingMessage;
 
@@ -111,6 +112,12 @@ impl PeerMessage {
             Self::Forward(_) | Self::Chunks { .. } => true,
             _ => false,
         }
+    }
+
+    /// On which of the two connections it goes.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        if self.is_bulky() { Lane::Bulk } else { Lane::Control }
     }
 
     /// Appends its bytes.

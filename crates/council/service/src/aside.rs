@@ -12,7 +12,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::calendar;
+use node_threads::calendar;
+
 use crate::config::StorageConfig;
 use crate::disk::DirDisk;
 use crate::error::StartError;

@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use council_frontend::FromCore;
-use council_replica::Core;
 use council_replica::journal_executor::ExecutorConfig;
 use council_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
 };
+use council_replica::{Core, MemberId};
 use council_tree::Tree;
 use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
@@ -25,11 +25,10 @@ use crate::join;
 use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalSettings};
 use crate::messages::{JournalMail, ShardMail};
 use crate::overview::Overview;
-use crate::peers::credentials::Badge;
-use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
 use crate::{aside, random, restore, settings};
+use net_peers::{Badge, Switchboard};
 use node_threads::{Supervisor, spawn};
 
 /// What the core's thread begins with.
@@ -215,7 +214,7 @@ impl Boot {
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
         let opened = self.opened.take().expect("the data is loaded before a core runs");
         if let Some((switchboard, badge)) = &mut self.peers {
-            badge.begin_membership(identity.member, identity.cluster);
+            badge.begin_membership(MemberId(identity.member), identity.cluster);
             switchboard.begin_anew(true);
             tracing::info!(number = badge.number, id = identity.member, "this member has its identity");
         }

@@ -8,10 +8,11 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use council_frontend::{FromCore, ToCore};
-use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::founding::NUMBERS;
 use council_replica::lifecycle::Ending;
-use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId};
+use council_replica::{Core, CoreEffect, Fault, JournalEvent, PeerMessage};
 use council_tree::Tree;
+use net_peers::{Established, Message, News, Switchboard};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -20,8 +21,7 @@ use crate::counters::leadership::{LeadershipCounters, Stand};
 use crate::error::StartError;
 use crate::messages::{CoreMail, JournalMail, ShardMail};
 use crate::peer_report::PeerReport;
-use crate::peers::Established;
-use crate::peers::switchboard::{News, Switchboard};
+use crate::peers::{self, CHANNEL};
 use crate::restore::Restoration;
 use crate::session_clients::SessionClients;
 use crate::standing::Standing;
@@ -192,7 +192,7 @@ impl CoreLoop {
         {
             self.roster_seen = self.core.roster_changes();
             if let Some(roster) = self.core.roster() {
-                peers.know(roster);
+                peers.know(peers::addresses(roster), roster.text());
             }
             self.chronicle.members(&self.core);
             if self.core.is_leaving() {
@@ -211,26 +211,30 @@ impl CoreLoop {
         for connection in established {
             peers.take(connection, now.mono_ms());
         }
-        for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
+        peers.turn(now.mono_ms()).map_err(poll_fault)?;
+        while let Some(news) = peers.next_news() {
             match news {
-                News::Message(from, message) => {
-                    self.leadership.heard(from % NUMBERS);
-                    self.core.peer(MemberId(from), message, now)?;
-                }
+                News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
+                    Ok(message) => {
+                        self.leadership.heard(from.number().0.into());
+                        self.core.peer(from, message, now)?;
+                    }
+                    Err(error) => peers.refuse(pair, error.0),
+                },
                 News::Up(id, level) => {
-                    self.core.understands(MemberId(id), level);
-                    self.leadership.link(id % NUMBERS, Some(now.wall_ms));
-                    if id & BLANK == 0 {
-                        self.core.link(MemberId(id), true, now);
+                    self.core.understands(id, level);
+                    self.leadership.link(id.number().0.into(), Some(now.wall_ms));
+                    if !id.is_blank() {
+                        self.core.link(id, true, now);
                     }
                 }
                 News::Down(id) => {
-                    self.leadership.link(id % NUMBERS, None);
-                    if id & BLANK == 0 {
-                        self.core.link(MemberId(id), false, now);
+                    self.leadership.link(id.number().0.into(), None);
+                    if !id.is_blank() {
+                        self.core.link(id, false, now);
                     }
                 }
-                News::Lost(id) => self.core.lost(MemberId(id), now),
+                News::Lost(id) => self.core.lost(id, now),
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
@@ -428,7 +432,9 @@ impl CoreLoop {
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
-            outgoing.iter().for_each(|(to, message)| peers.send(to.0, message));
+            for (to, message) in &outgoing {
+                peers.send(*to, message.lane(), CHANNEL, |out| message.encode(out));
+            }
             peers.flush();
         }
         handed_over

@@ -9,10 +9,10 @@ use std::time::Instant;
 use council_replica::CoreStatus;
 use council_replica::founding::NUMBERS;
 use council_tree::Roster;
+use net_peers::OtherEnsembles;
 
 use crate::config::MemberConfig;
 use crate::counters::leadership::{LeadershipCounters, Link, Stand};
-use crate::peers::other_ensembles::OtherEnsembles;
 
 /// By how much a member may be behind and count as in step, milliseconds.
 const SYNCED_MS_MAX: u64 = 1_000;

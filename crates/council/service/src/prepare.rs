@@ -9,10 +9,11 @@ use std::net::TcpListener;
 use crate::certificate_ends as ends;
 use crate::config::ServerConfig;
 use crate::error::StartError;
-use crate::peers::credentials::Credentials;
+use crate::peers;
 use crate::recovery::{self, Condition};
 use crate::sockets::{self, Sockets};
 use crate::{disk, settings};
+use net_peers::Credentials;
 use net_tls::TlsContext;
 
 /// What a start goes on with.
@@ -40,8 +41,8 @@ impl Prepared {
 pub(crate) fn prepare(config: &ServerConfig, clock: Clock) -> Result<Prepared, StartError> {
     let tls = config.tls.clone().map(TlsContext::new).transpose()?;
     let life = clock.now().wall_ms.unsigned_abs();
-    let ensemble = config.ensemble.as_ref();
-    let credentials = ensemble.map(|ensemble| Credentials::new(config, ensemble, life)).transpose()?;
+    let settings_of = |ensemble| peers::settings(ensemble, life);
+    let credentials = config.ensemble.as_ref().map(settings_of).map(Credentials::new).transpose()?;
     settings::front(config, 1, [0; 32])?;
     let sockets = Sockets::bind(config)?;
     for page in sockets::pages(config).iter().filter(|page| !page.optional) {

@@ -26,18 +26,15 @@ use crate::messages::JournalMail;
 use crate::messages::{ShardMail, WordQueue};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks};
 use crate::overview::Overview;
-use crate::peers::Established;
-use crate::peers::credentials::{Badge, Credentials};
-use crate::peers::dial::{Diallers, Means};
-use crate::peers::door::Door;
-use crate::peers::other_ensembles::OtherEnsembles;
-use crate::peers::switchboard::Switchboard;
+use crate::peers;
 use crate::prepare::{Prepared, prepare};
 use crate::restore::RestoreDesk;
 use crate::snapshots::SnapshotDesk;
 use crate::sockets::{self, Addresses, Page, Sockets};
 use crate::{audit, random, settings};
 use net_http::{Hosts, HttpListener};
+use net_peers::OtherEnsembles;
+use net_peers::{Badge, Credentials, Diallers, Door, Established, Means, Switchboard};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
     Gate, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets, SocketsConfig,
@@ -312,8 +309,9 @@ impl Server {
             established: Arc::clone(&post.established),
             supervisor: Arc::clone(&self.supervisor),
         };
+        let channel = peers::channel(self.overview.config.limits.request_bytes_max);
         let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
-        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
+        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means), &[channel]);
         Ok(Some((switchboard, badge)))
     }
 

@@ -1,7 +1,6 @@
 //! What tests of several modules share.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,35 +8,6 @@ use std::{env, fs, process};
 
 use parking_lot::Mutex;
 use storage_raft_log::{Disk, DiskError};
-
-use crate::config::{EnsembleConfig, EnsembleSecret, MemberConfig, ServerConfig};
-use crate::peers::credentials::Credentials;
-
-/// What member 1 of three knows, without TLS. Nothing listens at the members' ports.
-pub(crate) fn credentials_of_three(
-    host: impl Fn(u64) -> Ipv4Addr,
-    secret: Option<EnsembleSecret>,
-) -> Credentials {
-    let member = |number: u64| MemberConfig {
-        number,
-        host: host(number).to_string(),
-        peer_port: 1,
-        election_port: 0,
-        votes: true,
-        client: None,
-    };
-    let ensemble = EnsembleConfig {
-        number: 1,
-        members: (1..=3).map(member).collect(),
-        listen_on_all_addresses: false,
-        bind_retries: 0,
-        tls: None,
-        secret,
-        election_tick_ms: 50,
-        lease_ms: 2_000,
-    };
-    Credentials::new(&ServerConfig::default(), &ensemble, 77).expect("no keys to read")
-}
 
 /// A directory of one test, removed behind it.
 pub(crate) struct Directory(pub(crate) PathBuf);
@@ -49,12 +19,6 @@ impl Directory {
         let path = env::temp_dir().join(format!("diwan-server-{name}-{}-{unique}", process::id()));
         fs::create_dir_all(&path).expect("a directory");
         Self(path)
-    }
-
-    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, contents).expect("written");
-        path
     }
 }
 

@@ -24,11 +24,11 @@ use crate::line_limit::LineLimit;
 use crate::list_turn::ListTurn;
 use crate::messages::CoreMail;
 use crate::messages::ShardMail;
-use crate::peers::other_ensembles::OtherEnsembles;
 use crate::restore::{self, Refusal, Restoration, RestoreDesk};
 use crate::session_clients::SessionClients;
 use crate::snapshots::SnapshotDesk;
 use crate::standing::Standing;
+use net_peers::OtherEnsembles;
 use net_reactor::Gate;
 use net_reactor::NetworkMetrics;
 

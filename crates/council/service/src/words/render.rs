@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::calendar::long_date;
+use node_threads::calendar::long_date;
+
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 use crate::metrics::flat::java_double;
