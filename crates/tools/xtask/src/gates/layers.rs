@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft"]),
     ("net", &["event-loop", "peer-pairs"]),
-    ("node", &["threads", "metrics"]),
+    ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),

@@ -2,25 +2,29 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-pub(crate) use council_connect::{Checked, Problem};
+use crate::problem::{Checked, Problem};
 
 /// One key with its value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting<'a> {
+pub struct Setting<'a> {
     /// The key as it was written.
-    pub(crate) key: &'a str,
-    /// Its value, without spaces around it: so ZooKeeper takes them.
-    pub(crate) value: &'a str,
+    pub key: &'a str,
+    /// Its value, without spaces around it.
+    pub value: &'a str,
 }
 
 impl<'a> Setting<'a> {
     /// What is wrong with this value.
-    pub(crate) fn problem(&self, what: &str) -> Problem {
+    #[must_use]
+    pub fn problem(&self, what: &str) -> Problem {
         Problem::new(format!("`{}` is `{}`: {what}", self.key, self.value))
     }
 
     /// A whole number, in the notations that Java decodes: decimal, `0x..`, `#..`.
-    pub(crate) fn integer(&self) -> Checked<i64> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn integer(&self) -> Checked<i64> {
         let (sign, digits) = match self.value.strip_prefix('-') {
             Some(rest) => ("-", rest),
             None => ("", self.value.strip_prefix('+').unwrap_or(self.value)),
@@ -35,12 +39,18 @@ impl<'a> Setting<'a> {
     }
 
     /// A whole number that is not below 0; what is below counts as 0, as ZooKeeper's limits do.
-    pub(crate) fn count<T: TryFrom<i64>>(&self) -> Checked<T> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn count<T: TryFrom<i64>>(&self) -> Checked<T> {
         T::try_from(self.integer()?.max(0)).map_err(|_| self.problem("too large"))
     }
 
     /// A whole number above 0.
-    pub(crate) fn positive<T: TryFrom<i64>>(&self) -> Checked<T> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn positive<T: TryFrom<i64>>(&self) -> Checked<T> {
         let number = self.integer()?;
         if number < 1 {
             return Err(self.problem("it must be at least 1"));
@@ -49,17 +59,26 @@ impl<'a> Setting<'a> {
     }
 
     /// So many KiB, in bytes.
-    pub(crate) fn kibibytes(&self) -> Checked<u64> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn kibibytes(&self) -> Checked<u64> {
         self.count::<u64>()?.checked_mul(1024).ok_or_else(|| self.problem("too large"))
     }
 
     /// A TCP port.
-    pub(crate) fn port(&self) -> Checked<u16> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn port(&self) -> Checked<u16> {
         u16::try_from(self.integer()?).map_err(|_| self.problem("not a port (0 to 65535)"))
     }
 
     /// `true` or `false` and nothing else.
-    pub(crate) fn flag(&self) -> Checked<bool> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn flag(&self) -> Checked<bool> {
         match self.value.to_ascii_lowercase().as_str() {
             "true" => Ok(true),
             "false" => Ok(false),
@@ -68,12 +87,16 @@ impl<'a> Setting<'a> {
     }
 
     /// A list with commas between its elements; spaces around them are nothing.
-    pub(crate) fn list(&self) -> Vec<String> {
+    #[must_use]
+    pub fn list(&self) -> Vec<String> {
         self.value.split(',').map(str::trim).filter(|part| !part.is_empty()).map(String::from).collect()
     }
 
     /// `host:port`, `:port` on loopback, or a port alone on loopback.
-    pub(crate) fn address(&self) -> Checked<SocketAddr> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn address(&self) -> Checked<SocketAddr> {
         let text = match self.value.strip_prefix(':').unwrap_or(self.value) {
             port if port.bytes().all(|byte| byte.is_ascii_digit()) => format!("127.0.0.1:{port}"),
             _ => String::from(self.value),
@@ -82,12 +105,18 @@ impl<'a> Setting<'a> {
     }
 
     /// An address as [`Self::address`], or `off`.
-    pub(crate) fn address_or_off(&self) -> Checked<Option<SocketAddr>> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn address_or_off(&self) -> Checked<Option<SocketAddr>> {
         if self.value == "off" { Ok(None) } else { self.address().map(Some) }
     }
 
     /// A host's first address, with this port.
-    pub(crate) fn host(&self, port: u16) -> Checked<SocketAddr> {
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn host(&self, port: u16) -> Checked<SocketAddr> {
         let bare = self.value.trim_start_matches('[').trim_end_matches(']');
         (bare, port)
             .to_socket_addrs()
