@@ -38,7 +38,7 @@ impl<'a> Setting<'a> {
             .ok_or_else(|| self.problem("not a whole number"))
     }
 
-    /// A whole number that is not below 0; what is below counts as 0, as ZooKeeper's limits do.
+    /// A whole number that is not below 0; what is below counts as 0.
     ///
     /// # Errors
     /// It is not of that form.
