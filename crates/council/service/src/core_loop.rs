@@ -234,7 +234,7 @@ impl CoreLoop {
                         self.core.link(id, false, now);
                     }
                 }
-                News::Lost(id) => self.core.lost(id, now),
+                News::Lost(id, _) => self.core.lost(id, now),
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);

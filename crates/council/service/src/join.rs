@@ -46,7 +46,7 @@ pub(crate) fn ask_others(
                 News::Message(message) => hear(message, lifecycle, switchboard),
                 News::Down(id) => lifecycle.disconnected(id.0),
                 News::Up(id, ..) => lifecycle.connected(id.0),
-                News::Lost(_) => {}
+                News::Lost(..) => {}
             }
         }
         let next = lifecycle.tick(now_ms);

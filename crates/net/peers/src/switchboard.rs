@@ -33,8 +33,8 @@ pub enum News {
     Down(MemberId),
     /// A member says something.
     Message(Message),
-    /// What was to be sent to a member was dropped.
-    Lost(MemberId),
+    /// What was to be sent to a member on a channel was dropped.
+    Lost(MemberId, ChannelNumber),
 }
 
 /// What a member says on a channel.
@@ -301,7 +301,7 @@ impl Switchboard {
     ) {
         let lane = self.pairs.connection(to, lane);
         if lane.is_some_and(|lane| !lane.put(channel, encode)) {
-            self.news.push_back(News::Lost(to));
+            self.news.push_back(News::Lost(to, channel));
         }
     }
 
