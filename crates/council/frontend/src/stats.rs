@@ -5,7 +5,7 @@
 use council_wire::OpCode;
 
 use crate::event::CloseReason;
-use crate::namespaces::Namespaces;
+use crate::namespace_stats::Namespaces;
 use crate::tally::Tally;
 use base::Now;
 

@@ -2,7 +2,7 @@
 //! something is applied.
 
 use base::Now;
-use node_threads::{Clock, Doorbell, Mailbox};
+use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use council_replica::founding::NUMBERS;
 use council_replica::lifecycle::Ending;
 use council_replica::{Core, CoreEffect, Fault, JournalEvent, PeerMessage};
 use council_tree::Tree;
-use net_peers::{Established, Message, News, Switchboard};
+use net_peers::{Established, Message, News, PeerConnections};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -23,8 +23,8 @@ use crate::messages::{CoreMail, JournalMail, ShardMail};
 use crate::peer_report::PeerReport;
 use crate::peers::{self, CHANNEL};
 use crate::restore::Restoration;
+use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
-use crate::standing::Standing;
 
 /// How often the tree is written to before mail is looked at again.
 const APPLIES_IN_A_ROW: usize = 16;
@@ -43,7 +43,7 @@ pub(crate) type Started = Sender<Result<(), StartError>>;
 
 /// The mailboxes around the core.
 pub(crate) struct CoreLinks {
-    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) waker: Arc<ThreadWaker>,
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
     /// Connections to other members.
     pub(crate) established: Arc<Mailbox<Established>>,
@@ -63,7 +63,7 @@ pub(crate) struct CoreLinks {
 pub(crate) struct End {
     pub(crate) ending: Ending,
     pub(crate) links: CoreLinks,
-    pub(crate) peers: Option<Switchboard>,
+    pub(crate) peers: Option<PeerConnections>,
     /// A tree that is to replace this one.
     pub(crate) restoration: Option<Restoration>,
 }
@@ -90,9 +90,9 @@ pub(crate) struct CoreLoop {
     side_bytes: usize,
     /// What the log may say, as far as was told.
     level: u32,
-    standing: Arc<Standing>,
+    standing: Arc<ServingState>,
     /// The other members, in an ensemble.
-    peers: Option<Switchboard>,
+    peers: Option<PeerConnections>,
     /// How often the members had changed when the switchboard was last told.
     roster_seen: u64,
     chronicle: Chronicle,
@@ -110,9 +110,9 @@ impl CoreLoop {
         core: Core,
         links: CoreLinks,
         (metrics, leadership): (Arc<CoreCounters>, Arc<LeadershipCounters>),
-        standing: Arc<Standing>,
+        standing: Arc<ServingState>,
         clock: Clock,
-        peers: Option<Switchboard>,
+        peers: Option<PeerConnections>,
         serves: Started,
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
@@ -414,7 +414,7 @@ impl CoreLoop {
         let mut handed_over = 0;
         for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
             if std::mem::take(unwoken) {
-                shard.ring();
+                shard.wake();
             }
         }
         for effect in self.core.take_effects() {
@@ -458,7 +458,7 @@ impl CoreLoop {
         match &mut self.peers {
             Some(peers) => peers.sleep(timeout, mail).map_err(poll_fault),
             None => {
-                links.bell.park(Some(timeout), mail);
+                links.waker.park(Some(timeout), mail);
                 Ok(())
             }
         }

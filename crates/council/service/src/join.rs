@@ -11,7 +11,7 @@ use crate::core_loop::CoreLinks;
 use crate::error::StartError;
 use crate::messages::CoreMail;
 use crate::peers::CHANNEL;
-use net_peers::{Message, News, Switchboard};
+use net_peers::{Message, News, PeerConnections};
 
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// Asks until there is a next command.
 pub(crate) fn ask_others(
     lifecycle: &mut MemberLifecycle,
-    switchboard: &mut Switchboard,
+    switchboard: &mut PeerConnections,
     links: &CoreLinks,
     clock: Clock,
 ) -> Result<Command, StartError> {
@@ -66,7 +66,7 @@ pub(crate) fn ask_others(
 }
 
 /// Takes in what another member says.
-fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut Switchboard) {
+fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut PeerConnections) {
     let Message { from, pair, bytes, .. } = message;
     match PeerMessage::decode(bytes) {
         Ok(PeerMessage::Founding(message)) => lifecycle.hear(from.0, message),

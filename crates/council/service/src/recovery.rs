@@ -19,7 +19,7 @@ use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::restoration_mark;
-use crate::snapshots::Saved;
+use crate::snapshot_requests::Saved;
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;

@@ -45,7 +45,7 @@ pub struct Settings {
 /// See the module.
 pub struct Credentials {
     /// Who this member says it is.
-    pub badge: Arc<Badge>,
+    pub badge: Arc<LocalIdentity>,
     pub(crate) names: Arc<Names>,
     /// What is shown on a new connection; read again when an operator asks for it.
     tls: Option<RwLock<Arc<PeerTls>>>,
@@ -70,7 +70,7 @@ impl Credentials {
         names.resolve(Instant::now());
         let tls = tls_config.as_ref().map(|tls| PeerTls::new(tls, number, &names)).transpose()?;
         Ok(Self {
-            badge: Arc::new(Badge::new(number, process, level)),
+            badge: Arc::new(LocalIdentity::new(number, process, level)),
             tls: tls.map(|tls| RwLock::new(Arc::new(tls))),
             tls_config,
             names,
@@ -131,7 +131,7 @@ pub(crate) fn nonce() -> io::Result<Nonce> {
 }
 
 /// Who this member says it is.
-pub struct Badge {
+pub struct LocalIdentity {
     /// Its number.
     pub number: u64,
     life: u64,
@@ -139,7 +139,7 @@ pub struct Badge {
     seat: RwLock<Option<(u64, Cluster)>>,
 }
 
-impl Badge {
+impl LocalIdentity {
     fn new(number: u64, life: u64, level: u32) -> Self {
         Self { number, life, level, seat: RwLock::new(None) }
     }

@@ -4,8 +4,8 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use mio::{Interest, Registry, Token};
-use net_event_loop::Arrival;
-use net_tls::{Speech, TlsSession, Transport};
+use net_event_loop::ReadOutcome;
+use net_tls::{Security, TlsSession, Transport};
 
 use crate::channel::{self, ChannelNumber, Channels};
 use crate::established::Established;
@@ -35,8 +35,8 @@ impl Lane {
         established.stream.set_nonblocking(true)?;
         let stream = mio::net::TcpStream::from_std(established.stream);
         let speech = match established.encryption {
-            Some(connection) => Speech::Tls(Box::new(TlsSession::of(connection))),
-            None => Speech::Plain,
+            Some(connection) => Security::Tls(Box::new(TlsSession::of(connection))),
+            None => Security::Plain,
         };
         let mut transport = Transport::new(stream, speech);
         registry.register(transport.stream(), token, Interest::READABLE | Interest::WRITABLE)?;
@@ -65,7 +65,7 @@ impl Lane {
         let mut taken = 0;
         while self.readable && taken < READ_BYTES_MAX {
             match self.transport.read(arena)? {
-                Arrival::Bytes { length, drained } => {
+                ReadOutcome::Bytes { length, drained } => {
                     self.readable = !drained;
                     taken += length;
                     self.inbox.extend_from_slice(&arena[..length]);
@@ -75,8 +75,8 @@ impl Lane {
                         frames.push(message);
                     }
                 }
-                Arrival::Nothing => self.readable = false,
-                Arrival::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+                ReadOutcome::Nothing => self.readable = false,
+                ReadOutcome::End => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Between two members stand two connections: one for what keeps leaderships and leases alive, one for what is bulky, so
 //! that a large entry holds no heartbeat up. Whoever knows where the other is dials both ([`Diallers`]; the other side
-//! answers at its [`Door`]). Once both sides have said who they are, the connection goes to the [`Switchboard`]. One thread
+//! answers at its [`Acceptor`]). Once both sides have said who they are, the connection goes to the [`PeerConnections`]. One thread
 //! owns that: it reads and writes all connections between its other work, and no message changes threads.
 //!
 //! Nothing that a connection says counts before both sides have proved who they are: by a certificate that names the
@@ -15,17 +15,19 @@
 //! [`Channel`], and its messages are bytes. A member of the roster is a number, a host and a port; the text in which
 //! members tell each other their rosters is read by whoever gives the [`Settings`].
 
+mod acceptor;
 mod certificate;
 mod channel;
 mod connected;
+mod connections;
 mod credentials;
 mod dial;
-mod door;
 mod established;
 mod frame;
 mod handshake;
 mod hello;
 mod hints;
+mod incoming;
 mod lane;
 mod names;
 mod other_ensembles;
@@ -33,19 +35,18 @@ mod places;
 mod proof;
 mod roster;
 mod secret;
-mod switchboard;
 #[cfg(test)]
 mod testing;
 mod tls;
 mod tls_config;
 mod trouble;
-mod visitor;
 pub mod wire;
 
+pub use acceptor::Acceptor;
 pub use channel::{Channel, ChannelNumber};
-pub use credentials::{Badge, Credentials, Settings};
+pub use connections::{Message, News, PeerConnections};
+pub use credentials::{Credentials, LocalIdentity, Settings};
 pub use dial::{Diallers, Means};
-pub use door::Door;
 pub use established::Established;
 pub use hello::Cluster;
 pub use hints::Hints;
@@ -53,6 +54,5 @@ pub use net_peer_pairs::{Lane, PairRef};
 pub use other_ensembles::OtherEnsembles;
 pub use roster::{MemberAddress, ReadRoster, Roster};
 pub use secret::EnsembleSecret;
-pub use switchboard::{Message, News, Switchboard};
 pub use tls::{OwnCertificate, PeerTls};
 pub use tls_config::PeerTlsConfig;

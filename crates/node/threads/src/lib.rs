@@ -10,6 +10,6 @@ mod supervisor;
 
 pub use clock::Clock;
 pub use descriptors::Descriptors;
-pub use mailbox::{Doorbell, Mailbox};
+pub use mailbox::{Mailbox, ThreadWaker};
 pub use rate_limit::{Pass, RateLimit, Wait};
 pub use supervisor::{Supervisor, ThreadFault, spawn};

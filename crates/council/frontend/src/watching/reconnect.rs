@@ -20,10 +20,10 @@ use council_tree::{Change, ChangeKind, Tree, permits};
 use council_wire::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
 
 use super::fire::encode;
-use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::FrontEvent;
-use crate::hash::PathHasher;
+use crate::path_hash::PathHasher;
+use crate::shard_state::ShardState;
 use crate::watch::{
     Marks, Missed, MissedEvents, NULL_PATH, Named, Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD,
     WORK_PER_WATCH, lists,
@@ -99,7 +99,7 @@ impl Look<'_> {
     }
 }
 
-impl Common {
+impl ShardState {
     /// Does a setWatches if that takes no more than so much work; whether it is done. Otherwise nothing has happened.
     pub(crate) fn set_watches_at_once(
         &mut self,

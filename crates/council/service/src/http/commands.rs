@@ -8,11 +8,11 @@ use council_tree::DIGEST_VERSION;
 
 use super::ensemble;
 use crate::ensemble::EnsembleView;
+use crate::four_letter_words::render::java_address;
 use crate::inspect::Inspect;
 use crate::metrics::flat::{self, rounded};
 use crate::version::version;
 use crate::view::{ConnectionView, LatencyView};
-use crate::words::render::java_address;
 
 /// Who may run a command, and what is written down of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

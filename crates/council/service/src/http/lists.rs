@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::admin;
 use super::commands::Command;
-use crate::access::Access;
+use crate::admin_auth::Access;
 use crate::inspect::{AdminAct, Inspect};
 use net_http::{Request, Response};
 

@@ -7,13 +7,13 @@ use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, KeepPolicy, Membe
 use council_replica::CoreEffect;
 
 use super::*;
-use crate::testing::MemoryDisk;
+use crate::test_support::MemoryDisk;
 
 struct Rig {
     disk: MemoryDisk,
     mail: Arc<Mailbox<JournalMail>>,
     answers: Arc<Mailbox<JournalEvent>>,
-    bell: Arc<Doorbell>,
+    waker: Arc<ThreadWaker>,
     metrics: Arc<JournalCounters>,
     thread: JoinHandle<Result<MemoryDisk, Fault>>,
     persisted: u64,
@@ -30,8 +30,8 @@ impl Rig {
             ..JournalConfig::default()
         };
         let (journal, _) = Journal::open(disk.clone(), config).expect("a journal");
-        let (bell, own) = (Doorbell::of_parking(), Doorbell::of_parking());
-        let mail = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        let (waker, own) = (ThreadWaker::of_parking(), ThreadWaker::of_parking());
+        let mail = Arc::new(Mailbox::new(Arc::clone(&waker)));
         let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
         let metrics = Arc::new(JournalCounters::default());
         let settings = JournalSettings {
@@ -45,14 +45,14 @@ impl Rig {
         };
         let links = JournalLinks {
             mail: Arc::clone(&mail),
-            bell,
+            waker,
             answers: Arc::clone(&answers),
             metrics: Arc::clone(&metrics),
             desk: Arc::default(),
         };
         let journal_loop = JournalLoop::new(journal, settings, links, Clock::start());
         let thread = thread::spawn(move || journal_loop.run());
-        Self { disk, mail, answers, bell: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
+        Self { disk, mail, answers, waker: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
     }
 
     fn persist(&mut self, bytes: usize) {
@@ -83,7 +83,7 @@ impl Rig {
             if ended {
                 return false;
             }
-            self.bell.park(Some(Duration::from_millis(20)), || !self.answers.is_empty());
+            self.waker.park(Some(Duration::from_millis(20)), || !self.answers.is_empty());
         }
     }
 

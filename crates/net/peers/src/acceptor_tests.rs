@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::AsRawFd as _;
 
 use super::*;
+use crate::connections::PeerConnections;
 use crate::secret::EnsembleSecret;
-use crate::switchboard::Switchboard;
 use crate::testing::credentials_of_three;
 
 /// What of so many connections of strangers is still open when all have been answered.
@@ -16,14 +16,15 @@ fn open_after(connections: usize, limit_of: impl Fn(u64) -> u64) -> usize {
     let credentials = credentials_of_three(host, EnsembleSecret::new(&[7; 32]));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let at = listener.local_addr().expect("bound");
-    let (_poll, bell) = Switchboard::poll().expect("a poll");
-    let core = Arc::new(Mailbox::new(bell));
+    let (_poll, waker) = PeerConnections::poll().expect("a poll");
+    let core = Arc::new(Mailbox::new(waker));
     let lowest = std::fs::File::open("/dev/null").expect("opened");
     let limit = limit_of(u64::try_from(lowest.as_raw_fd()).expect("a number"));
     drop(lowest);
     let descriptors = Descriptors::new(limit, 2);
-    let (door, waker) = Door::new(listener, Arc::new(credentials), core, descriptors).expect("a door");
-    let thread = std::thread::spawn(move || door.run());
+    let (acceptor, waker) =
+        Acceptor::new(listener, Arc::new(credentials), core, descriptors).expect("a door");
+    let thread = std::thread::spawn(move || acceptor.run());
     let mut streams: Vec<_> = (0..connections).map(|_| TcpStream::connect(at).expect("connected")).collect();
     // What is no greeting is answered at once wherever the address is let in.
     let answered = streams.iter_mut().filter_map(|stream| {

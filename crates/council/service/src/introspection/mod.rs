@@ -24,12 +24,12 @@ use crate::line_limit::LineLimit;
 use crate::list_turn::ListTurn;
 use crate::messages::CoreMail;
 use crate::messages::ShardMail;
-use crate::restore::{self, Refusal, Restoration, RestoreDesk};
+use crate::restore::{self, Refusal, Restoration, RestoreRequests};
+use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
-use crate::snapshots::SnapshotDesk;
-use crate::standing::Standing;
+use crate::snapshot_requests::SnapshotRequests;
 use net_peers::OtherEnsembles;
-use net_reactor::Gate;
+use net_reactor::ConnectionLimiter;
 use net_reactor::NetworkMetrics;
 
 /// How long what was restored may take to be served.
@@ -38,19 +38,19 @@ const RESTART_MAX: Duration = Duration::from_secs(10 * 60);
 const TRACE_MASK: i64 = 306;
 
 /// See the module.
-pub(crate) struct Overview {
+pub(crate) struct Introspection {
     pub(crate) config: ServerConfig,
     pub(crate) shards: Vec<Arc<Mailbox<ShardMail>>>,
     pub(crate) core: Arc<Mailbox<CoreMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) gate: Arc<ConnectionLimiter>,
     pub(crate) journal_metrics: Arc<JournalCounters>,
     pub(crate) core_metrics: Arc<CoreCounters>,
     pub(crate) leadership: Arc<LeadershipCounters>,
     pub(crate) other_ensembles: Arc<OtherEnsembles>,
     pub(crate) network_metrics: Arc<NetworkMetrics>,
-    pub(crate) snapshots: Arc<SnapshotDesk>,
-    pub(crate) restore: RestoreDesk,
+    pub(crate) snapshots: Arc<SnapshotRequests>,
+    pub(crate) restore: RestoreRequests,
     pub(crate) session_clients: Arc<SessionClients>,
     /// Of passwords for the AdminServer's commands.
     pub(crate) guesses: Mutex<council_frontend::Guesses>,
@@ -65,14 +65,14 @@ pub(crate) struct Overview {
     pub(crate) first_snapshot: Mutex<Option<(i64, i64)>>,
     /// The plain and the secure port, once known.
     pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
-    pub(crate) standing: Arc<Standing>,
+    pub(crate) standing: Arc<ServingState>,
     pub(crate) trace_mask: AtomicI64,
     pub(crate) certificates: CertificateEnds,
     /// Requests that a shard or the core did not answer in time.
     pub(crate) unanswered: AtomicU64,
 }
 
-impl Overview {
+impl Introspection {
     pub(crate) fn initial_trace_mask() -> AtomicI64 {
         AtomicI64::new(TRACE_MASK)
     }

@@ -10,7 +10,7 @@ use base::MemberId;
 use bytes::Bytes;
 use mio::{Events, Poll, Token, Waker};
 use net_peer_pairs::{Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict};
-use node_threads::Doorbell;
+use node_threads::ThreadWaker;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::credentials::Credentials;
@@ -20,7 +20,7 @@ use crate::frame::{self, Said};
 use crate::lane::Lane;
 use crate::roster::Roster;
 
-const BELL: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX);
 /// Bytes read at once.
 const ARENA_BYTES: usize = 128 << 10;
 
@@ -51,12 +51,12 @@ pub struct Message {
 }
 
 /// See the module.
-pub struct Switchboard {
+pub struct PeerConnections {
     own: u64,
     poll: Poll,
     events: Events,
     polled: bool,
-    bell: Arc<Doorbell>,
+    waker: Arc<ThreadWaker>,
     credentials: Arc<Credentials>,
     channels: Channels,
     diallers: Diallers,
@@ -71,22 +71,22 @@ pub struct Switchboard {
     now_ms: u64,
 }
 
-impl Switchboard {
-    /// A poll and its bell, made before the mailboxes that ring it.
+impl PeerConnections {
+    /// A poll and its waker, made before the mailboxes that ring it.
     ///
     /// # Errors
     /// The system refuses a poll.
-    pub fn poll() -> io::Result<(Poll, Arc<Doorbell>)> {
+    pub fn poll() -> io::Result<(Poll, Arc<ThreadWaker>)> {
         let poll = Poll::new()?;
-        let bell = Doorbell::of_poll(Waker::new(poll.registry(), BELL)?);
-        Ok((poll, bell))
+        let waker = ThreadWaker::of_poll(Waker::new(poll.registry(), WAKER)?);
+        Ok((poll, waker))
     }
 
     /// One without connections; members are dialled from now on. `channels` are those on which messages are taken.
     #[must_use]
     pub fn new(
         credentials: Arc<Credentials>,
-        (poll, bell): (Poll, Arc<Doorbell>),
+        (poll, waker): (Poll, Arc<ThreadWaker>),
         mut diallers: Diallers,
         channels: &[Channel],
     ) -> Self {
@@ -97,7 +97,7 @@ impl Switchboard {
             poll,
             events: Events::with_capacity(256),
             polled: false,
-            bell,
+            waker,
             credentials,
             channels: Channels::new(channels),
             diallers,
@@ -326,18 +326,18 @@ impl Switchboard {
         broken.into_iter().for_each(|pair| self.drop_pair(pair));
     }
 
-    /// Sleeps until something arrives, the bell rings or the time is over; not at all when there is mail.
+    /// Sleeps until something arrives, the waker rings or the time is over; not at all when there is mail.
     ///
     /// # Errors
     /// The system refuses to poll.
     pub fn sleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> io::Result<()> {
         let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable);
         let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
-        self.bell.fall_asleep();
+        self.waker.fall_asleep();
         let timeout =
             if busy || mail() { Duration::ZERO } else { timeout.min(Duration::from_millis(PING_MS)) };
         let polled = self.poll_for(timeout);
-        self.bell.wake_up();
+        self.waker.wake_up();
         self.polled = true;
         polled
     }
@@ -358,7 +358,7 @@ const fn token(number: u64, lane: LaneName) -> Token {
 }
 
 const fn member_of(token: Token) -> Option<(u64, LaneName)> {
-    if token.0 == BELL.0 {
+    if token.0 == WAKER.0 {
         return None;
     }
     let lane = if token.0.is_multiple_of(2) { LaneName::Control } else { LaneName::Bulk };
@@ -366,5 +366,5 @@ const fn member_of(token: Token) -> Option<(u64, LaneName)> {
 }
 
 #[cfg(test)]
-#[path = "switchboard_tests.rs"]
+#[path = "connections_tests.rs"]
 mod tests;

@@ -15,7 +15,7 @@ use council_replica::{Core, CoreStatus};
 use council_tree::Tree;
 use council_wire::SessionId;
 
-use crate::access::{self, Access, Denial};
+use crate::admin_auth::{self, Access, Denial};
 use crate::audit;
 use crate::config::ServerConfig;
 use crate::counters::leadership::Stand;
@@ -23,10 +23,10 @@ use crate::ensemble::{EnsembleView, last_snapshot};
 use crate::environment::{environment, properties};
 use crate::inspect::{AdminAct, Inspect, Limited};
 use crate::list_turn::ListTurn;
-use crate::metrics::catalog::{self, Knowledge};
+use crate::metrics::catalog::{self, Inputs};
 use crate::metrics::zookeeper::QuotaSums;
 use crate::restore::Refusal;
-use crate::snapshots::{self, SnapshotFile};
+use crate::snapshot_requests::{self, SnapshotFile};
 use crate::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
@@ -34,7 +34,7 @@ use crate::view::{
 use node_metrics::Sample;
 use node_pages::Source;
 
-use super::Overview;
+use super::Introspection;
 
 /// Pairs of session and path that one shard lists; the rest is left out.
 const WATCHES_LISTED_MAX: usize = 1_000_000;
@@ -43,7 +43,7 @@ const USER_CHARACTERS_MAX: usize = 64;
 /// Ephemeral nodes that are listed while the tree's guard is held.
 const EPHEMERALS_PIECE: usize = 500;
 
-impl Source for Overview {
+impl Source for Introspection {
     fn samples(&self) -> Vec<Sample> {
         let (front, answered_in_time) = self.front_stats();
         let core = if self.is_serving() { self.core_status() } else { CoreStatus::default() };
@@ -58,7 +58,7 @@ impl Source for Overview {
                 quotas(&tree),
             )
         };
-        catalog::samples(&Knowledge {
+        catalog::samples(&Inputs {
             front,
             core,
             journal: &self.journal_metrics,
@@ -84,7 +84,7 @@ impl Source for Overview {
     }
 }
 
-impl Inspect for Overview {
+impl Inspect for Introspection {
     fn is_serving(&self) -> bool {
         self.standing.is_serving()
     }
@@ -296,14 +296,14 @@ impl Inspect for Overview {
 
     fn authorize(&self, authorization: Option<&str>, peer: IpAddr) -> Access {
         let Some(shown) = authorization else {
-            return access::judge(&self.config, &self.tree.read(), None, peer);
+            return admin_auth::judge(&self.config, &self.tree.read(), None, peer);
         };
         let taken = self.guesses.lock().take(peer, self.clock.now().mono_ms());
         if let Err(left_ms) = taken {
-            let user = String::from(access::claimed_user(shown));
+            let user = String::from(admin_auth::claimed_user(shown));
             return Access::Refused(Denial::throttled(user, left_ms / 1000 + 1));
         }
-        let access = access::judge(&self.config, &self.tree.read(), authorization, peer);
+        let access = admin_auth::judge(&self.config, &self.tree.read(), authorization, peer);
         if matches!(access, Access::Granted { .. }) {
             self.guesses.lock().give_back(peer);
         }
@@ -416,7 +416,7 @@ fn shortened(user: &str) -> Cow<'_, str> {
     }
 }
 
-impl Overview {
+impl Introspection {
     /// The paths of a session's ephemeral nodes. The tree's guard is held for a piece at a time, so that writes come in
     /// between; nodes that come or go meanwhile may be among them.
     fn ephemerals_of(&self, session: SessionId) -> Vec<String> {
@@ -441,7 +441,7 @@ impl Overview {
             core.status().applied_index
         };
         let saved = self.snapshots.take(|| self.ask_core(ask))?;
-        snapshots::open(&self.config.storage.data_dir, saved)
+        snapshot_requests::open(&self.config.storage.data_dir, saved)
     }
 
     fn dump_connections(&self) -> BTreeMap<i64, Vec<(SocketAddr, i64)>> {

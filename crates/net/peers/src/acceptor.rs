@@ -16,31 +16,31 @@ use node_threads::{Descriptors, Mailbox};
 use crate::credentials::Credentials;
 use crate::dial::HANDSHAKE_TIMEOUT;
 use crate::established::Established;
+use crate::incoming::{Incoming, Progress};
 use crate::places::Places;
-use crate::visitor::{Progress, Visitor};
 
 const DOOR: Token = Token(0);
 const STOP: Token = Token(1);
-/// The first visitor's; each later one has the next.
+/// The first incoming's; each later one has the next.
 const FIRST_TICKET: usize = 2;
 /// After how long it is tried again when the system has no descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(10);
 
 /// See the module.
-pub struct Door {
+pub struct Acceptor {
     listener: mio::net::TcpListener,
     poll: Poll,
     credentials: Arc<Credentials>,
     established: Arc<Mailbox<Established>>,
     descriptors: Descriptors,
-    visitors: BTreeMap<usize, (Visitor, Origin)>,
+    incomings: BTreeMap<usize, (Incoming, Origin)>,
     places: Places,
     next_ticket: usize,
     /// More may wait to be accepted than there were descriptors for.
     exhausted: bool,
 }
 
-/// Where a visitor comes from.
+/// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     address: IpAddr,
@@ -48,8 +48,8 @@ struct Origin {
     members: bool,
 }
 
-impl Door {
-    /// A door at a listener, and what stops it.
+impl Acceptor {
+    /// A acceptor at a listener, and what stops it.
     ///
     /// # Errors
     /// The system refuses a poll.
@@ -64,20 +64,20 @@ impl Door {
         let poll = Poll::new()?;
         poll.registry().register(&mut listener, DOOR, Interest::READABLE)?;
         let waker = Waker::new(poll.registry(), STOP)?;
-        let (visitors, places) = (BTreeMap::new(), Places::default());
+        let (incomings, places) = (BTreeMap::new(), Places::default());
         let next_ticket = FIRST_TICKET;
-        let door = Self {
+        let acceptor = Self {
             listener,
             poll,
             credentials,
             established,
             descriptors,
-            visitors,
+            incomings,
             places,
             next_ticket,
             exhausted: false,
         };
-        Ok((door, waker))
+        Ok((acceptor, waker))
     }
 
     /// Answers until the waker rings.
@@ -87,7 +87,7 @@ impl Door {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(256);
         loop {
-            let first = self.visitors.values().map(|(visitor, _)| visitor.until).min();
+            let first = self.incomings.values().map(|(incoming, _)| incoming.until).min();
             let left = first.map(|until| until.saturating_duration_since(Instant::now()));
             let timeout = left.into_iter().chain(self.exhausted.then_some(EXHAUSTED_PAUSE)).min();
             match self.poll.poll(&mut events, timeout) {
@@ -144,30 +144,30 @@ impl Door {
             );
         }
         let until = Instant::now() + HANDSHAKE_TIMEOUT;
-        let Ok(mut visitor) = Visitor::new(stream, address, until, &self.credentials) else { return };
+        let Ok(mut incoming) = Incoming::new(stream, address, until, &self.credentials) else { return };
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         let both = Interest::READABLE | Interest::WRITABLE;
-        if self.poll.registry().register(&mut visitor.stream, Token(ticket), both).is_err() {
+        if self.poll.registry().register(&mut incoming.stream, Token(ticket), both).is_err() {
             return;
         }
         if let Some(goes) = self.places.take(ticket, address, origin.members) {
             self.end(goes, "too many wait to be let in, and it has waited longest");
         }
-        self.visitors.insert(ticket, (visitor, origin));
+        self.incomings.insert(ticket, (incoming, origin));
         self.drive(ticket);
     }
 
     fn drive(&mut self, ticket: usize) {
-        let Some((visitor, origin)) = self.visitors.get_mut(&ticket) else { return };
+        let Some((incoming, origin)) = self.incomings.get_mut(&ticket) else { return };
         let origin = *origin;
-        match visitor.drive(&self.credentials) {
+        match incoming.drive(&self.credentials) {
             Ok(Progress::Waits { certified: false }) => {}
             Ok(Progress::Waits { certified: true }) => self.places.certify(ticket),
             Ok(Progress::Proved(hello, seated)) => {
-                let Some(visitor) = self.remove(ticket) else { return };
+                let Some(incoming) = self.remove(ticket) else { return };
                 let proved = self.credentials.asks_for_proof();
-                match visitor.establish(hello, seated, proved) {
+                match incoming.establish(hello, seated, proved) {
                     Ok(established) => self.established.put(established),
                     Err(error) => self.complain(origin, &error.to_string()),
                 }
@@ -177,26 +177,26 @@ impl Door {
     }
 
     fn end_late(&mut self, now: Instant) {
-        let late = self.visitors.iter().filter(|(_, (visitor, _))| visitor.until <= now);
+        let late = self.incomings.iter().filter(|(_, (incoming, _))| incoming.until <= now);
         for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.end(ticket, "it did not say in time who it is");
         }
     }
 
     fn end(&mut self, ticket: usize, why: &str) {
-        let origin = self.visitors.get(&ticket).map(|(_, origin)| *origin);
+        let origin = self.incomings.get(&ticket).map(|(_, origin)| *origin);
         drop(self.remove(ticket));
         if let Some(origin) = origin {
             self.complain(origin, why);
         }
     }
 
-    fn remove(&mut self, ticket: usize) -> Option<Visitor> {
+    fn remove(&mut self, ticket: usize) -> Option<Incoming> {
         self.places.leave(ticket);
-        let (mut visitor, _) = self.visitors.remove(&ticket)?;
+        let (mut incoming, _) = self.incomings.remove(&ticket)?;
         // A socket that cannot be taken out is closed or given to another poll: it is out either way.
-        let _ = self.poll.registry().deregister(&mut visitor.stream);
-        Some(visitor)
+        let _ = self.poll.registry().deregister(&mut incoming.stream);
+        Some(incoming)
     }
 
     /// Strangers have one subject together: there may be any number of them.
@@ -213,5 +213,5 @@ impl Door {
 }
 
 #[cfg(test)]
-#[path = "door_tests.rs"]
+#[path = "acceptor_tests.rs"]
 mod tests;

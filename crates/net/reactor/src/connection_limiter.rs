@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 
 /// A place among the connections that may be.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionPermit {
     ip: IpAddr,
-    gate: Arc<Gate>,
+    gate: Arc<ConnectionLimiter>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.gate.admission.lock().release(self.ip);
     }
@@ -60,7 +60,7 @@ impl Refusal {
 
 /// Who may come in to one service, counted over all threads.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ConnectionLimiter {
     admission: Mutex<Admission>,
     descriptors: Descriptors,
     /// Connections that were refused.
@@ -71,7 +71,7 @@ pub struct Gate {
     pub without_descriptor: AtomicU64,
 }
 
-impl Gate {
+impl ConnectionLimiter {
     /// A limit of 0 is none.
     #[must_use]
     pub fn new(connections_max: u32, per_ip_max: u32, descriptors: Descriptors) -> Arc<Self> {
@@ -84,10 +84,14 @@ impl Gate {
         })
     }
 
-    pub(crate) fn admit(self: &Arc<Self>, ip: IpAddr, descriptor: BorrowedFd<'_>) -> Result<Place, Refusal> {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        ip: IpAddr,
+        descriptor: BorrowedFd<'_>,
+    ) -> Result<ConnectionPermit, Refusal> {
         let refusal = if self.descriptors.admit_client(descriptor) {
             match self.admission.lock().admit(ip) {
-                Ok(()) => return Ok(Place { ip, gate: Arc::clone(self) }),
+                Ok(()) => return Ok(ConnectionPermit { ip, gate: Arc::clone(self) }),
                 Err(full) => Refusal::Full(full),
             }
         } else {
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_place_is_free_again_once_its_holder_is_gone() {
-        let gate = Gate::new(0, 1, Descriptors::new(u64::MAX, 0));
+        let gate = ConnectionLimiter::new(0, 1, Descriptors::new(u64::MAX, 0));
         let (ip, file) = (IpAddr::from([127, 0, 0, 1]), std::fs::File::open("/dev/null").expect("opened"));
         let admit = || gate.admit(ip, file.as_fd());
         let place = admit();
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_connection_in_the_reserve_of_descriptors_is_refused_and_counted() {
-        let gate = Gate::new(0, 0, Descriptors::new(24, 0));
+        let gate = ConnectionLimiter::new(0, 0, Descriptors::new(24, 0));
         let file = std::fs::File::open("/dev/null").expect("opened");
         let refusal = gate.admit(IpAddr::from([127, 0, 0, 1]), file.as_fd()).unwrap_err();
         assert_eq!(refusal, Refusal::NoDescriptor(24));

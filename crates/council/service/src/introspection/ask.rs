@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use council_frontend::{ConnectionInfo, Front, FrontStats};
 use council_replica::{Core, CoreStatus};
 
-use super::Overview;
+use super::Introspection;
 use crate::messages::CoreMail;
 use crate::messages::ShardMail;
 use crate::metrics::catalog;
@@ -15,7 +15,7 @@ use crate::metrics::catalog;
 /// How long an answer may take altogether.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-impl Overview {
+impl Introspection {
     /// Asks every shard the same; what does not answer in time is missing.
     pub(super) fn ask_shards<T: Send + 'static>(
         &self,

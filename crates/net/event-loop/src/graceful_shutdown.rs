@@ -20,7 +20,7 @@ const FAREWELL_TICK_MS: u64 = 5;
 
 /// How far a parting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Farewell {
+pub(crate) enum GracefulShutdown {
     /// There is none.
     No,
     /// What was read is being answered. `ends` says whether the thread ends afterwards.
@@ -31,7 +31,7 @@ pub(crate) enum Farewell {
     Done,
 }
 
-impl Farewell {
+impl GracefulShutdown {
     /// Whether sockets are read from.
     pub(crate) const fn reads(self) -> bool {
         !matches!(self, Self::Answering { .. })
@@ -48,36 +48,38 @@ impl Farewell {
 
 impl<S> EventLoop<S> {
     /// The parting begins. One that is under way goes on, and ends the thread if either is to.
-    pub fn begin_farewell(&mut self, ends: bool, now: Now) {
+    pub fn begin_shutdown(&mut self, ends: bool, now: Now) {
         match &mut self.farewell {
-            Farewell::No => {
-                self.farewell = Farewell::Answering { until_ms: now.mono_ms() + ANSWERING_MS, ends };
+            GracefulShutdown::No => {
+                self.farewell = GracefulShutdown::Answering { until_ms: now.mono_ms() + ANSWERING_MS, ends };
             }
-            Farewell::Answering { ends: also, .. } | Farewell::Parting { ends: also, .. } => *also |= ends,
-            Farewell::Done => {}
+            GracefulShutdown::Answering { ends: also, .. } | GracefulShutdown::Parting { ends: also, .. } => {
+                *also |= ends
+            }
+            GracefulShutdown::Done => {}
         }
     }
 
     /// Whether a parting that was to end the thread is over.
     #[must_use]
     pub const fn is_done(&self) -> bool {
-        matches!(self.farewell, Farewell::Done)
+        matches!(self.farewell, GracefulShutdown::Done)
     }
 
     /// Goes on with a parting that has begun.
-    pub(crate) fn go_on_with_farewell<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
+    pub(crate) fn continue_shutdown<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
     where
         D: SocketDriver<Socket = S>,
         F: Frontend<D>,
     {
         let now_ms = now.mono_ms();
         match self.farewell {
-            Farewell::Answering { until_ms, ends } if now_ms >= until_ms || front.is_answered() => {
+            GracefulShutdown::Answering { until_ms, ends } if now_ms >= until_ms || front.is_answered() => {
                 self.part(driver, front, now);
-                self.farewell = Farewell::Parting { until_ms: now_ms + PARTING_MS, ends };
+                self.farewell = GracefulShutdown::Parting { until_ms: now_ms + PARTING_MS, ends };
             }
-            Farewell::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
-                self.farewell = if ends { Farewell::Done } else { Farewell::No };
+            GracefulShutdown::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
+                self.farewell = if ends { GracefulShutdown::Done } else { GracefulShutdown::No };
             }
             _ => {}
         }

@@ -20,7 +20,7 @@ const HEARD_BYTES_MAX: usize = 32 << 10;
 const DISCARDED_BYTES_MAX: usize = 16 << 10;
 
 /// See the module.
-pub(crate) struct Visitor {
+pub(crate) struct Incoming {
     pub(crate) stream: TcpStream,
     /// Where it comes from.
     address: IpAddr,
@@ -46,7 +46,7 @@ pub(crate) enum Progress {
     Proved(Hello, bool),
 }
 
-impl Visitor {
+impl Incoming {
     /// One that has just connected.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl Visitor {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// The connection, once its visitor has proved to be a member.
+    /// The connection, once its incoming has proved to be a member.
     pub(crate) fn establish(self, hello: Hello, seated: bool, proved: bool) -> io::Result<Established> {
         let stream = std::net::TcpStream::from(self.stream);
         let encryption = self.encryption;
@@ -239,5 +239,5 @@ fn identify(
 }
 
 #[cfg(test)]
-#[path = "visitor_tests.rs"]
+#[path = "incoming_tests.rs"]
 mod tests;

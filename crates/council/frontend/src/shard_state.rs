@@ -29,7 +29,7 @@ const OUTPUT_SHARE_MIN: usize = 64 << 10;
 
 /// What the connections of a shard share.
 #[derive(Debug)]
-pub(crate) struct Common {
+pub(crate) struct ShardState {
     pub(crate) config: FrontConfig,
     pub(crate) now: Now,
     /// The last transaction that the stream or the tree has shown.
@@ -53,7 +53,7 @@ pub(crate) struct Common {
     pub(crate) super_guesses: Guesses,
 }
 
-impl Common {
+impl ShardState {
     pub(crate) fn new(config: FrontConfig, shard: u16) -> Self {
         let seed = config.seed.first_chunk::<8>().copied().unwrap_or_default();
         Self {

@@ -40,13 +40,13 @@ struct News {
 
 /// Where the journal leaves its news and others wait for them.
 #[derive(Debug, Default)]
-pub(crate) struct SnapshotDesk {
+pub(crate) struct SnapshotRequests {
     news: Mutex<News>,
     changed: Condvar,
     pub(crate) limit: RateLimit,
 }
 
-impl SnapshotDesk {
+impl SnapshotRequests {
     /// A snapshot is durable.
     pub(crate) fn saved(&self, saved: Saved) {
         self.news.lock().last = Some(saved);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
-        let desk = SnapshotDesk::default();
+        let desk = SnapshotRequests::default();
         desk.saved(Saved { index: 4, zxid: 1 });
         desk.failed();
         std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use council_tree::{IdentityList, Policy, Tree, permits};
 use council_wire::permission;
 
 use crate::config::ServerConfig;
-use crate::settings;
+use crate::config_mapping;
 
 /// Whether a command may be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) fn judge(config: &ServerConfig, tree: &Tree, authorization: Option<&s
         let denial = Denial::new("", 401, "Auth info is missing for the command", SHOW);
         return Access::Refused(Denial { was_judged: false, ..denial });
     };
-    let policy = settings::policy(config);
+    let policy = config_mapping::policy(config);
     let shown = Shown::read(authorization);
     let Some((identities, is_super)) = shown.identities(config, policy, peer) else {
         return refused(shown.user(), 401, "Not authenticated", SHOW);
@@ -116,7 +116,7 @@ impl<'a> Shown<'a> {
         match (self.scheme, self.credentials) {
             ("digest", Some(credentials)) if policy.contains(Policy::DIGEST_KNOWN) => {
                 let id = council_frontend::auth::digest_id(
-                    settings::digest_algorithm(config),
+                    config_mapping::digest_algorithm(config),
                     credentials.as_bytes(),
                 );
                 let proof = config.auth.super_digest.as_ref();

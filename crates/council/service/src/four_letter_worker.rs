@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use crate::four_letter_words::{Word, dispatch};
 use crate::inspect::Inspect;
 use crate::messages::{ShardMail, WordRequest};
-use crate::words::{Word, dispatch};
 use net_tls::TlsContext;
 
 /// How often key files are looked at.

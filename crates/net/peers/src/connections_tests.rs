@@ -19,7 +19,7 @@ fn channel() -> Channel {
 
 /// A switchboard of member 1, and the far ends of the connections that it was given.
 struct World {
-    switchboard: Switchboard,
+    switchboard: PeerConnections,
     listener: TcpListener,
     far: Vec<TcpStream>,
 }
@@ -27,14 +27,15 @@ struct World {
 impl World {
     fn new() -> Self {
         let credentials = Arc::new(credentials_of_three(|_| Ipv4Addr::LOCALHOST, None));
-        let (poll, bell) = Switchboard::poll().expect("a poll");
+        let (poll, waker) = PeerConnections::poll().expect("a poll");
         let means = Means {
             credentials: Arc::clone(&credentials),
             source: None,
-            established: Arc::new(node_threads::Mailbox::new(Arc::clone(&bell))),
+            established: Arc::new(node_threads::Mailbox::new(Arc::clone(&waker))),
             supervisor: Arc::new(Supervisor::default()),
         };
-        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means), &[channel()]);
+        let switchboard =
+            PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel()]);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         Self { switchboard, listener, far: Vec::new() }
     }

@@ -39,7 +39,7 @@ fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, St
     stream.set_nonblocking(true).expect("set");
     let until = Instant::now() + dial::HANDSHAKE_TIMEOUT;
     let stream = TcpStream::from_std(stream);
-    let mut visitor = Visitor::new(stream, peer.ip(), until, credentials).expect("a visitor");
+    let mut incoming = Incoming::new(stream, peer.ip(), until, credentials).expect("an incoming connection");
     let hello = Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 1, wanted: 1, level: 1 };
     let told = std::thread::spawn(move || {
         let terms = Terms { own: hello, nonce: [7; 32], prover: None, binding: [0; 32], hints: Hints::PLAIN };
@@ -49,14 +49,14 @@ fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, St
         said
     });
     let verdict = loop {
-        match visitor.drive(credentials) {
+        match incoming.drive(credentials) {
             Ok(Progress::Proved(hello, _)) => break Ok(hello.number),
             Ok(Progress::Waits { .. }) => std::thread::yield_now(),
             Err(why) => break Err(why),
         }
         assert!(Instant::now() < until + PATIENCE, "it comes to no end");
     };
-    drop(visitor);
+    drop(incoming);
     let heard = told.join().expect("it ended").expect("it was answered");
     assert_eq!(heard.is_ok(), verdict.is_ok());
     verdict

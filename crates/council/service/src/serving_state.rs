@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct ServingState {
     serving: AtomicBool,
     leading: AtomicBool,
     lease_until_ms: AtomicU64,
 }
 
-impl Standing {
+impl ServingState {
     /// What the core says.
     pub(crate) fn set(&self, serving: bool, leading: bool, lease_until_ms: u64) {
         self.serving.store(serving, Ordering::SeqCst);
