@@ -16,6 +16,13 @@ impl Term {
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
+
+    /// By how much this term is above `earlier`; 0 if it is not.
+    #[inline]
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
 }
 
 /// The index of an entry of a replicated log: counted from 1, without holes.

@@ -25,6 +25,7 @@ mod raft_node;
 mod ready;
 mod window;
 
+pub use base::{LogIndex, Term};
 pub use change::{Change, Step};
 pub use config::{Config, MemberId, MemberNumber};
 pub use entry::{Entry, EntryKind, HardState, Membership};
