@@ -129,6 +129,7 @@ pub(crate) fn next(inbox: &mut BytesMut, limits: Limits) -> Result<Option<Bytes>
 
 #[cfg(test)]
 mod tests {
+    use base::{LogIndex, Term};
     use council_replica::founding::FoundingMessage;
 
     use super::*;
@@ -202,10 +203,10 @@ mod tests {
         let mega = Bytes::from(vec![0; 1 << 20]);
         for message in [
             PeerMessage::Forward(mega.clone()),
-            PeerMessage::Chunks { index: 1, first: 0, chunks: vec![mega.clone(), mega], end: None },
+            PeerMessage::Chunks { index: LogIndex(1), first: 0, chunks: vec![mega.clone(), mega], end: None },
             PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(1), 2); 1 << 20] },
-            PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
-            PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
+            PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
+            PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
             PeerMessage::Founding(FoundingMessage::Propose { cluster: [1; 16], voters: (1..=255).collect() }),
         ] {
             let mut bytes = Vec::new();
