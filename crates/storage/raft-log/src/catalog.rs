@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn the_newest_good_one_is_never_purged() {
         let mut catalog = SnapshotCatalog::new(vec![meta(30), meta(10), meta(20)], vec![LogIndex(40)]);
-        assert_eq!(catalog.purge(2, LogIndex(0)), vec![LogIndex(10)]);
+        assert_eq!(catalog.purge(2, LogIndex::ZERO), vec![LogIndex(10)]);
         assert_eq!(catalog.purge(0, LogIndex(100)), vec![LogIndex(20)]);
         assert_eq!(catalog.newest().map(|meta| meta.index), Some(LogIndex(30)));
         catalog.put(meta(50));
-        assert_eq!(catalog.purge(9, LogIndex(0)), vec![LogIndex(40)]);
+        assert_eq!(catalog.purge(9, LogIndex::ZERO), vec![LogIndex(40)]);
         assert_eq!((catalog.oldest_index(), catalog.len()), (LogIndex(30), 2));
     }
 }

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn overwriting_a_suffix_moves_the_end_the_terms_and_the_marks() {
-        let mut index = SparseIndex::after(LogIndex(0), Term(0));
+        let mut index = SparseIndex::after(LogIndex::ZERO, Term::ZERO);
         index.note(LogIndex(1), [1, 1, 2].map(Term), at(1, 64));
         index.note(LogIndex(4), [2].map(Term), at(1, 128));
         index.note(LogIndex(3), [5].map(Term), at(1, 192));

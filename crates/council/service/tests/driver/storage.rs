@@ -144,7 +144,7 @@ fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let data = bytes::Bytes::from(many_writes(5_000));
     let entry =
         |index| Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data: data.clone() };
-    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex(0) });
+    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, membership: None, entries: (1..=60).map(entry).collect() }).unwrap();
     drop(journal.close().unwrap());
 
