@@ -25,7 +25,7 @@ mod raft_node;
 mod ready;
 mod window;
 
-pub use base::{MemberId, MemberNumber};
+pub use base::{LogIndex, MemberId, MemberNumber, Term};
 pub use change::{Change, Step};
 pub use config::Config;
 pub use entry::{Entry, EntryKind, HardState, Membership};

@@ -72,10 +72,15 @@ mod tests {
         let mega = Bytes::from(vec![0; 1 << 20]);
         for message in [
             PeerMessage::Forward(mega.clone()),
-            PeerMessage::Chunks { index: 1, first: 0, chunks: vec![mega.clone(), mega], end: None },
+            PeerMessage::Chunks {
+                index: base::LogIndex(1),
+                first: 0,
+                chunks: vec![mega.clone(), mega],
+                end: None,
+            },
             PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(1), 2); 1 << 20] },
-            PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
-            PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
+            PeerMessage::LeaseAsk { term: base::Term(1), at_ms: 2 },
+            PeerMessage::LeaderLost { term: base::Term(1), leader: 2, last_index: base::LogIndex(3) },
             PeerMessage::Founding(FoundingMessage::Propose { cluster: [1; 16], voters: (1..=255).collect() }),
         ] {
             let mut bytes = Vec::new();

@@ -261,13 +261,13 @@ impl CoreLoop {
             (None, true) => tracing::warn!("the leader is lost; clients are served while the lease lasts"),
             (None, false) => tracing::warn!("there is no leader: clients are not served"),
             (Some(leader), serving) if leader == self.core.id() => {
-                tracing::info!(serving, term = self.core.term(), "this member leads");
+                tracing::info!(serving, term = self.core.term().0, "this member leads");
             }
             (Some(leader), serving) => {
                 tracing::info!(
                     leader = leader % NUMBERS,
                     serving,
-                    term = self.core.term(),
+                    term = self.core.term().0,
                     "this member follows"
                 );
             }

@@ -149,7 +149,7 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
     let progress = core.progress.iter().filter(|progress| progress.id.0 % NUMBERS == number);
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
-        entries: core.applied_index.saturating_sub(progress.matched),
+        entries: core.applied_index.since(progress.matched),
         ms: leadership.trail.age_ms(progress.matched, now.mono_ms()),
         zxid: leadership.trail.zxid(progress.matched),
     });

@@ -1,6 +1,7 @@
 //! A new ensemble out of what one survivor of a lost majority has: its tree, with everything that its log holds, becomes
 //! the state of an ensemble of one, under a new name, so that no member of the old one can take part in it by mistake.
 
+use base::{LogIndex, Term};
 use std::path::PathBuf;
 
 use council_replica::revival;
@@ -23,9 +24,9 @@ pub struct Survivor {
     /// The last transaction in its log.
     pub last_zxid: Zxid,
     /// The last entry of its log, and ...
-    pub last_index: u64,
+    pub last_index: LogIndex,
     /// ... up to which it knew them to be committed; the rest may have been acknowledged to clients or not.
-    pub committed: u64,
+    pub committed: LogIndex,
     /// Its znodes.
     pub nodes: usize,
     /// Its open sessions.
@@ -74,7 +75,7 @@ struct Found {
     survivor: Survivor,
     identity: Identity,
     tree: Tree,
-    applied: (u64, u64),
+    applied: (LogIndex, Term),
 }
 
 fn load(config: &ServerConfig) -> Result<Found, StartError> {
@@ -99,7 +100,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         replay.take(entries).map_err(|error| fault("core", error.to_string()))?;
     }
     let (seat, tree, _) = replay.finish();
-    if seat.applied().0 == 0 {
+    if seat.applied().0 == LogIndex::ZERO {
         return Err(nothing(storage));
     }
     let survivor = Survivor {

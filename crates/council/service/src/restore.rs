@@ -97,7 +97,7 @@ pub(crate) fn put(
     let (mut journal, _) = opened.map_err(|error| error.to_string())?;
     let zxid = tree.last_zxid().0;
     let meta = SnapshotMeta {
-        index: journal.last_index() + 1,
+        index: journal.last_index().next(),
         term: journal.hard_state().term,
         membership: journal.membership().clone(),
         zxid,

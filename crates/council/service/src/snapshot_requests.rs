@@ -2,6 +2,7 @@
 //!
 //! The core takes them and the journal writes them, as always; here somebody only waits for the news.
 
+use base::LogIndex;
 use node_threads::RateLimit;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Saved {
     /// The last log entry in it.
-    pub(crate) index: u64,
+    pub(crate) index: LogIndex,
     /// The last transaction in it.
     pub(crate) zxid: i64,
 }
@@ -60,7 +61,7 @@ impl SnapshotRequests {
     }
 
     /// Calls `ask`, which has a snapshot taken and gives the index that it must reach, and waits for that snapshot.
-    pub(crate) fn take(&self, ask: impl FnOnce() -> Option<u64>) -> Result<Saved, String> {
+    pub(crate) fn take(&self, ask: impl FnOnce() -> Option<LogIndex>) -> Result<Saved, String> {
         let failures = self.news.lock().failures;
         let wanted = ask().ok_or("the server did not answer")?;
         let deadline = Instant::now() + PATIENCE;
@@ -81,7 +82,7 @@ impl SnapshotRequests {
 
 /// Opens the file of a snapshot.
 pub(crate) fn open(data_dir: &Path, saved: Saved) -> Result<SnapshotFile, String> {
-    let name = format!("{:016x}.snap", saved.index);
+    let name = format!("{:016x}.snap", saved.index.0);
     let path: PathBuf = data_dir.join("snapshot").join(&name);
     let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
     let file = File::open(&path).map_err(failed)?;
@@ -96,17 +97,17 @@ mod tests {
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
         let desk = SnapshotRequests::default();
-        desk.saved(Saved { index: 4, zxid: 1 });
+        desk.saved(Saved { index: LogIndex(4), zxid: 1 });
         desk.failed();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| desk.take(|| Some(5)));
-            desk.saved(Saved { index: 4, zxid: 1 });
-            desk.saved(Saved { index: 6, zxid: 3 });
-            assert_eq!(waiting.join().expect("it ends"), Ok(Saved { index: 6, zxid: 3 }));
+            let waiting = scope.spawn(|| desk.take(|| Some(LogIndex(5))));
+            desk.saved(Saved { index: LogIndex(4), zxid: 1 });
+            desk.saved(Saved { index: LogIndex(6), zxid: 3 });
+            assert_eq!(waiting.join().expect("it ends"), Ok(Saved { index: LogIndex(6), zxid: 3 }));
         });
         let failed = desk.take(|| {
             desk.failed();
-            Some(7)
+            Some(LogIndex(7))
         });
         assert!(failed.is_err());
     }

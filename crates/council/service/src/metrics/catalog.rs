@@ -216,8 +216,8 @@ fn core(known: &Inputs<'_>) -> Vec<Sample> {
     let mut list = vec![
         Sample::gauge("diwan_council_serving", "Whether requests are served", i64::from(core.serving)),
         Sample::gauge("diwan_council_last_zxid", "The last transaction applied", core.last_zxid.0),
-        Sample::gauge("diwan_council_term", "The consensus engine's term", big(core.term)),
-        Sample::gauge("diwan_council_applied_index", "The last log entry applied", big(core.applied_index)),
+        Sample::gauge("diwan_council_term", "The consensus engine's term", big(core.term.0)),
+        Sample::gauge("diwan_council_applied_index", "The last log entry applied", big(core.applied_index.0)),
         Sample::gauge(
             "diwan_council_snapshotting",
             "Whether a snapshot is being taken",

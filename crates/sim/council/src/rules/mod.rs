@@ -62,6 +62,7 @@ mod shown;
 mod watching;
 mod who;
 
+use base::LogIndex;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -237,7 +238,7 @@ pub struct Standing {
     /// Which.
     pub member: u64,
     /// The last entry it applied.
-    pub index: u64,
+    pub index: LogIndex,
     /// The last transaction in its tree.
     pub zxid: i64,
     /// Its nodes.
@@ -249,7 +250,7 @@ pub struct Standing {
 impl Standing {
     /// Of a member whose tree is that, behind the entry of that index.
     #[must_use]
-    pub fn of(member: u64, index: u64, tree: &Tree) -> Self {
+    pub fn of(member: u64, index: LogIndex, tree: &Tree) -> Self {
         let mut nodes = BTreeMap::new();
         let mut paths = vec![String::from("/")];
         while let Some(path) = paths.pop() {

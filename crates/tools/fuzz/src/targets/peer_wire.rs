@@ -4,6 +4,7 @@
 //! A stranger without the secret is never let in and learns nothing of the ensemble; one that is let in is a named
 //! member under an id of its own; and it makes no difference in which pieces bytes arrive.
 
+use base::{LogIndex, Term};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -206,19 +207,24 @@ fn messages() -> Vec<Vec<u8>> {
         FoundingMessage::Blank { incarnation: [1; 16], founds: true },
         FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![1, 2, 3]) },
         FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] },
-        FoundingMessage::Replaced { id: 1, index: 9 },
+        FoundingMessage::Replaced { id: 1, index: LogIndex(9) },
         FoundingMessage::Admitted { cluster: [1; 16], id: 258, incarnation: [1; 16] },
     ];
     let others = [
         PeerMessage::Forward(Bytes::from_static(b"command")),
         PeerMessage::TouchAsk { round: 1 },
         PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(5), 6); 3] },
-        PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
-        PeerMessage::LeaseGrant { term: 1, at_ms: 2 },
-        PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
-        PeerMessage::Want { index: 1, chunk: 2 },
-        PeerMessage::Chunks { index: 1, first: 0, chunks: vec![Bytes::from_static(b"piece"); 2], end: None },
-        PeerMessage::Taken { index: 1, whole: true },
+        PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
+        PeerMessage::LeaseGrant { term: Term(1), at_ms: 2 },
+        PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
+        PeerMessage::Want { index: LogIndex(1), chunk: 2 },
+        PeerMessage::Chunks {
+            index: LogIndex(1),
+            first: 0,
+            chunks: vec![Bytes::from_static(b"piece"); 2],
+            end: None,
+        },
+        PeerMessage::Taken { index: LogIndex(1), whole: true },
         PeerMessage::Digest { zxid: 1, digest: 2 },
     ];
     let offer = Message::decode(Bytes::from(engine(4))).into_iter().map(PeerMessage::Offer);
