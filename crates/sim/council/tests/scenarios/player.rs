@@ -142,11 +142,11 @@ fn members(name: &str, world: &mut World, args: &mut ArgumentConsumer<'_>) -> Ou
     {
         return Ok(false);
     }
-    let id = one_id(world, args)?;
     if name == "blank" {
-        world.blank(id);
+        world.blank(args.next_pos().ok_or("a number is missing")?.parse()?);
         return Ok(true);
     }
+    let id = one_id(world, args)?;
     let member = world.member(id).ok_or("no such member")?;
     let runs = member.node.is_some();
     if runs == (name == "restart") {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::Now;
 use council_replica::PeerMessage;
-use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeError, Step};
 use storage_disk::sim::Loss;
@@ -289,7 +289,12 @@ impl World {
         let name = |id| name_of(&self.names, id);
         let Some(member) = self.members.get_mut(&id) else { return };
         let facts = member.facts(&name);
-        self.told.extend(facts.into_iter().map(|fact| format!("{} {fact}", name(id))));
+        for line in facts.into_iter().map(|fact| format!("{} {fact}", name(id))) {
+            // While time passes, the same refusal is told once.
+            if !(self.is_passing && line.contains(" refuses ") && self.told.contains(&line)) {
+                self.told.push(line);
+            }
+        }
         let Some(node) = member.active() else { return };
         let outgoing = node.take_outgoing();
         for (client, visitor) in self.clients.iter_mut().filter(|(_, visitor)| visitor.at() == Some(id)) {
@@ -387,7 +392,12 @@ impl World {
     /// An empty disk of that number is there.
     pub(crate) fn blank(&mut self, number: u64) {
         self.blanks += 1;
-        self.blank.insert(number, [self.blanks; 16]);
+        let incarnation = [self.blanks; 16];
+        self.blank.insert(number, incarnation);
+        let disks = self.members.keys().filter(|id| **id % NUMBERS == number).count() as u8;
+        let name =
+            if disks > 0 { format!("{number}{}", char::from(b'a' + disks)) } else { number.to_string() };
+        self.names.insert(id_of(number, incarnation), name);
     }
 
     fn ask_to_be_let_in(&mut self) {
@@ -410,13 +420,6 @@ impl World {
             return Ok(());
         }
         self.blank.remove(&number);
-        let disks = self.members.keys().filter(|id| **id % NUMBERS == number).count() as u8;
-        let letter = char::from(b'a' + disks);
-        if disks > 0 {
-            self.names.insert(*id, format!("{number}{letter}"));
-        } else {
-            self.names.insert(*id, number.to_string());
-        }
         self.told.push(format!("{number} is let in as {}", self.name(*id)));
         self.members.insert(*id, Member::new(SimDisk::new(*id), START));
         self.start(*id)
