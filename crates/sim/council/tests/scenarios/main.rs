@@ -24,7 +24,7 @@
 //! heal                             everything cut comes through again
 //! hold [1 [2 ..] | 1 to 2] [kind=append]  messages stay under way: all, between these and others, from one to another
 //! release                          nothing stays under way any more
-//! messages                         what is under way
+//! messages                         what is under way, but for heartbeats, leases and the like
 //! deliver 1 to 2 [kind=append] [count=1] [last=true] [copy=true]  held messages arrive: all or some, from the oldest or
 //!                                  the newest; a copy stays under way
 //! drop 1 to 2 [kind=append] [count=1]  held messages are lost

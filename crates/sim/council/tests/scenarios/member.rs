@@ -16,6 +16,9 @@ use crate::message::spans;
 /// The feature level of every member's build.
 pub(crate) const LEVEL: u32 = 3;
 
+/// How long a process takes to start.
+const START_MS: u64 = 10;
+
 /// What a scenario may set.
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -120,9 +123,9 @@ impl Member {
         }
     }
 
-    /// Its process starts. Its clock counts from there, as the server's does.
+    /// Its process starts. Its clock counts from there, as the server's does, and has read its disk by then.
     pub(crate) fn start(&mut self, id: u64, settings: &Settings) -> Result<(), NodeError> {
-        self.clock = Now::of_ms(0, self.clock.wall_ms);
+        self.clock = Now::of_ms(START_MS, self.clock.wall_ms);
         let mut node = Node::start(self.disk.clone(), &settings.config(id), self.clock)?;
         let status = node.core().status();
         self.told = Told { term: status.term, members: members(&mut node), ..Told::default() };

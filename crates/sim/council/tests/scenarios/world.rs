@@ -224,7 +224,13 @@ impl World {
     }
 
     pub(crate) fn tell_held(&mut self) {
-        let held: Vec<_> = self.network.held().iter().map(|sent| self.line(sent)).collect();
+        let held: Vec<_> = self
+            .network
+            .held()
+            .iter()
+            .filter(|sent| !is_routine(&sent.message))
+            .map(|sent| self.line(sent))
+            .collect();
         self.told.extend(held);
     }
 
