@@ -27,6 +27,8 @@ use crate::view::View;
 
 /// How often in the length of a lease a new one is asked for.
 const ASKS: u64 = 10;
+/// How much more often a member asks that has no lease: its leader may have none to give yet, as at the start of all.
+const ASKS_WITHOUT: u64 = 4;
 /// Builds of a lower feature level answer no leader that asks.
 const ANSWERS_LEADERS: u32 = 1;
 
@@ -58,7 +60,9 @@ pub(crate) struct Lease {
 impl Lease {
     /// Asks for a new lease in time, and stops serving when the one that is held is over.
     pub(crate) fn tick(&mut self, leadership: &Leadership, raft: &RaftNode, view: &View, out: &mut Output) {
-        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / ASKS {
+        let is_over = view.now.mono_ms() > self.until_ms(view);
+        let asks = if is_over { ASKS * ASKS_WITHOUT } else { ASKS };
+        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / asks {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
