@@ -8,7 +8,8 @@
 //! ```text
 //! members 1 2 3 [lease=MS] [tick=MS] [window=BYTES] [chunk=BYTES] [lag=ENTRIES] [snapshot_rate=BYTES]
 //!                                  founders start on blank disks, connected to each other
-//! show [1 ..]                      each member: its leader, term, log, what it has applied, whether it serves clients
+//! show [1 ..]                      each member: its leader, term, log, what it has applied, whether it serves clients, and
+//!                                  for how long yet if most of its lease is over
 //! voters [1 ..]                    each member: who votes and who learns, as far as it has applied that
 //! log [1 ..]                       each member: the terms of the entries on its disk
 //! pass 500ms                       time passes, in steps of 2 ms, and messages arrive

@@ -84,6 +84,7 @@ pub(crate) struct Member {
     pub(crate) is_stalled: bool,
     /// Its process stands still.
     pub(crate) is_paused: bool,
+    lease_ms: u64,
     /// Its clock, while it does not run.
     pub(crate) clock: Now,
     /// The entries on its disk, by index and term.
@@ -103,6 +104,7 @@ impl Member {
             node: None,
             is_stalled: false,
             is_paused: false,
+            lease_ms: 0,
             clock,
             log: Vec::new(),
             unwritten: Vec::new(),
@@ -126,6 +128,7 @@ impl Member {
     /// Its process starts. Its clock counts from there, as the server's does, and has read its disk by then.
     pub(crate) fn start(&mut self, id: u64, settings: &Settings) -> Result<(), NodeError> {
         self.clock = Now::of_ms(START_MS, self.clock.wall_ms);
+        self.lease_ms = settings.lease_ms;
         let mut node = Node::start(self.disk.clone(), &settings.config(id), self.clock)?;
         let status = node.core().status();
         self.told = Told { term: status.term, members: members(&mut node), ..Told::default() };
@@ -260,7 +263,8 @@ impl Member {
         };
         let lease_ms = status.lease_until_ms.saturating_sub(node.now().mono_ms());
         let serves = match node.core().is_serving() {
-            true if status.lease_until_ms == u64::MAX => "serves".to_owned(),
+            // A lease that was just granted, or never ends.
+            true if lease_ms > self.lease_ms / 4 * 3 => "serves".to_owned(),
             true => format!("serves for {} ms", lease_ms / 100 * 100),
             false => "serves nobody".to_owned(),
         };
