@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use goldenscript::{ArgumentConsumer, Command, Context, Runner};
+use sim_council::ensemble::member_of;
 
 use crate::member::{Member, Settings};
 use crate::network::{Ends, Rule};
@@ -85,16 +86,19 @@ fn time(name: &str, world: &mut World, args: &mut ArgumentConsumer<'_>) -> Outco
         }
         "until" => {
             let text = args.next_pos().ok_or("until what?")?;
-            world.until(text).map(|told| if told { () } else { world.tell(format!("nothing says `{text}`")) })
+            match world.until(text) {
+                Ok(false) => return Err(format!("nothing says `{text}`").into()),
+                told => told.map(drop),
+            }
         }
         "stabilize" => world.stabilize(),
         "turn" => one_id(world, args).map(|id| world.turn(id))?,
         "campaign" => {
             let id = one_id(world, args)?;
-            let name = world.name(id);
-            world
-                .campaign(id)
-                .map(|asks| if asks { () } else { world.tell(format!("{name} asks for no votes")) })
+            match world.campaign(id) {
+                Ok(false) => return Err("it asks for no votes".into()),
+                asked => asked.map(drop),
+            }
         }
         _ => return Ok(false),
     };
@@ -186,49 +190,49 @@ fn clients(name: &str, world: &mut World, args: &mut ArgumentConsumer<'_>) -> Ou
         return Ok(false);
     }
     let client = args.next_pos().ok_or("which client?")?.to_owned();
-    let path = |args: &mut ArgumentConsumer<'_>| {
-        args.next_pos().map(|name| format!("/{name}")).ok_or("a name is missing")
-    };
     let done = match name {
         "client" | "move" => {
             let id = one_id(world, args)?;
             world.connect(&client, id, parse(args, "timeout")?.unwrap_or(20_000))
         }
-        "write" => {
-            let path = path(args)?;
-            let bytes = parse(args, "bytes")?.map(|bytes| vec![b'x'; bytes]);
-            let data = bytes.unwrap_or_else(|| args.next_pos().unwrap_or_default().as_bytes().to_vec());
-            world.ask(&client, |visitor, node| visitor.write(node, &path, &data))
-        }
-        "fill" => {
-            let path = path(args)?;
-            let data = vec![b'x'; parse(args, "bytes")?.unwrap_or(0)];
-            let count: u64 = parse(args, "count")?.unwrap_or(1);
-            (0..count).try_for_each(|number| {
-                let path = format!("{path}{number}");
-                world.ask(&client, |visitor, node| visitor.write(node, &path, &data))?;
-                world.pass(FILL_PAUSE_MS).ok()
-            })
-        }
-        "read" => {
-            let path = path(args)?;
-            world.ask(&client, |visitor, node| visitor.read(node, &path))
-        }
+        "write" | "fill" | "read" => of_a_znode(name, &client, world, args)?,
         "sync" => world.ask(&client, |visitor, node| visitor.sync(node)),
         "ping" => world.ask(&client, |visitor, node| visitor.ping(node)),
         "super" => world.ask(&client, |visitor, node| visitor.authenticate(node)),
         _ => {
-            let joining =
-                args.take_key("add").map(|number| Ok::<_, std::num::ParseIntError>(number.parse::<u64>()?));
-            let joining = joining
-                .transpose()?
-                .map(|number| format!("server.{number}={}", sim_council::ensemble::member_of(number)));
+            let joining = parse(args, "add")?.map(|number| format!("server.{number}={}", member_of(number)));
             let leaving = args.take_key("remove");
             world.ask(&client, |visitor, node| visitor.reconfig(node, joining.as_deref(), leaving))
         }
     };
     done.ok_or("it is not connected to a member that runs")?;
     Ok(true)
+}
+
+/// A client reads or writes. Nothing if it is not connected.
+fn of_a_znode(
+    name: &str,
+    client: &str,
+    world: &mut World,
+    args: &mut ArgumentConsumer<'_>,
+) -> Outcome<Option<()>> {
+    let path = args.next_pos().map(|name| format!("/{name}")).ok_or("a name is missing")?;
+    let bytes = parse(args, "bytes")?.map(|bytes| vec![b'x'; bytes]);
+    Ok(match name {
+        "read" => world.ask(client, |visitor, node| visitor.read(node, &path)),
+        "write" => {
+            let data = bytes.unwrap_or_else(|| args.next_pos().unwrap_or_default().as_bytes().to_vec());
+            world.ask(client, |visitor, node| visitor.write(node, &path, &data))
+        }
+        _ => {
+            let data = bytes.unwrap_or_default();
+            (0..parse(args, "count")?.unwrap_or(1)).try_for_each(|number: u64| {
+                let path = format!("{path}{number}");
+                world.ask(client, |visitor, node| visitor.write(node, &path, &data))?;
+                world.pass(FILL_PAUSE_MS).ok()
+            })
+        }
+    })
 }
 
 /// Between whom: nothing for all, `1 to 2`, or members that are apart from the others.
