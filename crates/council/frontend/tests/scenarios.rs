@@ -1,27 +1,36 @@
 //! Scenario files: one behaviour each, with the intent in its first lines and what every client got below each
-//! command. `UPDATE_GOLDENFILES=1` writes the outputs anew, to be reviewed.
+//! command. Each is a test of its own, with the name of its file. `UPDATE_GOLDENFILES=1` writes the outputs anew, to be
+//! reviewed.
 
 mod support;
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use council_frontend::auth::{SaslConfig, digest_id};
 use council_frontend::{FromCore, FrontConfig, Peer};
 use council_tree::Policy;
 use council_wire::{Acl, ConnectRequest, MultiHeader, OpCode, Writer};
 use goldenscript::{ArgumentConsumer, Command, Context, Runner};
+use libtest_mimic::{Arguments, Trial};
 use support::{House, peer, wire};
 
-#[test]
-fn scenarios() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 40, "scenarios have gone missing");
-    for file in files {
-        goldenscript::run(&mut Play::default(), file).unwrap();
-    }
+/// Each file is a test of its own, named after the file.
+fn main() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let files = std::fs::read_dir(folder).expect("the scenarios are there");
+    let mut tests: Vec<_> =
+        files.map(|file| scenario(file.expect("a folder's entry can be read").path())).collect();
+    assert!(tests.len() >= 40, "only {} scenarios were found", tests.len());
+    tests.sort_by(|one, other| one.name().cmp(other.name()));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+fn scenario(file: PathBuf) -> Trial {
+    let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+    Trial::test(name, move || Ok(goldenscript::run(&mut Play::default(), file)?))
 }
 
 /// One scenario being played.

@@ -190,9 +190,13 @@ impl Proposer {
         self.progressed_ms = now.mono_ms();
     }
 
-    /// Whether what is under way seems to be lost.
-    pub(crate) fn is_stuck(&self, view: &View) -> bool {
-        self.proposals.has_pending() && view.now.mono_ms() >= self.progressed_ms + view.config.resubmit_ms
+    /// Whether what is under way seems to be lost. While nothing is, no time counts: otherwise the first command after a
+    /// quiet time would be given twice.
+    pub(crate) fn is_stuck(&mut self, view: &View) -> bool {
+        if !self.proposals.has_pending() {
+            self.progressed_ms = view.now.mono_ms();
+        }
+        view.now.mono_ms() >= self.progressed_ms + view.config.resubmit_ms
     }
 
     /// This leader puts what waits into the log, as much as has room in the journal.

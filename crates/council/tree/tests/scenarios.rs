@@ -1,17 +1,21 @@
-//! Runs the scenarios beside it: one behaviour a file, as commands and what they answer.
+//! Runs the scenarios beside it: one behaviour a file, as commands and what they answer. Each is a test of its own, with the
+//! name of its file.
 //!
-//! `UPDATE_GOLDENFILES=1 cargo test -p council-tree --test scenarios` writes the answers anew; review them.
+//! `UPDATE_GOLDENFILES=1 cargo test -p council-tree --test scenarios NAME` writes the answers anew; review them.
 
 mod support;
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use council_tree::{
     Change, ChangeKind, Command, Operation, Origin, Outcome, Policy, SnapshotProgress, SubOutcome, permits,
 };
 use council_wire::{Acl, ErrorCode, OpCode, SessionId, Stat};
 use goldenscript::{Argument, Context};
+use libtest_mimic::{Arguments, Trial};
 use support::{World, Write};
 
 /// The commands of a scenario. A client's command carries its session's number as prefix: `1: create /a`.
@@ -500,23 +504,27 @@ fn describe(outcome: &Outcome) -> String {
     }
 }
 
-#[test]
-fn scenarios_answer_as_written() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the scenarios are there")
-        .map(|entry| entry.expect("a folder's entry can be read").path())
-        .collect();
-    files.sort();
-    assert!(files.len() >= 40, "only {} scenarios were found", files.len());
-    for file in files {
-        goldenscript::run(&mut Runner::new(), &file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    }
+/// Each file is a test of its own, named after the file.
+fn main() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let files = std::fs::read_dir(folder).expect("the scenarios are there");
+    let mut tests: Vec<_> =
+        files.map(|file| scenario(file.expect("a folder's entry can be read").path())).collect();
+    assert!(tests.len() >= 40, "only {} scenarios were found", tests.len());
+    tests.push(Trial::test("a_snapshot_of_a_fresh_tree_says_its_digest", || {
+        a_snapshot_of_a_fresh_tree_says_its_digest();
+        Ok(())
+    }));
+    tests.sort_by(|one, other| one.name().cmp(other.name()));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+fn scenario(file: PathBuf) -> Trial {
+    let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+    Trial::test(name, move || Ok(goldenscript::run(&mut Runner::new(), file)?))
 }
 
 /// What is done once the progress is known does not matter to scenarios.
-#[test]
 fn a_snapshot_of_a_fresh_tree_says_its_digest() {
     let mut world = World::new();
     world.tree.snapshot_begin();

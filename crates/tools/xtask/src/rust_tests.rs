@@ -38,7 +38,8 @@ impl Count {
         if let Some(test) = line.strip_prefix("test ") {
             if let Some(name) = test.strip_suffix(" ... FAILED") {
                 // Counted by the result line; here only for the summary.
-                self.tally.fail(format!("rust: {name}"));
+                // Some programs align what follows a name.
+                self.tally.fail(format!("rust: {}", name.trim_end()));
                 self.tally.failed -= 1;
             }
             return !test.ends_with(" ... ok");

@@ -27,6 +27,8 @@ use crate::view::View;
 
 /// How often in the length of a lease a new one is asked for.
 const ASKS: u64 = 10;
+/// How much more often a member asks that has no lease: its leader may have none to give yet, as at the start of all.
+const ASKS_WITHOUT: u64 = 4;
 /// Builds of a lower feature level answer no leader that asks.
 const ANSWERS_LEADERS: u32 = 1;
 
@@ -42,7 +44,7 @@ struct Committed {
 pub(crate) struct Lease {
     /// Whether clients are served here.
     serves: bool,
-    /// When the lease that is held was asked for.
+    /// When the lease that is held was asked for; 0 for none.
     held_ms: u64,
     asked_ms: u64,
     /// When this member asked how far it has to catch up, if it does.
@@ -58,7 +60,9 @@ pub(crate) struct Lease {
 impl Lease {
     /// Asks for a new lease in time, and stops serving when the one that is held is over.
     pub(crate) fn tick(&mut self, leadership: &Leadership, raft: &RaftNode, view: &View, out: &mut Output) {
-        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / ASKS {
+        let is_over = view.now.mono_ms() > self.until_ms(view);
+        let asks = if is_over { ASKS * ASKS_WITHOUT } else { ASKS };
+        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / asks {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
@@ -231,9 +235,14 @@ impl Lease {
         self.serves = false;
     }
 
-    /// Until when clients may be answered.
+    /// Until when clients may be answered. A clock may begin with its process: no lease at all must not look like one that
+    /// was asked for at that moment, or a member would serve for the length of a lease that nobody granted.
     pub(crate) fn until_ms(&self, view: &View) -> u64 {
-        if view.is_alone() { u64::MAX } else { self.held_ms.saturating_add(view.config.lease_ms) }
+        match self.held_ms {
+            _ if view.is_alone() => u64::MAX,
+            0 => 0,
+            held_ms => held_ms.saturating_add(view.config.lease_ms),
+        }
     }
 
     pub(crate) const fn serves(&self) -> bool {
@@ -291,7 +300,7 @@ mod tests {
     fn lease_is_over_one_length_after_it_was_asked_for() {
         let (mut view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let (mut lease, mut out) = (Lease::default(), Output::new(1));
-        assert_eq!(lease.until_ms(&view), view.config.lease_ms);
+        assert_eq!(lease.until_ms(&view), 0, "it has none yet");
         lease.held_ms = NOW.mono_ms();
         lease.serve(&mut out);
         view.now.advance_ms(view.config.lease_ms);

@@ -97,7 +97,7 @@ const PURE: &[(&str, &[&str])] = &[
 ];
 
 /// What the tests of a pure crate may take besides: generators and readers of test cases.
-const PURE_IN_TESTS: &[&str] = &["goldenscript", "proptest"];
+const PURE_IN_TESTS: &[&str] = &["goldenscript", "libtest-mimic", "proptest"];
 
 const DENY_LINE: &str = "#![deny(clippy::disallowed_types, clippy::disallowed_methods)]";
 
