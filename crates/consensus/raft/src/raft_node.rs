@@ -306,6 +306,7 @@ impl RaftNode {
     }
 
     /// Takes one turn, if there is anything to do.
+    #[expect(clippy::too_many_lines, reason = "one turn of the engine, in the order that it demands")]
     pub fn ready(&mut self) -> Option<Ready> {
         if !self.node.has_ready() {
             let committed = core::mem::take(&mut self.released);

@@ -121,6 +121,7 @@ impl PeerMessage {
     }
 
     /// Appends its bytes.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Engine(message) => {
@@ -174,6 +175,7 @@ impl PeerMessage {
     ///
     /// # Errors
     /// [`Malformed`] when the bytes are not exactly one message.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn decode(mut bytes: Bytes) -> Result<Self, Malformed> {
         let message = match bytes.try_get_u8().map_err(|_| CUT_SHORT)? {
             0 => return Message::decode(bytes).map(Self::Engine),

@@ -277,12 +277,18 @@ impl PeerConnections {
         if heard {
             pair.heard(self.now_ms);
         }
+        self.keep_alive(reference)
+    }
+
+    /// Pings a member that has heard nothing for a while; false when it has been silent for too long.
+    fn keep_alive(&mut self, reference: PairRef) -> bool {
+        let Some(pair) = self.pairs.current(reference) else { return true };
         match pair.pulse(self.now_ms) {
             Pulse::Well => {}
             Pulse::Ping => pair.connection(LaneName::Control).into_iter().for_each(Lane::ping),
             Pulse::Silent => {
                 tracing::warn!(
-                    member = number,
+                    member = reference.number,
                     "a member has fallen silent: the connection to it is given up"
                 );
                 return false;

@@ -255,6 +255,7 @@ fn multi_keeps_one_old_version_of_a_node_that_it_writes_often() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn estimate_refuses_what_these_cost_and_lets_honest_writes_pass() {
     use council_tree::{CostLimits, Excess};
     use council_wire::Request;

@@ -131,6 +131,7 @@ fn set(byte: u8) -> Vec<u8> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn reads_behind_a_write_are_made_in_bounded_turns_before_the_next_command() {
     let mut alone = Alone::new();
     let (a, b) = (alone.connect(1), alone.connect(2));

@@ -81,6 +81,7 @@ impl Squeeze {
     }
 
     /// What happens in this moment.
+    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
     pub fn moment(&mut self, ensemble: &mut Ensemble, history: &mut History) {
         self.filler.hear(ensemble, history);
         self.guest.hear(ensemble, history);

@@ -204,6 +204,7 @@ impl Oracle {
         self.model.zxid
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
     fn apply(&mut self, time_ms: i64, command: Command, index: LogIndex, term: Term, at_ms: u64) {
         let Command { origin, policy, who, deed } = command;
         if origin.is_some_and(|origin| !self.admit(origin)) {

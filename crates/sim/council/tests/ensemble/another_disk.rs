@@ -51,6 +51,7 @@ fn ping(client: &mut Client, node: &mut Node<SimDisk>) -> usize {
 
 /// Seed 601971 of the simulator.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn a_session_of_whoever_had_the_number_before_outlives_its_lease() {
     let disks: Vec<_> = (1..=3).map(SimDisk::new).collect();
     let mut nodes: Nodes =

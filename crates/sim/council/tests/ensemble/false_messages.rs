@@ -99,6 +99,7 @@ impl Engine {
 }
 
 /// Every message that once stopped a member, or might have, in the term `term` of the target whose log ends at `last`.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn false_engine(Term(term): Term, LogIndex(last): LogIndex) -> Vec<(&'static str, Engine)> {
     let of = |kind| Engine { kind, term, ..Engine::default() };
     let entry = |index, term| (0, index, term, Vec::new());

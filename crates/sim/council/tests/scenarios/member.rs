@@ -76,6 +76,24 @@ struct Told {
     dropped: u64,
 }
 
+impl Told {
+    fn of(node: &mut Node<SimDisk>) -> Self {
+        let status = node.core().status();
+        Self {
+            term: status.term,
+            leader: status.leader,
+            leads: node.leads_in().is_some(),
+            serves: node.core().is_serving(),
+            members: members(node),
+            snapshots_taken_over: status.trees_replaced,
+            snapshot: status.last_snapshot.map_or(LogIndex::ZERO, |snapshot| snapshot.index),
+            is_leaving: node.core().is_leaving(),
+            is_replaced: status.tenure == Tenure::Lost,
+            dropped: status.dropped,
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Member {
     pub(crate) disk: SimDisk,
@@ -179,19 +197,7 @@ impl Member {
     /// What has become of it since the last time, one sentence a fact. `name` tells a member's name.
     pub(crate) fn facts(&mut self, name: &impl Fn(u64) -> String) -> Vec<String> {
         let Some(node) = &mut self.node else { return Vec::new() };
-        let status = node.core().status();
-        let now = Told {
-            term: status.term,
-            leader: status.leader,
-            leads: node.leads_in().is_some(),
-            serves: node.core().is_serving(),
-            members: members(node),
-            snapshots_taken_over: status.trees_replaced,
-            snapshot: status.last_snapshot.map_or(LogIndex::ZERO, |snapshot| snapshot.index),
-            is_leaving: node.core().is_leaving(),
-            is_replaced: status.tenure == Tenure::Lost,
-            dropped: status.dropped,
-        };
+        let now = Told::of(node);
         let before = std::mem::replace(&mut self.told, now.clone());
         let mut facts = Vec::new();
         if (before.term, before.leader, before.leads) != (now.term, now.leader, now.leads) {

@@ -75,6 +75,7 @@ fn main() -> ExitCode {
     play_all(&options, &diwan)
 }
 
+#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
 fn play_all(options: &Options, diwan: &Path) -> ExitCode {
     let folder = options
         .folder

@@ -59,6 +59,7 @@ pub(super) fn chaos(setting: &Setting) -> Result<Vec<String>, Failure> {
     play.close()
 }
 
+#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
 fn step(
     play: &mut Play,
     network: Option<&Network>,
