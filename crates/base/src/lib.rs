@@ -1,11 +1,15 @@
-//! What every layer names and none owns: the time that is handed in, numbers drawn from a seed, and text
-//! that is not to be shown.
+//! What every layer names and none owns: the time that is handed in, terms and indexes of a log, by what members are known,
+//! numbers drawn from a seed, and text that is not to be shown.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod ids;
+mod member;
 mod random;
 mod secret;
 mod time;
 
+pub use ids::{LogIndex, Term};
+pub use member::{MemberId, MemberNumber};
 pub use random::Random;
 pub use secret::Secret;
 pub use time::Now;

@@ -48,13 +48,7 @@ pub(crate) fn run(access: &Connection, wish: &Wish, dry: bool, out: &mut impl Wr
 
 fn attempt(access: &Connection, wish: &Wish, dry: bool) -> Checked<String> {
     let client = connect(access)?;
-    let config = client.config(None).wait_for(PATIENCE);
-    let (text, _) = config.map_err(|_| silent(access))?.map_err(|error| Problem::new(error.to_string()))?;
-    let present = text.as_deref().and_then(Roster::parse);
-    let present = present.ok_or_else(|| {
-        Problem::new("this server is no member of an ensemble")
-            .hint("name its members by `server.` lines; see docs/ensembles.md")
-    })?;
+    let present = present(&client, access)?;
     let (joining, leaving) = match wish {
         Wish::List => return Ok(present.text()),
         Wish::Add(member) => (Some(wanted(member)?), None),
@@ -90,6 +84,16 @@ fn attempt(access: &Connection, wish: &Wish, dry: bool) -> Checked<String> {
     let (text, _) = done.wait_for(PATIENCE).map_err(|_| silent(access))?.map_err(|error| refusal(&error))?;
     let text = text.unwrap_or_default();
     Ok(format!("{}\n{summary}", String::from_utf8_lossy(&text)))
+}
+
+/// The members that there are.
+fn present(client: &Client, access: &Connection) -> Checked<Roster> {
+    let config = client.config(None).wait_for(PATIENCE);
+    let (text, _) = config.map_err(|_| silent(access))?.map_err(|error| Problem::new(error.to_string()))?;
+    text.as_deref().and_then(Roster::parse).ok_or_else(|| {
+        Problem::new("this server is no member of an ensemble")
+            .hint("name its members by `server.` lines; see docs/ensembles.md")
+    })
 }
 
 /// A member to be added, in the form in which it is asked for.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use council_service::revival::{self, Survivor};
+use council_service::force_new_ensemble::{self, Survivor};
 
 use crate::config::{self, Sources};
 
@@ -18,8 +18,8 @@ pub(crate) fn run(sources: &Sources, yes: bool, out: &mut impl Write) -> io::Res
         }
     };
     let done = match yes {
-        true => revival::revive(&config).map(|revived| (revived.survivor, Some(revived.aside))),
-        false => revival::inspect(&config).map(|survivor| (survivor, None)),
+        true => force_new_ensemble::revive(&config).map(|revived| (revived.survivor, Some(revived.aside))),
+        false => force_new_ensemble::inspect(&config).map(|survivor| (survivor, None)),
     };
     match done {
         Ok((survivor, aside)) => tell(&survivor, aside.as_deref(), out).map(|()| ExitCode::SUCCESS),

@@ -68,6 +68,7 @@ fn said_alike(folder: &Path, lines: &str, part: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn check_refuses_what_a_start_refuses_in_the_same_words() {
     let folder = Folder::new();
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -147,6 +147,7 @@ fn member_whose_session_expires_comes_back_with_another_epoch() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn cache_follows_the_tree_through_a_broken_connection_and_an_expired_session() {
     let server = Server::start();
     let (client, writer) = (lasting(&server), lasting(&server));

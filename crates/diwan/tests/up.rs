@@ -194,6 +194,7 @@ fn the_leader_dies_and_its_client_goes_on_with_its_session_and_ephemerals() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn status_finds_all_through_one_and_fails_without_a_leader() {
     let folder = Folder::new();
     let mut ensemble = Up::start(&folder.path().join("up"), own_host(), &["--no-restart", "-n", "3"]);
@@ -279,6 +280,7 @@ fn what_stands_in_the_way_is_named() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn members_are_shown_tried_and_changed_through_any_of_them() {
     let (folder, host) = (Folder::new(), own_host());
     let more = ["-D", "council.ensemble.reconfig-enabled=true", "-D", "skipACL=yes"];

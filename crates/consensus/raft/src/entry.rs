@@ -1,5 +1,6 @@
 //! What the log holds, free of the engine's types.
 
+use base::{LogIndex, Term};
 use bytes::Bytes;
 use raft::eraftpb;
 
@@ -16,9 +17,9 @@ pub enum EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its place, counted from 1.
-    pub index: u64,
+    pub index: LogIndex,
     /// The term of the leader that proposed it.
-    pub term: u64,
+    pub term: Term,
     /// What it is for.
     pub kind: EntryKind,
     /// Its content.
@@ -29,11 +30,11 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardState {
     /// The latest term seen.
-    pub term: u64,
+    pub term: Term,
     /// Whom this member voted for in that term, or 0.
     pub vote: u64,
     /// The highest index known to be committed. It may lag, and never runs ahead of the log.
-    pub commit: u64,
+    pub commit: LogIndex,
 }
 
 /// Who votes and who only listens.
@@ -61,7 +62,7 @@ impl Membership {
 
 impl Entry {
     pub(crate) fn to_engine(&self) -> eraftpb::Entry {
-        let mut entry = eraftpb::Entry { index: self.index, term: self.term, ..Default::default() };
+        let mut entry = eraftpb::Entry { index: self.index.0, term: self.term.0, ..Default::default() };
         match self.kind {
             EntryKind::Normal => entry.data = self.data.clone(),
             EntryKind::Membership => {
@@ -79,17 +80,17 @@ impl Entry {
             eraftpb::EntryType::EntryNormal => (EntryKind::Normal, &entry.data),
             _ => (EntryKind::Membership, &entry.context),
         };
-        Self { index: entry.index, term: entry.term, kind, data: data.clone() }
+        Self { index: LogIndex(entry.index), term: Term(entry.term), kind, data: data.clone() }
     }
 }
 
 impl HardState {
     pub(crate) fn to_engine(self) -> eraftpb::HardState {
-        eraftpb::HardState { term: self.term, vote: self.vote, commit: self.commit, ..Default::default() }
+        eraftpb::HardState { term: self.term.0, vote: self.vote, commit: self.commit.0, ..Default::default() }
     }
 
     pub(crate) const fn from_engine(state: &eraftpb::HardState) -> Self {
-        Self { term: state.term, vote: state.vote, commit: state.commit }
+        Self { term: Term(state.term), vote: state.vote, commit: LogIndex(state.commit) }
     }
 }
 

@@ -25,16 +25,16 @@ use raft::StateRole;
 use raft::eraftpb::{Entry, EntryType, Message, MessageType};
 
 use crate::message::MEMBERS_MAX;
-use crate::{Change, Membership, Step};
+use crate::{Change, LogIndex, Membership, Step, Term};
 
 /// The last term that a member takes over, or starts in. No ensemble reaches it: at an election each half second it
 /// takes 18 billion years.
-pub const TERM_MAX: u64 = 1 << 60;
+pub const TERM_MAX: Term = Term(1 << 60);
 /// By how much a message may raise a member's term: what elections one after the other reach in about three months. A
 /// member that was away meets the term of the others at once.
 pub const TERM_JUMP_MAX: u64 = 1 << 24;
 /// The last index that a message may name.
-pub(crate) const INDEX_MAX: u64 = 1 << 60;
+pub(crate) const INDEX_MAX: LogIndex = LogIndex(1 << 60);
 /// Read indexes of others that a leader answers at a time; those beyond are asked for again.
 pub(crate) const READS_MAX: usize = 4_096;
 /// A context is the engine's name of a leadership transfer, or [`READ_BYTES`].
@@ -53,18 +53,18 @@ type Verdict = Result<bool, Refused>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
     pub(crate) id: u64,
-    pub(crate) term: u64,
+    pub(crate) term: Term,
     pub(crate) state: StateRole,
     /// Who was heard to lead in this term; 0 for none.
     pub(crate) leader: u64,
-    pub(crate) last_index: u64,
-    pub(crate) committed: u64,
-    pub(crate) committed_term: u64,
+    pub(crate) last_index: LogIndex,
+    pub(crate) committed: LogIndex,
+    pub(crate) committed_term: Term,
     pub(crate) may_campaign: bool,
     /// Whether its log may lack what it once acknowledged: then it gives no vote.
     pub(crate) is_doubtful: bool,
     /// The last term in which it asked for votes, and that request has left.
-    pub(crate) asked_votes_in: u64,
+    pub(crate) asked_votes_in: Term,
     /// Read indexes that it was asked for and has not answered.
     pub(crate) reads: usize,
 }
@@ -101,11 +101,13 @@ impl Guard {
             return Err(Refused("a message under a wrong name"));
         }
         if message.get_msg_type() != MessageType::MsgReadIndex {
-            self.term(message.term)?;
+            self.term(term_of(message))?;
         }
-        let numbers =
-            [message.index, message.log_term, message.commit, message.commit_term, message.reject_hint];
-        if numbers.iter().any(|number| *number > INDEX_MAX) || message.request_snapshot != 0 {
+        let indexes = [message.index, message.commit, message.reject_hint].map(LogIndex);
+        let terms = [message.log_term, message.commit_term].map(Term);
+        let impossible =
+            indexes.iter().any(|index| *index > INDEX_MAX) || terms.iter().any(|term| *term > TERM_MAX);
+        if impossible || message.request_snapshot != 0 {
             return Err(Refused("a message with an impossible number"));
         }
         if message.context.len() > CONTEXT_BYTES_MAX {
@@ -123,8 +125,8 @@ impl Guard {
         }
     }
 
-    const fn term(&self, term: u64) -> Result<(), Refused> {
-        if term == 0 || term > TERM_MAX || term > self.term + TERM_JUMP_MAX {
+    fn term(&self, term: Term) -> Result<(), Refused> {
+        if term == Term::ZERO || term > TERM_MAX || term.since(self.term) > TERM_JUMP_MAX {
             return Err(Refused("a term that is out of reach"));
         }
         Ok(())
@@ -132,7 +134,7 @@ impl Guard {
 
     /// A term has one leader at the most.
     fn leads(&self, message: &Message) -> Verdict {
-        if message.term != self.term {
+        if term_of(message) != self.term {
             return Ok(true);
         }
         if self.state == StateRole::Leader {
@@ -145,21 +147,22 @@ impl Guard {
     }
 
     fn append(&self, message: &Message) -> Verdict {
-        let (mut index, mut term) = (message.index, message.log_term);
+        let (mut index, mut term) = (index_of(message), Term(message.log_term));
         for entry in &message.entries {
-            if entry.index != index + 1 || entry.term == 0 || entry.term < term {
+            let (next, next_term) = (LogIndex(entry.index), Term(entry.term));
+            if next != index.next() || next_term == Term::ZERO || next_term < term {
                 return Err(Refused("entries that do not follow each other"));
             }
-            (index, term) = (entry.index, entry.term);
+            (index, term) = (next, next_term);
             if !is_sound(entry) {
                 return Err(Refused("a membership change that cannot be read"));
             }
         }
-        if term > message.term || index > INDEX_MAX {
+        if term > term_of(message) || index > INDEX_MAX {
             return Err(Refused("entries of a term that has not begun"));
         }
-        let continues = message.term >= self.term && message.index >= self.committed;
-        if continues && message.log_term < self.committed_term {
+        let continues = term_of(message) >= self.term && index_of(message) >= self.committed;
+        if continues && Term(message.log_term) < self.committed_term {
             return Err(Refused("entries that contradict what is committed here"));
         }
         self.leads(message)
@@ -168,9 +171,9 @@ impl Guard {
     /// What a follower says to its leader of its log.
     fn response(&self, message: &Message) -> Verdict {
         let says_term_only = message.get_msg_type() == MessageType::MsgAppendResponse;
-        if message.term != self.term {
+        if term_of(message) != self.term {
             // A member that is in a later term says so in the form of a response to an append.
-            return if message.term < self.term || says_term_only {
+            return if term_of(message) < self.term || says_term_only {
                 Ok(says_term_only)
             } else {
                 Err(Refused("a response from a term that has not begun"))
@@ -179,7 +182,8 @@ impl Guard {
         if self.state != StateRole::Leader {
             return Ok(false);
         }
-        if [message.index, message.commit, message.reject_hint].iter().any(|index| *index > self.last_index) {
+        let indexes = [message.index, message.commit, message.reject_hint].map(LogIndex);
+        if indexes.iter().any(|index| *index > self.last_index) {
             return Err(Refused("a response about entries that this leader does not have"));
         }
         Ok(true)
@@ -193,26 +197,26 @@ impl Guard {
             return Err(Refused("a request for a vote that contradicts itself"));
         }
         // The engine answers with its own term, which must not be 0.
-        Ok(!self.is_doubtful && (self.term > 0 || self.last_index == 0))
+        Ok(!self.is_doubtful && (self.term > Term::ZERO || self.last_index == LogIndex::ZERO))
     }
 
     /// An answer counts if it was asked for. A vote that comes before the request has left could make a leader of a
     /// member whose own vote, or whose log, is not durable.
     fn vote(&self, message: &Message) -> Verdict {
         if message.get_msg_type() == MessageType::MsgRequestPreVoteResponse {
-            let fits = message.reject || message.term == self.term + 1;
+            let fits = message.reject || term_of(message) == self.term.next();
             return Ok(self.state == StateRole::PreCandidate && fits);
         }
-        if message.term > self.term {
+        if term_of(message) > self.term {
             return Err(Refused("a vote in a term that has not begun"));
         }
         let asked = self.state == StateRole::Candidate && self.asked_votes_in == self.term;
-        Ok(asked && message.term == self.term)
+        Ok(asked && term_of(message) == self.term)
     }
 
     fn timeout_now(&self, message: &Message) -> bool {
         self.state == StateRole::Follower
-            && message.term == self.term
+            && term_of(message) == self.term
             && message.from == self.leader
             && self.may_campaign
     }
@@ -228,7 +232,7 @@ impl Guard {
         if !names(message, self.id) {
             return Err(Refused("a read index that this member did not ask for"));
         }
-        let of_leader = message.term == self.term && message.from == self.leader;
+        let of_leader = term_of(message) == self.term && message.from == self.leader;
         Ok(of_leader && self.state == StateRole::Follower)
     }
 
@@ -239,20 +243,31 @@ impl Guard {
         }
         self.frame(message)?;
         let meta = message.get_snapshot().get_metadata();
-        if meta.index == 0 || meta.index > INDEX_MAX || meta.term == 0 || meta.term > message.term {
+        let (index, term) = (LogIndex(meta.index), Term(meta.term));
+        let impossible =
+            index == LogIndex::ZERO || index > INDEX_MAX || term == Term::ZERO || term > term_of(message);
+        if impossible {
             return Err(Refused("a snapshot of an impossible place in the log"));
         }
         if !membership.is_sound() {
             return Err(Refused("a snapshot whose members contradict each other"));
         }
-        let continues = message.term >= self.term && meta.index >= self.committed;
-        if continues && meta.term < self.committed_term {
+        let continues = term_of(message) >= self.term && index >= self.committed;
+        if continues && term < self.committed_term {
             return Err(Refused("a snapshot that contradicts what is committed here"));
         }
         self.leads(message)?;
         // One of a later term is offered again, when a heartbeat has told of that term.
-        Ok(message.term == self.term && self.leader == message.from)
+        Ok(term_of(message) == self.term && self.leader == message.from)
     }
+}
+
+const fn term_of(message: &Message) -> Term {
+    Term(message.term)
+}
+
+const fn index_of(message: &Message) -> LogIndex {
+    LogIndex(message.index)
 }
 
 /// Whether the question or answer names that member as the one who asks.
@@ -304,15 +319,15 @@ mod tests {
     fn follower() -> Guard {
         Guard {
             id: 1,
-            term: 5,
+            term: Term(5),
             state: StateRole::Follower,
             leader: 2,
-            last_index: 50,
-            committed: 40,
-            committed_term: 4,
+            last_index: LogIndex(50),
+            committed: LogIndex(40),
+            committed_term: Term(4),
             may_campaign: true,
             is_doubtful: false,
-            asked_votes_in: 0,
+            asked_votes_in: Term::ZERO,
             reads: 0,
         }
     }
@@ -341,7 +356,7 @@ mod tests {
     #[test]
     fn terms_out_of_reach_are_refused() {
         let guard = follower();
-        for term in [0, 5 + TERM_JUMP_MAX + 1, TERM_MAX + 1, u64::MAX] {
+        for term in [0, 5 + TERM_JUMP_MAX + 1, TERM_MAX.next().0, u64::MAX] {
             for kind in [MessageType::MsgHeartbeat, MessageType::MsgRequestVote, MessageType::MsgAppend] {
                 assert!(guard.judge(&message(kind, 2, term)).is_err(), "{kind:?} of term {term}");
             }
@@ -360,7 +375,7 @@ mod tests {
             append(45, 5, &[(46, 4)]),
             append(45, 5, &[(46, 6)]),
             append(45, 3, &[(46, 5)]),
-            append(INDEX_MAX, 5, &[(INDEX_MAX + 1, 5)]),
+            append(INDEX_MAX.0, 5, &[(INDEX_MAX.next().0, 5)]),
             append(u64::MAX, 5, &[]),
         ] {
             assert!(guard.judge(&odd).is_err(), "{odd:?}");
@@ -398,7 +413,7 @@ mod tests {
         let vote = message(MessageType::MsgRequestVoteResponse, 2, 5);
         let candidate = Guard { state: StateRole::Candidate, leader: 0, ..follower() };
         assert_eq!(candidate.judge(&vote), Ok(false), "the request is on its way to the disk");
-        assert_eq!(Guard { asked_votes_in: 5, ..candidate }.judge(&vote), Ok(true));
+        assert_eq!(Guard { asked_votes_in: Term(5), ..candidate }.judge(&vote), Ok(true));
         assert!(candidate.judge(&message(MessageType::MsgRequestVoteResponse, 2, 6)).is_err());
         let doubtful = Guard { is_doubtful: true, ..follower() };
         let asks = Message { index: 60, log_term: 5, ..message(MessageType::MsgRequestVote, 3, 6) };

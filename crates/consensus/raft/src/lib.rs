@@ -25,8 +25,9 @@ mod raft_node;
 mod ready;
 mod window;
 
+pub use base::{LogIndex, MemberId, MemberNumber, Term};
 pub use change::{Change, Step};
-pub use config::{Config, MemberId, MemberNumber};
+pub use config::Config;
 pub use entry::{Entry, EntryKind, HardState, Membership};
 pub use guard::{Refused, TERM_JUMP_MAX, TERM_MAX};
 pub use message::{Append, Envelope, Malformed, Message, SnapshotOffer};

@@ -5,7 +5,7 @@
 use bytes::{Buf, Bytes};
 use raft::eraftpb::{self, MessageType};
 
-use crate::{Entry, EntryKind, MemberId, Membership};
+use crate::{Entry, EntryKind, LogIndex, MemberId, Membership, Term};
 
 /// A message of one node to another.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Envelope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Append {
     /// Up to where the sender knows the log to be committed.
-    pub commit: u64,
+    pub commit: LogIndex,
     /// Of the entries' content.
     pub bytes: usize,
 }
@@ -37,9 +37,9 @@ pub struct Malformed(pub &'static str);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotOffer {
     /// The index that it covers.
-    pub index: u64,
+    pub index: LogIndex,
     /// The term of that index.
-    pub term: u64,
+    pub term: Term,
     /// The membership at that index.
     pub membership: Membership,
 }
@@ -75,8 +75,8 @@ impl Message {
 
     /// The sender's term.
     #[must_use]
-    pub const fn term(&self) -> u64 {
-        self.0.term
+    pub const fn term(&self) -> Term {
+        Term(self.0.term)
     }
 
     /// Contents of the entries that it carries for the log.
@@ -91,7 +91,7 @@ impl Message {
     pub fn append(&self) -> Option<Append> {
         let carries = self.0.get_msg_type() == MessageType::MsgAppend && !self.0.entries.is_empty();
         let bytes = || self.0.entries.iter().map(|entry| entry.data.len()).sum();
-        carries.then(|| Append { commit: self.0.commit, bytes: bytes() })
+        carries.then(|| Append { commit: LogIndex(self.0.commit), bytes: bytes() })
     }
 
     /// What it offers to take over, if it does.
@@ -102,7 +102,7 @@ impl Message {
         }
         let meta = self.0.get_snapshot().get_metadata();
         let membership = Membership::from_engine(meta.get_conf_state());
-        Some(SnapshotOffer { index: meta.index, term: meta.term, membership })
+        Some(SnapshotOffer { index: LogIndex(meta.index), term: Term(meta.term), membership })
     }
 
     /// Whether it brings the log forward: what may wait behind a slow link without harm to anybody's lead. All of it
@@ -149,13 +149,13 @@ impl Message {
                 EntryKind::Normal => 0,
                 EntryKind::Membership => 1,
             });
-            out.extend_from_slice(&entry.index.to_le_bytes());
-            out.extend_from_slice(&entry.term.to_le_bytes());
+            out.extend_from_slice(&entry.index.0.to_le_bytes());
+            out.extend_from_slice(&entry.term.0.to_le_bytes());
             put_bytes(out, &entry.data);
         }
         if let Some(offer) = offer {
-            out.extend_from_slice(&offer.index.to_le_bytes());
-            out.extend_from_slice(&offer.term.to_le_bytes());
+            out.extend_from_slice(&offer.index.0.to_le_bytes());
+            out.extend_from_slice(&offer.term.0.to_le_bytes());
             put_membership(out, &offer.membership);
         }
     }
@@ -194,7 +194,7 @@ impl Message {
                 1 => EntryKind::Membership,
                 _ => return Err(Malformed("an entry of unknown kind")),
             };
-            let (index, term) = (number(&mut bytes)?, number(&mut bytes)?);
+            let (index, term) = (LogIndex(number(&mut bytes)?), Term(number(&mut bytes)?));
             let entry = Entry { index, term, kind, data: sized(&mut bytes)? };
             message.mut_entries().push(entry.to_engine());
         }
@@ -273,9 +273,11 @@ mod tests {
         message.set_msg_type(MessageType::MsgAppend);
         (message.to, message.from, message.term, message.index, message.commit) = (2, 1, 7, 40, 39);
         message.context = Bytes::from_static(b"context");
-        for (index, kind) in [(41, EntryKind::Normal), (42, EntryKind::Membership)] {
+        for (index, kind) in [(41_u64, EntryKind::Normal), (42, EntryKind::Membership)] {
             let data = Bytes::from(vec![index as u8; 300]);
-            message.mut_entries().push(Entry { index, term: 6, kind, data }.to_engine());
+            message
+                .mut_entries()
+                .push(Entry { index: LogIndex(index), term: Term(6), kind, data }.to_engine());
         }
         Message(message)
     }
@@ -309,7 +311,7 @@ mod tests {
         }
         assert_eq!(
             offer().snapshot().map(|offer| (offer.index, offer.membership.learners)),
-            Some((90, vec![4]))
+            Some((LogIndex(90), vec![4]))
         );
     }
 

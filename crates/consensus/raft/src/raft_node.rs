@@ -12,8 +12,8 @@ use inbound::Doubt;
 
 use crate::window::Window;
 use crate::{
-    Change, Config, Entry, EntryKind, Envelope, HardState, Malformed, MemberId, Membership, Message, Persist,
-    Progress, Ready, Recovered, Role, SnapshotOffer,
+    Change, Config, Entry, EntryKind, Envelope, HardState, LogIndex, Malformed, MemberId, Membership,
+    Message, Persist, Progress, Ready, Recovered, Role, SnapshotOffer, Term,
 };
 use base::Random;
 
@@ -22,7 +22,7 @@ use base::Random;
 pub struct ProposalRefused;
 
 /// What decides whether the engine has drawn a new election timeout.
-type Stance = (u64, StateRole, u64);
+type Stance = (Term, StateRole, u64);
 
 /// One member's seat in raft.
 pub struct RaftNode {
@@ -47,11 +47,11 @@ pub struct RaftNode {
     /// The hard state that the journal was last told of, but for its commit index.
     told: HardState,
     /// What the member has applied; the engine may hear of it only when it is durable.
-    applied: u64,
+    applied: LogIndex,
     /// The last leader that was heard of, and its term: a term has no other.
-    led: (u64, u64),
+    led: (Term, u64),
     /// The last term in which this member's request for votes has left it.
-    asked_votes_in: u64,
+    asked_votes_in: Term,
     doubt: Option<Doubt>,
 }
 
@@ -61,12 +61,12 @@ impl RaftNode {
     /// # Panics
     /// When `recovered` contradicts itself: the journal has verified it, so this is our own mistake.
     #[must_use]
-    pub fn new(config: &Config, recovered: &Recovered, applied: u64) -> Self {
+    pub fn new(config: &Config, recovered: &Recovered, applied: LogIndex) -> Self {
         let engine = raft::Config {
             id: config.id.0,
             election_tick: config.election_ticks,
             heartbeat_tick: config.heartbeat_ticks,
-            applied,
+            applied: applied.0,
             max_size_per_msg: config.append_bytes_max,
             max_inflight_msgs: config.appends_in_flight_max,
             check_quorum: true,
@@ -95,8 +95,8 @@ impl RaftNode {
             outbox: Vec::new(),
             told: recovered.hard_state,
             applied,
-            led: (0, 0),
-            asked_votes_in: 0,
+            led: (Term::ZERO, INVALID_ID),
+            asked_votes_in: Term::ZERO,
             doubt: None,
         };
         node.draw_timeout();
@@ -117,7 +117,9 @@ impl RaftNode {
     /// a snapshot that is taken over and its being applied it would look for entries that are gone.
     fn may_campaign(&self) -> bool {
         let raft = &self.node.raft;
-        self.doubt.is_none() && raft.promotable() && raft.raft_log.applied() >= self.node.store().compacted()
+        self.doubt.is_none()
+            && raft.promotable()
+            && LogIndex(raft.raft_log.applied()) >= self.node.store().compacted()
     }
 
     /// One tick of the member's clock.
@@ -281,7 +283,7 @@ impl RaftNode {
     }
 
     /// Everything up to `index` is applied.
-    pub fn applied(&mut self, index: u64) {
+    pub fn applied(&mut self, index: LogIndex) {
         self.applied = index;
         self.tell_applied();
         self.hold_timeout();
@@ -289,7 +291,7 @@ impl RaftNode {
 
     fn tell_applied(&mut self) {
         let log = &self.node.raft.raft_log;
-        let durable = self.applied.min(log.committed).min(log.persisted);
+        let durable = self.applied.0.min(log.committed).min(log.persisted);
         if durable > log.applied() {
             self.node.advance_apply_to(durable);
         }
@@ -297,9 +299,9 @@ impl RaftNode {
 
     /// Forgets entries up to `index`, applied and durable in the journal, from the oldest on and `count_max` of them at
     /// the most, as long as more than so many bytes are kept.
-    pub fn compact(&mut self, index: u64, bytes_max: usize, count_max: usize) {
+    pub fn compact(&mut self, index: LogIndex, bytes_max: usize, count_max: usize) {
         // The engine still looks at what it has not been told to be applied and durable.
-        let index = index.min(self.node.raft.raft_log.applied());
+        let index = index.min(LogIndex(self.node.raft.raft_log.applied()));
         self.node.mut_store().compact(index, bytes_max, count_max);
     }
 
@@ -359,7 +361,7 @@ impl RaftNode {
     /// A message may leave: all that it depends on is durable.
     fn release(&mut self, envelope: Envelope) {
         if envelope.message.0.get_msg_type() == MessageType::MsgRequestVote {
-            self.asked_votes_in = envelope.message.0.term;
+            self.asked_votes_in = envelope.message.term();
         }
         self.outbox.push(envelope);
     }
@@ -414,20 +416,20 @@ impl RaftNode {
 
     /// The term this member is in.
     #[must_use]
-    pub fn term(&self) -> u64 {
-        self.node.raft.term
+    pub fn term(&self) -> Term {
+        Term(self.node.raft.term)
     }
 
     /// The highest index known to be committed.
     #[must_use]
-    pub fn committed(&self) -> u64 {
-        self.node.raft.raft_log.committed
+    pub fn committed(&self) -> LogIndex {
+        LogIndex(self.node.raft.raft_log.committed)
     }
 
     /// The last index of the log.
     #[must_use]
-    pub fn last_index(&self) -> u64 {
-        self.node.raft.raft_log.last_index()
+    pub fn last_index(&self) -> LogIndex {
+        LogIndex(self.node.raft.raft_log.last_index())
     }
 
     /// Bytes of entries that are kept for members that lag.
@@ -462,7 +464,7 @@ impl RaftNode {
             .filter(|(id, _)| **id != raft.id)
             .map(|(id, progress)| Progress {
                 id: MemberId(*id),
-                matched: progress.matched,
+                matched: LogIndex(progress.matched),
                 active: progress.recent_active,
                 wants_snapshot: progress.state == ProgressState::Snapshot,
                 votes: voters.contains(*id),
@@ -474,8 +476,8 @@ impl RaftNode {
 
     /// How far that member has come; known to a leader alone, of members.
     #[must_use]
-    pub fn matched(&self, peer: MemberId) -> Option<u64> {
-        self.node.raft.prs().get(peer.0).map(|progress| progress.matched)
+    pub fn matched(&self, peer: MemberId) -> Option<LogIndex> {
+        self.node.raft.prs().get(peer.0).map(|progress| LogIndex(progress.matched))
     }
 
     /// How many turns wait for the disk.
@@ -502,7 +504,7 @@ impl RaftNode {
 }
 
 fn stance_of(node: &RawNode<Window>) -> Stance {
-    (node.raft.term, node.raft.state, node.raft.leader_id)
+    (Term(node.raft.term), node.raft.state, node.raft.leader_id)
 }
 
 const fn envelope(message: eraftpb::Message) -> Envelope {
@@ -512,13 +514,17 @@ const fn envelope(message: eraftpb::Message) -> Envelope {
 fn offer_of(snapshot: &eraftpb::Snapshot) -> Option<SnapshotOffer> {
     let meta = snapshot.get_metadata();
     let membership = Membership::from_engine(meta.get_conf_state());
-    (meta.index > 0).then_some(SnapshotOffer { index: meta.index, term: meta.term, membership })
+    (meta.index > 0).then_some(SnapshotOffer {
+        index: LogIndex(meta.index),
+        term: Term(meta.term),
+        membership,
+    })
 }
 
 /// The number under which a barrier was asked for, and its index.
-fn barrier_of(state: &raft::ReadState) -> Option<(u64, u64)> {
+fn barrier_of(state: &raft::ReadState) -> Option<(u64, LogIndex)> {
     let number = state.request_ctx.last_chunk::<8>()?;
-    Some((u64::from_le_bytes(*number), state.index))
+    Some((u64::from_le_bytes(*number), LogIndex(state.index)))
 }
 
 const fn role_of(state: StateRole) -> Role {

@@ -1,6 +1,6 @@
 //! What raft hands to its member.
 
-use crate::{Entry, HardState, MemberId, SnapshotOffer};
+use crate::{Entry, HardState, LogIndex, MemberId, SnapshotOffer};
 
 /// A member's part at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Ready {
     /// State that replaces everything before its index: to be made durable before `persist`, and put in place.
     pub snapshot: Option<SnapshotOffer>,
     /// Read barriers that hold: each by its number, with the index that must be applied first.
-    pub barriers: Vec<(u64, u64)>,
+    pub barriers: Vec<(u64, LogIndex)>,
 }
 
 /// How far another member has come, as its leader knows.
@@ -45,7 +45,7 @@ pub struct Progress {
     /// The member.
     pub id: MemberId,
     /// The last index that is durable there.
-    pub matched: u64,
+    pub matched: LogIndex,
     /// Whether it was heard of lately.
     pub active: bool,
     /// Whether it waits for a snapshot.

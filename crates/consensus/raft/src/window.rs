@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use raft::eraftpb;
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
-use crate::{Entry, HardState, Membership, SnapshotOffer};
+use crate::{Entry, HardState, LogIndex, Membership, SnapshotOffer, Term};
 
 /// What the journal knew when the member started.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub struct Recovered {
     /// Who votes.
     pub membership: Membership,
     /// The index before the first of `entries`; 0 before the very first. Everything up to it is committed.
-    pub base_index: u64,
+    pub base_index: LogIndex,
     /// The term of that index.
-    pub base_term: u64,
+    pub base_term: Term,
     /// The entries behind it, without a gap, to the end of the log.
     pub entries: Vec<Entry>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Window {
     hard_state: HardState,
     membership: Membership,
     /// The last index that was compacted away, and its term.
-    compacted: (u64, u64),
+    compacted: (LogIndex, Term),
     entries: VecDeque<eraftpb::Entry>,
     bytes: usize,
     /// The snapshot that a member which lags behind the window may be given.
@@ -41,7 +41,7 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn new(recovered: &Recovered) -> Self {
         let compacted = (recovered.base_index, recovered.base_term);
-        for (entry, index) in recovered.entries.iter().zip(compacted.0 + 1..) {
+        for (entry, index) in recovered.entries.iter().zip(compacted.0.next().onward()) {
             assert_eq!(entry.index, index, "the journal handed over a log with a gap");
         }
         // A crash may come between a snapshot and the hard state that follows it; what a snapshot covers is committed.
@@ -60,8 +60,7 @@ impl Window {
     /// Takes in entries that the engine asks to persist; the first may overwrite a suffix.
     pub(crate) fn append(&mut self, entries: &[eraftpb::Entry]) {
         let Some(first) = entries.first() else { return };
-        let keep = first.index.checked_sub(self.compacted.0 + 1);
-        let keep = keep.expect("the engine overwrites what was compacted away") as usize;
+        let keep = self.place(LogIndex(first.index)).expect("the engine overwrites what was compacted away");
         assert!(keep <= self.entries.len(), "the engine appends behind a gap");
         self.bytes -= self.entries.drain(keep..).map(|entry| size(&entry)).sum::<usize>();
         self.bytes += entries.iter().map(size).sum::<usize>();
@@ -99,30 +98,36 @@ impl Window {
 
     /// Forgets entries up to `index`, which a snapshot covers or which are applied and need not be sent to anyone, from
     /// the oldest on and `count_max` of them at the most, as long as more than so many bytes are kept.
-    pub(crate) fn compact(&mut self, index: u64, bytes_max: usize, count_max: usize) {
+    pub(crate) fn compact(&mut self, index: LogIndex, bytes_max: usize, count_max: usize) {
         let index = index.min(self.last());
         for _ in 0..count_max {
             let Some(entry) = self.entries.front() else { break };
-            if entry.index > index || (bytes_max > 0 && self.bytes <= bytes_max) {
+            if LogIndex(entry.index) > index || (bytes_max > 0 && self.bytes <= bytes_max) {
                 break;
             }
-            self.compacted = (entry.index, entry.term);
+            self.compacted = (LogIndex(entry.index), Term(entry.term));
             self.bytes -= size(entry);
             self.entries.pop_front();
         }
     }
 
     /// The last index that is not held any more.
-    pub(crate) const fn compacted(&self) -> u64 {
+    pub(crate) const fn compacted(&self) -> LogIndex {
         self.compacted.0
     }
 
-    pub(crate) fn last(&self) -> u64 {
-        self.compacted.0 + self.entries.len() as u64
+    pub(crate) fn last(&self) -> LogIndex {
+        self.compacted.0.plus(self.entries.len() as u64)
     }
 
-    fn at(&self, index: u64) -> Option<&eraftpb::Entry> {
-        self.entries.get(usize::try_from(index.checked_sub(self.compacted.0 + 1)?).ok()?)
+    fn at(&self, index: LogIndex) -> Option<&eraftpb::Entry> {
+        self.entries.get(self.place(index)?)
+    }
+
+    /// Where the entry of that index stands, or would; nothing if it was compacted away.
+    fn place(&self, index: LogIndex) -> Option<usize> {
+        let first = self.compacted.0.next();
+        usize::try_from((index >= first).then(|| index.since(first))?).ok()
     }
 }
 
@@ -138,7 +143,7 @@ impl Storage for Window {
         max_size: impl Into<Option<u64>>,
         _context: GetEntriesContext,
     ) -> raft::Result<Vec<eraftpb::Entry>> {
-        if low <= self.compacted.0 {
+        if LogIndex(low) <= self.compacted.0 {
             return Err(Error::Store(StorageError::Compacted));
         }
         let max_size = max_size.into().unwrap_or(u64::MAX);
@@ -146,7 +151,9 @@ impl Storage for Window {
         let mut entries =
             Vec::with_capacity(usize::try_from(high.saturating_sub(low)).unwrap_or(0).min(1024));
         for index in low..high {
-            let Some(entry) = self.at(index) else { return Err(Error::Store(StorageError::Unavailable)) };
+            let Some(entry) = self.at(LogIndex(index)) else {
+                return Err(Error::Store(StorageError::Unavailable));
+            };
             size += entry.data.len() as u64;
             if size > max_size && !entries.is_empty() {
                 break;
@@ -157,8 +164,9 @@ impl Storage for Window {
     }
 
     fn term(&self, index: u64) -> raft::Result<u64> {
+        let index = LogIndex(index);
         if index == self.compacted.0 {
-            return Ok(self.compacted.1);
+            return Ok(self.compacted.1.0);
         }
         if index < self.compacted.0 {
             return Err(Error::Store(StorageError::Compacted));
@@ -167,18 +175,20 @@ impl Storage for Window {
     }
 
     fn first_index(&self) -> raft::Result<u64> {
-        Ok(self.compacted.0 + 1)
+        Ok(self.compacted.0.next().0)
     }
 
     fn last_index(&self) -> raft::Result<u64> {
-        Ok(self.last())
+        Ok(self.last().0)
     }
 
     fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<eraftpb::Snapshot> {
         // Behind an offer must follow what the window still holds, or the receiver would need another one at once. The
         // engine takes over no state in which it has no part.
         let useful = |offer: &&SnapshotOffer| {
-            offer.index >= request_index && offer.index >= self.compacted.0 && offer.membership.contains(to)
+            offer.index >= LogIndex(request_index)
+                && offer.index >= self.compacted.0
+                && offer.membership.contains(to)
         };
         let Some(offer) = self.offer.as_ref().filter(useful) else {
             self.wanted.set(true);
@@ -186,7 +196,7 @@ impl Storage for Window {
         };
         let mut snapshot = eraftpb::Snapshot::default();
         let meta = snapshot.mut_metadata();
-        (meta.index, meta.term) = (offer.index, offer.term);
+        (meta.index, meta.term) = (offer.index.0, offer.term.0);
         meta.set_conf_state(offer.membership.to_engine());
         Ok(snapshot)
     }
@@ -204,13 +214,17 @@ mod tests {
     use crate::EntryKind;
 
     fn window(indices: std::ops::RangeInclusive<u64>) -> Window {
-        let entry =
-            |index| Entry { index, term: 7, kind: EntryKind::Normal, data: Bytes::from_static(b"xx") };
+        let entry = |index| Entry {
+            index: LogIndex(index),
+            term: Term(7),
+            kind: EntryKind::Normal,
+            data: Bytes::from_static(b"xx"),
+        };
         Window::new(&Recovered {
             hard_state: HardState::default(),
             membership: Membership::alone(1),
-            base_index: indices.start() - 1,
-            base_term: 3,
+            base_index: LogIndex(indices.start() - 1),
+            base_term: Term(3),
             entries: indices.map(entry).collect(),
         })
     }
@@ -219,9 +233,9 @@ mod tests {
     fn what_is_compacted_is_gone_but_its_last_term_is_kept() {
         let mut window = window(11..=20);
         assert_eq!(window.term(10).unwrap(), 3);
-        window.compact(15, 0, 3);
+        window.compact(LogIndex(15), 0, 3);
         assert_eq!(window.first_index().unwrap(), 14, "no more than that at once");
-        window.compact(15, 0, 3);
+        window.compact(LogIndex(15), 0, 3);
         assert_eq!((window.first_index().unwrap(), window.last_index().unwrap()), (16, 20));
         assert_eq!(window.term(15).unwrap(), 7);
         assert!(window.term(14).is_err());

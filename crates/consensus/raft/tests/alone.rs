@@ -1,14 +1,16 @@
 //! An ensemble of one: what its node asks to persist, and what it withholds until that is durable.
 
 use bytes::Bytes;
-use consensus_raft::{Config, Entry, HardState, MemberId, Membership, Persist, RaftNode, Recovered, Role};
+use consensus_raft::{
+    Config, Entry, HardState, LogIndex, MemberId, Membership, Persist, RaftNode, Recovered, Role, Term,
+};
 
 fn fresh() -> Recovered {
     Recovered {
         hard_state: HardState::default(),
         membership: Membership::alone(1),
-        base_index: 0,
-        base_term: 0,
+        base_index: LogIndex::ZERO,
+        base_term: Term::ZERO,
         entries: Vec::new(),
     }
 }
@@ -26,7 +28,7 @@ fn turns(node: &mut RaftNode) -> (Vec<Persist>, Vec<Entry>) {
     (persists, committed)
 }
 
-fn leader(recovered: &Recovered, applied: u64) -> (RaftNode, Vec<Persist>) {
+fn leader(recovered: &Recovered, applied: LogIndex) -> (RaftNode, Vec<Persist>) {
     let mut node = RaftNode::new(&Config::new(MemberId(1), 7), recovered, applied);
     node.campaign();
     let (persists, _) = turns(&mut node);
@@ -35,15 +37,15 @@ fn leader(recovered: &Recovered, applied: u64) -> (RaftNode, Vec<Persist>) {
 
 #[test]
 fn it_leads_at_once_and_persists_its_vote_first() {
-    let (node, persists) = leader(&fresh(), 0);
+    let (node, persists) = leader(&fresh(), LogIndex::ZERO);
     assert_eq!(node.role(), Role::Leader);
     let voted = persists.iter().filter_map(|persist| persist.hard_state).next().unwrap();
-    assert_eq!((voted.term, voted.vote), (1, 1));
+    assert_eq!((voted.term, voted.vote), (Term(1), 1));
 }
 
 #[test]
 fn nothing_is_committed_before_it_is_durable() {
-    let (mut node, persists) = leader(&fresh(), 0);
+    let (mut node, persists) = leader(&fresh(), LogIndex::ZERO);
     node.persisted(persists.last().unwrap().number);
     let (_, committed) = turns(&mut node);
     assert_eq!(committed.len(), 1, "the leader's own first entry");
@@ -59,7 +61,7 @@ fn nothing_is_committed_before_it_is_durable() {
 
 #[test]
 fn turns_overlap_with_the_disk_and_are_answered_in_order() {
-    let (mut node, persists) = leader(&fresh(), 0);
+    let (mut node, persists) = leader(&fresh(), LogIndex::ZERO);
     node.persisted(persists.last().unwrap().number);
     turns(&mut node);
     node.propose(vec![Bytes::from_static(b"a")]).unwrap();
@@ -78,7 +80,7 @@ fn turns_overlap_with_the_disk_and_are_answered_in_order() {
 
 #[test]
 fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
-    let (mut node, mut log) = leader(&fresh(), 0);
+    let (mut node, mut log) = leader(&fresh(), LogIndex::ZERO);
     node.persisted(log.last().unwrap().number);
     turns(&mut node);
     node.propose(vec![Bytes::from_static(b"kept")]).unwrap();
@@ -89,7 +91,7 @@ fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
         entries: log.iter().flat_map(|persist| persist.entries.clone()).collect(),
         ..fresh()
     };
-    let (mut node, persists) = leader(&recovered, 0);
+    let (mut node, persists) = leader(&recovered, LogIndex::ZERO);
     node.persisted(persists.last().unwrap().number);
     let (_, committed) = turns(&mut node);
     assert!(committed.iter().any(|entry| entry.data.as_ref() == b"kept"));
@@ -100,7 +102,7 @@ fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
 fn its_learners_hear_of_a_term_only_when_its_own_disk_holds_it() {
     let mut recovered = fresh();
     recovered.membership.learners.push(2);
-    let (mut node, persists) = leader(&recovered, 0);
+    let (mut node, persists) = leader(&recovered, LogIndex::ZERO);
     assert_eq!(node.role(), Role::Leader);
     assert_eq!(node.outbox().len(), 0, "a crash now would have it lead in the same term again");
     node.persisted(persists.last().unwrap().number);
@@ -110,7 +112,7 @@ fn its_learners_hear_of_a_term_only_when_its_own_disk_holds_it() {
 #[test]
 fn the_same_seed_gives_the_same_life() {
     let life = || {
-        let (node, persists) = leader(&fresh(), 0);
+        let (node, persists) = leader(&fresh(), LogIndex::ZERO);
         format!("{:?} {}", persists, node.term())
     };
     assert_eq!(life(), life());

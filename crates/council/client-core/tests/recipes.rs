@@ -47,6 +47,7 @@ fn check_holders(world: &World<Contender>, kinds: &[Kind], epochs: &mut BTreeMap
     assert!(!exclusive || live.len() == 1, "seed {seed}: {live:?} hold at once");
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn run_lock(seed: u64, kinds: &[Kind], layouts: &[Layout], again: bool) {
     let kinds = kinds.to_vec();
     let mut guid = 0;

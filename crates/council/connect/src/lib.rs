@@ -9,7 +9,6 @@
 
 mod arguments;
 pub mod jaas;
-mod problem;
 mod prompt;
 pub mod properties;
 mod secret;
@@ -22,7 +21,7 @@ use std::time::Duration;
 use council_client::{Access, Client, Options};
 
 pub use arguments::{AccessArguments, ConnectArguments, TlsArguments};
-pub use problem::{Checked, Problem};
+pub use node_config::{Checked, Problem};
 pub use prompt::prompted;
 pub use unreachable::explain;
 

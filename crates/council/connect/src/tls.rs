@@ -17,6 +17,15 @@ pub(crate) struct Files {
     pub(crate) identity: Option<std::path::PathBuf>,
 }
 
+fn warn_of_unused(stores: [(&str, &Option<KeyStore>); 2]) {
+    for (name, _) in stores.into_iter().filter(|(_, store)| store.is_some()) {
+        eprintln!(
+            "warning: `zookeeper.ssl.{name}.location` is not used, and the connection is not encrypted\n\
+             hint: `zookeeper.client.secure=true` encrypts it"
+        );
+    }
+}
+
 /// TLS, if the settings or the files ask for it.
 pub(crate) fn configure(settings: &mut Settings, files: Files) -> Checked<Option<Arc<ClientConfig>>> {
     let named = |path| KeyStore { path, password: Secret::default(), kind: KeyStoreKind::Pem };
@@ -27,14 +36,7 @@ pub(crate) fn configure(settings: &mut Settings, files: Files) -> Checked<Option
     let (verify_hostname, protocols, cipher_suites) =
         (settings.verifies_hostname()?, settings.protocols()?, settings.cipher_suites());
     if !secure {
-        for (name, store) in [("trustStore", &trust_store), ("keyStore", &key_store)] {
-            if store.is_some() {
-                eprintln!(
-                    "warning: `zookeeper.ssl.{name}.location` is not used, and the connection is not encrypted\n\
-                     hint: `zookeeper.client.secure=true` encrypts it"
-                );
-            }
-        }
+        warn_of_unused([("trustStore", &trust_store), ("keyStore", &key_store)]);
         return Ok(None);
     }
     let trust_store = trust_store.ok_or_else(|| {

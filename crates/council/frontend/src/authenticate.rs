@@ -10,11 +10,11 @@ use council_tree::Policy;
 use council_wire::{ErrorCode, OpCode, Request, Writer};
 
 use crate::auth::{SaslServer, Step, digest_id, host_address, same_digest};
-use crate::common::Common;
 use crate::config::FrontConfig;
 use crate::connection::Connection;
 use crate::event::{CloseReason, FrontEvent};
 use crate::replies::Reply;
+use crate::shard_state::ShardState;
 
 /// Characters of a scheme that the driver is told.
 const SCHEME_TOLD_MAX: usize = 32;
@@ -66,7 +66,7 @@ fn user_of<'i>(scheme: &str, id: &'i str) -> &'i str {
     }
 }
 
-impl Common {
+impl ShardState {
     /// An auth packet: adds identities, or ends the connection.
     pub(crate) fn authenticate(&mut self, connection: &mut Connection, xid: i32, body: &[u8]) {
         let Ok(Request::Auth { scheme, auth }) = Request::decode(OpCode::Auth, body) else {

@@ -4,13 +4,13 @@ use council_tree::{Outcome, Tree};
 use council_wire::{ErrorCode, OpCode, ReplyHeader, SessionId, Writer, Zxid, end_frame, start_frame};
 use net_event_loop::ConnId;
 
-use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::event::{CloseReason, FrontEvent};
 use crate::front::Front;
 use crate::message::Evaluated;
 use crate::message::{ConnectRefusal, FromCore, ToCore};
 use crate::replies::{Answered, Reply, Slot};
+use crate::shard_state::ShardState;
 use crate::write;
 use base::Now;
 
@@ -168,7 +168,7 @@ impl Front {
     }
 }
 
-impl Common {
+impl ShardState {
     fn outcome(
         &mut self,
         connection: &mut Connection,

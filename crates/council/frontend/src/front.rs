@@ -6,12 +6,12 @@ use council_tree::Tree;
 use council_wire::Zxid;
 use net_event_loop::{Admission, ConnId};
 
-use crate::common::Common;
 use crate::config::FrontConfig;
 use crate::connection::{Connection, Connections, Peer, Stage};
 use crate::event::{CloseReason, FrontEvent};
 use crate::history::History;
 use crate::message::ToCore;
+use crate::shard_state::ShardState;
 use crate::stats::{ConnectionStats, FrontStats};
 use crate::tally::Tally;
 use base::Now;
@@ -28,7 +28,7 @@ const SWEPT_AT_ONCE: usize = 4096;
 #[derive(Debug)]
 pub struct Front {
     pub(crate) connections: Connections,
-    pub(crate) common: Common,
+    pub(crate) common: ShardState,
     pub(crate) round_ms: u64,
     admission: Admission,
     /// Connections that have yet to open a session, oldest first, with the time by which they must.
@@ -42,7 +42,7 @@ impl Front {
         Self {
             admission: Admission::new(config.connections_max, config.connections_per_ip_max),
             connections: Connections::default(),
-            common: Common::new(config, shard),
+            common: ShardState::new(config, shard),
             round_ms: 0,
             deadlines: VecDeque::new(),
         }

@@ -5,17 +5,17 @@ use council_wire::{
     ConnectRequest, ConnectResponse, Frame, Reader, SessionId, Writer, end_frame, next_frame, start_frame,
 };
 
-use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::event::{CloseReason, FrontEvent};
+use crate::four_letter_words::word_at_start;
 use crate::message::ToCore;
-use crate::words::word_at_start;
+use crate::shard_state::ShardState;
 
 /// A request for a session has 44 or 45 bytes with a password of 16; some room for others' passwords. ZooKeeper
 /// would take a megabyte from anybody.
 const CONNECT_BYTES_MAX: usize = 1024;
 
-impl Common {
+impl ShardState {
     /// Looks at the first bytes; says how many were consumed, 0 if there are not enough yet.
     pub(crate) fn handshake(&mut self, connection: &mut Connection, input: &[u8], tree: &Tree) -> usize {
         if let Some(word) = word_at_start(input) {

@@ -4,13 +4,13 @@ use council_tree::{Counted, Tree};
 use council_wire::{ErrorCode, Request, Writer};
 
 use crate::asker::asker;
-use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::cost::TURN_WORK;
 use crate::long::{Listed, Long, Progress, Question, Step, at_once, begin};
 use crate::read;
+use crate::read_effects::Immediate;
 use crate::replies::{Answered, Slot};
-use crate::trail::Left;
+use crate::shard_state::ShardState;
 use crate::watch::Renewed;
 
 /// A frame holds no more: its length is a signed number of 32 bits.
@@ -18,7 +18,7 @@ const FRAME_BYTES_MAX: usize = 1 << 30;
 /// For how many microseconds nothing else is read as a whole, for each unit of work that something took so.
 const REST_US_PER_WORK: u64 = 1;
 
-impl Common {
+impl ShardState {
     /// One piece of a request, for so much work.
     fn step(&mut self, connection: &mut Connection, long: &mut Long, tree: &Tree, work: &mut usize) -> Step {
         let body = core::mem::take(&mut long.body);
@@ -72,7 +72,7 @@ impl Common {
         let (bytes_max, bytes_are_final) = self.reply_bytes_max(connection, long.counted);
         let who = asker(&self.config, connection.session, connection.identities.identities());
         let question = Question { tree, request, who, bytes_max, bytes_are_final };
-        let mut trail = Left {
+        let mut trail = Immediate {
             watches: &mut self.watching.table,
             slot: connection.id.slot,
             reads: &mut self.stats.reads,
@@ -93,18 +93,10 @@ impl Common {
                 Listed::Failed(error) => Step::Failed(error),
                 Listed::Over => Step::Over,
             },
-            (Progress::Count(descent), _) => match descent.go_on(tree, work) {
-                Counted::More => Step::More,
-                Counted::Gone => Step::Failed(ErrorCode::NoNode),
-                Counted::Replaced => {
-                    long.reset();
-                    Step::More
-                }
-                Counted::All(number) => {
-                    Writer::new(frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
-                    Step::Done(ErrorCode::Ok)
-                }
-            },
+            (Progress::Count(descent), _) => {
+                let counted = descent.go_on(tree, work);
+                step_of_count(long, counted)
+            }
             (Progress::Ephemerals(list), Request::GetEphemerals { prefix }) => {
                 list.go_on(question, prefix, frame, work)
             }
@@ -236,5 +228,21 @@ impl Common {
         // Not at each byte more: what was tried in vain is done again from its beginning.
         let is_worth_it = connection.output.len() == 0 || self.has_room(0) || bytes / 2 >= long.tried_bytes;
         bytes > long.tried_bytes && is_worth_it && self.now.mono_us >= self.lines.whole_after_us
+    }
+}
+
+/// How a piece of counting descendants ended.
+fn step_of_count(long: &mut Long, counted: Counted) -> Step {
+    match counted {
+        Counted::More => Step::More,
+        Counted::Gone => Step::Failed(ErrorCode::NoNode),
+        Counted::Replaced => {
+            long.reset();
+            Step::More
+        }
+        Counted::All(number) => {
+            Writer::new(&mut long.frame).i32(i32::try_from(number).unwrap_or(i32::MAX));
+            Step::Done(ErrorCode::Ok)
+        }
     }
 }

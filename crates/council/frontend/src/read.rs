@@ -13,13 +13,13 @@ use crate::asker::Asker;
 use crate::cost::{BEHIND_WRITE_BYTES, DATA_OVERHEAD, Meter, Over, TURN_WORK};
 use crate::judge::Judge;
 use crate::message::{Evaluated, WatchKind};
-use crate::namespaces::STAT_BYTES;
+use crate::namespace_stats::STAT_BYTES;
 
 /// Bytes of a reply's header; the last four are the error.
 const REPLY_HEADER: usize = 16;
 
 /// What a read leaves behind besides its reply.
-pub(crate) trait Trail {
+pub(crate) trait ReadEffects {
     /// A watch was asked for, and is to be left.
     fn watch(&mut self, path: &str, kind: WatchKind);
     /// So many bytes of a node were read.
@@ -28,12 +28,12 @@ pub(crate) trait Trail {
 
 /// A trail that is kept for later.
 #[derive(Default)]
-struct Kept {
+struct Deferred {
     watches: Vec<(Box<str>, WatchKind)>,
     reads: Vec<(Box<str>, u64)>,
 }
 
-impl Trail for Kept {
+impl ReadEffects for Deferred {
     fn watch(&mut self, path: &str, kind: WatchKind) {
         self.watches.push((path.into(), kind));
     }
@@ -48,12 +48,12 @@ impl Trail for Kept {
 #[must_use]
 pub fn evaluate(tree: &Tree, opcode: OpCode, xid: i32, body: &[u8], asker: Asker<'_>) -> Evaluated {
     let mut frame = Vec::new();
-    let mut kept = Kept::default();
+    let mut kept = Deferred::default();
     let error = match decode(opcode, body) {
         Ok(request) => {
             let mut meter = Meter::new(&frame, BEHIND_WRITE_BYTES, TURN_WORK);
             answer(tree, &request, xid, asker, &mut meter, &mut frame, &mut kept).unwrap_or_else(|Over| {
-                kept = Kept::default();
+                kept = Deferred::default();
                 fail(tree, xid, ErrorCode::ThrottledOp, &mut frame)
             })
         }
@@ -68,7 +68,7 @@ pub fn evaluate(tree: &Tree, opcode: OpCode, xid: i32, body: &[u8], asker: Asker
         }
         Err(_) => fail(tree, xid, ErrorCode::MarshallingError, &mut frame),
     };
-    let Kept { watches, reads } = kept;
+    let Deferred { watches, reads } = kept;
     Evaluated { zxid: tree.last_zxid(), error, frame, watches, reads }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn answer(
     asker: Asker<'_>,
     meter: &mut Meter,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<ErrorCode, Over> {
     let start = start_frame(out);
     ReplyHeader { xid, zxid: tree.last_zxid().0, err: 0 }.write(&mut Writer::new(out));
@@ -174,7 +174,7 @@ fn body(
     judge: &Judge<'_>,
     meter: &mut Meter,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<(), Halt> {
     match request {
         Request::GetData { path, watch: wanted } => {
@@ -213,7 +213,7 @@ fn body(
 }
 
 #[inline]
-fn leave(wanted: bool, path: &str, kind: WatchKind, trail: &mut impl Trail) {
+fn leave(wanted: bool, path: &str, kind: WatchKind, trail: &mut impl ReadEffects) {
     if wanted {
         trail.watch(path, kind);
     }
@@ -226,7 +226,7 @@ fn get_data(
     judge: &Judge<'_>,
     meter: &mut Meter,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<(), Halt> {
     let node = judge.readable(tree, path)?;
     meter.fits(out, DATA_OVERHEAD + node.data().map_or(0, <[u8]>::len))?;
@@ -243,7 +243,7 @@ fn exists(
     path: &str,
     judge: &Judge<'_>,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<(), ErrorCode> {
     if path.contains('\0') {
         return Err(ErrorCode::BadArguments);
@@ -259,7 +259,7 @@ fn get_children<'t>(
     judge: &Judge<'_>,
     meter: &mut Meter,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<NodeRef<'t>, Halt> {
     let node = judge.readable(tree, path)?;
     let number = node.num_children();
@@ -320,7 +320,7 @@ fn multi_read(
     judge: &Judge<'_>,
     meter: &mut Meter,
     out: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
 ) -> Result<ErrorCode, Halt> {
     if multi.kind == MultiKind::Transaction {
         return Err(ErrorCode::MarshallingError.into());

@@ -7,22 +7,22 @@ use council_wire::{
 };
 
 use crate::asker::asker;
-use crate::common::Common;
 use crate::connection::{Connection, Oversized, Stage};
 use crate::cost::{LIGHT_BYTES, Meter, TURN_WORK};
 use crate::event::CloseReason;
 use crate::long::Long;
 use crate::message::ToCore;
 use crate::read;
+use crate::read_effects::Immediate;
 use crate::replies::{Answered, Reply, Slot, put};
-use crate::trail::Left;
+use crate::shard_state::ShardState;
 use crate::watching::with_null_path;
 use crate::weight::is_light;
 
 /// Length field, xid and operation code: what must be seen of an oversized request to refuse it in order.
 const OVERSIZED_HEAD: usize = 12;
 
-impl Common {
+impl ShardState {
     /// Takes as many whole frames from `input` as may be taken now; says how many bytes that were.
     pub(crate) fn receive(&mut self, connection: &mut Connection, input: &[u8], tree: &Tree) -> usize {
         let mut rest = input;
@@ -206,7 +206,7 @@ impl Common {
         let bytes_max = self.bytes_at_once();
         let out = connection.output.buffer(&mut self.buffers);
         let mut meter = Meter::new(out, bytes_max, TURN_WORK);
-        let mut trail = Left {
+        let mut trail = Immediate {
             watches: &mut self.watching.table,
             slot: connection.id.slot,
             reads: &mut self.stats.reads,

@@ -5,19 +5,19 @@
 use council_tree::{Command, Excess, Operation, Origin, Outcome, SubOutcome, Tree};
 use council_wire::{ErrorCode, MultiHeader, OpCode, Request, Writer};
 
-use crate::common::Common;
 use crate::connection::{Connection, Stage};
 use crate::cost::{BYTES_PER_WORK, PART_BYTES_PER_WORK};
 use crate::event::{CloseReason, FrontEvent};
 use crate::message::ToCore;
 use crate::pending_audit::PendingAudit;
 use crate::replies::{Ephemerals, Slot};
+use crate::shard_state::ShardState;
 
 /// What a command may have beyond its request's frame: origin, policy and the client's identities. The journal must
 /// be able to hold `request_bytes_max` and this.
 pub const COMMAND_OVERHEAD_MAX: usize = 32 << 10;
 
-impl Common {
+impl ShardState {
     pub(crate) fn write(
         &mut self,
         connection: &mut Connection,

@@ -35,6 +35,7 @@ fn handshake() -> Vec<u8> {
 }
 
 /// A well-formed request of every kind, more or less.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn requests() -> Vec<(OpCode, Vec<u8>)> {
     let open = [Acl::open()];
     let path = |path: &str| {
@@ -242,6 +243,7 @@ fn damaged_requests_harm_nobody() {
 
 /// None of them has too much for one, all together have too much for the shard.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn clients_that_do_not_read_are_held_off_together_and_others_are_served() {
     let config = FrontConfig { output_bytes_all_max: 300_000, ..FrontConfig::default() };
     let mut house = House::new(&config, 1);
@@ -404,6 +406,7 @@ fn a_connections_many_watches_come_and_go_as_fast_as_few() {
 /// An event of a change that came while replies waited is behind the reply that left its watch, whatever the order
 /// in which the core answers.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn an_answer_before_its_turn_keeps_its_events_behind_it() {
     use council_frontend::Asker;
     use council_frontend::read::evaluate;

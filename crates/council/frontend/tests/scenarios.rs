@@ -67,6 +67,7 @@ impl Play {
         self.house.get_or_insert_with(|| House::new(&self.config, 2))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one story, told in order")]
     fn configure(&mut self, args: &mut ArgumentConsumer<'_>) -> Outcome<()> {
         let config = &mut self.config;
         config.connections_max = parse(args, "connections")?.unwrap_or(config.connections_max);
@@ -152,6 +153,7 @@ impl Play {
     }
 
     /// What happens on the server's side. Whether it was one of these commands.
+    #[expect(clippy::too_many_lines, reason = "one story, told in order")]
     fn server(&mut self, name: &str, args: &mut ArgumentConsumer<'_>) -> Outcome<bool> {
         let house = self.house();
         match name {
@@ -286,6 +288,7 @@ fn list(house: &mut House, what: &str) -> Outcome<()> {
 }
 
 /// A request by its name and arguments.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn encode(name: &str, args: &mut ArgumentConsumer<'_>) -> Outcome<(OpCode, Vec<u8>)> {
     let opcode = OpCode::ALL.iter().copied().find(|opcode| opcode.name() == name).ok_or("no such command")?;
     let watch = parse(args, "watch")?.unwrap_or(false);

@@ -72,6 +72,7 @@ type Event = (i64, EventType, String);
 
 /// What a client is to be told, by the promise: before the reply, and behind it. A front that remembers nothing knows
 /// only what the tree shows.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn promised(
     log: &[Happened],
     lists: &Lists,

@@ -9,7 +9,7 @@ use council_frontend::{
 };
 use council_tree::Tree;
 use council_wire::{Acl, ConnectRequest, OpCode, SessionId};
-use net_event_loop::{Arrival, Broken, ConnId, Readiness, SocketDriver};
+use net_event_loop::{Broken, ConnId, ReadOutcome, Readiness, SocketDriver};
 
 use support::core::{Stream, ToyCore};
 use support::{peer, rounds, wire};
@@ -80,7 +80,7 @@ impl SocketDriver for Toy {
         Ok((!self.wires[*socket].opening).then(peer))
     }
 
-    fn read(&mut self, socket: &mut usize, buffer: &mut [u8]) -> Result<Arrival, Broken> {
+    fn read(&mut self, socket: &mut usize, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
         self.calls.push("read");
         let wire = &mut self.wires[*socket];
         let length = wire.input.len().min(buffer.len());
@@ -88,11 +88,11 @@ impl SocketDriver for Toy {
             return Err(Broken);
         }
         if length == 0 {
-            return Ok(if wire.has_ended { Arrival::End } else { Arrival::Nothing });
+            return Ok(if wire.has_ended { ReadOutcome::End } else { ReadOutcome::Nothing });
         }
         buffer[..length].copy_from_slice(&wire.input[..length]);
         wire.input.drain(..length);
-        Ok(Arrival::Bytes { length, drained: wire.input.is_empty() })
+        Ok(ReadOutcome::Bytes { length, drained: wire.input.is_empty() })
     }
 
     fn write(&mut self, socket: &mut usize, bytes: &[u8]) -> Result<usize, Broken> {
@@ -400,7 +400,7 @@ fn parting_shard_answers_what_was_read_and_reads_no_more() {
     let client = shard.client();
     shard.send(client, &wire::request(1, OpCode::Create.code(), &create("/a", b"")));
     shard.turn();
-    shard.round.begin_farewell(true, shard.now);
+    shard.round.begin_shutdown(true, shard.now);
     shard.send(client, &get(2, "/", false));
     shard.turn();
     assert!(!shard.toy.wires[client].goodbye, "an answer is owed");
@@ -419,7 +419,7 @@ fn parting_shard_answers_what_was_read_and_reads_no_more() {
 fn shard_of_a_removed_member_parts_and_serves_whoever_comes_next() {
     let mut shard = Shard::new();
     let client = shard.client();
-    shard.round.begin_farewell(false, shard.now);
+    shard.round.begin_shutdown(false, shard.now);
     shard.turn();
     assert!(shard.toy.wires[client].goodbye);
     shard.pass(500);

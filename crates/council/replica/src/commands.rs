@@ -1,6 +1,6 @@
 //! The commands of one committed entry, ready to be applied.
 
-use consensus_raft::Entry;
+use consensus_raft::{Entry, LogIndex};
 use council_tree::{Command, REACH, Stamp, Tree};
 
 use crate::Fault;
@@ -10,7 +10,7 @@ use crate::proposals::weight_in;
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Commands<'a> {
-    index: u64,
+    index: LogIndex,
     reader: BatchReader<'a>,
     /// How many of the next commands were looked up already.
     reached: usize,
@@ -59,7 +59,7 @@ impl<'a> Commands<'a> {
     }
 }
 
-fn unreadable(index: u64) -> Fault {
+fn unreadable(index: LogIndex) -> Fault {
     Fault::UnreadableEntry { index }
 }
 

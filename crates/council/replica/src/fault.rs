@@ -1,5 +1,6 @@
 //! Why a member must stop.
 
+use consensus_raft::LogIndex;
 use core::fmt;
 
 use council_wire::Zxid;
@@ -10,12 +11,12 @@ pub enum Fault {
     /// A log entry is not of a form that this build can read.
     UnreadableEntry {
         /// The entry.
-        index: u64,
+        index: LogIndex,
     },
     /// A log entry holds a command or a change of members that this build cannot read.
     MalformedEntry {
         /// The entry.
-        index: u64,
+        index: LogIndex,
         /// What is wrong with it.
         what: String,
     },

@@ -21,6 +21,7 @@
 //!   admit this one to another, or more members than are in it have a seat in another;
 //! - neither counts before all voters are heard, or `GRACE_MS` have passed.
 
+use consensus_raft::LogIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a majority waits for the others, milliseconds: who comes later is admitted.
@@ -81,7 +82,7 @@ pub enum FoundingMessage {
         /// Which seat.
         id: u64,
         /// By a change of members not later than this in the log.
-        index: u64,
+        index: LogIndex,
     },
     /// The receiver has a seat: it catches up with the others.
     Admitted {

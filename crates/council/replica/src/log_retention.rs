@@ -3,7 +3,7 @@
 //! then, and the next snapshot would come too late as well.
 
 use base::Now;
-use consensus_raft::{MemberId, RaftNode, Role};
+use consensus_raft::{LogIndex, MemberId, RaftNode, Role};
 
 use crate::snapshot::Snapshots;
 use crate::view::View;
@@ -22,7 +22,7 @@ const WANTED_MS: u64 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trailing {
     peer: MemberId,
-    matched: u64,
+    matched: LogIndex,
 }
 
 /// See the module.
@@ -33,19 +33,25 @@ pub(crate) struct LogRetention {
     /// Who is in reach and has not caught up.
     trailing: Vec<Trailing>,
     /// What was committed a tick ago: who has that has caught up.
-    committed: u64,
+    committed: LogIndex,
 }
 
 impl LogRetention {
     /// One more entry is applied: lets go of some that nobody needs.
-    pub(crate) fn applied(&self, applied: u64, snapshots: &Snapshots, raft: &mut RaftNode, view: &View) {
+    pub(crate) fn applied(&self, applied: LogIndex, snapshots: &Snapshots, raft: &mut RaftNode, view: &View) {
         self.let_go(LET_GO_MAX, applied, snapshots, raft, view);
     }
 
     /// A change of members is applied. Who the founders were is in no log: a new member begins with a snapshot that says
     /// who the members are, so the beginning of the log is let go of.
-    pub(crate) fn change_applied(&self, change: u64, snapshots: &Snapshots, raft: &mut RaftNode, now: Now) {
-        raft.compact((change - 1).min(self.pinned_index(snapshots, now)), 0, LET_GO_MAX);
+    pub(crate) fn change_applied(
+        &self,
+        change: LogIndex,
+        snapshots: &Snapshots,
+        raft: &mut RaftNode,
+        now: Now,
+    ) {
+        raft.compact(change.previous().min(self.pinned_index(snapshots, now)), 0, LET_GO_MAX);
     }
 
     /// Somebody needs a snapshot.
@@ -54,13 +60,19 @@ impl LogRetention {
     }
 
     /// A member has taken over the snapshot of this index.
-    pub(crate) fn snapshot_taken(&mut self, peer: MemberId, index: u64) {
+    pub(crate) fn snapshot_taken(&mut self, peer: MemberId, index: LogIndex) {
         self.trailing.retain(|trailing| trailing.peer != peer);
         self.trailing.push(Trailing { peer, matched: index });
     }
 
     /// Looks how far everybody is.
-    pub(crate) fn tick(&mut self, applied: u64, snapshots: &Snapshots, raft: &mut RaftNode, view: &View) {
+    pub(crate) fn tick(
+        &mut self,
+        applied: LogIndex,
+        snapshots: &Snapshots,
+        raft: &mut RaftNode,
+        view: &View,
+    ) {
         self.let_go(LET_GO_IDLE_MAX, applied, snapshots, raft, view);
         let goal = std::mem::replace(&mut self.committed, raft.committed());
         if raft.role() != Role::Leader {
@@ -70,10 +82,10 @@ impl LogRetention {
         for known in raft.progress() {
             let peer = known.id;
             let told = before.iter().find(|trailing| trailing.peer == peer);
-            let matched = known.matched.max(told.map_or(0, |trailing| trailing.matched));
+            let matched = known.matched.max(told.map_or(LogIndex::ZERO, |trailing| trailing.matched));
             // A member that has nothing yet begins with a snapshot, which says who the members are, and never with the
             // log.
-            let lags = !known.wants_snapshot && (1..goal).contains(&matched);
+            let lags = !known.wants_snapshot && (LogIndex::FIRST..goal).contains(&matched);
             if lags && view.peers.is_connected(peer) {
                 self.trailing.push(Trailing { peer, matched });
             }
@@ -83,7 +95,7 @@ impl LogRetention {
     fn let_go(
         &self,
         count_max: usize,
-        applied: u64,
+        applied: LogIndex,
         snapshots: &Snapshots,
         raft: &mut RaftNode,
         view: &View,
@@ -98,11 +110,11 @@ impl LogRetention {
     }
 
     /// The highest index up to which no member needs the log.
-    fn pinned_index(&self, snapshots: &Snapshots, now: Now) -> u64 {
+    fn pinned_index(&self, snapshots: &Snapshots, now: Now) -> LogIndex {
         let wanted = self.wanted_until_ms > now.mono_ms();
         let awaited = wanted.then(|| snapshots.own.covers());
         let trailing = self.trailing.iter().map(|trailing| trailing.matched);
-        snapshots.sent.indexes().chain(trailing).chain(awaited).min().unwrap_or(u64::MAX)
+        snapshots.sent.indexes().chain(trailing).chain(awaited).min().unwrap_or(LogIndex::MAX)
     }
 }
 
@@ -119,21 +131,21 @@ mod tests {
 
     #[test]
     fn log_behind_a_wanted_snapshot_is_kept_until_it_is_sent_or_long_not_asked_for() {
-        let snapshots = Snapshots::new(&CoreConfig::new(1, 1), 70, &Tree::new());
+        let snapshots = Snapshots::new(&CoreConfig::new(1, 1), LogIndex(70), &Tree::new());
         let mut retention = LogRetention::default();
-        assert_eq!(retention.pinned_index(&snapshots, at(1)), u64::MAX);
+        assert_eq!(retention.pinned_index(&snapshots, at(1)), LogIndex::MAX);
         retention.await_snapshot(at(1));
-        assert_eq!(retention.pinned_index(&snapshots, at(WANTED_MS)), 70);
-        assert_eq!(retention.pinned_index(&snapshots, at(WANTED_MS + 1)), u64::MAX);
+        assert_eq!(retention.pinned_index(&snapshots, at(WANTED_MS)), LogIndex(70));
+        assert_eq!(retention.pinned_index(&snapshots, at(WANTED_MS + 1)), LogIndex::MAX);
     }
 
     #[test]
     fn log_behind_a_snapshot_that_was_taken_over_is_kept_for_its_member() {
-        let snapshots = Snapshots::new(&CoreConfig::new(1, 1), 70, &Tree::new());
+        let snapshots = Snapshots::new(&CoreConfig::new(1, 1), LogIndex(70), &Tree::new());
         let mut retention = LogRetention::default();
-        retention.snapshot_taken(MemberId(2), 70);
-        retention.snapshot_taken(MemberId(3), 90);
-        retention.snapshot_taken(MemberId(2), 110);
-        assert_eq!(retention.pinned_index(&snapshots, at(1)), 90);
+        retention.snapshot_taken(MemberId(2), LogIndex(70));
+        retention.snapshot_taken(MemberId(3), LogIndex(90));
+        retention.snapshot_taken(MemberId(2), LogIndex(110));
+        assert_eq!(retention.pinned_index(&snapshots, at(1)), LogIndex(90));
     }
 }

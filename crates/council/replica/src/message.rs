@@ -1,5 +1,6 @@
 //! What passes between a core, its journal and its clock. What passes between a core and its shards is `front`'s.
 
+use consensus_raft::LogIndex;
 use council_wire::SessionId;
 use storage_raft_log::{Batch, SnapshotMeta, Space};
 
@@ -47,7 +48,7 @@ pub enum CoreEffect {
         /// Who needs it.
         peer: u64,
         /// Which snapshot.
-        index: u64,
+        index: LogIndex,
         /// The number of the first chunk, from 0.
         first: u64,
     },
@@ -87,14 +88,14 @@ pub enum JournalEvent {
     /// The snapshot is durable.
     SnapshotSaved {
         /// The index that it covers.
-        index: u64,
+        index: LogIndex,
     },
     /// Chunks of a saved snapshot, or nothing when it is not there any more.
     SnapshotRead {
         /// Who needs them.
         peer: u64,
         /// Which snapshot.
-        index: u64,
+        index: LogIndex,
         /// The number of the first chunk.
         first: u64,
         /// The chunks, and behind the last one what the snapshot says of itself.

@@ -3,8 +3,9 @@
 //! Little-endian, of fixed width; the first byte is the kind. A decoder is bounded by the bytes it is given.
 
 use bytes::{Buf, Bytes};
-use consensus_raft::{Malformed, Message};
+use consensus_raft::{LogIndex, Malformed, Message, Term};
 use council_wire::SessionId;
+use net_peer_pairs::Lane;
 
 use crate::founding::FoundingMessage;
 
@@ -31,7 +32,7 @@ pub enum PeerMessage {
     /// May the sender go on serving clients? A member asks its leader, a leader the other voters.
     LeaseAsk {
         /// The term in which the receiver leads, or the sender.
-        term: u64,
+        term: Term,
         /// The asker's clock.
         at_ms: u64,
     },
@@ -39,18 +40,18 @@ pub enum PeerMessage {
     /// clients have been heard of without the leader's knowing.
     LeaseGrant {
         /// The term it was asked in, and which the sender has not gone beyond.
-        term: u64,
+        term: Term,
         /// What the asker's clock said.
         at_ms: u64,
     },
     /// The connection to the leader broke: whoever hears this from a majority need not wait for a timeout.
     LeaderLost {
         /// The term it led.
-        term: u64,
+        term: Term,
         /// Who led.
         leader: u64,
         /// How far the sender's log reaches.
-        last_index: u64,
+        last_index: LogIndex,
     },
     /// State that the receiver needs and no log can give it any more: the engine's message, to be taken when the
     /// state has arrived.
@@ -58,14 +59,14 @@ pub enum PeerMessage {
     /// The receiver of an offer asks for the chunks from this one on.
     Want {
         /// The snapshot's index.
-        index: u64,
+        index: LogIndex,
         /// The first chunk that is missing, counted from 0.
         chunk: u64,
     },
     /// Chunks of a snapshot, in order.
     Chunks {
         /// The snapshot's index.
-        index: u64,
+        index: LogIndex,
         /// The number of the first of them.
         first: u64,
         /// The chunks.
@@ -76,7 +77,7 @@ pub enum PeerMessage {
     /// The receiver of an offer is done with it.
     Taken {
         /// The snapshot's index.
-        index: u64,
+        index: LogIndex,
         /// Whether it has it now.
         whole: bool,
     },
@@ -113,6 +114,12 @@ impl PeerMessage {
         }
     }
 
+    /// On which of the two connections it goes.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        if self.is_bulky() { Lane::Bulk } else { Lane::Control }
+    }
+
     /// Appends its bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -132,14 +139,14 @@ impl PeerMessage {
                     out.extend_from_slice(&age_ms.to_le_bytes());
                 }
             }
-            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[*term, *leader, *last_index]),
+            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[term.0, *leader, last_index.0]),
             Self::Offer(message) => {
                 out.push(5);
                 message.encode(out);
             }
-            Self::Want { index, chunk } => put(out, 6, &[*index, *chunk]),
+            Self::Want { index, chunk } => put(out, 6, &[index.0, *chunk]),
             Self::Chunks { index, first, chunks, end } => {
-                put(out, 7, &[*index, *first]);
+                put(out, 7, &[index.0, *first]);
                 out.push(u8::from(end.is_some()));
                 if let Some(SnapshotEnd { zxid, digest, created_ms }) = end {
                     out.extend_from_slice(&zxid.to_le_bytes());
@@ -153,11 +160,11 @@ impl PeerMessage {
                 }
             }
             Self::Taken { index, whole } => {
-                put(out, 8, &[*index]);
+                put(out, 8, &[index.0]);
                 out.push(u8::from(*whole));
             }
-            Self::LeaseAsk { term, at_ms } => put(out, 9, &[*term, *at_ms]),
-            Self::LeaseGrant { term, at_ms } => put(out, 10, &[*term, *at_ms]),
+            Self::LeaseAsk { term, at_ms } => put(out, 9, &[term.0, *at_ms]),
+            Self::LeaseGrant { term, at_ms } => put(out, 10, &[term.0, *at_ms]),
             Self::Founding(message) => put_founding(out, message),
             Self::Digest { zxid, digest } => put(out, 16, &[*zxid as u64, *digest]),
         }
@@ -182,14 +189,14 @@ impl PeerMessage {
             }
             4 => {
                 let (term, leader) = (number(&mut bytes)?, number(&mut bytes)?);
-                Self::LeaderLost { term, leader, last_index: number(&mut bytes)? }
+                Self::LeaderLost { term: Term(term), leader, last_index: LogIndex(number(&mut bytes)?) }
             }
             5 => return Message::decode(bytes).map(Self::Offer),
-            6 => Self::Want { index: number(&mut bytes)?, chunk: number(&mut bytes)? },
+            6 => Self::Want { index: LogIndex(number(&mut bytes)?), chunk: number(&mut bytes)? },
             7 => chunks(&mut bytes)?,
-            8 => Self::Taken { index: number(&mut bytes)?, whole: flag(&mut bytes)? },
-            9 => Self::LeaseAsk { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
-            10 => Self::LeaseGrant { term: number(&mut bytes)?, at_ms: number(&mut bytes)? },
+            8 => Self::Taken { index: LogIndex(number(&mut bytes)?), whole: flag(&mut bytes)? },
+            9 => Self::LeaseAsk { term: Term(number(&mut bytes)?), at_ms: number(&mut bytes)? },
+            10 => Self::LeaseGrant { term: Term(number(&mut bytes)?), at_ms: number(&mut bytes)? },
             11 => {
                 let incarnation = name(&mut bytes)?;
                 Self::Founding(FoundingMessage::Blank { incarnation, founds: flag(&mut bytes)? })
@@ -210,7 +217,7 @@ impl PeerMessage {
             }
             17 => {
                 let id = number(&mut bytes)?;
-                Self::Founding(FoundingMessage::Replaced { id, index: number(&mut bytes)? })
+                Self::Founding(FoundingMessage::Replaced { id, index: LogIndex(number(&mut bytes)?) })
             }
             16 => Self::Digest { zxid: signed(&mut bytes)?, digest: number(&mut bytes)? },
             _ => return Err(Malformed("a message of unknown kind")),
@@ -251,7 +258,7 @@ fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
         }
         FoundingMessage::Replaced { id, index } => {
             out.extend_from_slice(&id.to_le_bytes());
-            out.extend_from_slice(&index.to_le_bytes());
+            out.extend_from_slice(&index.0.to_le_bytes());
         }
         FoundingMessage::Admitted { cluster, id, incarnation } => {
             out.extend_from_slice(cluster);
@@ -308,7 +315,7 @@ fn chunks(bytes: &mut Bytes) -> Result<PeerMessage, Malformed> {
         }
         chunks.push(bytes.split_to(length));
     }
-    Ok(PeerMessage::Chunks { index, first, chunks, end })
+    Ok(PeerMessage::Chunks { index: LogIndex(index), first, chunks, end })
 }
 
 #[cfg(test)]
@@ -322,15 +329,20 @@ mod tests {
             PeerMessage::Forward(Bytes::from_static(b"commands")),
             PeerMessage::TouchAsk { round: 3 },
             PeerMessage::Touched { round: 3, ages: vec![(SessionId(-1), 0), (SessionId(7), 900)] },
-            PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
-            PeerMessage::Want { index: 8, chunk: 9 },
-            PeerMessage::Chunks { index: 8, first: 9, chunks, end: Some(end) },
-            PeerMessage::Chunks { index: 8, first: 9, chunks: vec![Bytes::from_static(b"x")], end: None },
-            PeerMessage::Taken { index: 8, whole: true },
-            PeerMessage::LeaseAsk { term: 3, at_ms: 4 },
-            PeerMessage::LeaseGrant { term: 3, at_ms: 4 },
+            PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
+            PeerMessage::Want { index: LogIndex(8), chunk: 9 },
+            PeerMessage::Chunks { index: LogIndex(8), first: 9, chunks, end: Some(end) },
+            PeerMessage::Chunks {
+                index: LogIndex(8),
+                first: 9,
+                chunks: vec![Bytes::from_static(b"x")],
+                end: None,
+            },
+            PeerMessage::Taken { index: LogIndex(8), whole: true },
+            PeerMessage::LeaseAsk { term: Term(3), at_ms: 4 },
+            PeerMessage::LeaseGrant { term: Term(3), at_ms: 4 },
             PeerMessage::Digest { zxid: -3, digest: 4 },
-            PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: 6 }),
+            PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: LogIndex(6) }),
             PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),

@@ -93,6 +93,7 @@ pub(crate) fn admits(
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use consensus_raft::{LogIndex, Term};
 
     use super::*;
 
@@ -119,22 +120,22 @@ mod tests {
     #[test]
     fn gate_lets_in_what_each_may_say() {
         let founding = PeerMessage::Founding;
-        let lost = PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 };
-        let chunks = PeerMessage::Chunks { index: 1, first: 0, chunks: Vec::new(), end: None };
+        let lost = PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) };
+        let chunks = PeerMessage::Chunks { index: LogIndex(1), first: 0, chunks: Vec::new(), end: None };
         let rows = [
             // Relation:               voter learner joining evicted unknown; to: follower, leader, other
             (PeerMessage::Forward(Bytes::new()), "-x- -x- !!! --- ---"),
             (PeerMessage::TouchAsk { round: 1 }, "x-- x-- !!! --- x--"),
             (PeerMessage::Touched { round: 1, ages: Vec::new() }, "-x- -x- !!! --- ---"),
-            (PeerMessage::LeaseAsk { term: 1, at_ms: 1 }, "xxx xxx !!! xxx xxx"),
-            (PeerMessage::LeaseGrant { term: 1, at_ms: 1 }, "xx- x-- !!! --- x--"),
+            (PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 }, "xxx xxx !!! xxx xxx"),
+            (PeerMessage::LeaseGrant { term: Term(1), at_ms: 1 }, "xx- x-- !!! --- x--"),
             (lost, "xxx --- !!! --- ---"),
-            (PeerMessage::Want { index: 1, chunk: 1 }, "xxx xxx !!! --- x--"),
+            (PeerMessage::Want { index: LogIndex(1), chunk: 1 }, "xxx xxx !!! --- x--"),
             (chunks, "xxx xxx !!! --- x--"),
-            (PeerMessage::Taken { index: 1, whole: true }, "xxx xxx !!! --- x--"),
+            (PeerMessage::Taken { index: LogIndex(1), whole: true }, "xxx xxx !!! --- x--"),
             (PeerMessage::Digest { zxid: 1, digest: 1 }, "xxx --- !!! --- ---"),
             (founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }), "!!! !!! xxx !!! !!!"),
-            (founding(FoundingMessage::Replaced { id: 1, index: 1 }), "xxx xxx !!! xxx xxx"),
+            (founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1) }), "xxx xxx !!! xxx xxx"),
             (founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }), "--- --- !!! --- ---"),
             (
                 founding(FoundingMessage::Propose { cluster: [1; 16], voters: Vec::new() }),

@@ -4,7 +4,7 @@
 //! for on the disk is refused in its place.
 
 use base::Now;
-use consensus_raft::{MemberId, RaftNode};
+use consensus_raft::{LogIndex, MemberId, RaftNode};
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
 
@@ -303,7 +303,7 @@ impl Proposer {
     }
 
     /// Entries up to this one are applied.
-    pub(crate) fn entry_applied(&mut self, index: u64) {
+    pub(crate) fn entry_applied(&mut self, index: LogIndex) {
         self.proposals.applied(index);
     }
 

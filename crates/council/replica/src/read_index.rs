@@ -1,6 +1,7 @@
 //! ReadIndex: what waits behind one finds a tree at least as new as the moment it came. One question to the leader
 //! serves all that wait. `sync` stands on it, and so does a client whose session is not known here yet.
 
+use consensus_raft::LogIndex;
 use std::collections::{BTreeMap, VecDeque};
 
 use council_frontend::ToCore;
@@ -31,7 +32,7 @@ pub(crate) struct ReadIndex<T> {
     /// Who waits for answers, by question.
     waiting: VecDeque<(u64, T)>,
     /// Who waits for an index.
-    indexed: BTreeMap<u64, Vec<T>>,
+    indexed: BTreeMap<LogIndex, Vec<T>>,
 }
 
 impl<T> ReadIndex<T> {
@@ -70,7 +71,7 @@ impl<T> ReadIndex<T> {
     }
 
     /// An answer came: whoever waits for that question, or an earlier one, now waits for that index.
-    pub(crate) fn answered(&mut self, question: u64, index: u64) {
+    pub(crate) fn answered(&mut self, question: u64, index: LogIndex) {
         while let Some((_, who)) = self.waiting.pop_front_if(|(asked, _)| *asked <= question) {
             self.indexed.entry(index).or_default().push(who);
         }
@@ -80,7 +81,7 @@ impl<T> ReadIndex<T> {
     }
 
     /// Everything up to `index` is applied: who may go on.
-    pub(crate) fn applied(&mut self, index: u64) -> Vec<T> {
+    pub(crate) fn applied(&mut self, index: LogIndex) -> Vec<T> {
         let mut free = Vec::new();
         while let Some(entry) = self.indexed.first_entry().filter(|entry| *entry.key() <= index) {
             free.append(&mut entry.remove());
@@ -89,7 +90,7 @@ impl<T> ReadIndex<T> {
     }
 
     /// Whether somebody waits for an index up to this one.
-    pub(crate) fn is_due(&self, index: u64) -> bool {
+    pub(crate) fn is_due(&self, index: LogIndex) -> bool {
         self.indexed.first_key_value().is_some_and(|(first, _)| *first <= index)
     }
 
@@ -112,10 +113,10 @@ mod tests {
         assert_eq!((read_index.question(0), read_index.question(0)), (Some(1), None));
         read_index.wait('c');
         assert_eq!(read_index.question(1), Some(2));
-        read_index.answered(2, 70);
-        assert!(read_index.applied(69).is_empty());
-        assert!(read_index.is_due(70) && !read_index.is_due(69));
-        assert_eq!(read_index.applied(70), ['a', 'b', 'c']);
+        read_index.answered(2, LogIndex(70));
+        assert!(read_index.applied(LogIndex(69)).is_empty());
+        assert!(read_index.is_due(LogIndex(70)) && !read_index.is_due(LogIndex(69)));
+        assert_eq!(read_index.applied(LogIndex(70)), ['a', 'b', 'c']);
         assert_eq!(read_index.next_ms(), None);
     }
 
@@ -125,8 +126,8 @@ mod tests {
         read_index.wait('a');
         assert_eq!(read_index.question(0), Some(1));
         read_index.wait('b');
-        read_index.answered(1, 5);
-        assert_eq!(read_index.applied(100), ['a']);
+        read_index.answered(1, LogIndex(5));
+        assert_eq!(read_index.applied(LogIndex(100)), ['a']);
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(read_index.question(10 + TIMEOUT_MS), Some(2));
         read_index.again();
         assert_eq!(read_index.question(11 + TIMEOUT_MS), Some(3));
-        read_index.answered(3, 5);
-        assert_eq!(read_index.applied(5), ['a']);
+        read_index.answered(3, LogIndex(5));
+        assert_eq!(read_index.applied(LogIndex(5)), ['a']);
     }
 }

@@ -9,7 +9,7 @@ use core::ops::Range;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use consensus_raft::{Entry, EntryKind, HardState, Membership, Recovered, SnapshotOffer};
+use consensus_raft::{Entry, EntryKind, HardState, LogIndex, Membership, Recovered, SnapshotOffer, Term};
 use council_frontend::History;
 use council_tree::{Changes, Tree};
 
@@ -25,19 +25,19 @@ pub struct Replay {
     changes: Changes,
     hard_state: HardState,
     /// The last entry that can be applied without the engine.
-    replayable: u64,
+    replayable: LogIndex,
     membership: Membership,
     /// Index and term of the last entry applied.
-    applied: (u64, u64),
+    applied: (LogIndex, Term),
     /// The last entry of the log.
-    last_index: u64,
+    last_index: LogIndex,
     /// The latest of the entries that are applied, for members that lag, and the entry before them.
     window: VecDeque<Entry>,
     /// Everything is applied, committed or not.
     regardless: bool,
     window_bytes: usize,
     window_bytes_max: usize,
-    window_base: (u64, u64),
+    window_base: (LogIndex, Term),
     /// The entries above the commit index taken so far.
     tail: Vec<Entry>,
     log_bytes: u64,
@@ -56,7 +56,8 @@ impl Replay {
         history_bytes_max: usize,
         window_bytes_max: usize,
     ) -> Self {
-        let applied = recovered.snapshot.as_ref().map_or((0, 0), |meta| (meta.index, meta.term));
+        let applied =
+            recovered.snapshot.as_ref().map_or_else(Default::default, |meta| (meta.index, meta.term));
         let mut history = History::new(history_bytes_max);
         history.start(tree.last_zxid());
         Self {
@@ -91,15 +92,15 @@ impl Replay {
     #[must_use]
     pub const fn regardless(mut self) -> Self {
         self.regardless = true;
-        self.replayable = u64::MAX;
+        self.replayable = LogIndex::MAX;
         self
     }
 
     /// The next entries wanted: any number of them from the first on. Nothing when there are no more.
     #[must_use]
-    pub fn wants(&self) -> Option<Range<u64>> {
-        let next = self.applied.0 + self.tail.len() as u64 + 1;
-        (next <= self.last_index).then_some(next..self.last_index + 1)
+    pub fn wants(&self) -> Option<Range<LogIndex>> {
+        let next = self.applied.0.plus(self.tail.len() as u64).next();
+        (next <= self.last_index).then_some(next..self.last_index.next())
     }
 
     /// Takes entries that were wanted.
@@ -117,7 +118,7 @@ impl Replay {
             }
             if entry.kind == EntryKind::Membership {
                 // What a change of members means the engine alone knows.
-                self.replayable = self.replayable.min(entry.index - 1);
+                self.replayable = self.replayable.min(entry.index.previous());
             }
             if entry.index <= self.replayable {
                 self.apply(&entry)?;
@@ -179,40 +180,40 @@ mod tests {
     use crate::proposals::batch::BatchWriter;
 
     /// An entry that raises the epoch.
-    fn entry(index: u64) -> Entry {
+    fn entry(index: LogIndex) -> Entry {
         let (mut command, mut batch) = (Vec::new(), BatchWriter::new(1 << 10));
         council_tree::Command::internal(Operation::RaiseEpoch).encode(&mut command);
         batch.push(&command, 0);
-        Entry { index, term: 1, kind: EntryKind::Normal, data: batch.take(0).remove(0).content }
+        Entry { index, term: Term(1), kind: EntryKind::Normal, data: batch.take(0).remove(0).content }
     }
 
-    fn applied(set: impl Fn(Replay) -> Replay) -> (u64, u32, usize) {
+    fn applied(set: impl Fn(Replay) -> Replay) -> (LogIndex, u32, usize) {
         let recovered = storage_raft_log::Recovered {
             identity: Identity { cluster: [0; 16], incarnation: [0; 16], member: 1 },
             fresh: false,
-            hard_state: HardState { term: 1, vote: 1, commit: 1 },
+            hard_state: HardState { term: Term(1), vote: 1, commit: LogIndex(1) },
             membership: storage_raft_log::Membership::default(),
             snapshot: None,
-            first_index: 1,
-            last_index: 3,
+            first_index: LogIndex(1),
+            last_index: LogIndex(3),
             torn_tail: None,
             damaged_snapshots: Vec::new(),
         };
         let mut replay = set(Replay::new(&recovered, &recovered.membership, Tree::new(), 0, 0));
-        let change = Entry { kind: EntryKind::Membership, data: Bytes::new(), ..entry(2) };
-        replay.take(vec![entry(1), change, entry(3)]).expect("it can be read");
+        let change = Entry { kind: EntryKind::Membership, data: Bytes::new(), ..entry(LogIndex(2)) };
+        replay.take(vec![entry(LogIndex(1)), change, entry(LogIndex(3))]).expect("it can be read");
         let (seat, tree, _) = replay.finish();
         (seat.applied().0, tree.last_zxid().epoch(), seat.recovered.entries.len())
     }
 
     #[test]
     fn replay_ends_where_the_log_is_known_to_be_committed() {
-        assert_eq!(applied(|replay| replay), (1, 1, 2));
+        assert_eq!(applied(|replay| replay), (LogIndex(1), 1, 2));
     }
 
     #[test]
     fn replay_for_a_new_ensemble_applies_all_that_the_log_holds() {
-        assert_eq!(applied(Replay::regardless).0, 3);
+        assert_eq!(applied(Replay::regardless).0, LogIndex(3));
         assert_eq!(applied(Replay::regardless).1, 2, "the change of members is passed over");
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! Knows no directory: a driver puts the old data aside and the new data in its place.
 
+use consensus_raft::{LogIndex, Term};
 use council_tree::{SnapshotProgress, Tree};
 use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotMeta};
 
@@ -37,7 +38,7 @@ pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Rep
 /// Makes that tree, which all of the log up to `applied` is applied to, the first of an ensemble of this member alone. Gives
 /// what its snapshot says of itself, but for the digest.
 #[must_use]
-pub fn begin(tree: &mut Tree, applied: (u64, u64), number: u64, wall_ms: i64) -> SnapshotMeta {
+pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), number: u64, wall_ms: i64) -> SnapshotMeta {
     let (index, term) = applied;
     // The old ensemble may have had leaders that the survivor never heard of. What they gave is not given again, and a
     // client that has seen it is not ahead of every server from now on.
@@ -48,7 +49,7 @@ pub fn begin(tree: &mut Tree, applied: (u64, u64), number: u64, wall_ms: i64) ->
     SnapshotMeta {
         index,
         // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
-        term: if term > consensus_raft::TERM_MAX { 1 } else { term },
+        term: if term > consensus_raft::TERM_MAX { Term(1) } else { term },
         membership: Membership { voters: vec![number], ..Membership::default() },
         zxid: tree.last_zxid().0,
         digest: 0,
@@ -120,8 +121,8 @@ mod tests {
         assert_eq!(identity, Identity { cluster: [4; 16], incarnation: [5; 16], member: 3 });
         let mut tree = Tree::new();
         tree.skip_epochs(6);
-        let meta = begin(&mut tree, (8, consensus_raft::TERM_MAX + 1), 3, 9_000_000);
-        assert_eq!((meta.index, meta.term, meta.zxid), (8, 1, Zxid::new(2_250, 0).0));
+        let meta = begin(&mut tree, (LogIndex(8), consensus_raft::TERM_MAX.next()), 3, 9_000_000);
+        assert_eq!((meta.index, meta.term, meta.zxid), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
         assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![3], Zxid::new(2_250, 0)));
     }
 }

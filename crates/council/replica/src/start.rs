@@ -1,6 +1,6 @@
 //! Taking a seat with what the journal recovered.
 
-use consensus_raft::{Recovered, SnapshotOffer};
+use consensus_raft::{LogIndex, Recovered, SnapshotOffer, Term};
 use storage_raft_log::Batch;
 
 use crate::convert;
@@ -16,7 +16,7 @@ pub fn founding(voters: Vec<u64>, learners: Vec<u64>) -> Batch {
 /// Whether the journal belongs to no ensemble yet.
 #[must_use]
 pub fn is_unfounded(recovered: &storage_raft_log::Recovered) -> bool {
-    recovered.membership.voters.is_empty() && recovered.last_index == 0
+    recovered.membership.voters.is_empty() && recovered.last_index == LogIndex::ZERO
 }
 
 /// What a core begins with, from a [`crate::Replay`].
@@ -25,7 +25,7 @@ pub struct Seat {
     /// The log, from a while before what is applied on.
     pub(crate) recovered: Recovered,
     /// Index and term of the last entry that is applied.
-    pub(crate) applied: (u64, u64),
+    pub(crate) applied: (LogIndex, Term),
     /// How much log was applied behind the snapshot.
     pub(crate) log_bytes: u64,
     /// How many commands that was.
@@ -37,7 +37,7 @@ pub struct Seat {
 impl Seat {
     /// Index and term of the last entry that is applied.
     #[must_use]
-    pub const fn applied(&self) -> (u64, u64) {
+    pub const fn applied(&self) -> (LogIndex, Term) {
         self.applied
     }
 }

@@ -1,5 +1,6 @@
 //! What a core tells of itself when asked.
 
+use consensus_raft::{LogIndex, Term};
 use council_frontend::{Namespaces, Tally};
 use council_wire::Zxid;
 
@@ -24,7 +25,7 @@ pub struct CoreStatus {
     /// The last transaction applied.
     pub last_zxid: Zxid,
     /// The engine's term.
-    pub term: u64,
+    pub term: Term,
     /// Whether clients are served here: everything acknowledged before the present term is applied.
     pub serving: bool,
     /// Whether this member leads and has applied its own first transaction.
@@ -44,7 +45,7 @@ pub struct CoreStatus {
     /// Sessions held by connections of this member.
     pub attached: usize,
     /// The index of the last entry applied.
-    pub applied_index: u64,
+    pub applied_index: LogIndex,
     /// Whether that entry is the last of which anything is applied: the next has not been begun.
     pub between_entries: bool,
     /// Commands that wait to be proposed.
@@ -69,7 +70,7 @@ pub struct CoreStatus {
     pub refused_messages: u64,
     /// Up to which index a leader counts on this member's log while it is shorter; 0 for nothing. Its disk has lost what
     /// it had acknowledged, or that leader is wrong: this member gives no vote meanwhile.
-    pub lacks_index: u64,
+    pub lacks_index: LogIndex,
     /// How often this member has taken the lead.
     pub reigns: u64,
     /// How often its tree was replaced by another member's.

@@ -1,7 +1,7 @@
 //! What the components' tests begin with.
 
 use base::Now;
-use consensus_raft::{Config, HardState, MemberId, Membership, RaftNode, Recovered};
+use consensus_raft::{Config, HardState, LogIndex, MemberId, Membership, RaftNode, Recovered, Term};
 use council_tree::Tree;
 
 use crate::CoreConfig;
@@ -23,11 +23,11 @@ pub(crate) fn view(own: u64, voters: &[u64]) -> View {
 /// Raft of the member `own` among these voters, with an empty log.
 pub(crate) fn raft(own: u64, voters: &[u64]) -> RaftNode {
     let recovered = Recovered {
-        hard_state: HardState { term: 1, vote: 0, commit: 1 },
+        hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
         membership: Membership { voters: voters.to_vec(), ..Membership::default() },
-        base_index: 1,
-        base_term: 1,
+        base_index: LogIndex(1),
+        base_term: Term(1),
         entries: Vec::new(),
     };
-    RaftNode::new(&Config::new(MemberId(own), 7), &recovered, 1)
+    RaftNode::new(&Config::new(MemberId(own), 7), &recovered, LogIndex(1))
 }

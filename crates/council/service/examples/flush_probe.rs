@@ -12,7 +12,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use storage_raft_log::{Batch, Entry, EntryKind, HardState, Journal, JournalConfig};
+use storage_raft_log::{Batch, Entry, EntryKind, HardState, Journal, JournalConfig, LogIndex, Term};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -44,11 +44,11 @@ fn empty(directory: &Path) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-fn batch(first: u64, count: u64) -> Batch {
+fn batch(first: LogIndex, count: u64) -> Batch {
     let data = bytes_of_an_entry();
-    let entry = |index| Entry { index, term: 3, kind: EntryKind::Normal, data: data.clone().into() };
-    let hard_state = Some(HardState { term: 3, vote: 1, commit: first.saturating_sub(1) });
-    Batch { hard_state, membership: None, entries: (first..first + count).map(entry).collect() }
+    let entry = |index| Entry { index, term: Term(3), kind: EntryKind::Normal, data: data.clone().into() };
+    let hard_state = Some(HardState { term: Term(3), vote: 1, commit: first.previous() });
+    Batch { hard_state, membership: None, entries: first.onward().take(count as usize).map(entry).collect() }
 }
 
 fn bytes_of_an_entry() -> Vec<u8> {
@@ -70,7 +70,7 @@ fn compare(directory: &Path, rounds: usize, entries: u64) -> Outcome<()> {
         bare.push(began.elapsed());
         offset = (offset + bytes.len() as u64) % (PROBE_FILE_BYTES - bytes.len()) as u64;
 
-        let batch = batch(1 + round * entries, entries);
+        let batch = batch(LogIndex::FIRST.plus(round * entries), entries);
         let began = Instant::now();
         journal.append(&batch)?;
         journal.flush()?;
@@ -95,7 +95,7 @@ fn append_only(directory: &Path) -> Outcome<()> {
     let (mut journal, _) = Journal::open(DirDisk::open(&path)?, JournalConfig::default())?;
     let mut appending = Duration::ZERO;
     for index in 1..=ENTRIES {
-        let batch = batch(index, 1);
+        let batch = batch(LogIndex(index), 1);
         let began = Instant::now();
         journal.append(&batch)?;
         appending += began.elapsed();

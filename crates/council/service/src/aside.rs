@@ -12,7 +12,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::calendar;
+use node_threads::calendar;
+
 use crate::config::StorageConfig;
 use crate::disk::DirDisk;
 use crate::error::StartError;
@@ -47,7 +48,7 @@ enum Pending {
 }
 
 /// The directories of a member's data.
-struct Place {
+struct ConnectionPermit {
     /// That of `meta` first.
     directories: Vec<PathBuf>,
 }
@@ -58,7 +59,7 @@ struct Place {
 /// The disk refuses, or data was put aside too often; nothing is lost then.
 pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
-    let place = Place::of(storage);
+    let place = ConnectionPermit::of(storage);
     place.remove_prepared().map_err(fault)?;
     let generation = place.begin(why, wall_ms, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
@@ -71,7 +72,7 @@ pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Res
 /// As [`put_aside`].
 pub(crate) fn replace(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
-    let place = Place::of(storage);
+    let place = ConnectionPermit::of(storage);
     let generation = place.begin(why, wall_ms, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
     Ok(place.generation(generation))
@@ -82,7 +83,7 @@ pub(crate) fn replace(storage: &StorageConfig, why: &str, wall_ms: i64) -> Resul
 /// # Errors
 /// The disk refuses.
 pub(crate) fn prepare(storage: &StorageConfig) -> Result<StorageConfig, StartError> {
-    let place = Place::of(storage);
+    let place = ConnectionPermit::of(storage);
     place.remove_prepared().map_err(fault)?;
     let log_dir = storage.log_dir.as_ref().map(|directory| directory.join(PREPARED));
     Ok(StorageConfig {
@@ -98,7 +99,7 @@ pub(crate) fn prepare(storage: &StorageConfig) -> Result<StorageConfig, StartErr
 /// # Errors
 /// The disk refuses, or another process uses the directory.
 pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
-    let place = Place::of(storage);
+    let place = ConnectionPermit::of(storage);
     if !place.is_unsettled() {
         return Ok(());
     }
@@ -114,7 +115,7 @@ pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
 
 /// Whether [`settle`] has something to finish.
 pub(crate) fn is_interrupted(storage: &StorageConfig) -> bool {
-    Place::of(storage).is_unsettled()
+    ConnectionPermit::of(storage).is_unsettled()
 }
 
 /// Whether data was put aside here: then a blank directory is not one that nobody was promised anything by.
@@ -124,7 +125,7 @@ pub(crate) fn holds_any(storage: &StorageConfig) -> bool {
 
 /// What to do to have put-aside data back, if there is any: a hint where none is in its place.
 pub(crate) fn how_to_take_back(storage: &StorageConfig) -> Option<String> {
-    let place = Place::of(storage);
+    let place = ConnectionPermit::of(storage);
     let newest = *place.generations().ok()?.last()?;
     let from = place.generation(newest);
     let log = match place.directories.get(1) {
@@ -147,7 +148,7 @@ fn fault(source: io::Error) -> StartError {
     StartError::System { action: "put data aside", source }
 }
 
-impl Place {
+impl ConnectionPermit {
     fn of(storage: &StorageConfig) -> Self {
         let log = storage.log_dir.clone().filter(|log| *log != storage.data_dir);
         Self { directories: [Some(storage.data_dir.clone()), log].into_iter().flatten().collect() }
@@ -362,21 +363,23 @@ fn sync(directory: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Directory;
+    use crate::test_support::Directory;
 
-    fn place(folder: &Directory, split: bool) -> Place {
+    fn place(folder: &Directory, split: bool) -> ConnectionPermit {
         let log = split.then(|| folder.0.join("log-disk"));
-        let place = Place { directories: [Some(folder.0.join("data")), log].into_iter().flatten().collect() };
+        let place = ConnectionPermit {
+            directories: [Some(folder.0.join("data")), log].into_iter().flatten().collect(),
+        };
         place.directories.iter().for_each(|directory| fs::create_dir_all(directory).unwrap());
         place
     }
 
     /// Where each part lies: `log` may have a directory of its own.
-    fn home<'a>(place: &'a Place, part: &str) -> &'a Path {
+    fn home<'a>(place: &'a ConnectionPermit, part: &str) -> &'a Path {
         if part == "log" { place.directories.last().unwrap() } else { place.root() }
     }
 
-    fn lay(place: &Place, below: &str, content: &str) {
+    fn lay(place: &ConnectionPermit, below: &str, content: &str) {
         for part in PARTS {
             let directory = home(place, part).join(below);
             fs::create_dir_all(&directory).unwrap();
@@ -391,7 +394,7 @@ mod tests {
     }
 
     /// What lies there: nothing, the same content in every part, or a mixture.
-    fn found(place: &Place, below: &str) -> String {
+    fn found(place: &ConnectionPermit, below: &str) -> String {
         let read = |part: &str| {
             let path = home(place, part).join(below).join(part);
             let path = if part == "meta" { path } else { path.join("file") };

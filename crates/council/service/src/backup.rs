@@ -12,6 +12,7 @@
 //! A crash in the middle leaves the file `.restore-unfinished` in the directory. No server starts on it then, and the next
 //! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
 
+use base::{LogIndex, Term};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -35,8 +36,8 @@ use crate::restoration_mark::{self, system};
 pub struct Backup {
     /// What it holds.
     pub summary: Summary,
-    index: u64,
-    term: u64,
+    index: LogIndex,
+    term: Term,
     tree: Tree,
 }
 

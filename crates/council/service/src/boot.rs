@@ -1,18 +1,18 @@
 //! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
 //! connections are here; in which order they are used is decided there.
 
-use node_threads::{Doorbell, Mailbox};
+use node_threads::{Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use council_frontend::FromCore;
-use council_replica::Core;
 use council_replica::journal_executor::ExecutorConfig;
 use council_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
 };
+use council_replica::{Core, MemberId};
 use council_tree::Tree;
 use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
@@ -21,25 +21,24 @@ use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::{CoreLinks, CoreLoop, End, Started};
 use crate::disk::DirDisk;
 use crate::error::StartError;
+use crate::introspection::Introspection;
 use crate::join;
 use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalSettings};
 use crate::messages::{JournalMail, ShardMail};
-use crate::overview::Overview;
-use crate::peers::credentials::Badge;
-use crate::peers::switchboard::Switchboard;
 use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
-use crate::{aside, random, restore, settings};
+use crate::{aside, config_mapping, random, restore};
+use net_peers::{LocalIdentity, PeerConnections};
 use node_threads::{Supervisor, spawn};
 
 /// What the core's thread begins with.
 pub(crate) struct Parts {
-    pub(crate) overview: Arc<Overview>,
+    pub(crate) overview: Arc<Introspection>,
     pub(crate) supervisor: Arc<Supervisor>,
     pub(crate) links: CoreLinks,
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
-    pub(crate) journal_bell: Arc<Doorbell>,
-    pub(crate) peers: Option<(Switchboard, Arc<Badge>)>,
+    pub(crate) journal_waker: Arc<ThreadWaker>,
+    pub(crate) peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
 }
 
 /// Why this member must stop.
@@ -56,13 +55,13 @@ impl From<StartError> for Failure {
 
 /// See the module.
 pub(crate) struct Boot {
-    overview: Arc<Overview>,
+    overview: Arc<Introspection>,
     supervisor: Arc<Supervisor>,
     journal: Arc<Mailbox<JournalMail>>,
-    journal_bell: Arc<Doorbell>,
+    journal_waker: Arc<ThreadWaker>,
     /// Lent to each core.
     links: Option<CoreLinks>,
-    peers: Option<(Switchboard, Arc<Badge>)>,
+    peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
     lifecycle: MemberLifecycle,
     /// What commands leave to later ones.
     unloaded: Option<Unloaded>,
@@ -75,13 +74,13 @@ impl Boot {
     /// # Errors
     /// The system has no randomness.
     pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
-        let Parts { overview, supervisor, links, journal, journal_bell, peers } = parts;
+        let Parts { overview, supervisor, links, journal, journal_waker, peers } = parts;
         let lifecycle = MemberLifecycle::new(setup(&overview.config), random::bytes()?);
         Ok(Self {
             overview,
             supervisor,
             journal,
-            journal_bell,
+            journal_waker,
             links: Some(links),
             peers,
             lifecycle,
@@ -215,7 +214,7 @@ impl Boot {
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
         let opened = self.opened.take().expect("the data is loaded before a core runs");
         if let Some((switchboard, badge)) = &mut self.peers {
-            badge.begin_membership(identity.member, identity.cluster);
+            badge.begin_membership(MemberId(identity.member), identity.cluster);
             switchboard.begin_anew(true);
             tracing::info!(number = badge.number, id = identity.member, "this member has its identity");
         }
@@ -271,7 +270,7 @@ impl Boot {
         let (config, clock) = (&overview.config, overview.clock);
         let opened_us = clock.mono_us();
         let shards = u16::try_from(overview.shards.len()).unwrap_or(u16::MAX);
-        let core_config = settings::core(config, opened.journal.identity(), shards);
+        let core_config = config_mapping::core(config, opened.journal.identity(), shards);
         let core = Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now());
         drop(overview.tree.write().replace(opened.tree));
         if let Some((saved, seconds)) = opened.snapshot {
@@ -326,7 +325,7 @@ impl Boot {
         };
         let links = JournalLinks {
             mail: Arc::clone(&self.journal),
-            bell: Arc::clone(&self.journal_bell),
+            waker: Arc::clone(&self.journal_waker),
             answers: Arc::clone(&self.links.as_ref().expect("no core runs yet").from_journal),
             metrics: Arc::clone(&overview.journal_metrics),
             desk: Arc::clone(&overview.snapshots),

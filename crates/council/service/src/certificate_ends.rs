@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use node_threads::calendar::short_date;
 use parking_lot::Mutex;
 
-use crate::calendar::short_date;
 use net_tls::TlsContext;
 
 /// How long before its end a certificate is warned of, seconds.

@@ -2,16 +2,17 @@
 //! something is applied.
 
 use base::Now;
-use node_threads::{Clock, Doorbell, Mailbox};
+use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use council_frontend::{FromCore, ToCore};
-use council_replica::founding::{BLANK, NUMBERS};
+use council_replica::founding::NUMBERS;
 use council_replica::lifecycle::Ending;
-use council_replica::{Core, CoreEffect, Fault, JournalEvent, MemberId};
+use council_replica::{Core, CoreEffect, Fault, JournalEvent, PeerMessage};
 use council_tree::Tree;
+use net_peers::{Established, Message, News, PeerConnections};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -20,11 +21,10 @@ use crate::counters::leadership::{LeadershipCounters, Stand};
 use crate::error::StartError;
 use crate::messages::{CoreMail, JournalMail, ShardMail};
 use crate::peer_report::PeerReport;
-use crate::peers::Established;
-use crate::peers::switchboard::{News, Switchboard};
+use crate::peers::{self, CHANNEL};
 use crate::restore::Restoration;
+use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
-use crate::standing::Standing;
 
 /// How often the tree is written to before mail is looked at again.
 const APPLIES_IN_A_ROW: usize = 16;
@@ -43,7 +43,7 @@ pub(crate) type Started = Sender<Result<(), StartError>>;
 
 /// The mailboxes around the core.
 pub(crate) struct CoreLinks {
-    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) waker: Arc<ThreadWaker>,
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
     /// Connections to other members.
     pub(crate) established: Arc<Mailbox<Established>>,
@@ -63,7 +63,7 @@ pub(crate) struct CoreLinks {
 pub(crate) struct End {
     pub(crate) ending: Ending,
     pub(crate) links: CoreLinks,
-    pub(crate) peers: Option<Switchboard>,
+    pub(crate) peers: Option<PeerConnections>,
     /// A tree that is to replace this one.
     pub(crate) restoration: Option<Restoration>,
 }
@@ -90,9 +90,9 @@ pub(crate) struct CoreLoop {
     side_bytes: usize,
     /// What the log may say, as far as was told.
     level: u32,
-    standing: Arc<Standing>,
+    standing: Arc<ServingState>,
     /// The other members, in an ensemble.
-    peers: Option<Switchboard>,
+    peers: Option<PeerConnections>,
     /// How often the members had changed when the switchboard was last told.
     roster_seen: u64,
     chronicle: Chronicle,
@@ -110,9 +110,9 @@ impl CoreLoop {
         core: Core,
         links: CoreLinks,
         (metrics, leadership): (Arc<CoreCounters>, Arc<LeadershipCounters>),
-        standing: Arc<Standing>,
+        standing: Arc<ServingState>,
         clock: Clock,
-        peers: Option<Switchboard>,
+        peers: Option<PeerConnections>,
         serves: Started,
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
@@ -192,7 +192,7 @@ impl CoreLoop {
         {
             self.roster_seen = self.core.roster_changes();
             if let Some(roster) = self.core.roster() {
-                peers.know(roster);
+                peers.know(peers::addresses(roster), roster.text());
             }
             self.chronicle.members(&self.core);
             if self.core.is_leaving() {
@@ -211,26 +211,30 @@ impl CoreLoop {
         for connection in established {
             peers.take(connection, now.mono_ms());
         }
-        for news in peers.turn(now.mono_ms()).map_err(poll_fault)? {
+        peers.turn(now.mono_ms()).map_err(poll_fault)?;
+        while let Some(news) = peers.next_news() {
             match news {
-                News::Message(from, message) => {
-                    self.leadership.heard(from % NUMBERS);
-                    self.core.peer(MemberId(from), message, now)?;
-                }
+                News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
+                    Ok(message) => {
+                        self.leadership.heard(from.number().0.into());
+                        self.core.peer(from, message, now)?;
+                    }
+                    Err(error) => peers.refuse(pair, error.0),
+                },
                 News::Up(id, level) => {
-                    self.core.understands(MemberId(id), level);
-                    self.leadership.link(id % NUMBERS, Some(now.wall_ms));
-                    if id & BLANK == 0 {
-                        self.core.link(MemberId(id), true, now);
+                    self.core.understands(id, level);
+                    self.leadership.link(id.number().0.into(), Some(now.wall_ms));
+                    if !id.is_blank() {
+                        self.core.link(id, true, now);
                     }
                 }
                 News::Down(id) => {
-                    self.leadership.link(id % NUMBERS, None);
-                    if id & BLANK == 0 {
-                        self.core.link(MemberId(id), false, now);
+                    self.leadership.link(id.number().0.into(), None);
+                    if !id.is_blank() {
+                        self.core.link(id, false, now);
                     }
                 }
-                News::Lost(id) => self.core.lost(MemberId(id), now),
+                News::Lost(id, _) => self.core.lost(id, now),
             }
         }
         append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
@@ -257,13 +261,13 @@ impl CoreLoop {
             (None, true) => tracing::warn!("the leader is lost; clients are served while the lease lasts"),
             (None, false) => tracing::warn!("there is no leader: clients are not served"),
             (Some(leader), serving) if leader == self.core.id() => {
-                tracing::info!(serving, term = self.core.term(), "this member leads");
+                tracing::info!(serving, term = self.core.term().0, "this member leads");
             }
             (Some(leader), serving) => {
                 tracing::info!(
                     leader = leader % NUMBERS,
                     serving,
-                    term = self.core.term(),
+                    term = self.core.term().0,
                     "this member follows"
                 );
             }
@@ -410,7 +414,7 @@ impl CoreLoop {
         let mut handed_over = 0;
         for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
             if std::mem::take(unwoken) {
-                shard.ring();
+                shard.wake();
             }
         }
         for effect in self.core.take_effects() {
@@ -428,7 +432,9 @@ impl CoreLoop {
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
-            outgoing.iter().for_each(|(to, message)| peers.send(to.0, message));
+            for (to, message) in &outgoing {
+                peers.send(*to, message.lane(), CHANNEL, |out| message.encode(out));
+            }
             peers.flush();
         }
         handed_over
@@ -452,7 +458,7 @@ impl CoreLoop {
         match &mut self.peers {
             Some(peers) => peers.sleep(timeout, mail).map_err(poll_fault),
             None => {
-                links.bell.park(Some(timeout), mail);
+                links.waker.park(Some(timeout), mail);
                 Ok(())
             }
         }

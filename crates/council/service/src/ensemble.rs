@@ -9,10 +9,10 @@ use std::time::Instant;
 use council_replica::CoreStatus;
 use council_replica::founding::NUMBERS;
 use council_tree::Roster;
+use net_peers::OtherEnsembles;
 
 use crate::config::MemberConfig;
 use crate::counters::leadership::{LeadershipCounters, Link, Stand};
-use crate::peers::other_ensembles::OtherEnsembles;
 
 /// By how much a member may be behind and count as in step, milliseconds.
 const SYNCED_MS_MAX: u64 = 1_000;
@@ -149,7 +149,7 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
     let progress = core.progress.iter().filter(|progress| progress.id.0 % NUMBERS == number);
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
-        entries: core.applied_index.saturating_sub(progress.matched),
+        entries: core.applied_index.since(progress.matched),
         ms: leadership.trail.age_ms(progress.matched, now.mono_ms()),
         zxid: leadership.trail.zxid(progress.matched),
     });

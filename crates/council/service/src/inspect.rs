@@ -5,12 +5,12 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::access::{Access, Denial};
+use crate::admin_auth::{Access, Denial};
 use crate::counters::leadership::Stand;
 use crate::ensemble::EnsembleView;
 use crate::list_turn::ListTurn;
 use crate::restore::Refusal;
-use crate::snapshots::SnapshotFile;
+use crate::snapshot_requests::SnapshotFile;
 use crate::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
 use node_metrics::Sample;
 

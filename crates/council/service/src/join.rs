@@ -10,7 +10,8 @@ use council_replica::lifecycle::{Command, Event, MemberLifecycle, Reminder};
 use crate::core_loop::CoreLinks;
 use crate::error::StartError;
 use crate::messages::CoreMail;
-use crate::peers::switchboard::{News, Switchboard};
+use crate::peers::CHANNEL;
+use net_peers::{Message, News, PeerConnections};
 
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -18,7 +19,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// Asks until there is a next command.
 pub(crate) fn ask_others(
     lifecycle: &mut MemberLifecycle,
-    switchboard: &mut Switchboard,
+    switchboard: &mut PeerConnections,
     links: &CoreLinks,
     clock: Clock,
 ) -> Result<Command, StartError> {
@@ -39,17 +40,19 @@ pub(crate) fn ask_others(
         for connection in established {
             switchboard.take(connection, now_ms);
         }
-        for news in switchboard.turn(now_ms).map_err(poll)? {
+        switchboard.turn(now_ms).map_err(poll)?;
+        while let Some(news) = switchboard.next_news() {
             match news {
-                News::Message(from, PeerMessage::Founding(message)) => lifecycle.hear(from, message),
-                News::Down(id) => lifecycle.disconnected(id),
-                News::Up(id, ..) => lifecycle.connected(id),
-                News::Lost(_) | News::Message(..) => {}
+                News::Message(message) => hear(message, lifecycle, switchboard),
+                News::Down(id) => lifecycle.disconnected(id.0),
+                News::Up(id, ..) => lifecycle.connected(id.0),
+                News::Lost(..) => {}
             }
         }
         let next = lifecycle.tick(now_ms);
         for (to, message) in lifecycle.take_outgoing() {
-            switchboard.send_founding(to, message);
+            let message = PeerMessage::Founding(message);
+            switchboard.send_to_number(to, CHANNEL, |out| message.encode(out));
         }
         switchboard.flush();
         if let Some(command) = next {
@@ -59,6 +62,17 @@ pub(crate) fn ask_others(
             remind(&reminder);
         }
         switchboard.sleep(TICK, || !links.mail.is_empty() || !links.established.is_empty()).map_err(poll)?;
+    }
+}
+
+/// Takes in what another member says.
+fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut PeerConnections) {
+    let Message { from, pair, bytes, .. } = message;
+    match PeerMessage::decode(bytes) {
+        Ok(PeerMessage::Founding(message)) => lifecycle.hear(from.0, message),
+        // It is for a core.
+        Ok(_) => {}
+        Err(error) => switchboard.refuse(pair, error.0),
     }
 }
 

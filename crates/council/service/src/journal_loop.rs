@@ -3,7 +3,7 @@
 //! It takes what the core sent, runs the machine until that has nothing more to do, hands its answers to the core, and
 //! sleeps. What the machine notices becomes metrics and log lines here. It knows nothing of batches and snapshots.
 
-use node_threads::{Clock, Doorbell, Mailbox};
+use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};
 
 use crate::counters::{JournalCounters, RequestTimes};
 use crate::messages::JournalMail;
-use crate::snapshots::{Saved, SnapshotDesk};
+use crate::snapshot_requests::{Saved, SnapshotRequests};
 
 /// How many chunks of a snapshot are read at once for another member.
 pub(crate) const CHUNKS_PER_READ: usize = 4;
@@ -33,10 +33,10 @@ pub(crate) struct JournalSettings {
 /// What the journal's thread shares with the others.
 pub(crate) struct JournalLinks {
     pub(crate) mail: Arc<Mailbox<JournalMail>>,
-    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) waker: Arc<ThreadWaker>,
     pub(crate) answers: Arc<Mailbox<JournalEvent>>,
     pub(crate) metrics: Arc<JournalCounters>,
-    pub(crate) desk: Arc<SnapshotDesk>,
+    pub(crate) desk: Arc<SnapshotRequests>,
 }
 
 /// See the module.
@@ -113,7 +113,7 @@ impl<D: Disk> JournalLoop<D> {
                 Next::Sleep { until_us } => {
                     let timeout =
                         until_us.map(|until_us| Duration::from_micros(until_us.saturating_sub(now_us)));
-                    self.links.bell.park(timeout, || !self.links.mail.is_empty());
+                    self.links.waker.park(timeout, || !self.links.mail.is_empty());
                     return Ok(());
                 }
             }

@@ -13,57 +13,54 @@
 //! Java's old key store form (JKS) and OCSP are refused at the start, each with what to do instead. A snapshot can be
 //! restored while it runs into a server that is alone only.
 
-mod access;
+mod admin_auth;
 mod aside;
 mod audit;
 pub mod backup;
 mod boot;
-mod calendar;
 mod certificate_ends;
 mod chronicle;
-mod clerk;
 pub mod config;
+mod config_mapping;
 mod core_loop;
 mod counters;
 pub mod digest;
 mod ensemble;
 mod environment;
 mod error;
+pub mod force_new_ensemble;
+mod four_letter_words;
+mod four_letter_worker;
 mod http;
 mod inspect;
+mod introspection;
 mod join;
 mod journal_loop;
 mod line_limit;
 mod list_turn;
+mod listeners;
 mod messages;
 mod metrics;
 mod net;
-mod overview;
 mod peer_report;
-mod peers;
+pub mod peers;
 pub mod prepare;
 mod random;
 mod recovery;
 mod restoration_mark;
 mod restore;
-pub mod revival;
-mod secret;
 mod server;
+mod serving_state;
 mod session_clients;
-mod settings;
-mod snapshots;
-mod sockets;
-mod standing;
+mod snapshot_requests;
 #[cfg(test)]
-mod testing;
+mod test_support;
 mod version;
 mod view;
-mod words;
 
 pub use config::ServerConfig;
 pub use error::{ServerFault, StartError};
 pub use net_tls::{StoreError, TlsError};
-pub use peers::wire as peer_wire;
 pub use server::Server;
 pub use storage_dir_disk as disk;
 use storage_dir_disk::private;

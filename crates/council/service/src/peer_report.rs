@@ -1,6 +1,7 @@
 //! What an operator should know of what other members say: that messages were refused, that others believe this member to
 //! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
 
+use base::LogIndex;
 use council_replica::founding::BLANK;
 use council_replica::{Core, Denials};
 
@@ -12,7 +13,7 @@ const INTERVAL_MS: u64 = 5_000;
 pub(crate) struct PeerReport {
     /// When something may be logged next.
     next_ms: u64,
-    lacks_index: u64,
+    lacks_index: LogIndex,
 }
 
 impl PeerReport {
@@ -45,12 +46,14 @@ impl PeerReport {
         self.tell_lack(core.lacks());
     }
 
-    fn tell_lack(&mut self, index: u64) {
+    fn tell_lack(&mut self, index: LogIndex) {
         if index != self.lacks_index {
             match index {
-                0 => tracing::info!("this member has again all that its leader counted on, and votes"),
+                LogIndex::ZERO => {
+                    tracing::info!("this member has again all that its leader counted on, and votes")
+                }
                 _ => tracing::error!(
-                    index,
+                    index = index.0,
                     "the leader counts on this member's log up to an entry that it does not have: it gives no vote until \
                      it has; hint: if its disk was set back to an earlier state, empty its data directory; if it was \
                      not, restart it"

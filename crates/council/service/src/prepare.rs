@@ -9,10 +9,11 @@ use std::net::TcpListener;
 use crate::certificate_ends as ends;
 use crate::config::ServerConfig;
 use crate::error::StartError;
-use crate::peers::credentials::Credentials;
+use crate::listeners::{self, Sockets};
+use crate::peers;
 use crate::recovery::{self, Condition};
-use crate::sockets::{self, Sockets};
-use crate::{disk, settings};
+use crate::{config_mapping, disk};
+use net_peers::Credentials;
 use net_tls::TlsContext;
 
 /// What a start goes on with.
@@ -40,11 +41,11 @@ impl Prepared {
 pub(crate) fn prepare(config: &ServerConfig, clock: Clock) -> Result<Prepared, StartError> {
     let tls = config.tls.clone().map(TlsContext::new).transpose()?;
     let life = clock.now().wall_ms.unsigned_abs();
-    let ensemble = config.ensemble.as_ref();
-    let credentials = ensemble.map(|ensemble| Credentials::new(config, ensemble, life)).transpose()?;
-    settings::front(config, 1, [0; 32])?;
+    let settings_of = |ensemble| peers::settings(ensemble, life);
+    let credentials = config.ensemble.as_ref().map(settings_of).map(Credentials::new).transpose()?;
+    config_mapping::front(config, 1, [0; 32])?;
     let sockets = Sockets::bind(config)?;
-    for page in sockets::pages(config).iter().filter(|page| !page.optional) {
+    for page in listeners::pages(config).iter().filter(|page| !page.optional) {
         // Taken for good when the pages are served; the ports of clients are held meanwhile.
         page.probe()?;
     }
@@ -112,7 +113,7 @@ fn take_any_ports(config: &mut ServerConfig) {
 }
 
 fn optional_pages(config: &ServerConfig) -> Vec<String> {
-    let pages = sockets::pages(config);
+    let pages = listeners::pages(config);
     let taken = pages.iter().filter(|page| page.optional).filter_map(|page| {
         let source = TcpListener::bind(page.address).err()?;
         Some(format!(

@@ -1,5 +1,6 @@
 //! From a data directory to a tree and what a core begins with.
 
+use base::LogIndex;
 use node_threads::Clock;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::restoration_mark;
-use crate::snapshots::Saved;
+use crate::snapshot_requests::Saved;
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
@@ -232,11 +233,11 @@ pub(crate) fn load(
             .map_err(|fault| ServerFault { part: String::from("core"), reason: fault.to_string() })?;
     }
     let (seat, tree, history) = replay.finish();
-    let snapshot_index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+    let snapshot_index = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
     let figures = StartFigures {
         snapshot_load_ms: (loaded_us - began_us) / 1000,
         log_load_ms: (clock.mono_us() - loaded_us) / 1000,
-        entries_loaded: recovered.last_index - snapshot_index,
+        entries_loaded: recovered.last_index.since(snapshot_index),
         ..StartFigures::default()
     };
     let snapshot = recovered

@@ -45,7 +45,7 @@ pub(crate) struct Restoration {
 
 /// What is counted of restoring.
 #[derive(Default)]
-pub(crate) struct RestoreDesk {
+pub(crate) struct RestoreRequests {
     pub(crate) limit: RateLimit,
     pub(crate) took_us: Histogram,
     /// Held by whoever restores.
@@ -53,7 +53,7 @@ pub(crate) struct RestoreDesk {
     failures: AtomicU64,
 }
 
-impl RestoreDesk {
+impl RestoreRequests {
     pub(crate) fn failed(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
@@ -97,7 +97,7 @@ pub(crate) fn put(
     let (mut journal, _) = opened.map_err(|error| error.to_string())?;
     let zxid = tree.last_zxid().0;
     let meta = SnapshotMeta {
-        index: journal.last_index() + 1,
+        index: journal.last_index().next(),
         term: journal.hard_state().term,
         membership: journal.membership().clone(),
         zxid,

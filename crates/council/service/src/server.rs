@@ -1,7 +1,7 @@
 //! The server: its threads, put together, started and stopped.
 
 use crate::certificate_ends::CertificateEnds;
-use node_threads::{Clock, Descriptors, Doorbell, Mailbox};
+use node_threads::{Clock, Descriptors, Mailbox, ThreadWaker};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,33 +14,31 @@ use council_frontend::Front;
 use parking_lot::Mutex;
 
 use crate::boot::{self, Boot, Parts};
-use crate::clerk;
 use crate::config::ServerConfig;
 use crate::core_loop::CoreLinks;
 use crate::counters::{CoreCounters, JournalCounters};
 use crate::error::{ServerFault, StartError};
+use crate::four_letter_worker;
 use crate::http::admin::AdminServer;
 use crate::inspect::Inspect;
+use crate::introspection::Introspection;
+use crate::listeners::{self, Addresses, Page, Sockets};
 use crate::messages::CoreMail;
 use crate::messages::JournalMail;
 use crate::messages::{ShardMail, WordQueue};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks};
-use crate::overview::Overview;
-use crate::peers::Established;
-use crate::peers::credentials::{Badge, Credentials};
-use crate::peers::dial::{Diallers, Means};
-use crate::peers::door::Door;
-use crate::peers::switchboard::Switchboard;
+use crate::peers;
 use crate::prepare::{Prepared, prepare};
-use crate::restore::RestoreDesk;
-use crate::snapshots::SnapshotDesk;
-use crate::sockets::{self, Addresses, Page, Sockets};
-use crate::{audit, random, settings};
+use crate::restore::RestoreRequests;
+use crate::snapshot_requests::SnapshotRequests;
+use crate::{audit, config_mapping, random};
 use net_http::{Hosts, HttpListener};
+use net_peers::OtherEnsembles;
+use net_peers::{Acceptor, Credentials, Diallers, Established, LocalIdentity, Means, PeerConnections};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
-    Gate, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets, SocketsConfig,
-    TlsHints,
+    ConnectionLimiter, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets,
+    SocketsConfig, TlsHints,
 };
 use net_tls::TlsContext;
 use node_pages::{Pages, Registry};
@@ -62,7 +60,7 @@ pub struct Server {
     addresses: Addresses,
     supervisor: Arc<Supervisor>,
     running: Mutex<Option<Running>>,
-    overview: Arc<Overview>,
+    overview: Arc<Introspection>,
     tls: Option<Arc<TlsContext>>,
     credentials: Option<Arc<Credentials>>,
 }
@@ -74,7 +72,7 @@ struct Running {
     http: Vec<HttpListener>,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     clerk: Option<(Arc<WordQueue>, JoinHandle<()>)>,
-    door: Option<(mio::Waker, JoinHandle<()>)>,
+    acceptor: Option<(mio::Waker, JoinHandle<()>)>,
     core: Option<(Arc<Mailbox<CoreMail>>, JoinHandle<()>)>,
 }
 
@@ -84,42 +82,80 @@ struct Post {
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     streams: Vec<Arc<Mailbox<council_frontend::FromCore>>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
-    core_bell: Arc<Doorbell>,
+    core_waker: Arc<ThreadWaker>,
     /// In an ensemble the core sleeps where its peers' connections are polled.
     core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
     established: Arc<Mailbox<Established>>,
     from_journal: Arc<Mailbox<council_replica::JournalEvent>>,
-    journal_bell: Arc<Doorbell>,
+    journal_waker: Arc<ThreadWaker>,
     journal: Arc<Mailbox<JournalMail>>,
 }
 
 impl Post {
     fn new(shards: u16, among_others: bool) -> io::Result<Self> {
         let polls = (0..shards).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
-        let (core_poll, core_bell) = match among_others {
-            true => Switchboard::poll().map(|(poll, bell)| (Some(poll), bell))?,
-            false => (None, Doorbell::of_parking()),
+        let (core_poll, core_waker) = match among_others {
+            true => PeerConnections::poll().map(|(poll, waker)| (Some(poll), waker))?,
+            false => (None, ThreadWaker::of_parking()),
         };
-        let journal_bell = Doorbell::of_parking();
+        let journal_waker = ThreadWaker::of_parking();
         Ok(Self {
-            shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.bell())))).collect(),
-            streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.bell())))).collect(),
-            to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_bell)))).collect(),
-            core: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
-            established: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
-            from_journal: Arc::new(Mailbox::new(Arc::clone(&core_bell))),
-            journal: Arc::new(Mailbox::new(Arc::clone(&journal_bell))),
+            shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
+            streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
+            to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_waker)))).collect(),
+            core: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
+            established: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
+            from_journal: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
+            journal: Arc::new(Mailbox::new(Arc::clone(&journal_waker))),
             polls,
-            core_bell,
+            core_waker,
             core_poll,
-            journal_bell,
+            journal_waker,
         })
     }
 }
 
 fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
     move |source| StartError::System { action, source }
+}
+
+/// What the pages see of a server that is about to start.
+fn overview(
+    config: ServerConfig,
+    post: &Post,
+    gate: &Arc<ConnectionLimiter>,
+    other_ensembles: Option<Arc<OtherEnsembles>>,
+    tls: Option<&Arc<TlsContext>>,
+    clock: Clock,
+) -> Arc<Introspection> {
+    Arc::new(Introspection {
+        shards: post.shards.clone(),
+        core: Arc::clone(&post.core),
+        tree: boot::empty_tree(),
+        gate: Arc::clone(gate),
+        journal_metrics: Arc::new(JournalCounters::default()),
+        core_metrics: Arc::new(CoreCounters::default()),
+        leadership: Arc::default(),
+        other_ensembles: other_ensembles.unwrap_or_default(),
+        network_metrics: Arc::new(NetworkMetrics::default()),
+        snapshots: Arc::new(SnapshotRequests::default()),
+        restore: RestoreRequests::default(),
+        session_clients: Arc::default(),
+        guesses: Mutex::default(),
+        refusal_lines: Default::default(),
+        act_lines: Default::default(),
+        lists: Default::default(),
+        clock,
+        start: OnceLock::new(),
+        first_snapshot: Mutex::default(),
+        ports: OnceLock::new(),
+        standing: Arc::default(),
+        trace_mask: Introspection::initial_trace_mask(),
+        unanswered: Default::default(),
+        certificates: CertificateEnds::new(tls.cloned()),
+        config,
+    })
 }
 
 impl Server {
@@ -136,40 +172,14 @@ impl Server {
         }
         let Prepared { tls, mut sockets, credentials } = prepared;
         let tls = tls.map(Arc::new);
-        let shards = settings::shard_count(config.listen.shards);
+        let shards = config_mapping::shard_count(config.listen.shards);
         let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
         let limits = &config.limits;
         let others = config.ensemble.as_ref().map_or(0, |ensemble| ensemble.members.len().saturating_sub(1));
         let descriptors = Descriptors::of_process(others);
-        let gate = Gate::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
+        let gate = ConnectionLimiter::new(limits.connections_max, limits.connections_per_ip_max, descriptors);
         let other_ensembles = credentials.as_ref().map(|known| Arc::clone(&known.other_ensembles));
-        let overview = Arc::new(Overview {
-            shards: post.shards.clone(),
-            core: Arc::clone(&post.core),
-            tree: boot::empty_tree(),
-            gate: Arc::clone(&gate),
-            journal_metrics: Arc::new(JournalCounters::default()),
-            core_metrics: Arc::new(CoreCounters::default()),
-            leadership: Arc::default(),
-            other_ensembles: other_ensembles.unwrap_or_default(),
-            network_metrics: Arc::new(NetworkMetrics::default()),
-            snapshots: Arc::new(SnapshotDesk::default()),
-            restore: RestoreDesk::default(),
-            session_clients: Arc::default(),
-            guesses: Mutex::default(),
-            refusal_lines: Default::default(),
-            act_lines: Default::default(),
-            lists: Default::default(),
-            clock,
-            start: OnceLock::new(),
-            first_snapshot: Mutex::default(),
-            ports: OnceLock::new(),
-            standing: Arc::default(),
-            trace_mask: Overview::initial_trace_mask(),
-            unanswered: Default::default(),
-            certificates: CertificateEnds::new(tls.clone()),
-            config,
-        });
+        let overview = overview(config, &post, &gate, other_ensembles, tls.as_ref(), clock);
         let mut server = Self {
             addresses: sockets.addresses(),
             supervisor: Arc::new(Supervisor::default()),
@@ -204,7 +214,8 @@ impl Server {
     fn start_http(&mut self, descriptors: Descriptors) -> Result<(), StartError> {
         let command_url = self.overview.config.admin.command_url.trim_end_matches('/').to_owned();
         let hosts = self.overview.config.admin.hosts.clone();
-        for Page { purpose, address, optional, metrics, commands } in sockets::pages(&self.overview.config) {
+        for Page { purpose, address, optional, metrics, commands } in listeners::pages(&self.overview.config)
+        {
             let mut pages = Pages::default();
             if metrics {
                 let (overview, mut registry) = (Arc::clone(&self.overview), Registry::default());
@@ -242,10 +253,10 @@ impl Server {
     fn start_core(
         &mut self,
         post: &Post,
-        peers: Option<(Switchboard, Arc<Badge>)>,
+        peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
     ) -> Result<Receiver<Result<(), StartError>>, StartError> {
         let links = CoreLinks {
-            bell: Arc::clone(&post.core_bell),
+            waker: Arc::clone(&post.core_waker),
             mail: Arc::clone(&post.core),
             established: Arc::clone(&post.established),
             from_shards: post.to_core.clone(),
@@ -261,7 +272,7 @@ impl Server {
             supervisor: Arc::clone(&self.supervisor),
             links,
             journal: Arc::clone(&post.journal),
-            journal_bell: Arc::clone(&post.journal_bell),
+            journal_waker: Arc::clone(&post.journal_waker),
             peers,
         })?;
         let (started, news) = mpsc::channel();
@@ -278,7 +289,7 @@ impl Server {
         listener: Option<TcpListener>,
         credentials: Option<Credentials>,
         descriptors: Descriptors,
-    ) -> Result<Option<(Switchboard, Arc<Badge>)>, StartError> {
+    ) -> Result<Option<(PeerConnections, Arc<LocalIdentity>)>, StartError> {
         let (Some(credentials), Some(listener), Some(poll)) = (credentials, listener, post.core_poll.take())
         else {
             return Ok(None);
@@ -287,20 +298,21 @@ impl Server {
         self.overview.certificates.set_members(credentials.tls().and_then(|tls| tls.own.not_after));
         self.credentials = Some(Arc::clone(&credentials));
         let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
-        let (door, waker) =
-            Door::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
+        let (acceptor, waker) =
+            Acceptor::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
                 .map_err(system("poll the members' port"))?;
-        let run = move || door.run().map_err(|error| error.to_string());
-        let thread = spawn("door", &self.supervisor, run).map_err(system("start a thread"))?;
-        self.running().door = Some((waker, thread));
+        let run = move || acceptor.run().map_err(|error| error.to_string());
+        let thread = spawn("acceptor", &self.supervisor, run).map_err(system("start a thread"))?;
+        self.running().acceptor = Some((waker, thread));
         let means = Means {
             credentials: Arc::clone(&credentials),
             source,
             established: Arc::clone(&post.established),
             supervisor: Arc::clone(&self.supervisor),
         };
-        let (bell, badge) = (Arc::clone(&post.core_bell), Arc::clone(&credentials.badge));
-        let switchboard = Switchboard::new(credentials, (poll, bell), Diallers::new(means));
+        let channel = peers::channel(self.overview.config.limits.request_bytes_max);
+        let (waker, badge) = (Arc::clone(&post.core_waker), Arc::clone(&credentials.badge));
+        let switchboard = PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel]);
         Ok(Some((switchboard, badge)))
     }
 
@@ -308,14 +320,14 @@ impl Server {
         let (word_queue, requests) = WordQueue::new();
         let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
         let answer = move || {
-            clerk::run(&requests, overview.as_ref(), &shards, context.as_deref());
+            four_letter_worker::run(&requests, overview.as_ref(), &shards, context.as_deref());
             Ok(())
         };
         let thread = spawn("clerk", &self.supervisor, answer).map_err(system("start a thread"))?;
         self.running().clerk = Some((Arc::clone(&word_queue), thread));
         let config = &self.overview.config;
         let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
-        let front_config = settings::front(config, count, random::bytes()?)?;
+        let front_config = config_mapping::front(config, count, random::bytes()?)?;
         let shard_config = ShardConfig { words: config.words.clone(), audit: config.audit.enabled };
         let sockets_config = SocketsConfig {
             tls: tls.cloned(),
@@ -347,7 +359,12 @@ impl Server {
         Ok(())
     }
 
-    fn start_accepting(&mut self, sockets: Sockets, post: &Post, gate: Arc<Gate>) -> Result<(), StartError> {
+    fn start_accepting(
+        &mut self,
+        sockets: Sockets,
+        post: &Post,
+        gate: Arc<ConnectionLimiter>,
+    ) -> Result<(), StartError> {
         let config = &self.overview.config;
         let listener_config = ListenerConfig {
             throttle: config.limits.connection_throttle,
@@ -508,7 +525,7 @@ impl Running {
             drop(desk);
             let _ = thread.join();
         }
-        if let Some((waker, thread)) = self.door {
+        if let Some((waker, thread)) = self.acceptor {
             let _ = waker.wake();
             let _ = thread.join();
         }

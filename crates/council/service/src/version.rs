@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::calendar;
+use node_threads::calendar;
 
 /// The ZooKeeper whose behaviour this server shows, then its own name and version, then when it was built: tools
 /// read the leading number, people read the rest.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
+use base::{LogIndex, Term};
 use council_service::disk::{DirDisk, DirectoryError};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,10 @@ fn config() -> JournalConfig {
 
 fn batch(index: u64) -> Batch {
     let data = vec![index as u8; 1024].into();
-    Batch { entries: vec![Entry { index, term: 1, kind: EntryKind::Normal, data }], ..Batch::default() }
+    Batch {
+        entries: vec![Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data }],
+        ..Batch::default()
+    }
 }
 
 #[test]
@@ -74,7 +78,7 @@ fn what_was_flushed_is_there_after_the_process_is_gone() {
     }
     journal.snapshot_begin().unwrap();
     journal.snapshot_chunk(&[7; 100_000]).unwrap();
-    let meta = SnapshotMeta { index: 400, term: 1, digest: 5, ..SnapshotMeta::default() };
+    let meta = SnapshotMeta { index: LogIndex(400), term: Term(1), digest: 5, ..SnapshotMeta::default() };
     journal.snapshot_finish(meta.clone()).unwrap();
     journal.compact(KeepPolicy::default()).unwrap();
     drop(journal);
@@ -83,9 +87,9 @@ fn what_was_flushed_is_there_after_the_process_is_gone() {
     assert!(!recovered.fresh);
     assert_eq!(recovered.identity, config().identity);
     assert_eq!(recovered.snapshot.as_ref(), Some(&meta));
-    assert_eq!(recovered.last_index, 600);
+    assert_eq!(recovered.last_index, LogIndex(600));
     let entries: Vec<Entry> = (401..=600).flat_map(|index| batch(index).entries).collect();
-    assert_eq!(journal.entries(401, 601, u64::MAX).unwrap(), entries);
+    assert_eq!(journal.entries(LogIndex(401), LogIndex(601), u64::MAX).unwrap(), entries);
     let mut reader = journal.open_snapshot().unwrap().unwrap();
     assert_eq!(journal.read_snapshot(&mut reader).unwrap(), Some(vec![7; 100_000]));
     assert_eq!(journal.read_snapshot(&mut reader).unwrap(), None);
@@ -182,7 +186,9 @@ fn data_can_be_read_by_its_owner_alone() {
     journal.flush().unwrap();
     journal.snapshot_begin().unwrap();
     journal.snapshot_chunk(b"tree").unwrap();
-    journal.snapshot_finish(SnapshotMeta { index: 1, term: 1, ..SnapshotMeta::default() }).unwrap();
+    journal
+        .snapshot_finish(SnapshotMeta { index: LogIndex(1), term: Term(1), ..SnapshotMeta::default() })
+        .unwrap();
     let all = modes(&scratch.0);
     assert!(all.len() >= 7, "{all:?}");
     for (path, mode) in all {
@@ -207,5 +213,9 @@ fn a_log_of_many_segments_holds_few_descriptors() {
     let held =
         std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| own(entry).then_some(())).count();
     assert!(held <= 2, "{held} segments are held open");
-    assert_eq!(journal.entries(1, 3, u64::MAX).unwrap().len(), 2, "the first segment is opened to be read");
+    assert_eq!(
+        journal.entries(LogIndex(1), LogIndex(3), u64::MAX).unwrap().len(),
+        2,
+        "the first segment is opened to be read"
+    );
 }

@@ -99,6 +99,7 @@ fn made_up_bytes_are_no_snapshot() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn flipped_commands_never_harm_the_tree() {
     let mut world = world();
     let mut dice = Dice::new(4);

@@ -201,6 +201,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// When the body is not that operation's record, or no client sends that operation.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
     pub fn decode(opcode: OpCode, body: &'a [u8]) -> Result<Self, Malformed> {
         let reader = &mut Reader::new(body);
         Ok(match opcode {

@@ -1,5 +1,5 @@
 //! Bytes captured from a real Apache ZooKeeper 3.9.5, one file an operation: each is decoded, encoded again to the same
-//! bytes, and cut at every byte. `cargo run -p tools-lab --bin differential -- --capture FOLDER` wrote the files.
+//! bytes, and cut at every byte. `cargo run -p tools-differential --bin differential -- --capture FOLDER` wrote the files.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 mod record;

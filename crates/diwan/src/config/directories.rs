@@ -4,7 +4,7 @@ use std::path::Path;
 
 use council_service::config::StorageConfig;
 
-use super::value::{Checked, Problem};
+use node_config::{Checked, Problem};
 
 /// The council's directory, below the data directory and below the log directory.
 const COUNCIL: &str = "council";

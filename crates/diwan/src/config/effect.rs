@@ -29,6 +29,7 @@ impl Situation {
     }
 
     /// Why a key does nothing here, if that is so.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each key")]
     fn idle(&self, key: &str, config: &ServerConfig) -> Option<&'static str> {
         let metrics = ["metricsProvider.httpHost", "metricsProvider.httpPort"];
         let members = [

@@ -11,8 +11,8 @@ use council_service::config::{
 };
 use council_service::digest;
 
-use super::value::{Checked, Problem, Setting};
 use super::{directories, members};
+use node_config::{Checked, Problem, Setting};
 
 use super::draft::{Draft, Endpoint, EnsembleDraft, LogConfig, StoreDraft};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use council_service::config::MemberConfig;
 
-use super::value::{Checked, Problem};
+use node_config::{Checked, Problem};
 
 /// One member, as a line `key` writes it: its number and where it is.
 pub(crate) fn member(key: &str, number: &str, value: &str) -> Checked<MemberConfig> {

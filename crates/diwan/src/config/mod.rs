@@ -10,7 +10,6 @@ pub(crate) mod failure;
 mod finish;
 mod keys;
 mod members;
-mod value;
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +21,10 @@ pub(crate) use document::{describe_keys, document_keys};
 use draft::Draft;
 pub(crate) use draft::{LogConfig, LogFormat};
 use effect::Situation;
+use keys::KEYS;
 pub(crate) use keys::is_usual;
-use keys::{Meaning, Names};
-use value::Setting;
-pub(crate) use value::{Checked, Problem};
+pub(crate) use node_config::{Checked, Problem};
+use node_config::{Meaning, Names, Setting};
 
 /// Where settings come from, weakest first.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +147,7 @@ impl Loading {
         for (index, found) in properties.iter().enumerate() {
             // The last of equal keys counts, as in Java's tables.
             if properties.iter().skip(index + 1).all(|later| later.key.trim() != found.key.trim()) {
-                self.take(Names::Zoo, Some(found.line), found.key.trim(), found.value.trim());
+                self.take(Names::Foreign, Some(found.line), found.key.trim(), found.value.trim());
             }
         }
         Ok(())
@@ -156,15 +155,7 @@ impl Loading {
 
     fn toml(&mut self, file: &Path, bytes: &[u8]) -> Checked<()> {
         let wrong = |what: String| Problem::new(format!("`{}`: {what}", file.display()));
-        let text = std::str::from_utf8(bytes).map_err(|_| wrong(String::from("not UTF-8")))?;
-        let table =
-            toml::de::DeTable::parse(text).map_err(|error| wrong(error.to_string().trim_end().into()))?;
-        let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
-        let mut settings = Vec::new();
-        flatten(table.get_ref(), "", &mut settings);
-        settings.sort_by_key(|(at, ..)| *at);
-        for (at, name, value) in settings {
-            let at = line(at);
+        for (at, name, value) in node_config::toml_settings(bytes).map_err(wrong)? {
             match value {
                 Some(text) => self.take(Names::Own, Some(at), &name, &text),
                 None => self
@@ -180,13 +171,13 @@ impl Loading {
             return Err(Problem::new(format!("`-D {property}` has no `=`")).hint("write `-D KEY=VALUE`"));
         };
         let bare = key.strip_prefix("zookeeper.").unwrap_or(key);
-        if keys::find(Names::Own, key).is_some() {
+        if KEYS.find(Names::Own, key).is_some() {
             self.take(Names::Own, None, key, value.trim());
-        } else if keys::find(Names::Zoo, bare).is_some() {
-            self.take(Names::Zoo, None, bare, value.trim());
+        } else if KEYS.find(Names::Foreign, bare).is_some() {
+            self.take(Names::Foreign, None, bare, value.trim());
         } else {
             // Unlike a line of a file that ZooKeeper reads too, this was meant for this program.
-            let hint = keys::suggestion(Names::Zoo, bare).or_else(|| keys::suggestion(Names::Own, key));
+            let hint = keys::suggestion(Names::Foreign, bare).or_else(|| keys::suggestion(Names::Own, key));
             return Err(Problem::new(format!("`-D {property}`: there is no key `{bare}`"))
                 .hint(hint.unwrap_or_else(|| String::from("see `diwan config keys`"))));
         }
@@ -194,7 +185,7 @@ impl Loading {
     }
 
     fn take(&mut self, names: Names, line: Option<usize>, key: &str, value: &str) {
-        let verdict = match keys::find(names, key).map(|row| (row.about, row.meaning)) {
+        let verdict = match KEYS.find(names, key).map(|row| (row.about, row.meaning)) {
             Some((about, Meaning::Honoured(apply))) => match apply(&mut self.draft, Setting { key, value }) {
                 Ok(()) => Verdict::Honoured { about, warnings: self.draft.take_warnings(), idle: None },
                 Err(problem) => Verdict::Refused(problem),
@@ -228,7 +219,7 @@ impl Loading {
 /// A setting's name among the system properties.
 fn shown_key(names: Names, key: &str) -> String {
     match names {
-        Names::Zoo => format!("zookeeper.{key}"),
+        Names::Foreign => format!("zookeeper.{key}"),
         Names::Own => format!("diwan.{key}"),
     }
 }
@@ -259,34 +250,6 @@ fn read(file: &Path) -> Checked<Vec<u8>> {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(bytes)
-}
-
-/// The keys of a table and of those inside it, by their whole names: where each stands, and its value if that is one.
-fn flatten(table: &toml::de::DeTable<'_>, above: &str, settings: &mut Vec<(usize, String, Option<String>)>) {
-    for (key, value) in table {
-        let name = format!("{above}{}", key.get_ref());
-        match value.get_ref().as_table() {
-            Some(inner) => flatten(inner, &format!("{name}."), settings),
-            None => settings.push((key.span().start, name, toml_text(value.get_ref()))),
-        }
-    }
-}
-
-/// A value as a `zoo.cfg` would have it, so that both files share one way in.
-fn toml_text(value: &toml::de::DeValue<'_>) -> Option<String> {
-    use toml::de::DeValue;
-    Some(match value {
-        DeValue::String(text) => text.to_string(),
-        DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok()?.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Array(elements) => {
-            let texts: Option<Vec<String>> =
-                elements.iter().map(|element| toml_text(element.get_ref())).collect();
-            texts?.join(",")
-        }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => return None,
-    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use council_service::config::{
     ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, TlsProtocol, WordConfig,
 };
 
-use super::value::Problem;
 use super::*;
+use node_config::Problem;
 
 mod together;
 
@@ -388,8 +388,8 @@ fn what_is_documented_as_the_standard_is_the_standard() {
     let unsaid = meant(&Sources { properties: members.clone(), ..Sources::default() });
     // To say where metrics are is to insist on it, which is all the difference that there may be.
     let insisting = |text: String| text.replace("optional: false", "optional: true");
-    for row in keys::rows().filter(|row| !row.own.is_empty()) {
-        let Some(standard) = row.standard() else { continue };
+    for row in KEYS.rows().filter(|row| !row.own.is_empty()) {
+        let Some(standard) = super::keys::standard(row) else { continue };
         let flags = vec![(row.own, standard.into())];
         let sources = Sources { flags, properties: members.clone(), ..Sources::default() };
         assert_eq!(insisting(meant(&sources)), unsaid, "`{}` is not `{standard}`", row.own);

@@ -60,24 +60,7 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
         nobody(&asked, usual);
         return Ok(ExitCode::FAILURE);
     };
-    let mut answers = BTreeMap::new();
-    let mut unlike = Vec::new();
-    for (address, answer) in asked {
-        match answer {
-            Ok(answer) if answer.ensemble() == first.ensemble() => {
-                // A server alone has no number: whoever is named first is shown.
-                answers.entry(answer.member).or_insert((address, answer));
-            }
-            Ok(_) => unlike.push(address),
-            Err(error) if !usual => eprintln!("warning: `{address}` does not answer: {error}"),
-            Err(_) => {}
-        }
-    }
-    if !usual {
-        for address in unlike {
-            eprintln!("warning: `{address}` belongs to another ensemble and is left out");
-        }
-    }
+    let mut answers = of_one_ensemble(&first, asked, usual);
     find_others(&first, &mut answers, &options.tls);
     let picture = Picture::of(&first, answers);
     match options.json {
@@ -94,6 +77,31 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
     eprintln!("error: there is no leader: nothing can be written");
     eprintln!("hint: {}", show::hint(&picture));
     Ok(ExitCode::FAILURE)
+}
+
+/// The answers of members of the same ensemble as the first. Of the others it is told, unless nobody named them.
+fn of_one_ensemble(
+    first: &Answer,
+    asked: Vec<(String, io::Result<Answer>)>,
+    usual: bool,
+) -> BTreeMap<u64, (String, Answer)> {
+    let mut answers = BTreeMap::new();
+    let mut unlike = Vec::new();
+    for (address, answer) in asked {
+        match answer {
+            Ok(answer) if answer.ensemble() == first.ensemble() => {
+                // A server alone has no number: whoever is named first is shown.
+                answers.entry(answer.member).or_insert((address, answer));
+            }
+            Ok(_) => unlike.push(address),
+            Err(error) if !usual => eprintln!("warning: `{address}` does not answer: {error}"),
+            Err(_) => {}
+        }
+    }
+    for address in unlike.into_iter().filter(|_| !usual) {
+        eprintln!("warning: `{address}` belongs to another ensemble and is left out");
+    }
+    answers
 }
 
 fn nobody(asked: &[(String, io::Result<Answer>)], usual: bool) {

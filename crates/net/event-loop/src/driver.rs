@@ -2,7 +2,7 @@
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum ReadOutcome {
     /// So many bytes.
     Bytes {
         /// How many.
@@ -60,7 +60,7 @@ pub trait SocketDriver {
     ///
     /// # Errors
     /// It broke.
-    fn read(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Arrival, Broken>;
+    fn read(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken>;
 
     /// Writes once; says how many bytes were taken.
     ///

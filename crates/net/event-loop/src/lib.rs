@@ -18,8 +18,8 @@ mod admission;
 mod closing;
 mod conn_id;
 mod driver;
-mod farewell;
 mod frontend;
+mod graceful_shutdown;
 mod input;
 mod reading;
 mod sockets;
@@ -31,12 +31,12 @@ use base::Now;
 
 pub use admission::{Admission, Full};
 pub use conn_id::ConnId;
-pub use driver::{Arrival, Broken, Readiness, SocketDriver};
+pub use driver::{Broken, ReadOutcome, Readiness, SocketDriver};
 pub use frontend::{Ask, Frontend};
 pub use input::Input;
 pub use sockets::SocketsByConn;
 
-use farewell::Farewell;
+use graceful_shutdown::GracefulShutdown;
 use input::Piece;
 use sockets::{Sockets, Stage, enqueue};
 
@@ -62,7 +62,7 @@ pub struct EventLoop<S> {
     /// Deadlines of sockets that open or close.
     timers: BTreeSet<(u64, u32, u32)>,
     ticked_ms: u64,
-    farewell: Farewell,
+    farewell: GracefulShutdown,
     /// Connections whose sockets have room for output again.
     writable: Vec<ConnId>,
     /// Connections that used up their share of the turn, and may have more to write.
@@ -80,7 +80,7 @@ impl<S> Default for EventLoop<S> {
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             timers: BTreeSet::new(),
             ticked_ms: 0,
-            farewell: Farewell::No,
+            farewell: GracefulShutdown::No,
             writable: Vec::new(),
             unfinished: Vec::new(),
             asks: Vec::new(),
@@ -145,7 +145,7 @@ impl<S> EventLoop<S> {
         if now.mono_ms() >= self.ticked_ms + TICK_MS {
             self.tick(driver, front, now);
         }
-        self.go_on_with_farewell(driver, front, now);
+        self.continue_shutdown(driver, front, now);
         self.writable.append(&mut self.unfinished);
     }
 

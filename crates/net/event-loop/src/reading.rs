@@ -2,7 +2,7 @@
 
 use base::Now;
 
-use crate::driver::{Arrival, Broken, SocketDriver};
+use crate::driver::{Broken, ReadOutcome, SocketDriver};
 use crate::frontend::Frontend;
 use crate::input::Piece;
 use crate::sockets::{Socket, Stage, enqueue};
@@ -132,19 +132,19 @@ fn read<D: SocketDriver>(
     let arrival = match socket.readable && !backlog {
         true => driver.read(&mut socket.io, buffer)?,
         // Only what it kept is to be looked at again.
-        false => Arrival::Nothing,
+        false => ReadOutcome::Nothing,
     };
     Ok(match arrival {
-        Arrival::Bytes { length, drained } => {
+        ReadOutcome::Bytes { length, drained } => {
             socket.readable = !drained || socket.hung_up;
             Some(length)
         }
-        Arrival::Nothing => {
+        ReadOutcome::Nothing => {
             // The poll tells of what was not read only once.
             socket.readable &= backlog;
             Some(0)
         }
-        Arrival::End => {
+        ReadOutcome::End => {
             (socket.readable, socket.ended) = (false, true);
             None
         }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::body::RequestBody;
 use crate::paced::Paced;
-use crate::places::{Kind, Place, Places};
+use crate::places::{ConnectionPermit, Kind, Places};
 use crate::response::{Request, Response};
 
 /// Bytes of a request's head.
@@ -139,7 +139,7 @@ fn serve_apart(stream: TcpStream, ip: IpAddr, site: &Arc<dyn Site>, places: &Arc
     }
 }
 
-fn serve(stream: &TcpStream, place: &Place, site: &dyn Site) -> io::Result<()> {
+fn serve(stream: &TcpStream, place: &ConnectionPermit, site: &dyn Site) -> io::Result<()> {
     let asked = read_request(stream)?;
     let paced = Paced::new(stream, ANSWER_DEADLINE);
     match asked {

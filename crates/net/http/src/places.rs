@@ -77,7 +77,7 @@ pub(crate) struct Places(Mutex<Guests>);
 
 impl Places {
     /// Takes a connection in; nothing if it has to be closed.
-    pub(crate) fn admit(self: &Arc<Self>, stream: &Arc<TcpStream>, ip: IpAddr) -> Option<Place> {
+    pub(crate) fn admit(self: &Arc<Self>, stream: &Arc<TcpStream>, ip: IpAddr) -> Option<ConnectionPermit> {
         let mut guests = self.0.lock();
         let of_address = guests.all.iter().filter(|guest| guest.ip == ip).count();
         if of_address >= PER_ADDRESS_MAX && !guests.close_one(Some(ip)) {
@@ -89,17 +89,17 @@ impl Places {
         guests.last_id += 1;
         let id = guests.last_id;
         guests.all.push(Guest { id, ip, stream: Arc::clone(stream), answered: None });
-        Some(Place { id, places: Arc::clone(self) })
+        Some(ConnectionPermit { id, places: Arc::clone(self) })
     }
 }
 
 /// One connection's place, given back when it is dropped.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     id: u64,
     places: Arc<Places>,
 }
 
-impl Place {
+impl ConnectionPermit {
     /// Its request has come and is to be answered. False if too many of its kind are.
     pub(crate) fn begin(&self, kind: Kind) -> bool {
         let mut guests = self.places.0.lock();
@@ -120,7 +120,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.places.0.lock().all.retain(|guest| guest.id != self.id);
     }
@@ -143,7 +143,7 @@ mod tests {
         }
 
         /// A connection that is said to come from that address.
-        fn connect(&self, address: u8) -> (Arc<TcpStream>, Option<Place>) {
+        fn connect(&self, address: u8) -> (Arc<TcpStream>, Option<ConnectionPermit>) {
             let to = self.listener.local_addr().expect("bound");
             let stream = Arc::new(TcpStream::connect(to).expect("connected"));
             let place = self.places.admit(&stream, IpAddr::from([10, 0, 0, address]));

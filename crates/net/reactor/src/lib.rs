@@ -5,7 +5,7 @@
 //! [`Sockets`] does for all of them what concerns sockets: encryption, reading, writing, closing, and what the log says of
 //! it. Whatever goes over the sockets is unknown here.
 
-mod gate;
+mod connection_limiter;
 mod handshake_trouble;
 mod listener;
 mod metrics;
@@ -15,7 +15,7 @@ mod socket;
 mod sockets;
 mod token_bucket;
 
-pub use gate::{Gate, LimitNames, Place};
+pub use connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames};
 pub use handshake_trouble::TlsHints;
 pub use listener::{Accepted, Listener, ListenerConfig, bind};
 pub use metrics::NetworkMetrics;

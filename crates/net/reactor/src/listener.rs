@@ -14,7 +14,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use node_threads::{Clock, RateLimit};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
-use crate::gate::{Gate, LimitNames, Place, Refusal};
+use crate::connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames, Refusal};
 use crate::metrics::NetworkMetrics;
 use crate::token_bucket::{ConnectionThrottle, TokenBucket};
 
@@ -34,7 +34,7 @@ pub struct Accepted {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
     pub(crate) secure: bool,
-    pub(crate) place: Place,
+    pub(crate) place: ConnectionPermit,
 }
 
 /// Takes an address without accepting yet: whoever has it already makes this fail. `backlog` is how many connections the
@@ -74,7 +74,7 @@ pub struct Listener<F> {
     reactors: usize,
     hand_on: F,
     next: usize,
-    gate: Arc<Gate>,
+    gate: Arc<ConnectionLimiter>,
     bucket: Option<TokenBucket>,
     refusals: RateLimit,
     config: ListenerConfig,
@@ -92,7 +92,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
         sockets: (Option<TcpListener>, Option<TcpListener>),
         config: ListenerConfig,
         (reactors, hand_on): (usize, F),
-        gate: Arc<Gate>,
+        gate: Arc<ConnectionLimiter>,
         clock: Clock,
         metrics: Arc<NetworkMetrics>,
     ) -> io::Result<(Self, Waker)> {

@@ -8,20 +8,20 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token, Waker};
 use net_event_loop::Readiness;
-use node_threads::{Clock, Doorbell};
+use node_threads::{Clock, ThreadWaker};
 
 use crate::service::Service;
 
-/// The token of the bell. A socket's token is its service's number above 32 bits of the service's own.
-const BELL: Token = Token(usize::MAX);
+/// The token of the waker. A socket's token is its service's number above 32 bits of the service's own.
+const WAKER: Token = Token(usize::MAX);
 
 /// Events taken from the poll at once.
 const EVENTS: usize = 1024;
 
-/// A poll and its bell, made before the mailboxes that ring it.
+/// A poll and its waker, made before the mailboxes that ring it.
 pub struct Polling {
     poll: Poll,
-    bell: Arc<Doorbell>,
+    waker: Arc<ThreadWaker>,
 }
 
 /// See the module.
@@ -36,14 +36,14 @@ impl Polling {
     /// The system refuses a poll.
     pub fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
-        let bell = Doorbell::of_poll(Waker::new(poll.registry(), BELL)?);
-        Ok(Self { poll, bell })
+        let waker = ThreadWaker::of_poll(Waker::new(poll.registry(), WAKER)?);
+        Ok(Self { poll, waker })
     }
 
     /// What wakes the reactor: for all mailboxes of its services.
     #[must_use]
-    pub const fn bell(&self) -> &Arc<Doorbell> {
-        &self.bell
+    pub const fn waker(&self) -> &Arc<ThreadWaker> {
+        &self.waker
     }
 
     /// What the service of that number registers its sockets with.
@@ -102,7 +102,7 @@ impl Reactor {
     }
 
     fn announce(&mut self, event: &Event) {
-        if event.token() == BELL {
+        if event.token() == WAKER {
             return;
         }
         let Token(token) = event.token();
@@ -113,15 +113,15 @@ impl Reactor {
     }
 
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
-        let Polling { poll, bell } = &mut self.polling;
-        bell.fall_asleep();
+        let Polling { poll, waker } = &mut self.polling;
+        waker.fall_asleep();
         let waits = self.services.iter().filter(|service| !service.is_done());
         let mut timeout_ms = waits.map(|service| service.wait_max_ms()).min().unwrap_or(0);
         if timeout_ms > 0 && self.services.iter().any(|service| service.has_mail()) {
             timeout_ms = 0;
         }
         let polled = poll.poll(events, Some(Duration::from_millis(timeout_ms)));
-        bell.wake_up();
+        waker.wake_up();
         match polled {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 events.clear();

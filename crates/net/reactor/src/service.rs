@@ -5,8 +5,8 @@ use std::io;
 use base::Now;
 use net_event_loop::Readiness;
 
-/// A service's connections on one thread, with the mailboxes through which other threads reach them. All mailboxes ring
-/// the reactor's bell.
+/// A service's connections on one thread, with the mailboxes through which other threads reach them. All mailboxes wake
+/// the reactor's waker.
 pub trait Service {
     /// Whether something lies in a mailbox.
     fn has_mail(&self) -> bool;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use net_tls::{TlsSession, Transport};
 
-use crate::gate::Place;
+use crate::connection_limiter::ConnectionPermit;
 use crate::metrics::Handshake;
 
 /// See the module.
@@ -16,7 +16,7 @@ pub struct ClientSocket {
     /// While its encryption is being agreed on.
     pub(crate) handshake: Option<Handshake>,
     /// Given back with the socket.
-    _place: Place,
+    _place: ConnectionPermit,
 }
 
 impl ClientSocket {
@@ -24,7 +24,7 @@ impl ClientSocket {
         transport: Transport,
         peer: SocketAddr,
         handshake: Option<Handshake>,
-        place: Place,
+        place: ConnectionPermit,
     ) -> Self {
         Self { transport, peer, is_open: false, handshake, _place: place }
     }

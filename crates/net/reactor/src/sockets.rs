@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use net_event_loop::{Arrival, Broken};
-use net_tls::{Speech, TlsContext, Transport};
+use net_event_loop::{Broken, ReadOutcome};
+use net_tls::{Security, TlsContext, Transport};
 
 use crate::handshake_trouble::{HandshakeTrouble, TlsHints};
 use crate::listener::Accepted;
@@ -45,14 +45,14 @@ impl Sockets {
         let Accepted { stream, peer, secure, place } = accepted;
         let speech = match (&self.config.tls, secure) {
             (Some(context), true) => match context.session() {
-                Ok(session) => Speech::Tls(Box::new(session)),
+                Ok(session) => Security::Tls(Box::new(session)),
                 Err(error) => {
                     tracing::warn!(%peer, %error, "an encrypted connection could not begin");
                     return None;
                 }
             },
-            (Some(_), false) if self.config.plain_takes_tls => Speech::Undecided,
-            _ => Speech::Plain,
+            (Some(_), false) if self.config.plain_takes_tls => Security::Undecided,
+            _ => Security::Plain,
         };
         let transport = Transport::new(stream, speech);
         let handshake = transport.is_encrypted().then(|| self.config.metrics.handshake());
@@ -121,7 +121,7 @@ impl Sockets {
     /// # Errors
     /// It broke.
     #[inline]
-    pub fn read(&self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<Arrival, Broken> {
+    pub fn read(&self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
         socket.transport.read(buffer).map_err(|error| {
             self.trouble.broke(socket.peer(), !socket.is_open, &error);
             Broken

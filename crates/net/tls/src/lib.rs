@@ -19,4 +19,4 @@ pub use context::{TlsContext, TlsError, provider, versions};
 pub use framing::Framing;
 pub use session::TlsSession;
 pub use store::StoreError;
-pub use transport::{Speech, Transport};
+pub use transport::{Security, Transport};

@@ -1,6 +1,6 @@
 //! A client's socket, plain or encrypted, behind one way to read and one to write.
 
-use net_event_loop::Arrival;
+use net_event_loop::ReadOutcome;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
@@ -13,7 +13,7 @@ use crate::session::TlsSession;
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// How a connection speaks.
-pub enum Speech {
+pub enum Security {
     /// Plainly.
     Plain,
     /// Encrypted.
@@ -25,13 +25,13 @@ pub enum Speech {
 /// See the module.
 pub struct Transport {
     stream: TcpStream,
-    speech: Speech,
+    speech: Security,
 }
 
 impl Transport {
     /// A socket that speaks like this.
     #[must_use]
-    pub fn new(stream: TcpStream, speech: Speech) -> Self {
+    pub fn new(stream: TcpStream, speech: Security) -> Self {
         Self { stream, speech }
     }
 
@@ -43,37 +43,37 @@ impl Transport {
     /// Whether an encrypted connection is not open yet, or it is not known yet what it will be.
     pub fn is_opening(&self) -> bool {
         match &self.speech {
-            Speech::Plain => false,
-            Speech::Tls(session) => session.is_handshaking(),
-            Speech::Undecided => true,
+            Security::Plain => false,
+            Security::Tls(session) => session.is_handshaking(),
+            Security::Undecided => true,
         }
     }
 
     /// Whether it is known that it is an encrypted connection.
     pub fn is_encrypted(&self) -> bool {
-        matches!(self.speech, Speech::Tls(_))
+        matches!(self.speech, Security::Tls(_))
     }
 
     /// The encrypted connection, if it is one.
     pub fn session(&self) -> Option<&TlsSession> {
         match &self.speech {
-            Speech::Tls(session) => Some(session),
-            Speech::Plain | Speech::Undecided => None,
+            Security::Tls(session) => Some(session),
+            Security::Plain | Security::Undecided => None,
         }
     }
 
     /// Looks at the first byte of a connection that may be either; false while there is none.
     pub fn decide(&mut self, context: &TlsContext) -> io::Result<bool> {
-        if !matches!(self.speech, Speech::Undecided) {
+        if !matches!(self.speech, Security::Undecided) {
             return Ok(true);
         }
         let mut first = [0];
         match self.stream.peek(&mut first) {
-            Ok(0) => self.speech = Speech::Plain,
+            Ok(0) => self.speech = Security::Plain,
             Ok(_) if first == [TLS_HANDSHAKE] => {
-                self.speech = Speech::Tls(Box::new(context.session()?));
+                self.speech = Security::Tls(Box::new(context.session()?));
             }
-            Ok(_) => self.speech = Speech::Plain,
+            Ok(_) => self.speech = Security::Plain,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -82,19 +82,19 @@ impl Transport {
 
     /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the next byte to arrive
     /// is announced by the poll anew.
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<Arrival> {
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
         loop {
             let read = match &mut self.speech {
-                Speech::Tls(session) => session.read(&mut self.stream, buffer),
-                Speech::Plain | Speech::Undecided => self.stream.read(buffer),
+                Security::Tls(session) => session.read(&mut self.stream, buffer),
+                Security::Plain | Security::Undecided => self.stream.read(buffer),
             };
             match read {
-                Ok(0) => return Ok(Arrival::End),
+                Ok(0) => return Ok(ReadOutcome::End),
                 Ok(length) => {
-                    let drained = length < buffer.len() && matches!(self.speech, Speech::Plain);
-                    return Ok(Arrival::Bytes { length, drained });
+                    let drained = length < buffer.len() && matches!(self.speech, Security::Plain);
+                    return Ok(ReadOutcome::Bytes { length, drained });
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Arrival::Nothing),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(ReadOutcome::Nothing),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -104,8 +104,8 @@ impl Transport {
     /// Hands bytes over; says how many were taken.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.speech {
-            Speech::Tls(session) => session.write(&mut self.stream, bytes),
-            Speech::Plain | Speech::Undecided => loop {
+            Security::Tls(session) => session.write(&mut self.stream, bytes),
+            Security::Plain | Security::Undecided => loop {
                 match self.stream.write(bytes) {
                     Ok(length) => return Ok(length),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
@@ -123,7 +123,7 @@ impl Transport {
 
     /// Tells the peer that nothing more will come.
     pub fn say_goodbye(&mut self) {
-        if let Speech::Tls(session) = &mut self.speech {
+        if let Security::Tls(session) = &mut self.speech {
             session.say_goodbye();
             let _ = session.flush(&mut self.stream);
         }

@@ -1,6 +1,7 @@
-//! What the threads of one process share: the clock, mailboxes between them, how often something may be done, how many
+//! What the threads of one process share: the clock, how dates are written, mailboxes between them, how often something may be done, how many
 //! descriptors connections may take, and where it is noticed that one of them failed. Knows no socket and nothing of what is sent.
 
+pub mod calendar;
 mod clock;
 mod descriptors;
 mod mailbox;
@@ -9,6 +10,6 @@ mod supervisor;
 
 pub use clock::Clock;
 pub use descriptors::Descriptors;
-pub use mailbox::{Doorbell, Mailbox};
+pub use mailbox::{Mailbox, ThreadWaker};
 pub use rate_limit::{Pass, RateLimit, Wait};
 pub use supervisor::{Supervisor, ThreadFault, spawn};

@@ -1,6 +1,6 @@
-//! Mail between threads: a batch is swapped out under a short lock, and one wake-up serves all that lies waiting.
+//! Messages between threads: a batch is swapped out under a short lock, and one wake-up serves all that waits.
 //!
-//! A thread owns one [`Doorbell`] and any number of [`Mailbox`]es that ring it. The bell is silent while its owner
+//! A thread owns one [`ThreadWaker`] and any number of [`Mailbox`]es that wake it. The waker does nothing while its owner
 //! is awake, because an owner looks into its mailboxes before it goes to sleep. Knows nothing of what is sent.
 
 use std::sync::Arc;
@@ -11,43 +11,43 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 /// How a sleeping thread is woken.
-enum Ring {
+enum Sleep {
     /// It sleeps in `mio::Poll`.
     Poll(mio::Waker),
     /// It is parked: whoever parked last. A member that comes back under a new seat has a new thread for its journal.
     Park(Mutex<Option<Thread>>),
 }
 
-/// The bell of one thread.
-pub struct Doorbell {
+/// Wakes one thread.
+pub struct ThreadWaker {
     asleep: AtomicBool,
-    ring: Ring,
+    sleep: Sleep,
 }
 
-impl Doorbell {
-    /// The bell of a thread that sleeps in a poll.
+impl ThreadWaker {
+    /// The waker of a thread that sleeps in a poll.
     pub fn of_poll(waker: mio::Waker) -> Arc<Self> {
-        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Poll(waker) })
+        Arc::new(Self { asleep: AtomicBool::new(false), sleep: Sleep::Poll(waker) })
     }
 
-    /// The bell of a thread that parks itself with [`Self::park`].
+    /// The waker of a thread that parks itself with [`Self::park`].
     pub fn of_parking() -> Arc<Self> {
-        Arc::new(Self { asleep: AtomicBool::new(false), ring: Ring::Park(Mutex::new(None)) })
+        Arc::new(Self { asleep: AtomicBool::new(false), sleep: Sleep::Park(Mutex::new(None)) })
     }
 
     /// Wakes the owner if it sleeps.
-    pub fn ring(&self) {
+    pub fn wake(&self) {
         // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the mail that was
         // put before this call, or this call sees that the owner is asleep.
         if !self.asleep.swap(false, Ordering::SeqCst) {
             return;
         }
-        match &self.ring {
-            Ring::Poll(waker) => {
+        match &self.sleep {
+            Sleep::Poll(waker) => {
                 // Fails only when the poll is gone, and then nobody is left to wake.
                 let _ = waker.wake();
             }
-            Ring::Park(owner) => {
+            Sleep::Park(owner) => {
                 if let Some(owner) = &*owner.lock() {
                     owner.unpark();
                 }
@@ -66,10 +66,10 @@ impl Doorbell {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    /// Parks the owner, who calls this, until rung or until `timeout` has passed; not at all when `mail` says that
+    /// Parks the owner, who calls this, until woken or until `timeout` has passed; not at all when `mail` says that
     /// something lies there.
     pub fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
-        if let Ring::Park(owner) = &self.ring {
+        if let Sleep::Park(owner) = &self.sleep {
             let (mut owner, current) = (owner.lock(), thread::current());
             if owner.as_ref().is_none_or(|owner| owner.id() != current.id()) {
                 *owner = Some(current);
@@ -86,28 +86,28 @@ impl Doorbell {
     }
 }
 
-/// A box that many threads put mail into and one empties.
+/// A queue that many threads put messages into and one empties.
 pub struct Mailbox<T> {
-    mail: Mutex<Lying<T>>,
-    bell: Arc<Doorbell>,
+    mail: Mutex<Waiting<T>>,
+    waker: Arc<ThreadWaker>,
 }
 
-/// What lies in a box, and since when, where whoever puts mail in says so.
-struct Lying<T> {
+/// What waits in a mailbox, and since when, if the sender says so.
+struct Waiting<T> {
     items: Vec<T>,
     since_us: Option<u64>,
 }
 
 impl<T> Mailbox<T> {
-    /// An empty box of the owner of `bell`.
-    pub fn new(bell: Arc<Doorbell>) -> Self {
-        Self { mail: Mutex::new(Lying { items: Vec::new(), since_us: None }), bell }
+    /// An empty mailbox of the owner of `waker`.
+    pub fn new(waker: Arc<ThreadWaker>) -> Self {
+        Self { mail: Mutex::new(Waiting { items: Vec::new(), since_us: None }), waker }
     }
 
     /// Puts one item in and wakes the owner.
     pub fn put(&self, item: T) {
         self.mail.lock().items.push(item);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// Puts a batch in, in order, and wakes the owner once; `batch` is left empty with its room.
@@ -116,7 +116,7 @@ impl<T> Mailbox<T> {
             return;
         }
         self.put_all_quietly(batch);
-        self.bell.ring();
+        self.waker.wake();
     }
 
     /// Like [`Self::put_all`], and notes the time for [`Self::take_all_since`].
@@ -129,20 +129,20 @@ impl<T> Mailbox<T> {
             mail.since_us.get_or_insert(now_us);
             mail.put(batch);
         }
-        self.bell.ring();
+        self.waker.wake();
     }
 
-    /// Puts a batch in without waking anybody: for one who holds a lock and rings when it is released.
+    /// Puts a batch in without waking anybody: for one who holds a lock and wakes the owner when it is released.
     pub fn put_all_quietly(&self, batch: &mut Vec<T>) {
         self.mail.lock().put(batch);
     }
 
     /// Wakes the owner.
-    pub fn ring(&self) {
-        self.bell.ring();
+    pub fn wake(&self) {
+        self.waker.wake();
     }
 
-    /// Takes all that lies there, in the order it was put in; `into` must be empty and gives its room in exchange.
+    /// Takes all that waits, in the order it was put in; `into` must be empty and gives its room in exchange.
     pub fn take_all(&self, into: &mut Vec<T>) {
         self.take_all_since(into);
     }
@@ -157,18 +157,18 @@ impl<T> Mailbox<T> {
         mail.since_us.take()
     }
 
-    /// How much lies there.
+    /// How many messages wait.
     pub fn len(&self) -> usize {
         self.mail.lock().items.len()
     }
 
-    /// Whether nothing lies there.
+    /// Whether no message waits.
     pub fn is_empty(&self) -> bool {
         self.mail.lock().items.is_empty()
     }
 }
 
-impl<T> Lying<T> {
+impl<T> Waiting<T> {
     fn put(&mut self, batch: &mut Vec<T>) {
         if self.items.is_empty() {
             std::mem::swap(&mut self.items, batch);
@@ -184,50 +184,50 @@ mod tests {
 
     #[test]
     fn mail_arrives_in_order_and_a_sleeper_is_woken_for_each_batch() {
-        let bell = Doorbell::of_parking();
-        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        let waker = ThreadWaker::of_parking();
+        let messages = Arc::new(Mailbox::new(Arc::clone(&waker)));
         let sender = {
-            let letters = Arc::clone(&letters);
+            let messages = Arc::clone(&messages);
             thread::spawn(move || {
                 for first in (0..30_000u32).step_by(3) {
-                    letters.put_all(&mut vec![first, first + 1]);
-                    letters.put(first + 2);
+                    messages.put_all(&mut vec![first, first + 1]);
+                    messages.put(first + 2);
                 }
             })
         };
         let (mut seen, mut batch) = (0u32, Vec::new());
         while seen < 30_000 {
-            bell.park(None, || !letters.is_empty());
-            letters.take_all(&mut batch);
-            for letter in batch.drain(..) {
-                assert_eq!(letter, seen);
+            waker.park(None, || !messages.is_empty());
+            messages.take_all(&mut batch);
+            for message in batch.drain(..) {
+                assert_eq!(message, seen);
                 seen += 1;
             }
         }
         sender.join().expect("the sender ends");
-        assert!(letters.is_empty());
+        assert!(messages.is_empty());
     }
 
     #[test]
     fn a_bell_wakes_the_next_owner_when_the_first_has_ended() {
-        let bell = Doorbell::of_parking();
-        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        let waker = ThreadWaker::of_parking();
+        let messages = Arc::new(Mailbox::new(Arc::clone(&waker)));
         for round in 0..2_u32 {
-            let (bell, box_of_owner) = (Arc::clone(&bell), Arc::clone(&letters));
+            let (waker, box_of_owner) = (Arc::clone(&waker), Arc::clone(&messages));
             let (tell, told) = std::sync::mpsc::channel();
             let owner = thread::spawn(move || {
                 let mut batch = Vec::new();
                 while batch.is_empty() {
-                    bell.park(None, || !box_of_owner.is_empty());
+                    waker.park(None, || !box_of_owner.is_empty());
                     box_of_owner.take_all(&mut batch);
                 }
                 tell.send(batch).expect("somebody listens");
             });
-            // It sleeps, so that nothing but the bell can wake it.
-            while !letters.bell.asleep.load(Ordering::SeqCst) {
+            // It sleeps, so that nothing but the waker can wake it.
+            while !messages.waker.asleep.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
-            letters.put(round);
+            messages.put(round);
             assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(vec![round]));
             owner.join().expect("the owner ends");
         }
@@ -235,33 +235,33 @@ mod tests {
 
     #[test]
     fn the_oldest_mail_tells_since_when_it_lies() {
-        let letters = Mailbox::new(Doorbell::of_parking());
-        letters.put_all_at(&mut vec![1], 5);
-        letters.put_all_at(&mut vec![2], 9);
-        letters.put_all_at(&mut Vec::new(), 11);
+        let messages = Mailbox::new(ThreadWaker::of_parking());
+        messages.put_all_at(&mut vec![1], 5);
+        messages.put_all_at(&mut vec![2], 9);
+        messages.put_all_at(&mut Vec::new(), 11);
         let mut taken = Vec::new();
-        assert_eq!(letters.take_all_since(&mut taken), Some(5));
+        assert_eq!(messages.take_all_since(&mut taken), Some(5));
         assert_eq!(taken, [1, 2]);
         taken.clear();
-        letters.put(3);
-        assert_eq!(letters.take_all_since(&mut taken), None);
+        messages.put(3);
+        assert_eq!(messages.take_all_since(&mut taken), None);
     }
 
     #[test]
     fn a_sleeper_in_a_poll_is_woken() {
         let mut poll = mio::Poll::new().expect("a poll");
         let waker = mio::Waker::new(poll.registry(), mio::Token(7)).expect("a waker");
-        let bell = Doorbell::of_poll(waker);
-        let letters = Arc::new(Mailbox::new(Arc::clone(&bell)));
-        bell.fall_asleep();
+        let waker = ThreadWaker::of_poll(waker);
+        let messages = Arc::new(Mailbox::new(Arc::clone(&waker)));
+        waker.fall_asleep();
         let sender = {
-            let letters = Arc::clone(&letters);
-            thread::spawn(move || letters.put(1))
+            let messages = Arc::clone(&messages);
+            thread::spawn(move || messages.put(1))
         };
         let mut events = mio::Events::with_capacity(4);
         poll.poll(&mut events, None).expect("polled");
         assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [mio::Token(7)]);
         sender.join().expect("the sender ends");
-        assert!(!letters.is_empty());
+        assert!(!messages.is_empty());
     }
 }

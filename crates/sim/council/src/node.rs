@@ -6,7 +6,7 @@
 mod journal_driver;
 mod shard;
 
-use base::Now;
+use base::{LogIndex, Now, Term};
 use std::net::{IpAddr, Ipv4Addr};
 
 use consensus_raft::Entry;
@@ -82,9 +82,9 @@ pub struct Node<D: Disk> {
     journal: JournalDriver<D>,
     /// Entries applied, wholly or in part, for readers of the log, and the last that was among them.
     applied: Vec<Entry>,
-    told_index: u64,
+    told_index: LogIndex,
     /// Entries that the journal was asked to write, by index and term.
-    written: Vec<(u64, u64)>,
+    written: Vec<(LogIndex, Term)>,
     torn_tail: bool,
     /// The last transaction of the tree that this life began with, or was given since: it can remember no change up to
     /// there.
@@ -210,19 +210,19 @@ impl<D: Disk> Node<D> {
     }
 
     /// Entries that the journal was asked to write since the last time, by index and term.
-    pub fn take_written(&mut self) -> Vec<(u64, u64)> {
+    pub fn take_written(&mut self) -> Vec<(LogIndex, Term)> {
         std::mem::take(&mut self.written)
     }
 
     /// The index of the last entry applied.
     #[must_use]
-    pub const fn applied_index(&self) -> u64 {
+    pub const fn applied_index(&self) -> LogIndex {
         self.core.applied_index()
     }
 
     /// The term in which this member leads, if it does.
     #[must_use]
-    pub fn leads_in(&self) -> Option<u64> {
+    pub fn leads_in(&self) -> Option<Term> {
         self.core.leads_in()
     }
 
@@ -371,9 +371,9 @@ impl<D: Disk> Node<D> {
                         self.began_zxid = self.tree.last_zxid().0;
                     }
                     // The next may have been begun: clients can be told of what is in it.
-                    let (told, begun) = (self.told_index, self.core.applied_index() + 1);
+                    let (told, begun) = (self.told_index, self.core.applied_index().next());
                     self.applied.extend(
-                        committed.into_iter().filter(|entry| (told + 1..=begun).contains(&entry.index)),
+                        committed.into_iter().filter(|entry| (told.next()..=begun).contains(&entry.index)),
                     );
                     self.told_index = self.applied.last().map_or(told, |entry| entry.index.max(told));
                 }

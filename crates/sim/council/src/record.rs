@@ -1,6 +1,7 @@
 //! What the members did: which entries they applied, in which order, and what their trees were then. Only looks;
 //! judges nothing but that which it could not keep otherwise.
 
+use base::{LogIndex, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{Entry, Membership};
@@ -29,7 +30,7 @@ pub struct Apply {
     /// In which of all lives.
     pub life: u64,
     /// Up to which entry, that one wholly and maybe something of the next.
-    pub index: u64,
+    pub index: LogIndex,
     /// Its last zxid then.
     pub zxid: i64,
     /// Its tree's digest then.
@@ -42,7 +43,7 @@ pub struct Survivor {
     /// Which.
     pub member: u64,
     /// The last entry of its log.
-    pub index: u64,
+    pub index: LogIndex,
     /// The zxid that the new ensemble goes on from.
     pub zxid: i64,
     /// Its log, as far as no snapshot had replaced it.
@@ -64,7 +65,7 @@ pub struct Outsider {
 #[derive(Clone, Debug, Default)]
 pub struct Resumed {
     /// The last entry of that log.
-    pub index: u64,
+    pub index: LogIndex,
     /// The zxid that it goes on from, as its first snapshot says.
     pub zxid: i64,
     /// The highest zxid that anybody gave in the ensemble that was, as far as is known.
@@ -84,25 +85,25 @@ pub struct Record {
     /// Every entry that was applied anywhere, in part at the least; that of index 1 comes first.
     pub entries: Vec<Committed>,
     /// The last entry that was applied wholly anywhere.
-    pub whole_index: u64,
+    pub whole_index: LogIndex,
     /// When each entry, by index and term, was first handed to a disk: its leader had just made it.
-    pub made_ms: BTreeMap<(u64, u64), u64>,
+    pub made_ms: BTreeMap<(LogIndex, Term), u64>,
     /// When somebody decided that sessions were to end, in order.
     pub verdicts_ms: Vec<u64>,
     /// Entries that were applied and are not what was applied at their index first: member and entry.
     pub contradictions: Vec<(u64, Entry)>,
     /// Entries that were applied before the one below them was seen.
-    pub gaps: Vec<(u64, u64)>,
+    pub gaps: Vec<(u64, LogIndex)>,
     /// Where the members stood, in the order of time.
     pub applies: Vec<Apply>,
     /// Who led in which term, by id.
-    pub reigns: BTreeMap<u64, BTreeSet<u64>>,
+    pub reigns: BTreeMap<Term, BTreeSet<u64>>,
     /// When the latest lead was won.
     pub reign_began_ms: u64,
     /// The members as of each index at which a change of them was applied, and who says so.
-    pub memberships: BTreeMap<u64, Membership>,
+    pub memberships: BTreeMap<LogIndex, Membership>,
     /// Memberships that differ from what another member held at the same index.
-    pub unlike: Vec<(u64, u64, Membership)>,
+    pub unlike: Vec<(u64, LogIndex, Membership)>,
     /// How often two machines of one number were looked at.
     pub doubled_looks: usize,
     /// Numbers of which two machines served at a time, and when they were last seen to.
@@ -120,34 +121,36 @@ pub struct Record {
     /// The most bytes that a member kept for a client that did not read.
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.
-    noted: BTreeMap<u64, (u64, u64, i64)>,
+    noted: BTreeMap<u64, (u64, LogIndex, i64)>,
 }
 
 impl Record {
     /// A member's new life begins.
     pub fn begun(&mut self, member: u64, life: u64) {
-        self.noted.insert(member, (life, 0, 0));
+        self.noted.insert(member, (life, LogIndex::ZERO, 0));
     }
 
     /// The record of a new ensemble made of that survivor. What is known of the entries that it held stays known. Gives how
     /// many of the entries that were applied before it held.
     #[must_use]
     pub fn resume(mut self, at_ms: u64, survivor: &Survivor, given_zxid: i64) -> (Self, usize) {
-        let first = survivor.log.first().map_or(survivor.index + 1, |entry| entry.index);
+        let first = survivor.log.first().map_or(survivor.index.next(), |entry| entry.index);
         let same = |known: &&Committed| {
-            let at = known.entry.index.checked_sub(first);
-            at.is_none_or(|at| survivor.log.get(at as usize) == Some(&known.entry))
+            let index = known.entry.index;
+            index < first || survivor.log.get(index.since(first) as usize) == Some(&known.entry)
         };
-        let kept = self.entries.iter().take(survivor.index as usize).take_while(same).count();
+        let kept =
+            self.entries.iter().take(survivor.index.since(LogIndex::ZERO) as usize).take_while(same).count();
         self.entries.truncate(kept);
-        let tail = survivor.log.iter().filter(|entry| entry.index > kept as u64);
+        let kept_index = LogIndex::ZERO.plus(kept as u64);
+        let tail = survivor.log.iter().filter(|entry| entry.index > kept_index);
         let member = survivor.member;
         self.entries.extend(tail.map(|entry| Committed { entry: entry.clone(), at_ms, member }));
-        let holds = |(index, term): &(u64, u64)| {
-            self.entries.get(*index as usize - 1).is_some_and(|known| known.entry.term == *term)
+        let holds = |(index, term): &(LogIndex, Term)| {
+            committed_in(&self.entries, *index).is_some_and(|known| known.entry.term == *term)
         };
         let made_ms = self.made_ms.iter().filter(|(key, _)| holds(key)).map(|(key, at_ms)| (*key, *at_ms));
-        let applies = self.applies.iter().filter(|apply| apply.index < survivor.index.min(kept as u64));
+        let applies = self.applies.iter().filter(|apply| apply.index < survivor.index.min(kept_index));
         let resumed =
             Resumed { index: survivor.index, zxid: survivor.zxid, given_zxid, ..Resumed::default() };
         let record = Self {
@@ -186,15 +189,16 @@ impl Record {
 
     /// When an entry that was applied was first handed to a disk.
     #[must_use]
-    pub fn entry_made_ms(&self, index: u64) -> u64 {
+    pub fn entry_made_ms(&self, index: LogIndex) -> u64 {
         self.committed(index).map_or(0, |committed| {
             let made_ms = self.made_ms.get(&(index, committed.entry.term));
             made_ms.copied().unwrap_or(committed.at_ms)
         })
     }
 
-    fn committed(&self, index: u64) -> Option<&Committed> {
-        self.entries.get(usize::try_from(index.checked_sub(1)?).ok()?)
+    /// The entry of that index, if it was applied.
+    pub(crate) fn committed(&self, index: LogIndex) -> Option<&Committed> {
+        committed_in(&self.entries, index)
     }
 
     /// A message goes from one ensemble to the other.
@@ -229,7 +233,7 @@ impl Record {
         let (index, zxid) = (node.applied_index(), node.tree().last_zxid().0);
         self.whole_index = self.whole_index.max(index);
         let noted = self.noted.entry(member).or_default();
-        if *noted == (life, index, zxid) || index == 0 {
+        if *noted == (life, index, zxid) || index == LogIndex::ZERO {
             return;
         }
         *noted = (life, index, zxid);
@@ -245,17 +249,22 @@ impl Record {
     }
 
     fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
-        let last = self.entries.len() as u64;
-        if let Some(known) = entry.index.checked_sub(1).and_then(|at| self.entries.get(at as usize)) {
+        let last = LogIndex::ZERO.plus(self.entries.len() as u64);
+        if let Some(known) = self.committed(entry.index) {
             if known.entry != entry {
                 self.contradictions.push((member, entry));
             }
-        } else if entry.index == last + 1 {
+        } else if entry.index == last.next() {
             self.entries.push(Committed { entry, at_ms, member });
         } else {
             self.gaps.push((member, entry.index));
         }
     }
+}
+
+/// The entry of that index, of entries of which the first has the index 1.
+fn committed_in(entries: &[Committed], index: LogIndex) -> Option<&Committed> {
+    (index >= LogIndex::FIRST).then(|| entries.get(index.since(LogIndex::FIRST) as usize))?
 }
 
 /// In one order: who is meant does not depend on it.

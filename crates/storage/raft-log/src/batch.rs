@@ -1,17 +1,18 @@
 //! What is put into the journal and comes out of it again: entries, hard state, membership.
 
 use alloc::vec::Vec;
+use base::{LogIndex, Term};
 use bytes::Bytes;
 
 /// The part of Raft's state that must survive a crash. The whole is rewritten whenever a part of it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardState {
     /// The latest term seen.
-    pub term: u64,
+    pub term: Term,
     /// Whom this member voted for in `term`; 0 for nobody.
     pub vote: u64,
     /// The highest index known committed. It may lag, and never runs ahead of the log.
-    pub commit: u64,
+    pub commit: LogIndex,
 }
 
 /// What an entry carries; the journal does not look inside either.
@@ -27,9 +28,9 @@ pub enum EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its position, from 1 on, without holes.
-    pub index: u64,
+    pub index: LogIndex,
     /// The term of the leader that made it.
-    pub term: u64,
+    pub term: Term,
     /// What it carries.
     pub kind: EntryKind,
     /// Its content.
@@ -69,9 +70,9 @@ pub struct Batch {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotMeta {
     /// The last entry it contains.
-    pub index: u64,
+    pub index: LogIndex,
     /// That entry's term.
-    pub term: u64,
+    pub term: Term,
     /// The membership at that entry.
     pub membership: Membership,
     /// The last zxid it contains.

@@ -6,6 +6,7 @@ use crate::snapshot::{
 };
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use base::LogIndex;
 use storage_disk::Disk;
 use storage_wal::{Corruption, Fault, OpenError};
 
@@ -16,11 +17,11 @@ pub(crate) struct SnapshotCatalog {
     good: Vec<SnapshotMeta>,
     /// Files passed over at the start because they are damaged. They stay until a newer good one is there, for
     /// somebody may want to look at them.
-    damaged: Vec<u64>,
+    damaged: Vec<LogIndex>,
 }
 
 impl SnapshotCatalog {
-    pub(crate) fn new(mut good: Vec<SnapshotMeta>, damaged: Vec<u64>) -> Self {
+    pub(crate) fn new(mut good: Vec<SnapshotMeta>, damaged: Vec<LogIndex>) -> Self {
         good.sort_by_key(|meta| meta.index);
         SnapshotCatalog { good, damaged }
     }
@@ -29,8 +30,8 @@ impl SnapshotCatalog {
         self.good.last()
     }
 
-    pub(crate) fn oldest_index(&self) -> u64 {
-        self.good.first().map_or(0, |meta| meta.index)
+    pub(crate) fn oldest_index(&self) -> LogIndex {
+        self.good.first().map_or(LogIndex::ZERO, |meta| meta.index)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -45,11 +46,12 @@ impl SnapshotCatalog {
 
     /// Takes out what is neither among the `keep` newest nor at or above `useful_from`, and damaged files that a
     /// newer good one has replaced. Returns their indexes.
-    pub(crate) fn purge(&mut self, keep: usize, useful_from: u64) -> Vec<u64> {
-        let newest = self.newest().map_or(0, |meta| meta.index);
+    pub(crate) fn purge(&mut self, keep: usize, useful_from: LogIndex) -> Vec<LogIndex> {
+        let newest = self.newest().map_or(LogIndex::ZERO, |meta| meta.index);
         let surplus = self.good.len().saturating_sub(keep.max(1));
         let useless = self.good.iter().filter(|meta| meta.index < useful_from.min(newest)).count();
-        let mut purged: Vec<u64> = self.good.drain(..surplus.max(useless)).map(|meta| meta.index).collect();
+        let mut purged: Vec<LogIndex> =
+            self.good.drain(..surplus.max(useless)).map(|meta| meta.index).collect();
         purged.extend(self.damaged.extract_if(.., |index| *index < newest));
         purged
     }
@@ -61,7 +63,7 @@ pub(crate) struct SnapshotScan {
     /// The newest that verifies, and older ones whose footer does; newest first.
     pub(crate) good: Vec<SnapshotMeta>,
     /// Newer ones that do not verify, with their indexes.
-    pub(crate) damaged: Vec<(u64, Corruption)>,
+    pub(crate) damaged: Vec<(LogIndex, Corruption)>,
     /// Older ones that do not verify, and an unfinished one.
     pub(crate) leftovers: Vec<String>,
 }
@@ -74,7 +76,7 @@ impl SnapshotScan {
         if names.iter().any(|name| SNAPSHOT_TEMPORARY.strip_prefix("snapshot/") == Some(name)) {
             scan.leftovers.push(SNAPSHOT_TEMPORARY.to_string());
         }
-        let mut indexes: Vec<u64> = names.iter().filter_map(|name| snapshot_index(name)).collect();
+        let mut indexes: Vec<LogIndex> = names.iter().filter_map(|name| snapshot_index(name)).collect();
         indexes.sort_unstable_by(|a, b| b.cmp(a));
         for index in indexes {
             scan.take(disk, index)?;
@@ -82,7 +84,7 @@ impl SnapshotScan {
         Ok(scan)
     }
 
-    fn take<D: Disk>(&mut self, disk: &mut D, index: u64) -> Result<(), OpenError> {
+    fn take<D: Disk>(&mut self, disk: &mut D, index: LogIndex) -> Result<(), OpenError> {
         let newest = self.good.is_empty();
         let meta = if newest {
             SnapshotReader::verify(disk, index)
@@ -98,8 +100,8 @@ impl SnapshotScan {
         Ok(())
     }
 
-    pub(crate) fn newest_index(&self) -> u64 {
-        self.good.first().map_or(0, |meta| meta.index)
+    pub(crate) fn newest_index(&self) -> LogIndex {
+        self.good.first().map_or(LogIndex::ZERO, |meta| meta.index)
     }
 }
 
@@ -109,17 +111,17 @@ mod tests {
     use alloc::vec;
 
     fn meta(index: u64) -> SnapshotMeta {
-        SnapshotMeta { index, ..SnapshotMeta::default() }
+        SnapshotMeta { index: LogIndex(index), ..SnapshotMeta::default() }
     }
 
     #[test]
     fn the_newest_good_one_is_never_purged() {
-        let mut catalog = SnapshotCatalog::new(vec![meta(30), meta(10), meta(20)], vec![40]);
-        assert_eq!(catalog.purge(2, 0), vec![10]);
-        assert_eq!(catalog.purge(0, 100), vec![20]);
-        assert_eq!(catalog.newest().map(|meta| meta.index), Some(30));
+        let mut catalog = SnapshotCatalog::new(vec![meta(30), meta(10), meta(20)], vec![LogIndex(40)]);
+        assert_eq!(catalog.purge(2, LogIndex::ZERO), vec![LogIndex(10)]);
+        assert_eq!(catalog.purge(0, LogIndex(100)), vec![LogIndex(20)]);
+        assert_eq!(catalog.newest().map(|meta| meta.index), Some(LogIndex(30)));
         catalog.put(meta(50));
-        assert_eq!(catalog.purge(9, 0), vec![40]);
-        assert_eq!((catalog.oldest_index(), catalog.len()), (30, 2));
+        assert_eq!(catalog.purge(9, LogIndex::ZERO), vec![LogIndex(40)]);
+        assert_eq!((catalog.oldest_index(), catalog.len()), (LogIndex(30), 2));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::batch::{Entry, EntryKind, HardState, Membership, SnapshotMeta};
 use alloc::vec::Vec;
+use base::{LogIndex, Term};
 use core::ops::Range;
 pub(crate) use storage_wal::codec::{Input, Malformed, VARINT_BYTES_MAX, put_varint};
 
@@ -10,14 +11,23 @@ const HAS_MEMBERSHIP: u8 = 2;
 const KNOWN_FLAGS: u8 = HAS_HARD_STATE | HAS_MEMBERSHIP;
 /// Instead of flags: the log was emptied, because a snapshot from elsewhere replaced it.
 pub(crate) const RESET: u8 = 0x80;
+
+pub(crate) fn term(input: &mut Input<'_>) -> Result<Term, Malformed> {
+    input.varint().map(Term)
+}
+
+pub(crate) fn log_index(input: &mut Input<'_>) -> Result<LogIndex, Malformed> {
+    input.varint().map(LogIndex)
+}
+
 pub(crate) fn put_hard_state(out: &mut Vec<u8>, state: &HardState) {
-    put_varint(out, state.term);
+    put_varint(out, state.term.0);
     put_varint(out, state.vote);
-    put_varint(out, state.commit);
+    put_varint(out, state.commit.0);
 }
 
 pub(crate) fn hard_state(input: &mut Input<'_>) -> Result<HardState, Malformed> {
-    Ok(HardState { term: input.varint()?, vote: input.varint()?, commit: input.varint()? })
+    Ok(HardState { term: term(input)?, vote: input.varint()?, commit: log_index(input)? })
 }
 
 pub(crate) fn put_membership(out: &mut Vec<u8>, membership: &Membership) {
@@ -82,9 +92,9 @@ impl Piece<'_> {
         }
         put_varint(out, self.entries.len() as u64);
         let Some(first) = self.entries.first() else { return };
-        put_varint(out, first.index);
+        put_varint(out, first.index.0);
         for entry in self.entries {
-            put_varint(out, entry.term);
+            put_varint(out, entry.term.0);
             let kind = u64::from(entry.kind == EntryKind::Membership);
             put_varint(out, (entry.data.len() as u64) << 1 | kind);
             out.extend_from_slice(&entry.data);
@@ -95,8 +105,8 @@ impl Piece<'_> {
 /// An entry inside the payload of a record: where its content lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryAt {
-    pub(crate) index: u64,
-    pub(crate) term: u64,
+    pub(crate) index: LogIndex,
+    pub(crate) term: Term,
     pub(crate) kind: EntryKind,
     pub(crate) data: Range<usize>,
 }
@@ -123,21 +133,21 @@ pub(crate) fn piece(payload: &[u8]) -> Result<PieceAt, Malformed> {
     let first = if count == 0 { 0 } else { input.varint()? };
     let end = first.checked_add(count as u64).ok_or(Malformed)?;
     for index in first..end {
-        let term = input.varint()?;
+        let term = term(&mut input)?;
         let length_and_kind = input.varint()?;
         let kind = if length_and_kind & 1 == 0 { EntryKind::Normal } else { EntryKind::Membership };
         let length = usize::try_from(length_and_kind >> 1).map_err(|_| Malformed)?;
         let start = input.position();
         input.take(length)?;
-        entries.push(EntryAt { index, term, kind, data: start..start + length });
+        entries.push(EntryAt { index: LogIndex(index), term, kind, data: start..start + length });
     }
     input.finish()?;
     Ok(PieceAt { hard_state, membership, entries })
 }
 
 pub(crate) fn put_snapshot_meta(out: &mut Vec<u8>, meta: &SnapshotMeta) {
-    put_varint(out, meta.index);
-    put_varint(out, meta.term);
+    put_varint(out, meta.index.0);
+    put_varint(out, meta.term.0);
     put_membership(out, &meta.membership);
     out.extend_from_slice(&meta.zxid.to_le_bytes());
     out.extend_from_slice(&meta.digest.to_le_bytes());
@@ -146,8 +156,8 @@ pub(crate) fn put_snapshot_meta(out: &mut Vec<u8>, meta: &SnapshotMeta) {
 
 pub(crate) fn snapshot_meta(input: &mut Input<'_>) -> Result<SnapshotMeta, Malformed> {
     Ok(SnapshotMeta {
-        index: input.varint()?,
-        term: input.varint()?,
+        index: log_index(input)?,
+        term: term(input)?,
         membership: membership(input)?,
         zxid: i64::from_le_bytes(input.array()?),
         digest: u64::from_le_bytes(input.array()?),
@@ -162,7 +172,7 @@ mod tests {
     use bytes::Bytes;
 
     fn sample() -> (HardState, Membership, Vec<Entry>) {
-        let state = HardState { term: 300, vote: u64::MAX, commit: 0 };
+        let state = HardState { term: Term(300), vote: u64::MAX, commit: LogIndex::ZERO };
         let membership = Membership {
             voters: vec![1, 2, 300],
             learners: vec![u64::MAX],
@@ -170,7 +180,12 @@ mod tests {
             learners_next: vec![7],
             auto_leave: true,
         };
-        let entry = |index, kind, data: &'static [u8]| Entry { index, term: 9, kind, data: data.into() };
+        let entry = |index, kind, data: &'static [u8]| Entry {
+            index: LogIndex(index),
+            term: Term(9),
+            kind,
+            data: data.into(),
+        };
         let entries = vec![entry(128, EntryKind::Normal, b"abc"), entry(129, EntryKind::Membership, b"")];
         (state, membership, entries)
     }

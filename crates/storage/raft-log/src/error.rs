@@ -1,5 +1,6 @@
 //! What can go wrong with a journal, besides what can go wrong with its write-ahead log.
 
+use base::LogIndex;
 use storage_wal::{Corruption, Fault};
 
 /// Why a batch was not appended.
@@ -14,17 +15,17 @@ pub enum AppendError {
     #[error("entry {found} does not follow the log, whose last entry is {last}")]
     OutOfOrder {
         /// The index of the entry.
-        found: u64,
+        found: LogIndex,
         /// The last index of the log.
-        last: u64,
+        last: LogIndex,
     },
     /// The hard state calls entries committed that the log would not hold. Nothing was appended.
     #[error("entry {commit} is said to be committed, and the last entry of the log is {last}")]
     CommitAhead {
         /// The commit index of the hard state.
-        commit: u64,
+        commit: LogIndex,
         /// The last index of the log, the batch included.
-        last: u64,
+        last: LogIndex,
     },
     /// No segment could hold so much. Nothing was appended.
     #[error("a batch of {bytes} bytes is too large for the log")]
@@ -44,9 +45,9 @@ pub enum ReadError {
     #[error("the log holds entries {first} to {last}")]
     OutOfRange {
         /// The first entry held.
-        first: u64,
+        first: LogIndex,
         /// The last entry held; `first - 1` if there is none.
-        last: u64,
+        last: LogIndex,
     },
     /// What was written and verified is damaged now.
     #[error(transparent)]
@@ -69,9 +70,9 @@ pub enum SnapshotError {
     #[error("a snapshot at {index} is of no use: the newest is at {newest}")]
     Stale {
         /// The index of the refused snapshot.
-        index: u64,
+        index: LogIndex,
         /// The index of the newest one.
-        newest: u64,
+        newest: LogIndex,
     },
     /// The host is broken.
     #[error(transparent)]

@@ -10,6 +10,7 @@ use crate::recovery::{self, Recovered};
 use crate::snapshot::SnapshotWriter;
 use crate::state::{LOG, State, checkpoint_bytes_max};
 use alloc::vec::Vec;
+use base::{LogIndex, Term};
 use storage_disk::Disk;
 use storage_wal::{
     CHECKPOINT_BYTES_MAX, Class, Fault, OpenError, Progress, RECORD_BYTES_MAX, Space, Wal, record_bytes_max,
@@ -138,17 +139,17 @@ impl<D: Disk> Journal<D> {
     }
 
     /// The first entry that can be read with [`entries`](Journal::entries).
-    pub fn first_index(&self) -> u64 {
+    pub fn first_index(&self) -> LogIndex {
         self.state.index.first_index
     }
 
     /// The last entry appended.
-    pub fn last_index(&self) -> u64 {
+    pub fn last_index(&self) -> LogIndex {
         self.state.index.last_index
     }
 
     /// The term of an entry held, or of the one just before the first, if that is known.
-    pub fn term(&self, index: u64) -> Option<u64> {
+    pub fn term(&self, index: LogIndex) -> Option<Term> {
         self.state.index.term(index)
     }
 
@@ -190,15 +191,15 @@ impl<D: Disk> Journal<D> {
     fn check_order(&self, batch: &Batch) -> Result<(), AppendError> {
         let (index, mut last) = (&self.state.index, self.state.index.last_index);
         if let Some(first) = batch.entries.first() {
-            let snapshot = self.catalog.newest().map_or(0, |meta| meta.index);
+            let snapshot = self.catalog.newest().map_or(LogIndex::ZERO, |meta| meta.index);
             let settled = self.state.hard_state.commit.max(snapshot);
-            if first.index < index.first_index || first.index <= settled || first.index > last + 1 {
+            if first.index < index.first_index || first.index <= settled || first.index > last.next() {
                 return Err(AppendError::OutOfOrder { found: first.index, last });
             }
-            last = first.index - 1;
+            last = first.index.previous();
         }
         for entry in &batch.entries {
-            if entry.index != last + 1 {
+            if entry.index != last.next() {
                 return Err(AppendError::OutOfOrder { found: entry.index, last });
             }
             last = entry.index;

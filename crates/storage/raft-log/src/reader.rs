@@ -6,6 +6,7 @@ use crate::error::ReadError;
 use crate::index::Mark;
 use crate::journal::Journal;
 use alloc::vec::Vec;
+use base::LogIndex;
 use bytes::Bytes;
 use storage_disk::Disk;
 use storage_wal::{Corruption, Position};
@@ -14,9 +15,9 @@ use storage_wal::{Corruption, Position};
 struct Gathered {
     entries: Vec<Entry>,
     /// The next index wanted.
-    next: u64,
+    next: LogIndex,
     /// The first index not wanted.
-    high: u64,
+    high: LogIndex,
     bytes_left: u64,
 }
 
@@ -26,7 +27,7 @@ impl Gathered {
     }
 
     /// Takes the wanted entries of a record; those at or above `limit` are overwritten later in the log.
-    fn take(&mut self, payload: &[u8], limit: u64) -> Result<(), codec::Malformed> {
+    fn take(&mut self, payload: &[u8], limit: LogIndex) -> Result<(), codec::Malformed> {
         let piece = codec::piece(payload)?;
         if piece.entries.last().is_none_or(|last| last.index < self.next) {
             return Ok(());
@@ -44,7 +45,7 @@ impl Gathered {
             }
             self.bytes_left = self.bytes_left.saturating_sub(bytes);
             self.entries.push(Entry { index: at.index, term: at.term, kind: at.kind, data });
-            self.next += 1;
+            self.next = self.next.next();
         }
         Ok(())
     }
@@ -55,10 +56,15 @@ impl<D: Disk> Journal<D> {
     /// one. Entries appended but not yet flushed are included.
     ///
     /// They are read from the disk and verified again.
-    pub fn entries(&mut self, low: u64, high: u64, bytes_max: u64) -> Result<Vec<Entry>, ReadError> {
+    pub fn entries(
+        &mut self,
+        low: LogIndex,
+        high: LogIndex,
+        bytes_max: u64,
+    ) -> Result<Vec<Entry>, ReadError> {
         self.wal.check()?;
         let (first, last) = (self.first_index(), self.last_index());
-        if low < first || high > last + 1 {
+        if low < first || high > last.next() {
             return Err(ReadError::OutOfRange { first, last });
         }
         let mut gathered = Gathered { entries: Vec::new(), next: low, high, bytes_left: bytes_max };
@@ -78,7 +84,7 @@ impl<D: Disk> Journal<D> {
 
     /// Reads from one mark up to the next.
     fn gather(&mut self, gathered: &mut Gathered, mark: Mark, next: Option<Mark>) -> Result<(), ReadError> {
-        let limit = next.map_or(u64::MAX, |next| next.index);
+        let limit = next.map_or(LogIndex::MAX, |next| next.index);
         let until: Option<Position> = next.map(|next| next.position);
         let mut reader = self.wal.reader(mark.position, until)?;
         while !gathered.is_done() {

@@ -11,6 +11,7 @@ use crate::snapshot::SNAPSHOT_DIRECTORY;
 use crate::state::{Restoring, State};
 use alloc::format;
 use alloc::vec::Vec;
+use base::LogIndex;
 use storage_disk::Disk;
 use storage_wal::meta::{self, Names};
 use storage_wal::{Corruption, Fault, OpenError, Position, Replayed, TornTail, Wal};
@@ -29,10 +30,10 @@ pub struct Recovered {
     /// The newest good snapshot.
     pub snapshot: Option<SnapshotMeta>,
     /// The first entry that can be read with [`Journal::entries`].
-    pub first_index: u64,
+    pub first_index: LogIndex,
     /// The last entry of the log; the snapshot's index, or 0, if there is none behind it. All entries behind the
     /// snapshot can be read.
-    pub last_index: u64,
+    pub last_index: LogIndex,
     /// What was cut off, if the last flush before the crash did not succeed.
     pub torn_tail: Option<TornTail>,
     /// Newer snapshots that were passed over because they are damaged.
@@ -73,8 +74,8 @@ fn make<D: Disk>(mut disk: D, config: JournalConfig) -> Result<(Journal<D>, Reco
         hard_state: HardState::default(),
         membership: Membership::default(),
         snapshot: None,
-        first_index: 1,
-        last_index: 0,
+        first_index: LogIndex::FIRST,
+        last_index: LogIndex::ZERO,
         torn_tail: None,
         damaged_snapshots: Vec::new(),
     };
@@ -105,7 +106,7 @@ fn resume<D: Disk>(
         journal.empty_log(meta)?;
     }
     let mut hard_state = journal.hard_state();
-    hard_state.commit = hard_state.commit.max(newest.as_ref().map_or(0, |meta| meta.index));
+    hard_state.commit = hard_state.commit.max(newest.as_ref().map_or(LogIndex::ZERO, |meta| meta.index));
     let recovered = Recovered {
         identity,
         fresh: false,
@@ -140,9 +141,9 @@ fn replay<D: Disk>(
 }
 
 /// The log must hold every entry behind the snapshot.
-fn reaches_snapshot(state: &State, snapshot_index: u64, first: Position) -> Result<(), Corruption> {
+fn reaches_snapshot(state: &State, snapshot_index: LogIndex, first: Position) -> Result<(), Corruption> {
     let first_index = state.index.first_index;
-    if first_index <= snapshot_index + 1 {
+    if first_index <= snapshot_index.next() {
         return Ok(());
     }
     let what = format!("the log begins at entry {first_index}, and there is no good snapshot from there on");

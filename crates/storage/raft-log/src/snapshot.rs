@@ -10,10 +10,12 @@
 
 use crate::batch::SnapshotMeta;
 use crate::codec::{self, Input};
+use crate::state::LAST_INDEX_MAX;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use base::LogIndex;
 use storage_disk::{Disk, DiskError};
 use storage_wal::{Corruption, Fault, OpenError};
 
@@ -32,14 +34,15 @@ const CHUNK_BYTES_MAX: usize = 64 << 20;
 const HINT: &str = "the file was left as it is. Restore the data directory from a backup, or, in an ensemble, start the \
      member anew with an empty directory";
 
-pub(crate) fn snapshot_path(index: u64) -> String {
-    format!("{SNAPSHOT_DIRECTORY}/{index:016x}.snap")
+pub(crate) fn snapshot_path(index: LogIndex) -> String {
+    format!("{SNAPSHOT_DIRECTORY}/{:016x}.snap", index.0)
 }
 
-pub(crate) fn snapshot_index(name: &str) -> Option<u64> {
+pub(crate) fn snapshot_index(name: &str) -> Option<LogIndex> {
     let digits = name.strip_suffix(".snap")?;
     let index = u64::from_str_radix(digits, 16).ok()?;
-    (digits.len() == 16 && index < u64::MAX - 1 && format!("{index:016x}") == digits).then_some(index)
+    (digits.len() == 16 && LogIndex(index) <= LAST_INDEX_MAX && format!("{index:016x}") == digits)
+        .then_some(LogIndex(index))
 }
 
 fn fault(path: &str, operation: &'static str, error: DiskError) -> Fault {
@@ -154,7 +157,7 @@ impl<File> SnapshotReader<File> {
     }
 
     /// Opens the snapshot of this index and reads its footer; its chunks are not yet verified.
-    pub(crate) fn open<D: Disk<File = File>>(disk: &mut D, index: u64) -> Result<Self, OpenError> {
+    pub(crate) fn open<D: Disk<File = File>>(disk: &mut D, index: LogIndex) -> Result<Self, OpenError> {
         let reader = Self::open_path(disk, snapshot_path(index))?;
         if reader.meta.index == index {
             return Ok(reader);
@@ -225,7 +228,10 @@ impl<File> SnapshotReader<File> {
     }
 
     /// Reads the whole snapshot of this index and checks it.
-    pub(crate) fn verify<D: Disk<File = File>>(disk: &mut D, index: u64) -> Result<SnapshotMeta, OpenError> {
+    pub(crate) fn verify<D: Disk<File = File>>(
+        disk: &mut D,
+        index: LogIndex,
+    ) -> Result<SnapshotMeta, OpenError> {
         let mut reader = Self::open(disk, index)?;
         while reader.next(disk)?.is_some() {}
         Ok(reader.meta)
@@ -315,8 +321,8 @@ mod tests {
 
     #[test]
     fn names_of_snapshots_are_exact() {
-        assert_eq!(snapshot_path(300), "snapshot/000000000000012c.snap");
-        assert_eq!(snapshot_index("000000000000012c.snap"), Some(300));
+        assert_eq!(snapshot_path(LogIndex(300)), "snapshot/000000000000012c.snap");
+        assert_eq!(snapshot_index("000000000000012c.snap"), Some(LogIndex(300)));
         assert_eq!(snapshot_index("12c.snap"), None);
         assert_eq!(snapshot_index("ffffffffffffffff.snap"), None);
         assert_eq!(snapshot_index("incoming.tmp"), None);

@@ -7,9 +7,10 @@ use crate::journal::Journal;
 use crate::snapshot::{
     SNAPSHOT_DIRECTORY, SNAPSHOT_TEMPORARY, SnapshotReader, SnapshotWriter, snapshot_path,
 };
-use crate::state::{LOG, Reset};
+use crate::state::{LAST_INDEX_MAX, LOG, Reset};
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use base::LogIndex;
 use storage_disk::{Disk, DiskError};
 use storage_wal::{Class, Fault, OpenError, record_bytes_max};
 
@@ -42,8 +43,8 @@ impl<D: Disk> Journal<D> {
     pub fn snapshot_finish(&mut self, meta: SnapshotMeta) -> Result<(), SnapshotError> {
         self.wal.check()?;
         let writer = self.snapshot.take().ok_or(SnapshotError::NotBegun)?;
-        let newest = self.catalog.newest().map_or(0, |newest| newest.index);
-        if meta.index <= newest || meta.index >= u64::MAX - 1 {
+        let newest = self.catalog.newest().map_or(LogIndex::ZERO, |newest| newest.index);
+        if meta.index <= newest || meta.index > LAST_INDEX_MAX {
             self.remove_temporary()?;
             return Err(SnapshotError::Stale { index: meta.index, newest });
         }
@@ -108,8 +109,8 @@ impl<D: Disk> Journal<D> {
             let removed = self.wal.disk().remove(&path);
             self.wal.note(removed, "remove", || path)?;
         }
-        let newest = self.catalog.newest().map_or(0, |meta| meta.index);
-        let floor = self.catalog.oldest_index().min(newest.saturating_sub(keep.entries));
+        let newest = self.catalog.newest().map_or(LogIndex::ZERO, |meta| meta.index);
+        let floor = self.catalog.oldest_index().min(newest.minus(keep.entries));
         self.wal.retain_from(LOG, self.state.needed_from(floor));
         self.wal.recycle()?;
         self.state.drop_before(self.wal.first_sequence());
@@ -156,7 +157,7 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-fn read_error(error: OpenError, index: u64) -> ReadError {
+fn read_error(error: OpenError, index: LogIndex) -> ReadError {
     match error {
         OpenError::Corrupt(corruption) => ReadError::Corrupt(corruption),
         OpenError::Disk(fault) => ReadError::Fault(fault),

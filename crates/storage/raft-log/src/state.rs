@@ -5,37 +5,41 @@
 
 use crate::batch::{HardState, Membership, SnapshotMeta};
 use crate::codec::{self, Input, Malformed, Piece, RESET, VARINT_BYTES_MAX};
-use crate::index::LogIndex;
+use crate::index::SparseIndex;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use base::{LogIndex, Term};
 use storage_wal::{Checkpoints, LogId, Position, Restore};
 
 /// The one log of a journal.
 pub(crate) const LOG: LogId = LogId::FIRST;
 
+/// The last index that a log may end with.
+pub(crate) const LAST_INDEX_MAX: LogIndex = LogIndex(u64::MAX - 2);
+
 /// What the log says, up to the record appended or replayed last.
 pub(crate) struct State {
     pub(crate) hard_state: HardState,
     pub(crate) membership: Membership,
-    pub(crate) index: LogIndex,
+    pub(crate) index: SparseIndex,
     /// The index of the snapshot that last replaced the log; 0 if none did.
-    pub(crate) reset_index: u64,
+    pub(crate) reset_index: LogIndex,
     /// The segments, in order: the number of each, and the last index of the log when it was begun.
-    segments: VecDeque<(u64, u64)>,
+    segments: VecDeque<(u64, LogIndex)>,
 }
 
 impl State {
     /// That of a log without records.
     pub(crate) fn empty() -> Self {
-        State::at(Checkpoint::default(), [(1, 0)].into())
+        State::at(Checkpoint::default(), [(1, LogIndex::ZERO)].into())
     }
 
-    fn at(checkpoint: Checkpoint, segments: VecDeque<(u64, u64)>) -> Self {
+    fn at(checkpoint: Checkpoint, segments: VecDeque<(u64, LogIndex)>) -> Self {
         State {
             hard_state: checkpoint.hard_state,
             membership: checkpoint.membership,
-            index: LogIndex::after(checkpoint.last_index, checkpoint.last_term),
-            reset_index: 0,
+            index: SparseIndex::after(checkpoint.last_index, checkpoint.last_term),
+            reset_index: LogIndex::ZERO,
             segments,
         }
     }
@@ -59,7 +63,7 @@ impl State {
     /// A snapshot's term was seen by this member, so a lower own term is raised; a vote in it was not given.
     pub(crate) fn reset(&mut self, reset: &Reset, at: Position) {
         self.reach(at);
-        self.index = LogIndex::after(reset.index, reset.term);
+        self.index = SparseIndex::after(reset.index, reset.term);
         self.membership = reset.membership.clone();
         self.reset_index = reset.index;
         self.hard_state.commit = self.hard_state.commit.max(reset.index);
@@ -85,7 +89,7 @@ impl State {
     }
 
     /// From which segment on the log must be kept to have every entry behind `floor`.
-    pub(crate) fn needed_from(&self, floor: u64) -> Position {
+    pub(crate) fn needed_from(&self, floor: LogIndex) -> Position {
         let beyond = self.segments.iter().skip(1).position(|(_, base)| *base > floor);
         let at = beyond.unwrap_or(self.segments.len().saturating_sub(1));
         Position { sequence: self.segments.get(at).map_or(1, |(sequence, _)| *sequence), offset: 0 }
@@ -112,7 +116,7 @@ impl State {
             self.membership = membership;
         }
         let Some(first) = piece.entries.first().map(|entry| entry.index) else { return Ok(()) };
-        if first == 0 || first > self.index.last_index + 1 {
+        if first == LogIndex::ZERO || first > self.index.last_index.next() {
             return Err(Malformed);
         }
         self.index.note(first, piece.entries.iter().map(|entry| entry.term), at);
@@ -127,8 +131,8 @@ impl Checkpoints for State {
 
     fn encode(&self, _: LogId, out: &mut Vec<u8>) {
         let last_index = self.index.last_index;
-        codec::put_varint(out, last_index);
-        codec::put_varint(out, self.index.term(last_index).unwrap_or(0));
+        codec::put_varint(out, last_index.0);
+        codec::put_varint(out, self.index.term(last_index).unwrap_or_default().0);
         codec::put_hard_state(out, &self.hard_state);
         codec::put_membership(out, &self.membership);
     }
@@ -142,8 +146,8 @@ pub(crate) fn checkpoint_bytes_max(membership: &Membership) -> usize {
 /// All that earlier segments could tell of the log, so that they can be dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Checkpoint {
-    last_index: u64,
-    last_term: u64,
+    last_index: LogIndex,
+    last_term: Term,
     hard_state: HardState,
     membership: Membership,
 }
@@ -152,21 +156,21 @@ impl Checkpoint {
     fn decode(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
         let mut input = Input::new(bytes);
         let checkpoint = Checkpoint {
-            last_index: input.varint()?,
-            last_term: input.varint()?,
+            last_index: codec::log_index(&mut input)?,
+            last_term: codec::term(&mut input)?,
             hard_state: codec::hard_state(&mut input)?,
             membership: codec::membership(&mut input)?,
         };
         input.finish()?;
-        if checkpoint.last_index >= u64::MAX - 1 { Err(Malformed) } else { Ok(checkpoint) }
+        if checkpoint.last_index > LAST_INDEX_MAX { Err(Malformed) } else { Ok(checkpoint) }
     }
 }
 
 /// The content of a record that empties the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reset {
-    pub(crate) index: u64,
-    pub(crate) term: u64,
+    pub(crate) index: LogIndex,
+    pub(crate) term: Term,
     pub(crate) membership: Membership,
 }
 
@@ -178,8 +182,8 @@ impl Reset {
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.push(RESET);
-        codec::put_varint(out, self.index);
-        codec::put_varint(out, self.term);
+        codec::put_varint(out, self.index.0);
+        codec::put_varint(out, self.term.0);
         codec::put_membership(out, &self.membership);
     }
 
@@ -191,26 +195,26 @@ impl Reset {
     fn decode(payload: &[u8]) -> Result<Reset, Malformed> {
         let mut input = Input::new(payload);
         let reset = Reset {
-            index: input.varint()?,
-            term: input.varint()?,
+            index: codec::log_index(&mut input)?,
+            term: codec::term(&mut input)?,
             membership: codec::membership(&mut input)?,
         };
         input.finish()?;
-        if reset.index >= u64::MAX - 1 { Err(Malformed) } else { Ok(reset) }
+        if reset.index > LAST_INDEX_MAX { Err(Malformed) } else { Ok(reset) }
     }
 }
 
 /// Gets the state back at a start: from the newest checkpoint that the newest snapshot reaches, and the records behind
 /// it.
 pub(crate) struct Restoring {
-    snapshot_index: u64,
-    segments: VecDeque<(u64, u64)>,
+    snapshot_index: LogIndex,
+    segments: VecDeque<(u64, LogIndex)>,
     /// Nothing as long as the log was not begun.
     pub(crate) state: Option<State>,
 }
 
 impl Restoring {
-    pub(crate) fn behind(snapshot_index: u64) -> Self {
+    pub(crate) fn behind(snapshot_index: LogIndex) -> Self {
         Restoring { snapshot_index, segments: VecDeque::new(), state: None }
     }
 }
@@ -250,14 +254,14 @@ mod tests {
     #[test]
     fn checkpoint_comes_back_and_fits_its_bound() {
         let mut state = State::empty();
-        state.hard_state = HardState { term: 4, vote: 1, commit: 70 };
+        state.hard_state = HardState { term: Term(4), vote: 1, commit: LogIndex(70) };
         state.membership = Membership { voters: alloc::vec![1, u64::MAX], ..Membership::default() };
-        state.index = LogIndex::after(77, 3);
+        state.index = SparseIndex::after(LogIndex(77), Term(3));
         let mut bytes = Vec::new();
         state.encode(LOG, &mut bytes);
         assert!(bytes.len() <= state.bytes_max());
         let checkpoint = Checkpoint::decode(&bytes).expect("understood");
-        assert_eq!((checkpoint.last_index, checkpoint.last_term), (77, 3));
+        assert_eq!((checkpoint.last_index, checkpoint.last_term), (LogIndex(77), Term(3)));
         assert_eq!((checkpoint.hard_state, &checkpoint.membership), (state.hard_state, &state.membership));
         for end in 0..bytes.len() {
             assert_eq!(Checkpoint::decode(&bytes[..end]), Err(Malformed), "cut at {end}");
@@ -267,8 +271,9 @@ mod tests {
     #[test]
     fn segment_is_needed_while_an_entry_behind_the_floor_may_lie_in_it() {
         let mut state = State::empty();
-        state.segments = [(3, 0), (4, 10), (5, 20), (6, 15)].into();
-        let needed = |floor| state.needed_from(floor).sequence;
+        state.segments =
+            [(3, 0), (4, 10), (5, 20), (6, 15)].map(|(segment, base)| (segment, LogIndex(base))).into();
+        let needed = |floor| state.needed_from(LogIndex(floor)).sequence;
         assert_eq!([0, 9, 10, 19, 20].map(needed), [3, 3, 4, 4, 6]);
     }
 }

@@ -40,6 +40,7 @@ pub fn capture(address: SocketAddr, folder: &Path, deadline: Duration) -> io::Re
     Ok(dialogues.len())
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of what is captured")]
 fn record(address: SocketAddr, dialogue: &Dialogue, deadline: Duration) -> io::Result<String> {
     let mut text = format!("# {}\n", dialogue.about);
     let mut wire = Wire::connect(address, deadline)?;
@@ -145,6 +146,7 @@ fn dialogues() -> Vec<Dialogue> {
     all
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of what is captured")]
 fn writes() -> Vec<Dialogue> {
     let ttl = |path: &str, flags, ttl| Op::CreateTtl {
         path: path.to_owned(),
@@ -280,6 +282,7 @@ fn writes() -> Vec<Dialogue> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of what is captured")]
 fn reads() -> Vec<Dialogue> {
     let pair = |opcode| vec![watching(opcode, "/zookeeper", false), watching(opcode, "/missing", false)];
     vec![
@@ -337,6 +340,7 @@ fn reads() -> Vec<Dialogue> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of what is captured")]
 fn watches() -> Vec<Dialogue> {
     let lists = |count: usize| (0..count).map(|index| vec![format!("/list{index}"), "/".into()]).collect();
     let set_watches = |opcode, count| Op::SetWatches { opcode, relative: ZxidRef::Zero, lists: lists(count) };

@@ -255,6 +255,7 @@ impl Mangle {
 }
 
 impl fmt::Display for Op {
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each operation")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
         match self {

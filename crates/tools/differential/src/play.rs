@@ -165,6 +165,7 @@ impl Player {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
     fn connect(&mut self, client: usize, connect: &Connect) {
         let whose = if let SessionRef::Of(other) = connect.session { other } else { client };
         let ticket = self.clients.get(whose).and_then(|client| client.session.clone());

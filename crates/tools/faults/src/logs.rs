@@ -10,7 +10,7 @@ use sim_council::node::raft_entry;
 use sim_council::oracle::Oracle;
 use sim_council::record::{Committed, Record, Resumed};
 use sim_council::rules::Standing;
-use storage_raft_log::{Entry, Journal, JournalConfig};
+use storage_raft_log::{Entry, Journal, JournalConfig, LogIndex};
 use tools_testbed::{Ensemble, Failure};
 
 /// Bytes of log that are read at a time.
@@ -28,7 +28,7 @@ pub(super) struct Log {
     recovered: storage_raft_log::Recovered,
     entries: Vec<Entry>,
     /// The last entry of an earlier log that it goes on from.
-    goes_on_behind: Option<u64>,
+    goes_on_behind: Option<LogIndex>,
 }
 
 impl Log {
@@ -39,11 +39,11 @@ impl Log {
         let (mut journal, recovered) =
             Journal::open(disk, JournalConfig::default()).map_err(|error| broken(error.to_string()))?;
         let mut entries: Vec<Entry> = Vec::new();
-        let end = recovered.last_index + 1;
+        let end = recovered.last_index.next();
         let mut next = recovered.first_index;
         while next < end {
             let read = journal.entries(next, end, PIECE_BYTES).map_err(|error| broken(error.to_string()))?;
-            next += read.len() as u64;
+            next = next.plus(read.len() as u64);
             entries.extend(read);
         }
         Ok(Self { member, journal, recovered, entries, goes_on_behind: None })
@@ -52,7 +52,7 @@ impl Log {
     /// The log as it is if it went on from this earlier one of the same member, which `force-new-ensemble` put aside.
     pub(super) fn behind(mut self, earlier: Self) -> Result<Self, Failure> {
         let (end, next) = (earlier.last_index(), self.recovered.first_index);
-        if end + 1 != next {
+        if end.next() != next {
             let member = self.member;
             return Err(Failure::broken(format!(
                 "the log of member {member} begins with entry {next}, and the one that was put aside ends with {end}"
@@ -69,17 +69,17 @@ impl Log {
     }
 
     /// The last entry that it holds.
-    pub(super) const fn last_index(&self) -> u64 {
+    pub(super) const fn last_index(&self) -> LogIndex {
         self.recovered.last_index
     }
 
     /// Whether it holds the log from its first entry on.
     fn is_whole(&self) -> bool {
-        self.entries.first().is_some_and(|entry| entry.index == 1)
+        self.entries.first().is_some_and(|entry| entry.index == LogIndex::FIRST)
     }
 
     /// Where a start from it would stand behind that entry.
-    pub(super) fn standing(&mut self, index: u64) -> Result<Standing, Failure> {
+    pub(super) fn standing(&mut self, index: LogIndex) -> Result<Standing, Failure> {
         let member = self.member;
         let broken = |what: String| Failure::broken(format!("a start of member {member}: {what}"));
         let tree = load(&mut self.journal).map_err(broken)?;
@@ -87,7 +87,7 @@ impl Log {
             last_index: index.min(self.last_index()),
             ..self.recovered.clone()
         };
-        let covered = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+        let covered = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
         if covered > index {
             return Err(broken(format!("its snapshot is of entry {covered}, and the log ends at {index}")));
         }
@@ -116,7 +116,7 @@ fn load(journal: &mut Journal<DirDisk>) -> Result<Tree, String> {
 
 /// The log up to that entry, as somebody has it who has all of it, and who has something else in its place. Nothing if
 /// nobody has all of it.
-pub(super) fn record(logs: &[Log], index: u64) -> Option<Record> {
+pub(super) fn record(logs: &[Log], index: LogIndex) -> Option<Record> {
     let whole = logs.iter().filter(|log| log.is_whole()).max_by_key(|log| log.last_index())?;
     let mut record = Record::default();
     let until = |entry: &&Entry| entry.index <= index;
@@ -128,7 +128,7 @@ pub(super) fn record(logs: &[Log], index: u64) -> Option<Record> {
         // What it does not know to be committed may be overwritten still.
         let commit = log.recovered.hard_state.commit;
         for entry in log.entries.iter().filter(until).filter(|entry| entry.index <= commit) {
-            let chosen = whole.entries.get(entry.index as usize - 1);
+            let chosen = whole.entries.get(entry.index.since(LogIndex::FIRST) as usize);
             if chosen.is_some_and(|chosen| chosen != entry) {
                 record.contradictions.push((log.member, raft_entry(entry.clone())));
             }
@@ -139,9 +139,12 @@ pub(super) fn record(logs: &[Log], index: u64) -> Option<Record> {
 
 /// Where a new ensemble goes on in that log, which no log tells: its zxids begin some epochs later. Its newest snapshot tells
 /// how many.
-fn resumed(record: &Record, end: u64, log: &Log) -> Option<Resumed> {
+fn resumed(record: &Record, end: LogIndex, log: &Log) -> Option<Resumed> {
     let zxids = Oracle::of(record).zxids;
-    let zxid_behind = |index: u64| zxids.get(usize::try_from(index.checked_sub(1)?).ok()?).copied();
+    let zxid_behind = |index: LogIndex| {
+        let is_entry = index >= LogIndex::FIRST;
+        is_entry.then(|| zxids.get(index.since(LogIndex::FIRST) as usize).copied())?
+    };
     let meta = log.recovered.snapshot.as_ref()?;
     let given_zxid = zxid_behind(end)?;
     let skipped = (meta.zxid >> 32) - (zxid_behind(meta.index)? >> 32);

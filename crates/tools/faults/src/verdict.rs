@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use storage_raft_log::{LogIndex, Term};
 
 use council_replica::commands_of;
 use council_tree::Roster;
@@ -91,14 +92,14 @@ impl Case {
             }
         });
         let mut logs: Vec<_> = logs.collect::<Result<_, _>>()?;
-        let longest = logs.iter().map(Log::last_index).max().unwrap_or(0);
+        let longest = logs.iter().map(Log::last_index).max().unwrap_or_default();
         let Some(all) = record(&logs, longest) else { return Ok(None) };
         // Members stop one after the other: what only some have came behind everything that was told.
         let model = Oracle::of(&all).model;
         let roster = model.at(CONFIG, model.zxid).and_then(|node| Roster::parse(&node.data));
         let is_member = |number| roster.as_ref().is_none_or(|roster| roster.member(number).is_some());
         logs.retain(|log| is_member(log.member()));
-        let index = logs.iter().map(Log::last_index).min().unwrap_or(0);
+        let index = logs.iter().map(Log::last_index).min().unwrap_or_default();
         let Some(record) = record(&logs, index) else { return Ok(None) };
         let standings = logs.iter_mut().map(|log| log.standing(index)).collect::<Result<_, _>>()?;
         let began_wall_ms = (!ensemble.has_own_clocks()).then_some(testimony.began_wall_ms);
@@ -118,11 +119,11 @@ impl Case {
             let key = (committed.entry.index, committed.entry.term);
             self.record.made_ms.extend(stamp_ms.map(|stamp_ms| (key, stamp_ms)));
         }
-        let term = self.record.entries.last().map_or(0, |last| last.entry.term);
+        let term = self.record.entries.last().map_or(Term::ZERO, |last| last.entry.term);
         let reign = self.record.entries.partition_point(|committed| committed.entry.term < term);
         self.record.reign_began_ms = stamps.iter().skip(reign).find_map(|stamp| *stamp).unwrap_or(0);
         let mut oracle = Oracle::of(&self.record);
-        let stamp = |index: u64| stamps.get(index as usize - 1).copied().flatten();
+        let stamp = |index: LogIndex| stamps.get(index.since(LogIndex::FIRST) as usize).copied().flatten();
         for story in oracle.sessions.values_mut() {
             // A session that was taken up has been heard of then at the earliest.
             for (_, index, at_ms) in &mut story.generations {

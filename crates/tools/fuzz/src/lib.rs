@@ -3,7 +3,7 @@
 //! A target is a function of bytes that panics when something is wrong. Two drivers feed them: the one here, which
 //! changes seeds blindly and runs on a stable toolchain within the test command, and libFuzzer (`fuzz/`), which is
 //! guided by what the code under test does and wants a nightly one. Of the shipped driver it knows what members say to
-//! each other (`council_service::peer_wire`), and nothing of its sockets, files and threads.
+//! each other (`net_peers::wire`), and nothing of its sockets, files and threads.
 //!
 //! # Not done, and what that costs
 //! - The driver here learns nothing from a run: what only a long chain of lucky changes reaches is libFuzzer's to find.

@@ -38,6 +38,7 @@ impl Args {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
     known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));

@@ -4,16 +4,16 @@ use raft::INVALID_ID;
 use raft::eraftpb::{self, MessageType};
 
 use super::RaftNode;
-use crate::Message;
 use crate::guard::{Guard, Refused};
+use crate::{LogIndex, Message, Term};
 
 /// A leader counts on more of this member's log than there is: its disk may have lost what it had acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
     /// The leader's term.
-    term: u64,
+    term: Term,
     /// Up to where the leader has this member acknowledge what is committed.
-    index: u64,
+    index: LogIndex,
 }
 
 impl RaftNode {
@@ -32,7 +32,7 @@ impl RaftNode {
             && message.term >= self.node.raft.term
             && message.commit > last
         {
-            self.doubt = Some(Doubt { term: message.term, index: message.commit });
+            self.doubt = Some(Doubt { term: Term(message.term), index: LogIndex(message.commit) });
             message.commit = 0;
         }
         self.take(message);
@@ -46,23 +46,30 @@ impl RaftNode {
         self.hold_timeout();
     }
 
+    /// The last index that is known to be committed, and its term.
+    fn commit_info(&self) -> (LogIndex, Term) {
+        let (committed, term) = self.node.raft.raft_log.commit_info();
+        (LogIndex(committed), Term(term))
+    }
+
     pub(super) fn note_leader(&mut self) {
         let raft = &self.node.raft;
         if raft.leader_id != INVALID_ID {
-            self.led = (raft.term, raft.leader_id);
+            self.led = (Term(raft.term), raft.leader_id);
         }
     }
 
     fn guard(&self) -> Guard {
+        let (committed, committed_term) = self.commit_info();
         let raft = &self.node.raft;
-        let (committed, committed_term) = raft.raft_log.commit_info();
-        let led = if raft.leader_id == INVALID_ID { self.led } else { (raft.term, raft.leader_id) };
+        let term = Term(raft.term);
+        let led = if raft.leader_id == INVALID_ID { self.led } else { (term, raft.leader_id) };
         Guard {
             id: raft.id,
-            term: raft.term,
+            term,
             state: raft.state,
-            leader: if led.0 == raft.term { led.1 } else { INVALID_ID },
-            last_index: raft.raft_log.last_index(),
+            leader: if led.0 == term { led.1 } else { INVALID_ID },
+            last_index: LogIndex(raft.raft_log.last_index()),
             committed,
             committed_term,
             may_campaign: self.may_campaign(),
@@ -87,8 +94,9 @@ impl RaftNode {
     /// [`Refused`] when it contradicts what is committed here.
     pub fn has_already(&mut self, message: Message) -> Result<(), Refused> {
         let meta = message.0.get_snapshot().get_metadata();
-        let (committed, committed_term) = self.node.raft.raft_log.commit_info();
-        if meta.index > committed || (meta.index == committed && meta.term != committed_term) {
+        let (index, term) = (LogIndex(meta.index), Term(meta.term));
+        let (committed, committed_term) = self.commit_info();
+        if index > committed || (index == committed && term != committed_term) {
             return Err(Refused("a snapshot that contradicts what is committed here"));
         }
         self.take(message.0);
@@ -99,13 +107,13 @@ impl RaftNode {
     /// acknowledged. It gives no vote until it has that again, or what a later leader has committed in its own term:
     /// with its vote, members could elect a leader that lacks what only this one and others had.
     #[must_use]
-    pub fn lacks(&self) -> Option<u64> {
+    pub fn lacks(&self) -> Option<LogIndex> {
         self.doubt.map(|doubt| doubt.index)
     }
 
     pub(super) fn settle_doubt(&mut self) {
         if let Some(doubt) = self.doubt {
-            let (committed, term) = self.node.raft.raft_log.commit_info();
+            let (committed, term) = self.commit_info();
             if committed >= doubt.index || term > doubt.term {
                 self.doubt = None;
             }

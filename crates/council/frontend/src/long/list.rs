@@ -13,8 +13,8 @@ use crate::cost::BYTES_PER_WORK;
 use crate::cost::DATA_OVERHEAD;
 use crate::judge::Judge;
 use crate::message::WatchKind;
-use crate::namespaces::STAT_BYTES;
-use crate::read::{Trail, put_failed};
+use crate::namespace_stats::STAT_BYTES;
+use crate::read::{ReadEffects, put_failed};
 
 /// How far a list has come.
 #[derive(Debug, Default)]
@@ -85,7 +85,7 @@ impl List {
         &mut self,
         question: Question<'_>,
         frame: &mut Vec<u8>,
-        trail: &mut impl Trail,
+        trail: &mut impl ReadEffects,
         work: &mut usize,
     ) -> Listed {
         if *work == usize::MAX {
@@ -137,7 +137,7 @@ impl List {
         question: Question<'_>,
         error: ErrorCode,
         frame: &mut Vec<u8>,
-        trail: &mut impl Trail,
+        trail: &mut impl ReadEffects,
         work: &mut usize,
     ) -> Listed {
         *work = work.saturating_sub(self.marks.len() / 2);
@@ -175,7 +175,7 @@ impl List {
         path: &str,
         judge: &Judge<'_>,
         frame: &mut Vec<u8>,
-        trail: &mut impl Trail,
+        trail: &mut impl ReadEffects,
         work: &mut usize,
     ) -> Read {
         let under_way = self.under_way.take();
@@ -223,7 +223,7 @@ fn data(
     path: &str,
     judge: &Judge<'_>,
     frame: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
     work: &mut usize,
 ) -> Read {
     let node = match judge.readable(question.tree, path) {

@@ -26,7 +26,7 @@ pub(crate) use self::list::{List, Listed};
 use crate::asker::Asker;
 use crate::cost::{BYTES_PER_WORK, Meter, Over};
 use crate::judge::Judge;
-use crate::read::{self, Trail, set_error};
+use crate::read::{self, ReadEffects, set_error};
 use crate::watch::SetAgain;
 
 /// How often what changed meanwhile is read again in pieces; then it is read as a whole.
@@ -166,7 +166,7 @@ pub(crate) fn at_once(
     question: Question<'_>,
     xid: i32,
     frame: &mut Vec<u8>,
-    trail: &mut impl Trail,
+    trail: &mut impl ReadEffects,
     work: &mut usize,
 ) -> Step {
     frame.clear();

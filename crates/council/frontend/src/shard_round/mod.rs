@@ -82,8 +82,8 @@ impl<S> ShardRound<S> {
     }
 
     /// The parting from all clients begins. One that is under way goes on, and ends the shard if either is to.
-    pub fn begin_farewell(&mut self, ends: bool, now: Now) {
-        self.event_loop.begin_farewell(ends, now);
+    pub fn begin_shutdown(&mut self, ends: bool, now: Now) {
+        self.event_loop.begin_shutdown(ends, now);
     }
 
     /// Whether a parting that was to end the shard is over.

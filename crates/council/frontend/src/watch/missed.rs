@@ -6,7 +6,7 @@ use council_tree::AclRef;
 use council_wire::EventType;
 use hashbrown::HashTable;
 
-use crate::hash::PathHasher;
+use crate::path_hash::PathHasher;
 
 /// One event that a persistent watch missed.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod table;
 /// nothing ever happens, and it is listed by this name.
 pub(crate) const NULL_PATH: &str = "null";
 
-pub(crate) use missed::Missed;
+pub(crate) use missed::{Missed, MissedEvents};
 pub(crate) use modes::Modes;
 pub(crate) use named::{Marks, Named};
 pub(crate) use set_again::{Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD, WORK_PER_WATCH, lists};

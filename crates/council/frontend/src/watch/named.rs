@@ -9,7 +9,7 @@ use council_wire::EventType;
 use hashbrown::HashTable;
 
 use super::Modes;
-use crate::hash::PathHasher;
+use crate::path_hash::PathHasher;
 
 /// What is known of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

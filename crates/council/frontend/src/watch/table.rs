@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::Modes;
 use super::index::PathIndex;
-use crate::hash::PathHasher;
+use crate::path_hash::PathHasher;
 
 /// How many paths a connection may watch here at all. Half of what [`Watcher`] has bits for: reads that wait for a
 /// write were within the limit when they came, and may leave their watches beyond it.

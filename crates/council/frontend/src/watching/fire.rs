@@ -10,13 +10,13 @@ use council_wire::{
     Acl, EventType, KeeperState, WatcherEvent, Writer, Zxid, end_frame, permission, start_frame,
 };
 
-use crate::common::Common;
 use crate::connection::{Connection, Connections, Stage};
 use crate::event::CloseReason;
 use crate::replies::Slot;
+use crate::shard_state::ShardState;
 use crate::watch::Modes;
 
-impl Common {
+impl ShardState {
     pub(crate) fn fire(&mut self, connections: &mut Connections, change: &Change) {
         self.advance(change.zxid);
         if self.watching.is_empty() {

@@ -20,11 +20,13 @@ use council_tree::{Change, ChangeKind, Tree, permits};
 use council_wire::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
 
 use super::fire::encode;
-use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::FrontEvent;
+use crate::path_hash::PathHasher;
+use crate::shard_state::ShardState;
 use crate::watch::{
-    Marks, Missed, NULL_PATH, Named, Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD, WORK_PER_WATCH, lists,
+    Marks, Missed, MissedEvents, NULL_PATH, Named, Renewed, SetAgain, Settled, Stage, WORK_PER_TOLD,
+    WORK_PER_WATCH, lists,
 };
 
 // What things cost was measured on a machine of 2026 whose core does a turn's work in about a millisecond, so a unit is
@@ -47,7 +49,57 @@ const RESTARTS_MAX: u8 = 3;
 /// The lists of a setWatches, in order.
 const LISTS: [Marks; 5] = [Marks::DATA, Marks::EXIST, Marks::CHILD, Marks::PERSISTENT, Marks::RECURSIVE];
 
-impl Common {
+/// What is looked for in the history.
+struct Look<'a> {
+    tree: &'a Tree,
+    /// Since when paths were collected.
+    began: Zxid,
+    /// What the client had seen.
+    seen: i64,
+    /// Whether exists watches wait for nodes that came and went.
+    waits: bool,
+    /// Whether persistent watches catch up.
+    persists: bool,
+    hasher: PathHasher,
+}
+
+impl Look<'_> {
+    /// Looks at one change; gives what that has cost.
+    fn at(
+        &self,
+        change: &Change,
+        named: &mut Named,
+        missed: &mut MissedEvents,
+        may_read: &impl Fn(&[council_wire::Acl]) -> bool,
+    ) -> usize {
+        let (tree, seen, mut cost) = (self.tree, self.seen, 0);
+        if change.zxid > self.began {
+            cost += WORK_PER_PATH * usize::from(named.refresh(&change.path, tree, seen));
+            if change.kind != ChangeKind::DataChanged {
+                cost += WORK_PER_PATH * usize::from(named.refresh(change.parent_path(), tree, seen));
+            }
+        }
+        if change.zxid.0 <= seen {
+            return cost;
+        }
+        let deleted = change.kind == ChangeKind::Deleted;
+        if self.waits && deleted && named.marks(&change.path).has(Marks::EXIST) {
+            cost += WORK_PER_PATH;
+            if may_read(&change.acl) {
+                named.went(&change.path);
+            }
+        }
+        if self.persists {
+            for event in missed_events(named, change, tree, seen) {
+                cost += WORK_PER_MISSED;
+                missed.put(event, self.hasher);
+            }
+        }
+        cost
+    }
+}
+
+impl ShardState {
     /// Does a setWatches if that takes no more than so much work; whether it is done. Otherwise nothing has happened.
     pub(crate) fn set_watches_at_once(
         &mut self,
@@ -179,34 +231,13 @@ impl Common {
         };
         let persists = persists(set) && *catches_up && !*broken;
         let waits = !set.exist.is_empty() && *catches_up;
-        let seen = set.relative_zxid;
+        let look = Look { tree, began: *began, seen: set.relative_zxid, waits, persists, hasher };
         let recursive = persists && !set.persistent_recursive.is_empty();
         let per_work = if recursive { CHANGES_PER_WORK_RECURSIVE } else { CHANGES_PER_WORK };
-        let (looked, is_all) = self.watching.history.look(from, work, per_work, |change| {
-            let mut cost = 0;
-            if change.zxid > *began {
-                cost += WORK_PER_PATH * usize::from(named.refresh(&change.path, tree, seen));
-                if change.kind != ChangeKind::DataChanged {
-                    cost += WORK_PER_PATH * usize::from(named.refresh(change.parent_path(), tree, seen));
-                }
-            }
-            if change.zxid.0 <= seen {
-                return cost;
-            }
-            if waits && change.kind == ChangeKind::Deleted && named.marks(&change.path).has(Marks::EXIST) {
-                cost += WORK_PER_PATH;
-                if may_read(&change.acl) {
-                    named.went(&change.path);
-                }
-            }
-            if persists {
-                for event in missed_events(named, change, tree, seen) {
-                    cost += WORK_PER_MISSED;
-                    missed.put(event, hasher);
-                }
-            }
-            cost
-        });
+        let (looked, is_all) = self
+            .watching
+            .history
+            .look(from, work, per_work, |change| look.at(change, named, missed, &may_read));
         progress.looked = Some(looked);
         if is_all { Renewed::All } else { Renewed::More }
     }

@@ -2,13 +2,13 @@
 
 use council_wire::{ErrorCode, Request, SetWatches, WatchMode, WatcherType};
 
-use crate::common::Common;
 use crate::connection::Connection;
 use crate::event::CloseReason;
+use crate::shard_state::ShardState;
 use crate::watch::PATHS_PER_CONNECTION_MAX;
 use crate::watch::{Modes, NULL_PATH};
 
-impl Common {
+impl ShardState {
     /// Does what a request about watches asks for.
     pub(crate) fn on_watches(
         &mut self,

@@ -227,6 +227,7 @@ impl House {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one story, told in order")]
     fn events(&mut self) -> bool {
         let mut events = Vec::new();
         for (shard, front) in self.fronts.iter_mut().enumerate() {

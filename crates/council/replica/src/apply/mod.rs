@@ -8,7 +8,7 @@ mod reads;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use consensus_raft::Entry;
+use consensus_raft::{Entry, LogIndex, Term};
 use council_tree::{Change, Changes};
 
 pub(crate) use self::metrics::ApplyMetrics;
@@ -25,10 +25,10 @@ pub(crate) struct Applier {
     /// Whether the next command was put off, so that readers come before it.
     puts_off: bool,
     /// Index and term of the last entry that is wholly applied.
-    index: u64,
-    term: u64,
+    index: LogIndex,
+    term: Term,
     /// The term of the entry whose commands are being applied.
-    entry_term: u64,
+    entry_term: Term,
     /// Bytes of commands that may still be applied in this turn.
     bytes_left: usize,
     bytes_max: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Applier {
 
 impl Applier {
     /// `bytes_max` of commands are applied in a turn.
-    pub(crate) fn new((index, term): (u64, u64), bytes_max: usize) -> Self {
+    pub(crate) fn new((index, term): (LogIndex, Term), bytes_max: usize) -> Self {
         Self {
             committed: VecDeque::new(),
             entry_offset: 0,
@@ -68,7 +68,7 @@ impl Applier {
     }
 
     /// Everything up to that index and term came with a snapshot.
-    pub(crate) const fn replaced(&mut self, index: u64, term: u64) {
+    pub(crate) const fn replaced(&mut self, index: LogIndex, term: Term) {
         (self.index, self.term) = (index, term);
     }
 
@@ -140,17 +140,17 @@ impl Applier {
     }
 
     /// The index of the last entry that is wholly applied.
-    pub(crate) const fn index(&self) -> u64 {
+    pub(crate) const fn index(&self) -> LogIndex {
         self.index
     }
 
     /// The term of that entry.
-    pub(crate) const fn term(&self) -> u64 {
+    pub(crate) const fn term(&self) -> Term {
         self.term
     }
 
     /// The term of the entry whose commands are being applied.
-    pub(crate) const fn entry_term(&self) -> u64 {
+    pub(crate) const fn entry_term(&self) -> Term {
         self.entry_term
     }
 
@@ -198,13 +198,13 @@ mod tests {
 
     use super::*;
 
-    fn entry(index: u64) -> Entry {
-        Entry { index, term: 7, kind: EntryKind::Normal, data: Bytes::new() }
+    fn entry(index: LogIndex) -> Entry {
+        Entry { index, term: Term(7), kind: EntryKind::Normal, data: Bytes::new() }
     }
 
     fn applier() -> Applier {
-        let mut applier = Applier::new((4, 3), 100);
-        applier.commit([entry(5), entry(6)]);
+        let mut applier = Applier::new((LogIndex(4), Term(3)), 100);
+        applier.commit([entry(LogIndex(5)), entry(LogIndex(6))]);
         applier.begin_turn();
         applier
     }
@@ -214,12 +214,12 @@ mod tests {
         let mut applier = applier();
         assert!(applier.next_entry(true).is_none(), "a snapshot holds writes up");
         let first = applier.next_entry(false).expect("one is committed");
-        assert_eq!((first.index, applier.index(), applier.entry_term()), (5, 4, 7));
+        assert_eq!((first.index, applier.index(), applier.entry_term()), (LogIndex(5), LogIndex(4), Term(7)));
         applier.finished(&first);
         applier.spend(100);
         assert!(applier.next_entry(false).is_none());
         applier.begin_turn();
-        assert_eq!((applier.next_entry(false), applier.index()), (Some(entry(6)), 5));
+        assert_eq!((applier.next_entry(false), applier.index()), (Some(entry(LogIndex(6))), LogIndex(5)));
         assert!(!applier.has_committed());
     }
 

@@ -1,5 +1,6 @@
 //! What a core tells its driver of itself, at any time and without changing anything.
 
+use consensus_raft::{LogIndex, Term};
 use council_tree::Roster;
 use council_wire::{SessionId, Zxid};
 
@@ -75,13 +76,13 @@ impl Core {
 
     /// The engine's term.
     #[must_use]
-    pub fn term(&self) -> u64 {
+    pub fn term(&self) -> Term {
         self.raft.term()
     }
 
     /// The index of the last entry applied.
     #[must_use]
-    pub const fn applied_index(&self) -> u64 {
+    pub const fn applied_index(&self) -> LogIndex {
         self.applier.index()
     }
 
@@ -98,7 +99,7 @@ impl Core {
 
     /// The term in which this member leads, if it does.
     #[must_use]
-    pub fn leads_in(&self) -> Option<u64> {
+    pub fn leads_in(&self) -> Option<Term> {
         let leads = self.raft.role() == consensus_raft::Role::Leader && self.leader() == Some(self.id());
         leads.then(|| self.raft.term())
     }
@@ -131,8 +132,8 @@ impl Core {
 
     /// See [`CoreStatus::lacks_index`].
     #[must_use]
-    pub fn lacks(&self) -> u64 {
-        self.raft.lacks().unwrap_or(0)
+    pub fn lacks(&self) -> LogIndex {
+        self.raft.lacks().unwrap_or_default()
     }
 
     /// The other members.

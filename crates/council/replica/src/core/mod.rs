@@ -14,7 +14,7 @@ mod tick;
 mod turn;
 
 use base::Now;
-use consensus_raft::{Config, MemberId, RaftNode};
+use consensus_raft::{Config, LogIndex, MemberId, RaftNode};
 use council_frontend::FromCore;
 use council_tree::Tree;
 use council_wire::Zxid;
@@ -75,7 +75,7 @@ impl Core {
             raft.campaign();
         }
         raft.offer_snapshot(seat.snapshot.clone());
-        let covered = seat.snapshot.as_ref().map_or(0, |snapshot| snapshot.index);
+        let covered = seat.snapshot.as_ref().map_or(LogIndex::ZERO, |snapshot| snapshot.index);
         let mut snapshots = Snapshots::new(&config, covered, tree);
         snapshots.own.grown(seat.log_bytes, seat.commands);
         Self {

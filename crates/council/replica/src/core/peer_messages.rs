@@ -1,7 +1,7 @@
 //! What other members say, and what a connection to one that breaks does.
 
 use base::Now;
-use consensus_raft::{Append, MemberId, Message, Refused, Role};
+use consensus_raft::{Append, LogIndex, MemberId, Message, Refused, Role};
 use council_wire::Zxid;
 
 use super::Core;
@@ -89,7 +89,7 @@ impl Core {
         }
         let at_once = match message.append() {
             Some(Append { commit, bytes }) => {
-                let behind = commit.saturating_sub(self.raft.last_index());
+                let behind = commit.since(self.raft.last_index());
                 let lag_entries = self.view.config.lag_entries;
                 let at_once = self.append_throttle.hold_back(message, bytes, behind, lag_entries);
                 self.step_throttled();
@@ -187,7 +187,7 @@ impl Core {
     }
 
     /// A member has lost its leader. When a majority has, nobody waits for a timeout.
-    fn leader_lost(&mut self, lost: LeaderTerm, member: MemberId, last_index: u64) {
+    fn leader_lost(&mut self, lost: LeaderTerm, member: MemberId, last_index: LogIndex) {
         self.fast_election.report(lost, member, last_index);
         if LeaderTerm::of(&self.raft) != lost || self.raft.role() == Role::Leader {
             return;

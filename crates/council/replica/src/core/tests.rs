@@ -2,7 +2,7 @@
 //! applies nothing between a write and the reads that came behind it.
 
 use base::Now;
-use consensus_raft::{HardState, Membership, Recovered};
+use consensus_raft::{HardState, LogIndex, Membership, Recovered, Term};
 use council_frontend::{FromCore, ToCore};
 use council_tree::{Command, Identities, IdentityList, Operation, Origin, Outcome, Policy, Tree};
 use council_wire::{Acl, ErrorCode, OpCode, SessionId, Writer};
@@ -32,13 +32,14 @@ struct Client {
 impl Alone {
     fn new() -> Self {
         let recovered = Recovered {
-            hard_state: HardState { term: 1, vote: 0, commit: 1 },
+            hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
             membership: Membership { voters: vec![1], ..Membership::default() },
-            base_index: 1,
-            base_term: 1,
+            base_index: LogIndex(1),
+            base_term: Term(1),
             entries: Vec::new(),
         };
-        let seat = Seat { recovered, applied: (1, 1), log_bytes: 0, commands: 0, snapshot: None };
+        let seat =
+            Seat { recovered, applied: (LogIndex(1), Term(1)), log_bytes: 0, commands: 0, snapshot: None };
         let tree = Tree::new();
         let mut alone = Self { core: Core::new(CoreConfig::new(1, 1), seat, &tree, [7; 32], NOW), tree };
         while !alone.core.is_serving() {

@@ -1,5 +1,6 @@
 //! What goes out of the machine: answers for the core, notices for the driver, and what the driver does next.
 
+use consensus_raft::LogIndex;
 use storage_raft_log::{Fault, SnapshotError, Space};
 
 use crate::message::JournalEvent;
@@ -37,7 +38,7 @@ pub enum JournalNotice {
     /// A snapshot is durable.
     SnapshotSaved {
         /// The index that it covers.
-        index: u64,
+        index: LogIndex,
         /// The last transaction in it.
         zxid: i64,
         /// When it was begun, microseconds.

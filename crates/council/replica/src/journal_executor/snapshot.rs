@@ -1,5 +1,6 @@
 //! Steps of snapshots: written chunk by chunk, saved or abandoned, and read for other members.
 
+use consensus_raft::LogIndex;
 use storage_raft_log::{Disk, Fault, SnapshotError, SnapshotMeta};
 
 use super::{JournalExecutor, JournalNotice, JournalOutput};
@@ -32,7 +33,7 @@ impl<D: Disk> JournalExecutor<D> {
         Ok(saved)
     }
 
-    pub(super) fn snapshot_read(&mut self, peer: u64, index: u64, first: u64) {
+    pub(super) fn snapshot_read(&mut self, peer: u64, index: LogIndex, first: u64) {
         let read = self.chunks.read(&mut self.journal, index, first).unwrap_or_else(|error| {
             self.outputs.push(JournalOutput::Notice(JournalNotice::SnapshotUnreadable { error }));
             None

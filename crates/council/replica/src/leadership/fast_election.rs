@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use consensus_raft::MemberId;
+use consensus_raft::{LogIndex, MemberId};
 
 use super::LeaderTerm;
 
@@ -17,14 +17,14 @@ const TRIES: u32 = 4;
 pub(crate) struct FastElection {
     lost: Option<LeaderTerm>,
     /// Who lost that leader, with the last index of each.
-    reports: BTreeMap<MemberId, u64>,
+    reports: BTreeMap<MemberId, LogIndex>,
     campaign_ms: Option<u64>,
     tries: u32,
 }
 
 impl FastElection {
     /// A member lost this term's leader. Older terms are of no interest; a newer one begins the count anew.
-    pub(crate) fn report(&mut self, lost: LeaderTerm, member: MemberId, last_index: u64) {
+    pub(crate) fn report(&mut self, lost: LeaderTerm, member: MemberId, last_index: LogIndex) {
         match self.lost {
             Some(known) if known.term > lost.term => return,
             Some(known) if known == lost => {}
@@ -60,7 +60,7 @@ impl FastElection {
 
     /// How many stand before that member in line.
     fn place(&self, member: MemberId) -> u64 {
-        let own = (self.reports.get(&member).copied().unwrap_or(0), member);
+        let own = (self.reports.get(&member).copied().unwrap_or_default(), member);
         self.reports.iter().filter(|(other, last)| (**last, **other) > own).count() as u64
     }
 
@@ -87,18 +87,19 @@ impl FastElection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use consensus_raft::Term;
 
-    const LOST: LeaderTerm = LeaderTerm { term: 5, leader: Some(MemberId(1)) };
+    const LOST: LeaderTerm = LeaderTerm { term: Term(5), leader: Some(MemberId(1)) };
 
     #[test]
     fn majority_ends_a_term_and_the_longest_log_campaigns_first() {
         let due = |own: u64, other: u64| {
             let mut election = FastElection::default();
-            election.report(LOST, MemberId(2), own);
+            election.report(LOST, MemberId(2), LogIndex(own));
             assert!(!election.is_over(LOST, MemberId(2), 2, 100));
-            election.report(LOST, MemberId(1), 99);
+            election.report(LOST, MemberId(1), LogIndex(99));
             assert!(!election.is_over(LOST, MemberId(2), 2, 100), "the leader's own word does not count");
-            election.report(LOST, MemberId(3), other);
+            election.report(LOST, MemberId(3), LogIndex(other));
             assert!(election.is_over(LOST, MemberId(2), 2, 100));
             election.next_ms()
         };
@@ -108,19 +109,19 @@ mod tests {
     #[test]
     fn older_term_is_of_no_interest_and_a_newer_one_starts_anew() {
         let mut election = FastElection::default();
-        election.report(LOST, MemberId(2), 1);
-        let next = LeaderTerm { term: 6, leader: Some(MemberId(3)) };
-        election.report(next, MemberId(1), 1);
-        election.report(LOST, MemberId(2), 1);
+        election.report(LOST, MemberId(2), LogIndex(1));
+        let next = LeaderTerm { term: Term(6), leader: Some(MemberId(3)) };
+        election.report(next, MemberId(1), LogIndex(1));
+        election.report(LOST, MemberId(2), LogIndex(1));
         assert!(!election.is_over(next, MemberId(1), 2, 0));
-        election.report(next, MemberId(2), 1);
+        election.report(next, MemberId(2), LogIndex(1));
         assert!(election.is_over(next, MemberId(1), 2, 0));
     }
 
     #[test]
     fn campaigns_are_repeated_a_few_times() {
         let mut election = FastElection::default();
-        election.report(LOST, MemberId(2), 1);
+        election.report(LOST, MemberId(2), LogIndex(1));
         assert!(election.is_over(LOST, MemberId(2), 1, 0));
         let mut campaigns = 0;
         for now_ms in 0..1000 {

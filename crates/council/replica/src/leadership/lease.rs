@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use consensus_raft::{MemberId, RaftNode, Role};
+use consensus_raft::{LogIndex, MemberId, RaftNode, Role, Term};
 use council_frontend::FromCore;
 
 use super::Leadership;
@@ -36,7 +36,7 @@ const ANSWERS_LEADERS: u32 = 1;
 #[derive(Clone, Copy, Debug)]
 struct Committed {
     noted_ms: u64,
-    index: u64,
+    index: LogIndex,
 }
 
 /// See the module.
@@ -121,7 +121,7 @@ impl Lease {
     pub(crate) fn asked(
         &self,
         peer: MemberId,
-        (term, at_ms): (u64, u64),
+        (term, at_ms): (Term, u64),
         leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
@@ -158,7 +158,7 @@ impl Lease {
     pub(crate) fn granted(
         &mut self,
         peer: MemberId,
-        (term, at_ms): (u64, u64),
+        (term, at_ms): (Term, u64),
         leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
@@ -322,9 +322,9 @@ mod tests {
         let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let (mut lease, leadership) =
             (Lease { asked_ms: NOW.mono_ms(), ..Lease::default() }, Leadership::default());
-        assert!(!lease.granted(MemberId(1), (1, NOW.mono_ms()), &leadership, &raft, &view));
+        assert!(!lease.granted(MemberId(1), (Term(1), NOW.mono_ms()), &leadership, &raft, &view));
         assert!(
-            !lease.granted(MemberId(1), (7, NOW.mono_ms()), &leadership, &raft, &view),
+            !lease.granted(MemberId(1), (Term(7), NOW.mono_ms()), &leadership, &raft, &view),
             "of another term"
         );
         assert_eq!(lease.held_ms, 0);

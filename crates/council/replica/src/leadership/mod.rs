@@ -3,7 +3,7 @@
 mod fast_election;
 mod lease;
 
-use consensus_raft::{MemberId, RaftNode, Role};
+use consensus_raft::{MemberId, RaftNode, Role, Term};
 use council_tree::Tree;
 
 pub(crate) use self::fast_election::FastElection;
@@ -13,7 +13,7 @@ use crate::view::View;
 /// A term and who leads in it, while that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LeaderTerm {
-    pub(crate) term: u64,
+    pub(crate) term: Term,
     pub(crate) leader: Option<MemberId>,
 }
 
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn leader_is_noticed_once_in_each_term() {
         let (mut raft, mut leadership) = (raft(1, &[1]), Leadership::default());
-        assert_eq!(leadership.notice(&raft), Some(LeaderTerm { term: 1, leader: None }));
+        assert_eq!(leadership.notice(&raft), Some(LeaderTerm { term: Term(1), leader: None }));
         assert_eq!(leadership.notice(&raft), None);
         raft.campaign();
         let own = leadership.notice(&raft).expect("it leads alone");

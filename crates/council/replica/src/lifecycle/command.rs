@@ -1,5 +1,6 @@
 //! What a member's lifecycle asks of its driver, and what the driver answers. Data only.
 
+use consensus_raft::Term;
 use storage_raft_log::{Identity, Recovered};
 
 use crate::founding::Cluster;
@@ -70,7 +71,7 @@ impl DiskContent {
     /// What a journal holds that was opened.
     #[must_use]
     pub fn of(recovered: &Recovered) -> Self {
-        if start::is_unfounded(recovered) && recovered.hard_state.term == 0 {
+        if start::is_unfounded(recovered) && recovered.hard_state.term == Term::ZERO {
             Self::Unused(recovered.identity)
         } else {
             Self::Data(recovered.identity)

@@ -2,7 +2,7 @@
 //! ensemble that it was to found.
 
 use base::Now;
-use consensus_raft::{MemberId, MemberNumber, RaftNode};
+use consensus_raft::{LogIndex, MemberId, MemberNumber, RaftNode, Term};
 
 use super::EnsembleMembership;
 use crate::Tenure;
@@ -81,7 +81,7 @@ impl EnsembleMembership {
 
 /// Whether this member has neither voted nor holds any log.
 pub(crate) fn is_untouched(raft: &RaftNode) -> bool {
-    raft.term() == 0 && raft.last_index() == 0
+    raft.term() == Term::ZERO && raft.last_index() == LogIndex::ZERO
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod under_way;
 mod weight;
 
 use bytes::Bytes;
+use consensus_raft::LogIndex;
 use council_tree::Command;
 use council_wire::SessionId;
 
@@ -181,12 +182,12 @@ impl Proposals {
     }
 
     /// All of a proposal is in the log, up to this entry.
-    pub(crate) fn proposed(&mut self, last_index: u64, weight: u64) {
+    pub(crate) fn proposed(&mut self, last_index: LogIndex, weight: u64) {
         self.proposed.add(last_index, weight);
     }
 
     /// Entries up to this one are applied.
-    pub(crate) fn applied(&mut self, index: u64) {
+    pub(crate) fn applied(&mut self, index: LogIndex) {
         self.rest.applied(self.proposed.applied(index));
     }
 

@@ -1,3 +1,4 @@
+use consensus_raft::LogIndex;
 use council_tree::{Identities, Operation, Origin, Policy};
 
 use super::*;
@@ -40,7 +41,7 @@ fn leading(under_way_max: u64) -> Proposals {
 }
 
 /// What is proposed next, as the entry of that index.
-fn proposed(proposals: &mut Proposals, index: u64) -> Vec<(i64, u64)> {
+fn proposed(proposals: &mut Proposals, index: LogIndex) -> Vec<(i64, u64)> {
     proposals.take_turns(NOW_MS);
     let proposal = proposals.propose(0, u64::MAX);
     proposals.proposed(index, proposal.weight);
@@ -52,12 +53,12 @@ fn small_write_does_not_wait_for_what_another_session_has_piled_up() {
     let mut proposals = leading(LONG as u64);
     (1..=20).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
     put(&mut proposals, &command(2, 1, 10), Whose::Own);
-    assert_eq!(proposed(&mut proposals, 1), [(1, 1)], "no more is under way than may be");
-    assert_eq!(proposed(&mut proposals, 2), []);
-    proposals.applied(1);
-    assert_eq!(proposed(&mut proposals, 3), [(1, 2)], "its first turn was not over");
-    proposals.applied(3);
-    assert_eq!(proposed(&mut proposals, 4)[0], (2, 1));
+    assert_eq!(proposed(&mut proposals, LogIndex(1)), [(1, 1)], "no more is under way than may be");
+    assert_eq!(proposed(&mut proposals, LogIndex(2)), []);
+    proposals.applied(LogIndex(1));
+    assert_eq!(proposed(&mut proposals, LogIndex(3)), [(1, 2)], "its first turn was not over");
+    proposals.applied(LogIndex(3));
+    assert_eq!(proposed(&mut proposals, LogIndex(4))[0], (2, 1));
 }
 
 #[test]
@@ -68,13 +69,13 @@ fn sessions_take_turns_each_in_its_order_and_none_waits_for_ever() {
     }
     let mut order = Vec::new();
     for index in 1..=12 {
-        let now = proposed(&mut proposals, index);
+        let now = proposed(&mut proposals, LogIndex(index));
         assert_eq!(now.len(), 1);
         order.extend(now);
-        proposals.applied(index);
+        proposals.applied(LogIndex(index));
         // Small ones come and come.
         put(&mut proposals, &command(100 + index as i64, 1, 1), Whose::Own);
-        proposals.applied(index);
+        proposals.applied(LogIndex(index));
     }
     for session in 1..=3 {
         let sequences: Vec<_> = order.iter().filter(|one| one.0 == session).map(|one| one.1).collect();
@@ -129,15 +130,15 @@ fn many_operations_weigh_more_than_one_of_their_length() {
 fn heavy_command_goes_alone_and_the_next_one_when_it_is_applied_and_has_rested() {
     let mut proposals = leading(8 * HEAVY);
     (1..=3).for_each(|session| proposals.put(&command(session, 1, 10), HEAVY + 1, Whose::Own));
-    assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
-    assert_eq!(proposed(&mut proposals, 2), [], "one is under way");
-    proposals.applied(1);
-    assert_eq!(proposed(&mut proposals, 2), [], "it rests");
+    assert_eq!(proposed(&mut proposals, LogIndex(1)), [(1, 1)]);
+    assert_eq!(proposed(&mut proposals, LogIndex(2)), [], "one is under way");
+    proposals.applied(LogIndex(1));
+    assert_eq!(proposed(&mut proposals, LogIndex(2)), [], "it rests");
     assert_eq!(proposals.deadline_ms(NOW_MS), Some(NOW_MS + 2));
     assert_eq!(proposals.deadline_ms(NOW_MS + 2), None, "nothing rests any more");
     put(&mut proposals, &command(4, 1, 10), Whose::Own);
-    assert_eq!(proposed(&mut proposals, 2), [(4, 1)], "a small one does not");
-    proposals.applied(2);
+    assert_eq!(proposed(&mut proposals, LogIndex(2)), [(4, 1)], "a small one does not");
+    proposals.applied(LogIndex(2));
     proposals.take_turns(NOW_MS + 2);
     assert_eq!(named(&proposals.propose(0, u64::MAX).own), [(2, 1)]);
 }
@@ -168,13 +169,13 @@ fn heavy_command_that_rests_keeps_none_of_another_session_waiting() {
     proposals.put(&command(1, 1, 10), HEAVY + 1, Whose::Own);
     proposals.put(&command(1, 2, 10), HEAVY + 1, Whose::Own);
     proposals.put(&command(2, 1, 10), HEAVY + 1, Whose::Own);
-    assert_eq!(proposed(&mut proposals, 1), [(1, 1)]);
-    proposals.applied(1);
+    assert_eq!(proposed(&mut proposals, LogIndex(1)), [(1, 1)]);
+    proposals.applied(LogIndex(1));
     for sequence in 1..=40 {
         put(&mut proposals, &command(3, sequence, LONG), Whose::Own);
     }
     put(&mut proposals, &command(1, 3, 10), Whose::Own);
-    let bulky = proposed(&mut proposals, 2);
+    let bulky = proposed(&mut proposals, LogIndex(2));
     assert!(bulky.len() > 10 && bulky.iter().all(|one| one.0 == 3), "{bulky:?}");
 }
 
@@ -182,14 +183,14 @@ fn heavy_command_that_rests_keeps_none_of_another_session_waiting() {
 fn most_of_the_room_is_kept_for_sessions_that_have_piled_nothing_up() {
     let mut proposals = leading(16 * LONG as u64);
     (1..=30).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
-    let first = proposed(&mut proposals, 1).len();
+    let first = proposed(&mut proposals, LogIndex(1)).len();
     assert!((15..=16).contains(&first), "all the room, while it was alone: {first}");
     put(&mut proposals, &command(2, 1, 10), Whose::Own);
-    proposals.applied(1);
-    let next = proposed(&mut proposals, 2);
+    proposals.applied(LogIndex(1));
+    let next = proposed(&mut proposals, LogIndex(2));
     assert!(next.contains(&(2, 1)) && (2..=4).contains(&next.len()), "{next:?}");
     put(&mut proposals, &command(3, 1, 10), Whose::Own);
-    assert_eq!(proposed(&mut proposals, 3), [(3, 1)], "at once");
+    assert_eq!(proposed(&mut proposals, LogIndex(3)), [(3, 1)], "at once");
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn bulky_session_goes_on_however_little_may_be_under_way() {
     let mut proposals = leading(1);
     (1..=3).for_each(|sequence| put(&mut proposals, &command(1, sequence, LONG), Whose::Own));
     for index in 1..=3 {
-        assert_eq!(proposed(&mut proposals, index), [(1, index)]);
-        proposals.applied(index);
+        assert_eq!(proposed(&mut proposals, LogIndex(index)), [(1, index)]);
+        proposals.applied(LogIndex(index));
     }
 }

@@ -1,5 +1,6 @@
 //! How much a leader has put into the log that is not applied here yet.
 
+use consensus_raft::LogIndex;
 use std::collections::VecDeque;
 
 use super::weight::HEAVY;
@@ -8,21 +9,21 @@ use super::weight::HEAVY;
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     /// Proposals: their last entries, and what they weigh.
-    proposals: VecDeque<(u64, u64)>,
+    proposals: VecDeque<(LogIndex, u64)>,
     weight: u64,
     /// How many of them are heavy.
     heavy: usize,
 }
 
 impl UnderWay {
-    pub(super) fn add(&mut self, last_index: u64, weight: u64) {
+    pub(super) fn add(&mut self, last_index: LogIndex, weight: u64) {
         self.proposals.push_back((last_index, weight));
         self.weight += weight;
         self.heavy += usize::from(weight > HEAVY);
     }
 
     /// Entries up to this one are applied: gives what the proposals weigh that are done with it.
-    pub(super) fn applied(&mut self, index: u64) -> u64 {
+    pub(super) fn applied(&mut self, index: LogIndex) -> u64 {
         let before = self.weight;
         while let Some((_, weight)) = self.proposals.pop_front_if(|(last, _)| *last <= index) {
             self.weight -= weight;

@@ -7,7 +7,7 @@
 //!
 //! What the tree judges by itself (whether the client may, the version, the syntax) is left to the tree.
 
-use consensus_raft::{MemberId, RaftNode};
+use consensus_raft::{LogIndex, MemberId, RaftNode};
 use council_tree::{CONFIG, Command, Identities, Operation, Policy, Roster, permits};
 use council_wire::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
 
@@ -102,7 +102,7 @@ impl ReconfigJudge<'_> {
         let is_here = |number: &u64| {
             *number == u64::from(self.view.own().number().0)
                 || progress.iter().any(|one| {
-                    let keeps_up = one.matched > 0 && one.matched + LAG_MAX >= last_index;
+                    let keeps_up = one.matched > LogIndex::ZERO && last_index.since(one.matched) <= LAG_MAX;
                     u64::from(one.id.number().0) == *number && self.is_heard(one.id) && keeps_up
                 })
         };

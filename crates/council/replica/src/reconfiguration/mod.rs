@@ -8,7 +8,7 @@
 mod admission;
 mod judge;
 
-use consensus_raft::{MemberId, RaftNode, Step};
+use consensus_raft::{LogIndex, MemberId, RaftNode, Step};
 
 use crate::leadership::Leadership;
 use crate::membership::member_of;
@@ -122,8 +122,8 @@ impl Reconfiguration<'_> {
         let ripe = progress.iter().filter(|progress| {
             !progress.votes
                 && progress.active
-                && progress.matched > 0
-                && progress.matched + LAG_MAX >= last_index
+                && progress.matched > LogIndex::ZERO
+                && last_index.since(progress.matched) <= LAG_MAX
                 && membership.is_to_vote(progress.id)
         });
         ripe.map(|progress| progress.id).collect()

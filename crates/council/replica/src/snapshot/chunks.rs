@@ -1,6 +1,7 @@
 //! Reading a saved snapshot for members that ask for it, a few chunks at a time.
 
 use bytes::Bytes;
+use consensus_raft::LogIndex;
 use storage_raft_log::{Disk, Journal, ReadError, SnapshotMeta, SnapshotReader};
 
 use crate::peer::SnapshotEnd;
@@ -27,7 +28,7 @@ impl<D: Disk> ChunkReader<D> {
     pub(crate) fn read(
         &mut self,
         journal: &mut Journal<D>,
-        index: u64,
+        index: LogIndex,
         first: u64,
     ) -> Result<Option<Chunks>, ReadError> {
         let fits =

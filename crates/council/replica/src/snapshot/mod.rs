@@ -9,7 +9,7 @@ mod take;
 #[cfg(test)]
 mod tests;
 
-use consensus_raft::{MemberId, RaftNode};
+use consensus_raft::{LogIndex, MemberId, RaftNode};
 use council_tree::Tree;
 
 pub(crate) use self::chunks::ChunkReader;
@@ -37,7 +37,7 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     /// `recovered_index` is what the snapshot covers that this member started from; 0 for none.
-    pub(crate) fn new(config: &CoreConfig, recovered_index: u64, tree: &Tree) -> Self {
+    pub(crate) fn new(config: &CoreConfig, recovered_index: LogIndex, tree: &Tree) -> Self {
         Self {
             own: SnapshotTaker::new(config, recovered_index),
             sent: SnapshotSender::default(),
@@ -54,7 +54,7 @@ impl Snapshots {
     }
 
     /// A snapshot is durable: our own, or one that came in.
-    pub(crate) fn saved(&mut self, index: u64, raft: &mut RaftNode, view: &View, out: &mut Output) {
+    pub(crate) fn saved(&mut self, index: LogIndex, raft: &mut RaftNode, view: &View, out: &mut Output) {
         if let Some(offer) = self.received.saved(index, out) {
             return raft.offer_snapshot(Some(offer));
         }
@@ -78,7 +78,13 @@ impl Snapshots {
     }
 
     /// The other side is done with what it was sent. Says whether it has taken it over.
-    pub(crate) fn taken(&mut self, peer: MemberId, index: u64, whole: bool, raft: &mut RaftNode) -> bool {
+    pub(crate) fn taken(
+        &mut self,
+        peer: MemberId,
+        index: LogIndex,
+        whole: bool,
+        raft: &mut RaftNode,
+    ) -> bool {
         let ends = self.sent.taken(peer, index);
         if ends {
             raft.snapshot_sent(peer, whole);

@@ -4,7 +4,7 @@
 //! Knows no tree but the one that it builds; the core puts that in the place of the old one.
 
 use bytes::Bytes;
-use consensus_raft::{MemberId, Message, RaftNode, Refused, SnapshotOffer};
+use consensus_raft::{LogIndex, MemberId, Message, RaftNode, Refused, SnapshotOffer};
 use council_tree::{Loader, Tree};
 use storage_raft_log::SnapshotMeta;
 
@@ -145,7 +145,7 @@ impl SnapshotReceiver {
     /// Chunks have come.
     pub(crate) fn take_chunks(
         &mut self,
-        (from, index, first): (MemberId, u64, u64),
+        (from, index, first): (MemberId, LogIndex, u64),
         chunks: &[Bytes],
         end: Option<SnapshotEnd>,
         raft: &mut RaftNode,
@@ -228,7 +228,7 @@ impl SnapshotReceiver {
     }
 
     /// A snapshot is durable. Gives its offer if it is the one that came in; its sender hears of it.
-    pub(crate) fn saved(&mut self, index: u64, out: &mut Output) -> Option<SnapshotOffer> {
+    pub(crate) fn saved(&mut self, index: LogIndex, out: &mut Output) -> Option<SnapshotOffer> {
         let (from, offer) = self.saving.take_if(|(_, offer)| offer.index == index)?;
         out.send(from, PeerMessage::Taken { index, whole: true });
         Some(offer)
@@ -268,7 +268,7 @@ impl SnapshotReceiver {
     }
 
     /// Asks again for what does not come, and gives up on a sender that has fallen silent.
-    pub(crate) fn tick(&mut self, committed: u64, view: &View, out: &mut Output) {
+    pub(crate) fn tick(&mut self, committed: LogIndex, view: &View, out: &mut Output) {
         let now_ms = view.now.mono_ms();
         // The sender may have given up, or a new leader may have sent the log instead. While a snapshot is awaited this
         // member takes none of its own, and whoever asks it for one waits.

@@ -3,7 +3,7 @@
 //! Reads nothing itself: the journal is asked for chunks, and what it has read is sent on.
 
 use base::Now;
-use consensus_raft::{MemberId, Message, RaftNode};
+use consensus_raft::{LogIndex, MemberId, Message, RaftNode};
 
 use crate::CoreEffect;
 use crate::output::Output;
@@ -15,7 +15,7 @@ use crate::snapshot::{ASK_AGAIN_MS, TIMEOUT_MS};
 #[derive(Debug)]
 struct Transfer {
     peer: MemberId,
-    index: u64,
+    index: LogIndex,
     /// Said again to a member that says nothing: the first may be lost, or the message that all has arrived.
     offer: Message,
     offered_ms: u64,
@@ -32,7 +32,14 @@ pub(crate) struct SnapshotSender {
 
 impl SnapshotSender {
     /// Raft wants that member to have the snapshot.
-    pub(crate) fn offer(&mut self, peer: MemberId, index: u64, message: Message, now: Now, out: &mut Output) {
+    pub(crate) fn offer(
+        &mut self,
+        peer: MemberId,
+        index: LogIndex,
+        message: Message,
+        now: Now,
+        out: &mut Output,
+    ) {
         self.transfers.retain(|transfer| transfer.peer != peer);
         let (offer, now_ms) = (message.clone(), now.mono_ms());
         let transfer = Transfer { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms, reads: false };
@@ -41,7 +48,7 @@ impl SnapshotSender {
     }
 
     /// The other side asks for chunks.
-    pub(crate) fn wanted(&mut self, peer: MemberId, index: u64, first: u64, now: Now, out: &mut Output) {
+    pub(crate) fn wanted(&mut self, peer: MemberId, index: LogIndex, first: u64, now: Now, out: &mut Output) {
         if let Some(transfer) = self.transfer(peer, index) {
             transfer.heard_ms = now.mono_ms();
             // One question at a time; what is lost is asked for again.
@@ -54,7 +61,7 @@ impl SnapshotSender {
     /// The journal has read what was asked for.
     pub(crate) fn read(
         &mut self,
-        (peer, index, first): (MemberId, u64, u64),
+        (peer, index, first): (MemberId, LogIndex, u64),
         read: Option<Chunks>,
         raft: &mut RaftNode,
         out: &mut Output,
@@ -69,7 +76,7 @@ impl SnapshotSender {
     }
 
     /// The other side is done with it. Says whether that ends a transfer.
-    pub(crate) fn taken(&mut self, peer: MemberId, index: u64) -> bool {
+    pub(crate) fn taken(&mut self, peer: MemberId, index: LogIndex) -> bool {
         let known = self.transfer(peer, index).is_some();
         if known {
             self.transfers.retain(|transfer| transfer.peer != peer);
@@ -102,11 +109,11 @@ impl SnapshotSender {
     }
 
     /// The indexes of the snapshots that are on their way: what lies behind them has to stay in the log.
-    pub(crate) fn indexes(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = LogIndex> {
         self.transfers.iter().map(|transfer| transfer.index)
     }
 
-    fn transfer(&mut self, peer: MemberId, index: u64) -> Option<&mut Transfer> {
+    fn transfer(&mut self, peer: MemberId, index: LogIndex) -> Option<&mut Transfer> {
         self.transfers.iter_mut().find(|transfer| transfer.peer == peer && transfer.index == index)
     }
 }

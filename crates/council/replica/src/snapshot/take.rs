@@ -1,6 +1,6 @@
 //! When a snapshot is begun, and how fast it is scanned.
 
-use consensus_raft::SnapshotOffer;
+use consensus_raft::{LogIndex, SnapshotOffer};
 use council_tree::{SnapshotProgress, Tree};
 use storage_raft_log::SnapshotMeta;
 
@@ -26,7 +26,7 @@ enum Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastSnapshot {
     /// The index it covers.
-    pub index: u64,
+    pub index: LogIndex,
     /// The last transaction in it.
     pub zxid: i64,
     /// When it was begun, milliseconds since 1970.
@@ -54,11 +54,11 @@ pub(crate) struct SnapshotTaker {
     last: Option<LastSnapshot>,
     /// What the snapshot on its way to the disk is called; after that the last one saved.
     named: Option<SnapshotMeta>,
-    recovered_index: u64,
+    recovered_index: LogIndex,
 }
 
 impl SnapshotTaker {
-    pub(crate) fn new(config: &CoreConfig, recovered_index: u64) -> Self {
+    pub(crate) fn new(config: &CoreConfig, recovered_index: LogIndex) -> Self {
         Self {
             after_bytes: config.snapshot_after_bytes,
             after_commands: config.snapshot_after_commands,
@@ -83,12 +83,12 @@ impl SnapshotTaker {
     }
 
     /// Somebody asks for a snapshot that covers this index. One that is there or under way may do.
-    pub(crate) const fn ask(&mut self, index: u64) {
+    pub(crate) fn ask(&mut self, index: LogIndex) {
         self.asked |= self.scanned.index < index;
     }
 
     /// What the newest one covers: the one under way, or the last.
-    pub(crate) const fn covers(&self) -> u64 {
+    pub(crate) const fn covers(&self) -> LogIndex {
         self.scanned.index
     }
 

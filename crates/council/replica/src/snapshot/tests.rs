@@ -2,7 +2,7 @@
 
 use base::Now;
 use bytes::Bytes;
-use consensus_raft::{Config, HardState, Membership, Message, Recovered, SnapshotOffer};
+use consensus_raft::{Config, HardState, Membership, Message, Recovered, SnapshotOffer, Term};
 use council_tree::{Changes, Command, Operation, SnapshotProgress, Stamp};
 
 use super::*;
@@ -12,7 +12,7 @@ use crate::test_support::{raft, view};
 
 const LEADER: MemberId = MemberId(1);
 const FOLLOWER: MemberId = MemberId(2);
-const INDEX: u64 = 10;
+const INDEX: LogIndex = LogIndex(10);
 
 fn members() -> Membership {
     Membership { voters: vec![1, 2], ..Membership::default() }
@@ -21,14 +21,14 @@ fn members() -> Membership {
 /// Raft of a leader whose log begins behind its snapshot.
 fn leader() -> RaftNode {
     let recovered = Recovered {
-        hard_state: HardState { term: 1, vote: 0, commit: INDEX },
+        hard_state: HardState { term: Term(1), vote: 0, commit: INDEX },
         membership: members(),
         base_index: INDEX,
-        base_term: 1,
+        base_term: Term(1),
         entries: Vec::new(),
     };
     let mut leader = RaftNode::new(&Config::new(LEADER, 7), &recovered, INDEX);
-    leader.offer_snapshot(Some(SnapshotOffer { index: INDEX, term: 1, membership: members() }));
+    leader.offer_snapshot(Some(SnapshotOffer { index: INDEX, term: Term(1), membership: members() }));
     leader.campaign();
     leader
 }
@@ -88,7 +88,7 @@ impl World {
     fn offered(is_busy: bool) -> Self {
         let (mut raft, view) = (raft(2, &[1, 2]), view(2, &[1, 2]));
         let message = offer(&mut raft);
-        let snapshots = Snapshots::new(&view.config, 0, &Tree::new());
+        let snapshots = Snapshots::new(&view.config, LogIndex::ZERO, &Tree::new());
         let mut world = Self { snapshots, raft, view, out: Output::new(1) };
         let Self { snapshots, raft, view, out } = &mut world;
         snapshots.received.offered(LEADER, message, is_busy, raft, view, out);
@@ -199,7 +199,7 @@ fn chunks_are_read_for_one_question_at_a_time_and_offered_again_to_who_says_noth
     sender.offer(FOLLOWER, INDEX, message.clone(), view.now, &mut out);
     sender.wanted(FOLLOWER, INDEX, 0, view.now, &mut out);
     sender.wanted(FOLLOWER, INDEX, 0, view.now, &mut out);
-    sender.wanted(FOLLOWER, INDEX + 1, 0, view.now, &mut out);
+    sender.wanted(FOLLOWER, INDEX.next(), 0, view.now, &mut out);
     let asked = CoreEffect::SnapshotRead { peer: 2, index: INDEX, first: 0 };
     assert_eq!(format!("{:?}", out.take_effects()), format!("{:?}", [asked]));
     sender.read((FOLLOWER, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);

@@ -1,6 +1,7 @@
 //! What a member sees of the others: who leads and since when, who is connected, what passes by. Written by the core's
 //! thread, looked at by pages; it never asks the core.
 
+use base::{LogIndex, Term};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,7 +17,7 @@ const TIMED_MAX: usize = 1_024;
 /// What a member is among the others at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stand {
-    pub(crate) term: u64,
+    pub(crate) term: Term,
     /// The number of who leads.
     pub(crate) leader: Option<u64>,
     /// Whether it is this member.
@@ -65,7 +66,7 @@ pub(crate) struct LeadershipCounters {
     stand: Mutex<(Stand, Since)>,
     links: Mutex<BTreeMap<u64, Link>>,
     sizes: Mutex<Option<ProposalSizes>>,
-    timed: Mutex<VecDeque<(u64, u64)>>,
+    timed: Mutex<VecDeque<(LogIndex, u64)>>,
     applied: AtomicU64,
     pub(crate) trail: Trail,
     pub(crate) looked: AtomicU64,
@@ -168,13 +169,13 @@ impl LeadershipCounters {
     }
 
     /// So much of the log is applied.
-    pub(crate) fn applied(&self, index: u64, leads: bool, now_us: u64) {
-        let before = self.applied.swap(index, Relaxed);
+    pub(crate) fn applied(&self, index: LogIndex, leads: bool, now_us: u64) {
+        let before = LogIndex(self.applied.swap(index.0, Relaxed));
         if before == index {
             return;
         }
         // The first look tells where the log began, and a snapshot of another member jumps.
-        let count = if before == 0 { 0 } else { index.saturating_sub(before) };
+        let count = if before == LogIndex::ZERO { 0 } else { index.since(before) };
         if !leads {
             self.learner_commits.fetch_add(count, Relaxed);
             return;
@@ -215,11 +216,11 @@ mod tests {
     fn a_change_of_leader_is_counted_and_timed() {
         let metrics = LeadershipCounters::default();
         metrics.begin(100);
-        let follows = Stand { term: 2, leader: Some(1), leads: false, serving: false };
+        let follows = Stand { term: Term(2), leader: Some(1), leads: false, serving: false };
         metrics.note(follows, 400);
         metrics.note(Stand { serving: true, ..follows }, 450);
         metrics.note(Stand { serving: true, leader: None, ..follows }, 1_000);
-        let leads = Stand { term: 3, leader: Some(2), leads: true, serving: true };
+        let leads = Stand { term: Term(3), leader: Some(2), leads: true, serving: true };
         metrics.note(leads, 1_200);
         metrics.note(leads, 1_300);
         let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -236,21 +237,21 @@ mod tests {
     fn a_proposal_is_timed_until_it_is_applied() {
         let entry = |index, bytes: &'static [u8]| storage_raft_log::Entry {
             index,
-            term: 1,
+            term: Term(1),
             kind: storage_raft_log::EntryKind::Normal,
             data: bytes.into(),
         };
         let batch = |entries| Batch { hard_state: None, membership: None, entries };
         let metrics = LeadershipCounters::default();
-        metrics.applied(4, true, 0);
-        metrics.persisting(&batch(vec![entry(5, b"abc"), entry(6, b"a")]), true, 1_000);
-        metrics.persisting(&batch(vec![entry(7, b"ab")]), true, 2_000);
-        metrics.applied(6, true, 3_000);
+        metrics.applied(LogIndex(4), true, 0);
+        metrics.persisting(&batch(vec![entry(LogIndex(5), b"abc"), entry(LogIndex(6), b"a")]), true, 1_000);
+        metrics.persisting(&batch(vec![entry(LogIndex(7), b"ab")]), true, 2_000);
+        metrics.applied(LogIndex(6), true, 3_000);
         assert_eq!(metrics.quorum_ack_us.snapshot().sum, 2_000);
         assert_eq!((metrics.proposals.load(Relaxed), metrics.commits.load(Relaxed)), (3, 2));
         assert_eq!(metrics.proposal_sizes(), Some(ProposalSizes { last: 2, min: 1, max: 3 }));
-        metrics.persisting(&batch(vec![entry(8, b"")]), false, 0);
-        metrics.applied(8, false, 0);
+        metrics.persisting(&batch(vec![entry(LogIndex(8), b"")]), false, 0);
+        metrics.applied(LogIndex(8), false, 0);
         assert_eq!(metrics.learner_proposals.load(Relaxed), 1);
         assert_eq!(metrics.learner_commits.load(Relaxed), 2);
     }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use base::LogIndex;
 use parking_lot::Mutex;
 
 /// How far apart steps are at the least, milliseconds: also the grain of what is told.
@@ -13,7 +14,7 @@ const STEPS_MAX: usize = 6_000;
 #[derive(Clone, Copy, Debug)]
 struct Step {
     at_ms: u64,
-    index: u64,
+    index: LogIndex,
     zxid: i64,
 }
 
@@ -30,7 +31,7 @@ impl Trail {
     }
 
     /// What is applied now. A step that changes nothing is not kept.
-    pub(crate) fn step(&self, now_ms: u64, index: u64, zxid: i64) {
+    pub(crate) fn step(&self, now_ms: u64, index: LogIndex, zxid: i64) {
         let mut steps = self.steps.lock();
         if steps.back().is_some_and(|last| last.index == index) {
             return;
@@ -42,14 +43,14 @@ impl Trail {
     }
 
     /// For how long there has been something behind this index, milliseconds.
-    pub(crate) fn age_ms(&self, index: u64, now_ms: u64) -> u64 {
+    pub(crate) fn age_ms(&self, index: LogIndex, now_ms: u64) -> u64 {
         let steps = self.steps.lock();
         let behind = steps.partition_point(|step| step.index <= index);
         steps.get(behind).map_or(0, |step| now_ms.saturating_sub(step.at_ms))
     }
 
     /// The last transaction known to be at or before this index.
-    pub(crate) fn zxid(&self, index: u64) -> Option<i64> {
+    pub(crate) fn zxid(&self, index: LogIndex) -> Option<i64> {
         let steps = self.steps.lock();
         let behind = steps.partition_point(|step| step.index <= index);
         steps.get(behind.checked_sub(1)?).map(|step| step.zxid)
@@ -64,14 +65,15 @@ mod tests {
     fn an_index_is_as_old_as_what_came_first_behind_it() {
         let trail = Trail::default();
         assert!(trail.is_due(0));
-        assert_eq!((trail.age_ms(5, 100), trail.zxid(5)), (0, None));
+        assert_eq!((trail.age_ms(LogIndex(5), 100), trail.zxid(LogIndex(5))), (0, None));
         for (at_ms, index) in [(1_000, 10), (1_100, 10), (1_200, 20), (1_300, 30)] {
-            trail.step(at_ms, index, index as i64 * 2);
+            trail.step(at_ms, LogIndex(index), index as i64 * 2);
         }
         assert!(!trail.is_due(1_350) && trail.is_due(1_400));
-        assert_eq!((trail.age_ms(30, 2_000), trail.zxid(30)), (0, Some(60)));
-        assert_eq!((trail.age_ms(29, 2_000), trail.zxid(29)), (700, Some(40)));
-        assert_eq!((trail.age_ms(10, 2_000), trail.zxid(10)), (800, Some(20)));
-        assert_eq!((trail.age_ms(9, 2_000), trail.zxid(9)), (1_000, None));
+        let told = |index| (trail.age_ms(LogIndex(index), 2_000), trail.zxid(LogIndex(index)));
+        assert_eq!(told(30), (0, Some(60)));
+        assert_eq!(told(29), (700, Some(40)));
+        assert_eq!(told(10), (800, Some(20)));
+        assert_eq!(told(9), (1_000, None));
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "role": role,
         "serving": stand.serving,
         "leader": stand.leader.unwrap_or(0),
-        "term": stand.term,
+        "term": stand.term.0,
         "lease_ms": ensemble.as_ref().map(|ensemble| ensemble.lease_ms),
         "zxid": format!("{:#x}", view.zxid),
         "sessions": server.session_count(),

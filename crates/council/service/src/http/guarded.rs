@@ -1,4 +1,4 @@
-//! The commands that read or replace all data: `snapshot` and `restore`. Each is for whom [`crate::access`] lets in,
+//! The commands that read or replace all data: `snapshot` and `restore`. Each is for whom [`crate::admin_auth`] lets in,
 //! not more often than configured, and is written down whether it was granted or refused.
 
 use node_threads::Wait;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::access::Access;
+use crate::admin_auth::Access;
 use crate::inspect::{AdminAct, Inspect};
 use crate::restore::Refusal;
 use net_http::{Body, Request, Response};

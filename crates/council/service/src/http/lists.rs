@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::admin;
-use crate::access::Access;
+use super::commands::Command;
+use crate::admin_auth::Access;
 use crate::inspect::{AdminAct, Inspect};
 use net_http::{Request, Response};
 
@@ -15,14 +16,9 @@ const ENTRIES_MAX: u64 = 20_000;
 const TOO_LONG_HINT: &str =
     "the super user gets it whole: send the header `Authorization: digest super:PASSWORD`";
 
-/// The name as a list's, if it is one.
-pub(super) fn named(name: &str) -> Option<&'static str> {
-    let lists = ["connections", "dump", "stats", "watch_summary", "watches", "watches_by_path"];
-    lists.into_iter().find(|list| *list == name)
-}
-
 /// Answers with a list, or says why not.
-pub(super) fn answer(server: &dyn Inspect, command: &'static str, request: &Request) -> Response {
+pub(super) fn answer(server: &dyn Inspect, listed: &Command, request: &Request) -> Response {
+    let command = listed.name;
     let whole = match request.authorization.as_deref() {
         None => false,
         Some(shown) => match server.authorize(Some(shown), request.peer) {
@@ -49,7 +45,7 @@ pub(super) fn answer(server: &dyn Inspect, command: &'static str, request: &Requ
         response.headers.push(("Retry-After", String::from("1")));
         return response;
     };
-    let response = admin::answer_to(server, command, request);
+    let response = admin::answer_to(server, listed, request);
     turn.end();
     response
 }

@@ -1,6 +1,7 @@
 //! The AdminServer's commands, over HTTP.
 
 pub(crate) mod admin;
+mod commands;
 mod ensemble;
 mod guarded;
 pub(crate) mod lists;

@@ -1,3 +1,4 @@
+use base::{LogIndex, Term};
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
@@ -7,13 +8,13 @@ use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, KeepPolicy, Membe
 use council_replica::CoreEffect;
 
 use super::*;
-use crate::testing::MemoryDisk;
+use crate::test_support::MemoryDisk;
 
 struct Rig {
     disk: MemoryDisk,
     mail: Arc<Mailbox<JournalMail>>,
     answers: Arc<Mailbox<JournalEvent>>,
-    bell: Arc<Doorbell>,
+    waker: Arc<ThreadWaker>,
     metrics: Arc<JournalCounters>,
     thread: JoinHandle<Result<MemoryDisk, Fault>>,
     persisted: u64,
@@ -30,8 +31,8 @@ impl Rig {
             ..JournalConfig::default()
         };
         let (journal, _) = Journal::open(disk.clone(), config).expect("a journal");
-        let (bell, own) = (Doorbell::of_parking(), Doorbell::of_parking());
-        let mail = Arc::new(Mailbox::new(Arc::clone(&bell)));
+        let (waker, own) = (ThreadWaker::of_parking(), ThreadWaker::of_parking());
+        let mail = Arc::new(Mailbox::new(Arc::clone(&waker)));
         let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
         let metrics = Arc::new(JournalCounters::default());
         let settings = JournalSettings {
@@ -45,21 +46,21 @@ impl Rig {
         };
         let links = JournalLinks {
             mail: Arc::clone(&mail),
-            bell,
+            waker,
             answers: Arc::clone(&answers),
             metrics: Arc::clone(&metrics),
             desk: Arc::default(),
         };
         let journal_loop = JournalLoop::new(journal, settings, links, Clock::start());
         let thread = thread::spawn(move || journal_loop.run());
-        Self { disk, mail, answers, bell: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
+        Self { disk, mail, answers, waker: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
     }
 
     fn persist(&mut self, bytes: usize) {
         self.persisted += 1;
         let index = self.persisted;
         let data = Bytes::from(vec![7; bytes]);
-        let entries = vec![Entry { index, term: 1, kind: EntryKind::Normal, data }];
+        let entries = vec![Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data }];
         let batch = Batch { entries, ..Batch::default() };
         self.effect(CoreEffect::Persist { number: index, batch, reserved: false, commands: 1 });
     }
@@ -83,7 +84,7 @@ impl Rig {
             if ended {
                 return false;
             }
-            self.bell.park(Some(Duration::from_millis(20)), || !self.answers.is_empty());
+            self.waker.park(Some(Duration::from_millis(20)), || !self.answers.is_empty());
         }
     }
 
@@ -104,7 +105,7 @@ fn everything_that_waits_is_flushed_and_the_last_is_answered() {
     assert!(flushes <= 500, "{flushes}");
     let disk = rig.stop().expect("a clean end");
     let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
-    assert_eq!(recovered.last_index, 500);
+    assert_eq!(recovered.last_index, LogIndex(500));
 }
 
 #[test]
@@ -176,10 +177,14 @@ fn chunks_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writ
         written == 2
     }));
     assert!(began.mono_us() >= 200_000, "20,000 bytes take 0.2 s at 100,000 a second");
-    let meta =
-        SnapshotMeta { index: 1, term: 1, membership: Membership::default(), ..SnapshotMeta::default() };
+    let meta = SnapshotMeta {
+        index: LogIndex(1),
+        term: Term(1),
+        membership: Membership::default(),
+        ..SnapshotMeta::default()
+    };
     rig.effect(CoreEffect::SnapshotFinish { meta, replaces: false });
-    assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: 1 })));
+    assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: LogIndex(1) })));
     assert!(rig.stop().is_ok());
 }
 
@@ -207,7 +212,7 @@ fn a_write_that_finds_no_room_in_place_is_answered_once_there_is_room() {
     assert!(persisted == 3 || rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 3 })));
     let disk = rig.stop().expect("a clean end");
     let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
-    assert_eq!(recovered.last_index, 3);
+    assert_eq!(recovered.last_index, LogIndex(3));
 }
 
 #[test]
@@ -222,7 +227,7 @@ fn a_stop_with_no_room_in_place_keeps_what_was_answered() {
     let disk = rig.stop().expect("it is no fault");
     switches.write_full.store(false, std::sync::atomic::Ordering::SeqCst);
     let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
-    assert_eq!(recovered.last_index, 1);
+    assert_eq!(recovered.last_index, LogIndex(1));
 }
 
 #[test]

@@ -13,13 +13,13 @@ use crate::certificate_ends::CertificateEnds;
 use crate::counters::leadership::LeadershipCounters;
 use crate::counters::{CoreCounters, JournalCounters, StartFigures};
 use crate::ensemble::EnsembleView;
-use crate::restore::RestoreDesk;
+use crate::restore::RestoreRequests;
 use net_reactor::NetworkMetrics;
 use node_metrics::Distribution;
 use node_metrics::Sample;
 
 /// Everything that is known at one moment.
-pub(crate) struct Knowledge<'a> {
+pub(crate) struct Inputs<'a> {
     /// Added up over all shards.
     pub(crate) front: FrontStats,
     pub(crate) core: CoreStatus,
@@ -33,7 +33,7 @@ pub(crate) struct Knowledge<'a> {
     /// By the first name of the path.
     pub(crate) quotas: BTreeMap<String, QuotaSums>,
     pub(crate) snapshots_rate_limited: u64,
-    pub(crate) restore: &'a RestoreDesk,
+    pub(crate) restore: &'a RestoreRequests,
     pub(crate) certificates: &'a CertificateEnds,
     pub(crate) node_count: u64,
     pub(crate) ephemeral_count: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Knowledge<'a> {
 }
 
 /// All metrics.
-pub(crate) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
+pub(crate) fn samples(known: &Inputs<'_>) -> Vec<Sample> {
     let mut all = zookeeper::samples(known);
     all.extend(ensemble::samples(known));
     let measured: HashSet<_> = all.iter().map(|sample| sample.name).collect();
@@ -101,7 +101,8 @@ fn operations(front: &FrontStats) -> Vec<Sample> {
     list
 }
 
-fn shards(known: &Knowledge<'_>) -> Vec<Sample> {
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn shards(known: &Inputs<'_>) -> Vec<Sample> {
     let front = &known.front;
     vec![
         Sample::counter("diwan_council_connections", "Connections accepted", front.connections_accepted),
@@ -209,13 +210,14 @@ fn closed(front: &FrontStats) -> impl Iterator<Item = Sample> {
     })
 }
 
-fn core(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { core, core_metrics, .. } = known;
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn core(known: &Inputs<'_>) -> Vec<Sample> {
+    let Inputs { core, core_metrics, .. } = known;
     let mut list = vec![
         Sample::gauge("diwan_council_serving", "Whether requests are served", i64::from(core.serving)),
         Sample::gauge("diwan_council_last_zxid", "The last transaction applied", core.last_zxid.0),
-        Sample::gauge("diwan_council_term", "The consensus engine's term", big(core.term)),
-        Sample::gauge("diwan_council_applied_index", "The last log entry applied", big(core.applied_index)),
+        Sample::gauge("diwan_council_term", "The consensus engine's term", big(core.term.0)),
+        Sample::gauge("diwan_council_applied_index", "The last log entry applied", big(core.applied_index.0)),
         Sample::gauge(
             "diwan_council_snapshotting",
             "Whether a snapshot is being taken",
@@ -258,7 +260,8 @@ fn core(known: &Knowledge<'_>) -> Vec<Sample> {
     list
 }
 
-fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn disk(known: &Inputs<'_>) -> Vec<Sample> {
     let (journal, stats) = (known.journal, known.journal.stats());
     vec![
         Sample::counter(
@@ -318,7 +321,7 @@ fn disk(known: &Knowledge<'_>) -> Vec<Sample> {
     ]
 }
 
-fn certificates(known: &Knowledge<'_>) -> impl Iterator<Item = Sample> {
+fn certificates(known: &Inputs<'_>) -> impl Iterator<Item = Sample> {
     let help = "When this server's own certificate ends, seconds since 1970, by whom it is shown to";
     known.certificates.all().map(move |(used, end)| {
         Sample::gauge("diwan_council_certificate_expiry_seconds", help, end).labelled("use", used)
@@ -343,6 +346,7 @@ pub(super) fn distribution(tally: &Tally, unit: u64) -> Distribution {
 }
 
 /// Adds one shard's figures to another's.
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 pub(crate) fn add(all: &mut FrontStats, one: &FrontStats) {
     macro_rules! sum {
         ($($field:ident),+ $(,)?) => { $(all.$field += one.$field;)+ };

@@ -3,13 +3,13 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::catalog::{Knowledge, big, whole};
+use super::catalog::{Inputs, big, whole};
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 use node_metrics::Sample;
 
 /// See the module.
-pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
+pub(super) fn samples(known: &Inputs<'_>) -> Vec<Sample> {
     let Some(ensemble) = known.ensemble else { return Vec::new() };
     let mut list = gauges(ensemble);
     if ensemble.stand.leads {
@@ -26,7 +26,7 @@ fn gauges(ensemble: &EnsembleView) -> Vec<Sample> {
 }
 
 /// What only a leader shows, as in ZooKeeper.
-fn of_leader(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
+fn of_leader(known: &Inputs<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
     let synced = |votes: bool| {
         whole(ensemble.others().filter(|member| member.votes == votes && member.is_synced()).count())
     };
@@ -49,7 +49,8 @@ fn of_leader(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
     ]
 }
 
-fn counted(known: &Knowledge<'_>) -> Vec<Sample> {
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn counted(known: &Inputs<'_>) -> Vec<Sample> {
     let leadership = known.leadership;
     vec![
         Sample::counter(
@@ -105,7 +106,8 @@ fn counted(known: &Knowledge<'_>) -> Vec<Sample> {
     ]
 }
 
-fn own(known: &Knowledge<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn own(known: &Inputs<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
     let number = |number: u64| number.to_string();
     let mut list = vec![
         Sample::gauge("diwan_council_member", "This member's number", big(ensemble.number)),

@@ -4,13 +4,13 @@
 use council_frontend::{FrontStats, Namespaces, Tally};
 use council_tree::QuotaFigures;
 
-use super::catalog::{Knowledge, all_latencies, big, distribution, whole};
+use super::catalog::{Inputs, all_latencies, big, distribution, whole};
 use node_metrics::Histogram;
 use node_metrics::Sample;
 use node_metrics::process;
 
 /// See the module.
-pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
+pub(super) fn samples(known: &Inputs<'_>) -> Vec<Sample> {
     let mut all = gauges(known);
     all.extend(counters(known));
     all.extend(latencies(known));
@@ -22,8 +22,9 @@ pub(super) fn samples(known: &Knowledge<'_>) -> Vec<Sample> {
     all
 }
 
-fn gauges(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { front, core, network, .. } = known;
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn gauges(known: &Inputs<'_>) -> Vec<Sample> {
+    let Inputs { front, core, network, .. } = known;
     let latency = all_latencies(front);
     let (plain_local, plain_remote) = network.plain_connections();
     let auth_failed = front.auth_failed + network.handshakes_failed();
@@ -86,8 +87,9 @@ fn gauges(known: &Knowledge<'_>) -> Vec<Sample> {
     list
 }
 
-fn counters(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { front, core, network, core_metrics, .. } = known;
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn counters(known: &Inputs<'_>) -> Vec<Sample> {
+    let Inputs { front, core, network, core_metrics, .. } = known;
     let closed = |reason: council_frontend::CloseReason| {
         front.connections_closed.get(reason as usize).copied().unwrap_or_default()
     };
@@ -161,8 +163,8 @@ fn counters(known: &Knowledge<'_>) -> Vec<Sample> {
     ]
 }
 
-fn latencies(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { front, core, journal, .. } = known;
+fn latencies(known: &Inputs<'_>) -> Vec<Sample> {
+    let Inputs { front, core, journal, .. } = known;
     vec![
         Sample::detailed("readlatency", "Latency of reads, ms", distribution(&front.latency(false), 1000)),
         Sample::detailed("updatelatency", "Latency of writes, ms", distribution(&front.latency(true), 1000)),
@@ -190,8 +192,9 @@ fn latencies(known: &Knowledge<'_>) -> Vec<Sample> {
 }
 
 /// The way of a write: through the core's thread, then the journal's.
-fn processors(known: &Knowledge<'_>) -> Vec<Sample> {
-    let Knowledge { core_metrics, journal, network, .. } = known;
+#[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
+fn processors(known: &Inputs<'_>) -> Vec<Sample> {
+    let Inputs { core_metrics, journal, network, .. } = known;
     let ms = |histogram: &Histogram| histogram.snapshot().scaled(1000);
     vec![
         Sample::summary(
@@ -240,7 +243,7 @@ fn processors(known: &Knowledge<'_>) -> Vec<Sample> {
     ]
 }
 
-fn startup(known: &Knowledge<'_>) -> Vec<Sample> {
+fn startup(known: &Inputs<'_>) -> Vec<Sample> {
     let start = &known.start;
     let one = |value: u64| {
         let histogram = Histogram::default();
@@ -275,7 +278,7 @@ fn watchers(front: &FrontStats) -> Vec<Sample> {
     .collect()
 }
 
-fn namespaces(known: &Knowledge<'_>) -> Vec<Sample> {
+fn namespaces(known: &Inputs<'_>) -> Vec<Sample> {
     let by_name = |name: &'static str, help: &'static str, namespaces: &Namespaces| {
         let sample = |(key, tally): (&str, &Tally)| {
             Sample::summary(name, help, distribution(tally, 1)).labelled("key", key)
@@ -297,7 +300,7 @@ fn namespaces(known: &Knowledge<'_>) -> Vec<Sample> {
     list
 }
 
-fn quotas(known: &Knowledge<'_>) -> Vec<Sample> {
+fn quotas(known: &Inputs<'_>) -> Vec<Sample> {
     type Figure = fn(&QuotaSums) -> i64;
     let figures: [(&str, &str, Figure); 4] = [
         ("quota_count_limit_per_namespace", "Nodes that quotas allow", |sums| sums.count_limit),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use council_service::revival;
+use council_service::force_new_ensemble;
 
 use crate::fixture::{Client, Directory, get, until};
 use crate::trio::Ensemble;
@@ -66,8 +66,8 @@ fn one_survivor_begins_anew_and_lets_the_others_in() {
         ensemble.directories.insert(number, Directory::new());
     }
     let config = ensemble.config(2);
-    assert_eq!(revival::inspect(&config).unwrap().voters, [1, 2, 3]);
-    let revived = revival::revive(&config).unwrap();
+    assert_eq!(force_new_ensemble::inspect(&config).unwrap().voters, [1, 2, 3]);
+    let revived = force_new_ensemble::revive(&config).unwrap();
     assert!(revived.aside.join("meta").exists());
     let survivor = revived.survivor;
     assert!(survivor.last_index >= survivor.committed && survivor.nodes > WRITES as usize);
@@ -87,7 +87,7 @@ fn members_of_a_given_up_ensemble_and_of_the_new_one_tell_of_each_other() {
     fill(&ensemble);
     until("the survivor has everything", || holds_all(&ensemble, 2));
     ensemble.members.clear();
-    revival::revive(&ensemble.config(2)).unwrap();
+    force_new_ensemble::revive(&ensemble.config(2)).unwrap();
     (1..=3).for_each(|number| ensemble.start_member(number));
     let tells = |number: u64, of: &str| {
         let admin = ensemble.members[&number].admin_addr().unwrap();
@@ -116,9 +116,9 @@ fn nothing_is_revived_from_nothing() {
     let ensemble = Ensemble::start(false);
     let mut config = ensemble.config(1);
     config.storage.data_dir = ensemble.directories[&1].config().storage.data_dir.join("elsewhere");
-    assert!(revival::revive(&config).is_err_and(|error| error.to_string().contains("no data")));
+    assert!(force_new_ensemble::revive(&config).is_err_and(|error| error.to_string().contains("no data")));
     // What runs is not touched.
-    assert!(revival::revive(&ensemble.config(2)).is_err());
+    assert!(force_new_ensemble::revive(&ensemble.config(2)).is_err());
     config.ensemble = None;
-    assert!(revival::inspect(&config).is_err_and(|error| error.to_string().contains("alone")));
+    assert!(force_new_ensemble::inspect(&config).is_err_and(|error| error.to_string().contains("alone")));
 }

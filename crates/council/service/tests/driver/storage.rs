@@ -1,5 +1,6 @@
 //! What outlives a server, and what keeps one from starting.
 
+use base::{LogIndex, Term};
 use std::fs;
 use std::net::TcpListener;
 use std::sync::mpsc;
@@ -141,8 +142,9 @@ fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let (mut journal, _) = Journal::open(disk, config).unwrap();
     journal.append(&council_replica::start::founding(vec![1], Vec::new())).unwrap();
     let data = bytes::Bytes::from(many_writes(5_000));
-    let entry = |index| Entry { index, term: 1, kind: EntryKind::Normal, data: data.clone() };
-    let hard_state = Some(HardState { term: 1, vote: 1, commit: 0 });
+    let entry =
+        |index| Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data: data.clone() };
+    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, membership: None, entries: (1..=60).map(entry).collect() }).unwrap();
     drop(journal.close().unwrap());
 

@@ -6,6 +6,7 @@ use council_wire::{
 };
 
 /// The body of a request.
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 pub(crate) fn request(request: &Request<'_>, out: &mut Writer<'_>) {
     match request {
         Request::Create(create) => write_create(create, out),

@@ -3,12 +3,12 @@
 use council_service::config::{DigestAlgorithm, Secret};
 
 use super::super::draft::Draft;
-use super::super::value::{Checked, Setting};
 use super::Row;
 use super::server::put;
+use node_config::{Checked, Setting};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::zoo("skipACL", "whether ACLs are looked at (`yes` for not)", |draft, setting| {
+    Row::foreign("skipACL", "whether ACLs are looked at (`yes` for not)", |draft, setting| {
         draft.config.auth.skip_acl = setting.value == "yes";
         if setting.value != "yes" && setting.value != "no" {
             draft.warn(format!("`{}` is not `yes`, so ACLs are checked, as in ZooKeeper", setting.value));
@@ -48,8 +48,8 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("authProvider.*", "an authentication scheme", provider),
-    Row::zoo("ensembleAuthName", "names that the scheme `ensemble` knows", |draft, setting| {
+    Row::foreign("authProvider.*", "an authentication scheme", provider),
+    Row::foreign("ensembleAuthName", "names that the scheme `ensemble` knows", |draft, setting| {
         draft.ensemble_names = setting.list();
         Ok(())
     }),
@@ -57,15 +57,15 @@ pub(super) const ROWS: &[Row] = &[
         draft.config.auth.ensemble_names = Some(setting.list());
         Ok(())
     }),
-    Row::zoo(
+    Row::foreign(
         "sessionRequireClientSASLAuth",
         "whether clients must authenticate by SASL",
         |draft, setting| put(&mut draft.enforce.sasl, setting.flag()),
     ),
-    Row::zoo("enforce.auth.enabled", "whether clients must authenticate", |draft, setting| {
+    Row::foreign("enforce.auth.enabled", "whether clients must authenticate", |draft, setting| {
         put(&mut draft.enforce.enabled, setting.flag())
     }),
-    Row::zoo("enforce.auth.schemes", "how clients must authenticate", |draft, setting| {
+    Row::foreign("enforce.auth.schemes", "how clients must authenticate", |draft, setting| {
         draft.enforce.schemes = setting.list();
         Ok(())
     }),
@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     Row::both("superUser", "council.auth.sasl-super-user", "a SASL user who is super user", super_user),
-    Row::zoo("superUser.*", "a SASL user who is super user", super_user),
+    Row::foreign("superUser.*", "a SASL user who is super user", super_user),
     Row::both(
         "SASLAuthenticationProvider.superPassword",
         "council.auth.sasl-super-password",

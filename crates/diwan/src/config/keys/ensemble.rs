@@ -1,10 +1,10 @@
 //! The members of an ensemble, and how they speak with each other.
 
 use super::super::members;
-use super::super::value::{Checked, Problem, Setting};
 use super::Row;
 use super::server::put;
 use super::tls::{kind, location, password, password_path, protocol, protocols, unless_false};
+use node_config::{Checked, Problem, Setting};
 
 const FROM_THE_LEADER: &str = "observers learn from the leader, and from no other member";
 const BY_THE_LOG: &str = "a member is sent the log as long as it reaches back far enough, else a snapshot";
@@ -19,7 +19,7 @@ const LIMITS: &str =
 const OWN_MEMBER: &str = "write it like `1=host:2888:participant;2181`";
 
 pub(super) const ROWS: &[Row] = &[
-    Row::zoo("server.*", "a member of the ensemble", |draft, setting| {
+    Row::foreign("server.*", "a member of the ensemble", |draft, setting| {
         let number = setting.key.strip_prefix("server.").unwrap_or_default();
         let member = members::member(setting.key, number, setting.value)?;
         draft.ensemble.take(member);
@@ -56,17 +56,17 @@ pub(super) const ROWS: &[Row] = &[
         "how long a member serves without hearing of a leader",
         |draft, setting| put(&mut draft.ensemble.lease_ms, at_least(setting, 100)),
     ),
-    Row::zoo("dynamicConfigFile", "a file with the members of the ensemble", |draft, setting| {
+    Row::foreign("dynamicConfigFile", "a file with the members of the ensemble", |draft, setting| {
         draft.dynamic_file = Some(setting.value.into());
         Ok(())
     }),
-    Row::zoo("electionAlg", "how a leader is found", |_, setting| {
+    Row::foreign("electionAlg", "how a leader is found", |_, setting| {
         if setting.integer()? == 3 {
             return Ok(());
         }
         Err(setting.problem("ZooKeeper 3.9 itself refuses every other than `3`").hint("remove the line"))
     }),
-    Row::zoo("readonlymode.enabled", "whether `isro` is answered", |draft, setting| {
+    Row::foreign("readonlymode.enabled", "whether `isro` is answered", |draft, setting| {
         draft.read_only_mode = setting.value.eq_ignore_ascii_case("true");
         Ok(())
     }),
@@ -82,9 +82,11 @@ pub(super) const ROWS: &[Row] = &[
         "whether members are answered at every address",
         |draft, setting| put(&mut draft.ensemble.listen_on_all_addresses, setting.flag()),
     ),
-    Row::zoo("electionPortBindRetry", "how often a port that is taken is tried again", |draft, setting| {
-        put(&mut draft.ensemble.bind_retries, setting.count())
-    }),
+    Row::foreign(
+        "electionPortBindRetry",
+        "how often a port that is taken is tried again",
+        |draft, setting| put(&mut draft.ensemble.bind_retries, setting.count()),
+    ),
     Row::both("sslQuorum", "council.ensemble.tls", "whether members speak encrypted", |draft, setting| {
         put(&mut draft.ensemble.tls, setting.flag())
     }),
@@ -157,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("ssl.quorum.protocol", "the TLS version between members", |draft, setting| {
+    Row::foreign("ssl.quorum.protocol", "the TLS version between members", |draft, setting| {
         put(&mut draft.ensemble.protocol, protocol(setting))
     }),
     Row::both(
@@ -178,7 +180,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("ssl.quorum.clientAuth", "whether members show certificates: they do", |draft, setting| {
+    Row::foreign("ssl.quorum.clientAuth", "whether members show certificates: they do", |draft, setting| {
         match setting.value.to_ascii_lowercase().as_str() {
             "need" => Ok(()),
             "none" | "want" => {
@@ -188,13 +190,13 @@ pub(super) const ROWS: &[Row] = &[
             _ => Err(setting.problem("neither `none`, `want` nor `need`")),
         }
     }),
-    Row::zoo("ssl.quorum.crl", "whether members' certificates may be revoked by lists", |_, setting| {
+    Row::foreign("ssl.quorum.crl", "whether members' certificates may be revoked by lists", |_, setting| {
         unless_false(
             setting,
             "name the lists' files with `-D council.ensemble.revocation-lists=FILE,..` instead",
         )
     }),
-    Row::zoo("ssl.quorum.ocsp", "whether members' certificates may be revoked online", |_, setting| {
+    Row::foreign("ssl.quorum.ocsp", "whether members' certificates may be revoked online", |_, setting| {
         unless_false(setting, "OCSP is not here; lists are: `-D council.ensemble.revocation-lists=FILE,..`")
     }),
     Row::own(
@@ -232,33 +234,41 @@ pub(super) const ROWS: &[Row] = &[
         "no such TLS setting is known, and what it protects is not known either",
         "see `diwan config keys` for those that are; remove the line to run without it",
     ),
-    Row::zoo("portUnification", "whether members are answered plain and encrypted alike", |_, setting| {
-        if setting.value.eq_ignore_ascii_case("false") {
-            return Ok(());
-        }
-        Err(setting.problem("members answer either encrypted or in plain text, never both at one port").hint(
+    Row::foreign(
+        "portUnification",
+        "whether members are answered plain and encrypted alike",
+        |_, setting| {
+            if setting.value.eq_ignore_ascii_case("false") {
+                return Ok(());
+            }
+            Err(setting.problem("members answer either encrypted or in plain text, never both at one port").hint(
             "remove the line; to go over to TLS, set `sslQuorum=true` for each member, stop all, and start all",
         ))
-    }),
-    Row::zoo("quorum.auth.enableSasl", "whether members authenticate by SASL", |_, setting| {
+        },
+    ),
+    Row::foreign("quorum.auth.enableSasl", "whether members authenticate by SASL", |_, setting| {
         unless_false(setting, BY_PROOF)
     }),
-    Row::zoo("quorum.auth.learnerRequireSasl", "whether members must authenticate by SASL", |_, setting| {
-        unless_false(setting, BY_PROOF)
-    }),
-    Row::zoo("quorum.auth.serverRequireSasl", "whether members must authenticate by SASL", |_, setting| {
-        unless_false(setting, BY_PROOF)
-    }),
+    Row::foreign(
+        "quorum.auth.learnerRequireSasl",
+        "whether members must authenticate by SASL",
+        |_, setting| unless_false(setting, BY_PROOF),
+    ),
+    Row::foreign(
+        "quorum.auth.serverRequireSasl",
+        "whether members must authenticate by SASL",
+        |_, setting| unless_false(setting, BY_PROOF),
+    ),
     Row::nothing("initLimit", LIMITS),
     Row::nothing("syncLimit", LIMITS),
     Row::nothing("peerType", "a member's role stands in its `server.` line"),
     Row::nothing("version", "the ensemble counts its configurations itself"),
-    Row::zoo("group*", "a group of members", |_, setting| {
+    Row::foreign("group*", "a group of members", |_, setting| {
         Err(setting
             .problem("groups and weights are not here: each voter counts once")
             .hint("remove the line"))
     }),
-    Row::zoo("weight*", "a member's weight", |_, setting| {
+    Row::foreign("weight*", "a member's weight", |_, setting| {
         Err(setting
             .problem("groups and weights are not here: each voter counts once")
             .hint("remove the line"))

@@ -3,29 +3,29 @@
 use council_service::config::{ConnectionThrottle, WordConfig};
 
 use super::super::draft::Draft;
-use super::super::value::{Checked, Setting};
 use super::Row;
+use node_config::{Checked, Setting};
 
 /// A value of this size still fits a record of a snapshot, of which 1 GiB is the end.
 const REQUEST_BYTES_MAX: usize = 512 << 20;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::zoo("clientPort", "the plain client port", |draft, setting| {
+    Row::foreign("clientPort", "the plain client port", |draft, setting| {
         // Also where it makes no sense: that is told, and need not be told twice.
         draft.client_port_said = true;
         draft.client.port = Some(setting.port()?);
         Ok(())
     }),
-    Row::zoo("clientPortAddress", "the address of the plain client port", |draft, setting| {
+    Row::foreign("clientPortAddress", "the address of the plain client port", |draft, setting| {
         setting.host(0)?;
         draft.client.host = Some(String::from(setting.value));
         Ok(())
     }),
-    Row::zoo("secureClientPort", "the TLS client port", |draft, setting| {
+    Row::foreign("secureClientPort", "the TLS client port", |draft, setting| {
         draft.secure.port = Some(setting.port()?);
         Ok(())
     }),
-    Row::zoo("secureClientPortAddress", "the address of the TLS client port", |draft, setting| {
+    Row::foreign("secureClientPortAddress", "the address of the TLS client port", |draft, setting| {
         setting.host(0)?;
         draft.secure.host = Some(String::from(setting.value));
         Ok(())
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         "whether the plain port takes TLS too",
         |draft, setting| put(&mut draft.config.listen.client_takes_tls, setting.flag()),
     ),
-    Row::zoo("clientPortListenBacklog", "connections waiting to be accepted", |draft, setting| {
+    Row::foreign("clientPortListenBacklog", "connections waiting to be accepted", |draft, setting| {
         let backlog = setting.integer()?;
         if backlog == -1 {
             return Ok(());
@@ -162,11 +162,15 @@ pub(super) const ROWS: &[Row] = &[
             )
         },
     ),
-    Row::zoo("snapSizeLimitInKb", "KiB of log between two snapshots, 0 for any number", |draft, setting| {
-        let bytes = setting.kibibytes().map(|bytes| if bytes == 0 { u64::MAX } else { bytes });
-        put(&mut draft.config.storage.snapshot_after_bytes, bytes)
-    }),
-    Row::zoo("preAllocSize", "KiB of one preallocated piece of the log", |draft, setting| {
+    Row::foreign(
+        "snapSizeLimitInKb",
+        "KiB of log between two snapshots, 0 for any number",
+        |draft, setting| {
+            let bytes = setting.kibibytes().map(|bytes| if bytes == 0 { u64::MAX } else { bytes });
+            put(&mut draft.config.storage.snapshot_after_bytes, bytes)
+        },
+    ),
+    Row::foreign("preAllocSize", "KiB of one preallocated piece of the log", |draft, setting| {
         put(&mut draft.config.storage.segment_bytes, setting.kibibytes().map(|bytes| bytes.max(1 << 20)))
     }),
     Row::both(
@@ -225,7 +229,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("metricsProvider.className", "whether metrics are served", |draft, setting| {
+    Row::foreign("metricsProvider.className", "whether metrics are served", |draft, setting| {
         match setting.value.rsplit('.').next() {
             Some("PrometheusMetricsProvider") => draft.metrics.prometheus = true,
             Some("DefaultMetricsProvider") => {}
@@ -234,24 +238,24 @@ pub(super) const ROWS: &[Row] = &[
         }
         Ok(())
     }),
-    Row::zoo("metricsProvider.httpHost", "the address of the metrics", |draft, setting| {
+    Row::foreign("metricsProvider.httpHost", "the address of the metrics", |draft, setting| {
         setting.host(0)?;
         draft.metrics.host = Some(String::from(setting.value));
         Ok(())
     }),
-    Row::zoo("metricsProvider.httpPort", "the port of the metrics", |draft, setting| {
+    Row::foreign("metricsProvider.httpPort", "the port of the metrics", |draft, setting| {
         put(&mut draft.metrics.port, setting.port().map(Some))
     }),
-    Row::zoo("admin.enableServer", "whether there is the AdminServer", |draft, setting| {
+    Row::foreign("admin.enableServer", "whether there is the AdminServer", |draft, setting| {
         draft.admin.enabled = Some(setting.value != "false");
         Ok(())
     }),
-    Row::zoo("admin.serverAddress", "the address of the AdminServer", |draft, setting| {
+    Row::foreign("admin.serverAddress", "the address of the AdminServer", |draft, setting| {
         setting.host(0)?;
         draft.admin.host = Some(String::from(setting.value));
         Ok(())
     }),
-    Row::zoo("admin.serverPort", "the port of the AdminServer", |draft, setting| {
+    Row::foreign("admin.serverPort", "the port of the AdminServer", |draft, setting| {
         put(&mut draft.admin.port, setting.port().map(Some))
     }),
     Row::both("admin.commandURL", "admin.command-url", "the path of its commands", |draft, setting| {

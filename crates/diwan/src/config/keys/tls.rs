@@ -3,9 +3,9 @@
 use council_service::config::{ClientAuth, KeyStoreKind, Secret, TlsProtocol};
 
 use super::super::draft::{Draft, StoreDraft};
-use super::super::value::{Checked, Problem, Setting};
 use super::Row;
 use super::server::put;
+use node_config::{Checked, Problem, Setting};
 
 pub(super) const ROWS: &[Row] = &[
     Row::both(
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("ssl.protocol", "the TLS version", |draft, setting| {
+    Row::foreign("ssl.protocol", "the TLS version", |draft, setting| {
         put(&mut draft.tls.protocol, protocol(setting))
     }),
     Row::both(
@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::zoo("ssl.hostnameVerification", "whether names in certificates count", |draft, setting| {
+    Row::foreign("ssl.hostnameVerification", "whether names in certificates count", |draft, setting| {
         put(&mut draft.tls.verify_hostname, setting.flag())
     }),
     Row::both(
@@ -91,17 +91,17 @@ pub(super) const ROWS: &[Row] = &[
         "whether a client's certificate must name its address",
         |draft, setting| put(&mut draft.tls.verify_client_hostname, setting.flag()),
     ),
-    Row::zoo("ssl.crl", "whether certificates may be revoked by lists", |_, setting| {
+    Row::foreign("ssl.crl", "whether certificates may be revoked by lists", |_, setting| {
         unless_false(setting, "name the lists' files with `-D council.tls.revocation-lists=FILE,..` instead")
     }),
-    Row::zoo("ssl.ocsp", "whether certificates may be revoked online", |_, setting| {
+    Row::foreign("ssl.ocsp", "whether certificates may be revoked online", |_, setting| {
         unless_false(setting, "OCSP is not here; lists are: `-D council.tls.revocation-lists=FILE,..`")
     }),
     Row::own("council.tls.revocation-lists", "files of revoked certificates", |draft, setting| {
         draft.tls.revocation_lists = setting.list().into_iter().map(Into::into).collect();
         Ok(())
     }),
-    Row::zoo("ssl.authProvider", "the scheme that looks at certificates", |_, setting| {
+    Row::foreign("ssl.authProvider", "the scheme that looks at certificates", |_, setting| {
         if setting.value == "x509" {
             return Ok(());
         }
@@ -127,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("ssl.sslProvider", "there is one TLS library here"),
     Row::nothing("ssl.allowReverseDnsLookup", "a name is never looked up backwards"),
     Row::nothing("fips-mode", "it governs ensembles and Java's providers; this is no validated FIPS module"),
-    Row::zoo(
+    Row::foreign(
         "admin.forceHttps",
         "whether the AdminServer takes TLS only: `true` is refused, it has no TLS",
         |_, setting| {
@@ -137,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
             )
         },
     ),
-    Row::zoo(
+    Row::foreign(
         "admin.needClientAuth",
         "whether the AdminServer asks for certificates: `true` is refused, it has no TLS",
         |_, setting| {
@@ -147,7 +147,7 @@ pub(super) const ROWS: &[Row] = &[
             )
         },
     ),
-    Row::zoo(
+    Row::foreign(
         "admin.portUnification",
         "whether the AdminServer takes TLS too: of `true` a warning says that it has no TLS",
         |draft, setting| {

@@ -79,6 +79,7 @@ fn empty_log_directory_is_refused() {
 
 /// What `setupClientPort` of ZooKeeper's `QuorumPeerConfig` makes of the same lines.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn client_address_of_the_own_line_decides() {
     let scratch = Scratch::new("client-address");
     scratch.file("myid", "1\n");

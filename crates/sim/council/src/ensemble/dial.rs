@@ -1,10 +1,11 @@
-//! A process dials other members, and answers those who dial: what threads and handshakes do in the server's `peers`.
+//! A process dials other members, and answers those who dial: what threads and handshakes do in `net_peers`.
 //! Knows no rule of which connection is kept.
 
 use std::collections::BTreeSet;
 
+use council_replica::MemberId;
 use council_replica::founding::NUMBERS;
-use council_replica::peer_pairs::{Lane, Offer, is_outdated};
+use net_peer_pairs::{Lane, Offer, is_outdated};
 
 use super::Ensemble;
 use super::network::{EndState, Flight, Hello, Side};
@@ -140,7 +141,7 @@ impl Ensemble {
         }
         let offer = Offer {
             number: hello.number,
-            id: hello.identity.map(|(id, _)| id),
+            id: hello.identity.map(|(id, _)| MemberId(id)),
             process: hello.process,
             level: hello.level,
             lane,

@@ -1,6 +1,6 @@
 //! Two machines of one number: an operator starts a second one, with a blank disk, while the member of that number lives. Both
 //! prove who they are, so each other member is connected with that of the two whose process started last, as long as a
-//! connection to it stands, and refuses the other (`council_replica::peer_pairs`). In the end the operator turns one of them off, and
+//! connection to it stands, and refuses the other (`net_peer_pairs`). In the end the operator turns one of them off, and
 //! its disk is thrown away.
 //!
 //! The second machine has a place of its own: its number and [`NUMBERS`] more. There is one at a time. Who dials the number

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use council_replica::founding::Cluster;
-use council_replica::peer_pairs::{Lane, PairRef};
+use net_peer_pairs::{Lane, PairRef};
 
 use crate::random::Random;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use council_replica::founding::NUMBERS;
-use council_replica::peer_pairs::Dropped;
+use net_peer_pairs::Dropped;
 
 use super::Ensemble;
 use super::network::{Attempt, Connection};

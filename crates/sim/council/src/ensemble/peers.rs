@@ -1,11 +1,11 @@
-//! A process's connections to other members: it feeds the table of pairs ([`council_replica::peer_pairs`]) as the server's
-//! `peers::switchboard` does, and does what that decides. Knows no rule of which pair is kept.
+//! A process's connections to other members: it feeds the table of pairs ([`net_peer_pairs`]) as the server's
+//! `net_peers::Switchboard` does, and does what that decides. Knows no rule of which pair is kept.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use council_replica::founding::{BLANK, NUMBERS};
-use council_replica::peer_pairs::{Dropped, Lane, Offer, Pair, PairRef, PeerPairs, Pulse, Refusal, Verdict};
+use council_replica::founding::NUMBERS;
 use council_replica::{MemberId, PeerMessage};
+use net_peer_pairs::{Dropped, Lane, Offer, Pair, PairRef, PeerPairs, Pulse, Refusal, Verdict};
 
 use super::Ensemble;
 use super::dial::{Dial, courtesy_ms};
@@ -115,15 +115,15 @@ impl Ensemble {
         }
     }
 
-    fn tell_up(&mut self, place: u64, at: At, id: u64, level: u32) {
-        self.judge_up(place, at, id);
+    fn tell_up(&mut self, place: u64, at: At, id: MemberId, level: u32) {
+        self.judge_up(place, at, id.0);
         let Some(process) = &mut self.machine(place).process else { return };
         match &mut process.stage {
-            Stage::Asking => process.lifecycle.connected(id),
+            Stage::Asking => process.lifecycle.connected(id.0),
             Stage::Running(node) => {
-                node.core().understands(MemberId(id), level);
-                if id & BLANK == 0 {
-                    node.link(id, true);
+                node.core().understands(id, level);
+                if !id.is_blank() {
+                    node.link(id.0, true);
                 }
             }
             Stage::Next(_) => {}
@@ -141,8 +141,8 @@ impl Ensemble {
         process.peers.connected(number, false, now_ms + courtesy_ms(place, number));
         let Some(id) = dropped.told_id else { return };
         match &mut process.stage {
-            Stage::Asking => process.lifecycle.disconnected(id),
-            Stage::Running(node) if id & BLANK == 0 => node.link(id, false),
+            Stage::Asking => process.lifecycle.disconnected(id.0),
+            Stage::Running(node) if !id.is_blank() => node.link(id.0, false),
             _ => {}
         }
         self.collect(place);
@@ -242,7 +242,7 @@ impl Ensemble {
             return self.count("came on an old connection", 1);
         };
         pair.heard(mono_ms);
-        let from = pair.id();
+        let from = pair.id().0;
         self.judge_receipt(place, from, attempt);
         if let Some(message) = message {
             self.hand_over((source, place), from, message);

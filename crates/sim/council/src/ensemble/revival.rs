@@ -1,6 +1,7 @@
 //! An ensemble is lost but for one member, and its operator makes a new one of that (`force-new-ensemble`). What the product
 //! does there is pure and called here as its command calls it; what stands here is the operator and the disks.
 
+use base::LogIndex;
 use council_replica::revival;
 use storage_raft_log::{Identity, Journal, JournalConfig};
 
@@ -121,13 +122,13 @@ pub fn force(
 ) -> Option<Forced> {
     let (mut journal, recovered) = Journal::open(disk.clone(), config.clone()).expect("its disk is well");
     // What its snapshot has replaced may have rotted since.
-    let covered = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+    let covered = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
     let index = recovered.last_index.max(covered);
-    if index == 0 {
+    if index == LogIndex::ZERO {
         return None;
     }
     let log = match index > covered {
-        true => journal.entries(covered + 1, index + 1, u64::MAX).expect("its disk is well"),
+        true => journal.entries(covered.next(), index.next(), u64::MAX).expect("its disk is well"),
         false => Vec::new(),
     };
     let log = log.into_iter().map(raft_entry).collect();

@@ -173,7 +173,8 @@ impl Ensemble {
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let Some(process) = &mut machine.process else { return };
         for (to, message) in outgoing {
-            let Some((id, side)) = process.peers.table.connection(to, message.is_bulky()).copied() else {
+            let Some((id, side)) = process.peers.table.connection(MemberId(to), message.lane()).copied()
+            else {
                 continue;
             };
             let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 //! could come in between, it finds the shard's messages on their way.
 
 use base::Now;
-use net_event_loop::{Arrival, Broken, ConnId, Readiness, SocketDriver};
+use net_event_loop::{Broken, ConnId, ReadOutcome, Readiness, SocketDriver};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -200,7 +200,7 @@ impl Shard {
     /// One round, with what there is.
     pub(super) fn round(&mut self, tree: &Tree, may_answer: bool, now: Now) {
         if std::mem::take(&mut self.parts) {
-            self.round.begin_farewell(false, now);
+            self.round.begin_shutdown(false, now);
         }
         let mut driver = Driver { link: &mut self.link, tree, may_answer };
         for (number, _) in self.accepted.drain(..) {
@@ -273,16 +273,16 @@ impl SocketDriver for Driver<'_> {
         Ok(Some(Peer { ip: wire.ip, port: 40_000, secure: false, certificate_subject: None }))
     }
 
-    fn read(&mut self, socket: &mut u32, buffer: &mut [u8]) -> Result<Arrival, Broken> {
+    fn read(&mut self, socket: &mut u32, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
         let there = self.link.wires.get(socket).map_or(0, |wire| wire.input.len()).min(buffer.len());
         let length = self.link.part_of(there, 1);
         let wire = self.link.wires.get_mut(socket).ok_or(Broken)?;
         if length == 0 {
-            return Ok(if wire.left { Arrival::End } else { Arrival::Nothing });
+            return Ok(if wire.left { ReadOutcome::End } else { ReadOutcome::Nothing });
         }
         buffer[..length].copy_from_slice(&wire.input[..length]);
         wire.input.drain(..length);
-        Ok(Arrival::Bytes { length, drained: wire.input.is_empty() })
+        Ok(ReadOutcome::Bytes { length, drained: wire.input.is_empty() })
     }
 
     fn write(&mut self, socket: &mut u32, bytes: &[u8]) -> Result<usize, Broken> {

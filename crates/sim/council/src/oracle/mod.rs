@@ -7,6 +7,7 @@ pub mod digest;
 pub mod members;
 pub mod model;
 
+use base::{LogIndex, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::EntryKind;
@@ -26,9 +27,9 @@ pub struct Transaction {
     /// Its zxid; that of the one before it if it took none.
     pub zxid: i64,
     /// Its entry.
-    pub index: u64,
+    pub index: LogIndex,
     /// The term of its entry.
-    pub term: u64,
+    pub term: Term,
     /// When it was first applied anywhere, as far as was seen.
     pub at_ms: u64,
     /// Who sent it, if a client did.
@@ -72,7 +73,7 @@ pub struct SessionStory {
     /// Its first transaction.
     pub created_zxid: i64,
     /// Each generation, by which entry it began, and when that was first applied.
-    pub generations: Vec<(u32, u64, u64)>,
+    pub generations: Vec<(u32, LogIndex, u64)>,
     /// What each of them began with, in the same order.
     pub beginnings: Vec<Beginning>,
     /// How it ended.
@@ -95,7 +96,7 @@ pub struct Late {
     /// Its id.
     pub session: i64,
     /// The entry that was to open it.
-    pub index: u64,
+    pub index: LogIndex,
     /// When the latest before it was first seen open.
     pub latest_ms: u64,
 }
@@ -106,7 +107,7 @@ pub struct End {
     /// By which transaction.
     pub zxid: i64,
     /// In which entry.
-    pub index: u64,
+    pub index: LogIndex,
     /// First applied then.
     pub at_ms: u64,
     /// Because nobody had heard of it.
@@ -127,7 +128,7 @@ pub struct Oracle {
     /// The last zxid behind each entry; that of index 1 comes first.
     pub zxids: Vec<i64>,
     /// The term of the first entry that raised the epoch to this, and of every entry with a transaction in it.
-    pub epochs: BTreeMap<i64, Vec<u64>>,
+    pub epochs: BTreeMap<i64, Vec<Term>>,
     /// Transactions behind which something was done that took no zxid: two trees of such a zxid may differ.
     pub unsettled: BTreeSet<i64>,
     /// Sessions whose ids did not rise.
@@ -203,7 +204,7 @@ impl Oracle {
         self.model.zxid
     }
 
-    fn apply(&mut self, time_ms: i64, command: Command, index: u64, term: u64, at_ms: u64) {
+    fn apply(&mut self, time_ms: i64, command: Command, index: LogIndex, term: Term, at_ms: u64) {
         let Command { origin, policy, who, deed } = command;
         if origin.is_some_and(|origin| !self.admit(origin)) {
             self.dropped += 1;
@@ -307,7 +308,7 @@ impl Oracle {
     }
 
     /// Opens a session, unless it is one that was opened before: each member's ids rise.
-    fn begin(&mut self, session: i64, timeout_ms: i32, index: u64, at_ms: u64) -> bool {
+    fn begin(&mut self, session: i64, timeout_ms: i32, index: LogIndex, at_ms: u64) -> bool {
         let (latest, latest_ms) = self.births.entry(session as u64 >> 56).or_insert((i64::MIN, 0));
         let (is_late, is_new) = (self.level > 0 && session <= *latest, self.offered.insert(session));
         if is_late && is_new {
@@ -334,7 +335,7 @@ impl Oracle {
         true
     }
 
-    fn attach(&mut self, session: i64, generation: u32, timeout_ms: i32, index: u64, at_ms: u64) {
+    fn attach(&mut self, session: i64, generation: u32, timeout_ms: i32, index: LogIndex, at_ms: u64) {
         let Some(story) = self.sessions.get_mut(&session).filter(|story| story.ended.is_none()) else {
             return;
         };
@@ -346,7 +347,7 @@ impl Oracle {
         }
     }
 
-    fn end(&mut self, session: i64, zxid: i64, index: u64, at_ms: u64, expired: bool) -> bool {
+    fn end(&mut self, session: i64, zxid: i64, index: LogIndex, at_ms: u64, expired: bool) -> bool {
         let Some(story) = self.sessions.get_mut(&session).filter(|story| story.ended.is_none()) else {
             return false;
         };

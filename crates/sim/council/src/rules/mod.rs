@@ -3,7 +3,7 @@
 //!
 //! Two numbers of that list have no file. 29 is about local sessions: there are none here, every session is of the whole
 //! ensemble. 44, that every reply is a real ZooKeeper's to the byte, cannot be judged without one: the differential
-//! test (`crates/tools/lab/src/differential`) plays the same scripts to both. Numbers above 44 are the simulator's own.
+//! test (`crates/tools/differential`) plays the same scripts to both. Numbers above 44 are the simulator's own.
 
 mod floors;
 mod lives;
@@ -62,6 +62,7 @@ mod shown;
 mod watching;
 mod who;
 
+use base::LogIndex;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -237,7 +238,7 @@ pub struct Standing {
     /// Which.
     pub member: u64,
     /// The last entry it applied.
-    pub index: u64,
+    pub index: LogIndex,
     /// The last transaction in its tree.
     pub zxid: i64,
     /// Its nodes.
@@ -249,7 +250,7 @@ pub struct Standing {
 impl Standing {
     /// Of a member whose tree is that, behind the entry of that index.
     #[must_use]
-    pub fn of(member: u64, index: u64, tree: &Tree) -> Self {
+    pub fn of(member: u64, index: LogIndex, tree: &Tree) -> Self {
         let mut nodes = BTreeMap::new();
         let mut paths = vec![String::from("/")];
         while let Some(path) = paths.pop() {

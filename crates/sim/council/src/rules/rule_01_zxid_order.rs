@@ -3,6 +3,7 @@
 //!
 //! Source: ZAB (Junqueira, Reed, Serafini 2011), primary order; ZooKeeper's zxids.
 
+use base::LogIndex;
 use std::collections::BTreeMap;
 
 use crate::rules::{Evidence, Findings};
@@ -18,9 +19,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     for apply in &record.applies {
         findings.judged("places of members");
         // It may be in the midst of the next entry.
-        let end_of = |index: u64| oracle.zxids.get(index as usize).copied();
-        let ended = end_of(apply.index - 1).unwrap_or(i64::MAX);
-        let next = end_of(apply.index).unwrap_or(ended);
+        let end_of = |index: LogIndex| oracle.zxids.get(index.since(LogIndex::FIRST) as usize).copied();
+        let ended = end_of(apply.index).unwrap_or(i64::MAX);
+        let next = end_of(apply.index.next()).unwrap_or(ended);
         if !(ended..=next).contains(&apply.zxid) {
             findings.add(format!(
                 "member {} stands at {:x} behind entry {}, which ends at {ended:x}, and the next at {next:x}",

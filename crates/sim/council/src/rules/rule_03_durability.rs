@@ -4,6 +4,7 @@
 
 use crate::history::{Ask, Outcome};
 use crate::rules::{Evidence, Findings, tell};
+use base::LogIndex;
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, record, history, standings, .. } = evidence;
@@ -15,7 +16,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             findings.add(format!("{} was done at {:x}, and is in no log", tell(history, call), answer.zxid));
         }
     }
-    let last = record.entries.len() as u64;
+    let last = LogIndex::ZERO.plus(record.entries.len() as u64);
     for standing in standings.iter().filter(|standing| standing.index < last) {
         findings.add(format!(
             "member {} holds entries up to {}, and {last} was applied",

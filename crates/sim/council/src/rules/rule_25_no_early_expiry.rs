@@ -14,6 +14,7 @@
 use crate::history::Call;
 use crate::oracle::{End, SessionStory};
 use crate::rules::{Evidence, Findings};
+use base::LogIndex;
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, settings, .. } = evidence;
@@ -55,12 +56,14 @@ fn longest_silence_ms(evidence: &Evidence<'_>, session: i64, story: &SessionStor
         }
         longest_ms
     };
-    let made_ms = |index: u64| {
-        let entry = &record.entries.get(index.checked_sub(1)? as usize)?.entry;
+    let made_ms = |index: LogIndex| {
+        let entry = &record.committed(index)?.entry;
         record.made_ms.get(&(entry.index, entry.term)).copied()
     };
     let until_ms = made_ms(end.index).unwrap_or(end.at_ms);
-    let before = (1..end.index).rev().find_map(|index| made_ms(index).filter(|at_ms| *at_ms < until_ms));
+    let earlier = record.entries.iter().take(end.index.since(LogIndex::FIRST) as usize);
+    let mut made_earlier_ms = earlier.rev().filter_map(|committed| made_ms(committed.entry.index));
+    let before = made_earlier_ms.find(|at_ms| *at_ms < until_ms);
     let from_ms = before.unwrap_or(0);
     let verdicts = record.verdicts_ms.iter().filter(|at_ms| (from_ms..=until_ms).contains(*at_ms));
     verdicts.map(|at_ms| silence_ms(*at_ms)).max().unwrap_or_else(|| silence_ms(until_ms))

@@ -5,6 +5,7 @@
 //!
 //! Alone it catches the planted bugs `51-admits-under-an-old-id`, `54-forgets-changes-of-members-at-a-start`.
 
+use base::LogIndex;
 use std::collections::BTreeSet;
 
 use consensus_raft::{Change, EntryKind, Membership};
@@ -32,7 +33,8 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     for (term, leaders) in &record.reigns {
         findings.judged("terms with a leader");
-        let began = record.entries.partition_point(|committed| committed.entry.term < *term) as u64 + 1;
+        let before = record.entries.partition_point(|committed| committed.entry.term < *term);
+        let began = LogIndex::FIRST.plus(before as u64);
         let mut known = record.memberships.range(..=began).map(|(_, membership)| membership);
         let votes = |membership: &Membership, id| {
             membership.voters.contains(id) || membership.voters_outgoing.contains(id)
@@ -47,8 +49,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
 
 /// Whether between these entries a change was begun and ended in which quorums of both sides were needed. Nobody was seen
 /// in the midst of it: whoever catches up applies both its entries at once.
-fn passed_through_both(record: &Record, since: u64, index: u64) -> bool {
-    let between = record.entries.iter().take(index as usize).skip(since as usize);
+fn passed_through_both(record: &Record, since: LogIndex, index: LogIndex) -> bool {
+    let count = |index: LogIndex| index.since(LogIndex::ZERO) as usize;
+    let between = record.entries.iter().take(count(index)).skip(count(since));
     let changes = between.filter(|committed| committed.entry.kind == EntryKind::Membership);
     let mut steps =
         changes.filter_map(|committed| Some(Change::decode(&committed.entry.data).ok()?.steps.len()));

@@ -5,6 +5,7 @@
 
 use crate::history::{Connection, History};
 use crate::rules::{Evidence, Findings};
+use base::LogIndex;
 
 /// How much later a session may come into the log than another that was opened behind it: what is lost on its way to the
 /// leader is given again, milliseconds. While there is no leader nothing is.
@@ -52,11 +53,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     findings.judged_all("sessions that did not come in order", oracle.late.len());
     for late in &oracle.late {
-        let made = record.entries.get(late.index as usize - 1).and_then(|committed| {
+        let made = record.committed(late.index).and_then(|committed| {
             let term = committed.entry.term;
             let made_ms = record.made_ms.get(&(committed.entry.index, term)).copied()?;
             let first = record.entries.partition_point(|committed| committed.entry.term < term);
-            Some((made_ms, record.entry_made_ms(first as u64 + 1)))
+            Some((made_ms, record.entry_made_ms(LogIndex::FIRST.plus(first as u64))))
         });
         if made.is_some_and(|(made_ms, led_ms)| made_ms > late.latest_ms.max(led_ms) + GIVEN_AGAIN_MS) {
             findings.add(format!(

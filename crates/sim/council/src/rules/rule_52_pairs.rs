@@ -2,7 +2,7 @@
 //! connection of an earlier pair; a pair that was told to stand is told to have ended once, by its own end; and of two pairs
 //! of the same two processes both sides keep the same one, where they prove who they are.
 //!
-//! Source: ours: the rules at the head of `council_replica::peer_pairs`.
+//! Source: ours: the rules at the head of `net_peer_pairs`.
 
 use crate::rules::{Evidence, Findings};
 

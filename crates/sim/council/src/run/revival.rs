@@ -6,6 +6,7 @@ use super::Run;
 use crate::oracle::Oracle;
 use crate::random::Random;
 use crate::record::Record;
+use base::LogIndex;
 
 /// How often, of this many moments, the operator looks for machines with old data.
 const LOOKS_EVERY: u64 = 2_000;
@@ -52,7 +53,7 @@ impl Run {
         let (record, kept) = before.resume(self.ensemble.now_ms(), &survivor, oracle.last_zxid());
         self.ensemble.record = record;
         let cut = kept.checked_sub(1).map_or(0, |last| oracle.zxids[last]);
-        self.forget_behind(cut, kept as u64, &oracle);
+        self.forget_behind(cut, LogIndex::ZERO.plus(kept as u64), &oracle);
         self.ensemble.lose_all_but(survivor.member, voters_min, &mut chance);
         self.ensemble.start(survivor.member);
         self.looks = Some(chance);
@@ -60,7 +61,7 @@ impl Run {
     }
 
     /// What the survivor does not hold was never told.
-    fn forget_behind(&mut self, zxid: i64, kept: u64, oracle: &Oracle) {
+    fn forget_behind(&mut self, zxid: i64, kept: LogIndex, oracle: &Oracle) {
         let ahead = self.load.ahead_of(zxid);
         self.ensemble.count("client ahead of a new ensemble", ahead as u64);
         let lost = self.history.forget_behind(

@@ -1,5 +1,6 @@
 //! The rules bite: in a run that was clean one thing is made up, and the rule that should find it does.
 
+use base::LogIndex;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -57,7 +58,7 @@ const FORGERIES: &[Forgery] = &[
         let nodes = &mut run.standings[1].nodes;
         nodes.get_mut("/w0").expect("a client's own").data.push(b'x');
     }),
-    (3, "a member lacks what was applied", |run| run.standings[0].index -= 1),
+    (3, "a member lacks what was applied", |run| run.standings[0].index = run.standings[0].index.previous()),
     (4, "what was refused took effect", |run| {
         let call = run.answered(|call| matches!(call.ask, Ask::Set { .. }));
         call.answer.as_mut().expect("answered").err = ErrorCode::BadVersion.code();
@@ -286,7 +287,8 @@ const FORGERIES: &[Forgery] = &[
         without_room(run, false).answer.as_mut().expect("answered").err = ErrorCode::SystemError.code();
     }),
     (49, "a zxid of the lost ensemble is given again", |run| {
-        run.ensemble.record.resumed = Some(Resumed { index: 1, given_zxid: i64::MAX, ..Resumed::default() });
+        run.ensemble.record.resumed =
+            Some(Resumed { index: LogIndex(1), given_zxid: i64::MAX, ..Resumed::default() });
     }),
     (49, "a member with data of the lost ensemble serves", |run| {
         let outsiders = [(0, Outsider { member: 1, served: true, led: false })].into();
@@ -379,7 +381,7 @@ fn append(run: &mut Run, command: &Command<'_>) {
     data.extend_from_slice(&(encoded.len() as u32).to_le_bytes());
     data.extend_from_slice(&encoded);
     let last = record.entries.last().expect("entries").clone();
-    let entry = Entry { index: last.entry.index + 1, data: Bytes::from(data), ..last.entry };
+    let entry = Entry { index: last.entry.index.next(), data: Bytes::from(data), ..last.entry };
     record.entries.push(Committed { entry, at_ms: 0, ..last });
 }
 

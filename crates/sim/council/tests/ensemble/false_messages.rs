@@ -1,6 +1,7 @@
 //! Messages that no member that works sends, in the name of one that is a member: they stop no member, change nothing that
 //! is committed, and are counted.
 
+use base::{LogIndex, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
 use council_replica::PeerMessage;
@@ -98,7 +99,7 @@ impl Engine {
 }
 
 /// Every message that once stopped a member, or might have, in the term `term` of the target whose log ends at `last`.
-fn false_engine(term: u64, last: u64) -> Vec<(&'static str, Engine)> {
+fn false_engine(Term(term): Term, LogIndex(last): LogIndex) -> Vec<(&'static str, Engine)> {
     let of = |kind| Engine { kind, term, ..Engine::default() };
     let entry = |index, term| (0, index, term, Vec::new());
     let gap = vec![(0, 900_000, term, b"x".to_vec())];
@@ -151,22 +152,27 @@ fn false_engine(term: u64, last: u64) -> Vec<(&'static str, Engine)> {
     ]
 }
 
-fn false_others(term: u64) -> Vec<PeerMessage> {
+fn false_others(term: Term) -> Vec<PeerMessage> {
     let garbage = Bytes::from_static(b"\x01garbage that is no batch of commands");
     vec![
         PeerMessage::LeaseGrant { term, at_ms: u64::MAX },
-        PeerMessage::LeaseGrant { term: u64::MAX, at_ms: u64::MAX },
+        PeerMessage::LeaseGrant { term: Term(u64::MAX), at_ms: u64::MAX },
         PeerMessage::LeaseAsk { term, at_ms: u64::MAX },
         PeerMessage::Touched { round: 1, ages: vec![(SessionId(1), u64::MAX); 1_000] },
         PeerMessage::TouchAsk { round: u64::MAX },
         PeerMessage::Digest { zxid: 128, digest: 1 },
         PeerMessage::Digest { zxid: i64::MIN, digest: 1 },
-        PeerMessage::Want { index: FAR, chunk: FAR },
-        PeerMessage::Chunks { index: FAR, first: 0, chunks: vec![Bytes::from_static(b"abc")], end: None },
-        PeerMessage::Taken { index: FAR, whole: true },
+        PeerMessage::Want { index: LogIndex(FAR), chunk: FAR },
+        PeerMessage::Chunks {
+            index: LogIndex(FAR),
+            first: 0,
+            chunks: vec![Bytes::from_static(b"abc")],
+            end: None,
+        },
+        PeerMessage::Taken { index: LogIndex(FAR), whole: true },
         PeerMessage::Forward(garbage),
         PeerMessage::Forward(Bytes::new()),
-        PeerMessage::LeaderLost { term: u64::MAX, leader: 1, last_index: u64::MAX },
+        PeerMessage::LeaderLost { term: Term(u64::MAX), leader: 1, last_index: LogIndex(u64::MAX) },
         PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
         PeerMessage::Founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }),
         PeerMessage::Founding(FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] }),
@@ -175,9 +181,9 @@ fn false_others(term: u64) -> Vec<PeerMessage> {
             id: 77 * 256 + 1,
             incarnation: [1; 16],
         }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: 1 << 62 }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 2, index: 1 << 62 }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 3, index: 1 << 62 }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: 2, index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: 3, index: LogIndex(1 << 62) }),
     ]
 }
 
@@ -216,7 +222,7 @@ fn is_well(nodes: &mut Nodes, what: &str) {
 
 #[test]
 fn false_engine_messages_stop_no_member_and_change_nothing() {
-    for case in 0..false_engine(1, 1).len() {
+    for case in 0..false_engine(Term(1), LogIndex(1)).len() {
         for to_leader in [false, true] {
             let (mut nodes, led) = begin();
             let other = if led == 1 { 2 } else { 1 };
@@ -232,7 +238,7 @@ fn false_engine_messages_stop_no_member_and_change_nothing() {
                 node(&mut nodes, target).peer(from, message.offer(from, target)).expect(&what);
             }
             pass(&mut nodes, 500, |_, _| true);
-            assert!(node(&mut nodes, target).core().term() < 1_000, "{what}");
+            assert!(node(&mut nodes, target).core().term() < Term(1_000), "{what}");
             is_well(&mut nodes, &what);
         }
     }
@@ -259,7 +265,7 @@ fn a_message_under_another_name_is_refused_and_told() {
     let (mut nodes, led) = begin();
     let other = if led == 1 { 2 } else { 1 };
     let term = node(&mut nodes, led).core().term();
-    let heartbeat = Engine { kind: HEARTBEAT, term: term + 1, ..Engine::default() };
+    let heartbeat = Engine { kind: HEARTBEAT, term: term.next().0, ..Engine::default() };
     node(&mut nodes, other).peer(200, heartbeat.message(led, other)).expect("it goes on");
     let core = node(&mut nodes, other).core();
     assert_eq!((core.term(), core.status().refused_messages), (term, 1));
@@ -273,7 +279,7 @@ fn a_member_believes_only_a_majority_that_it_was_replaced() {
     let (mut nodes, _) = begin();
     let replaced = |index| PeerMessage::Founding(FoundingMessage::Replaced { id: 3, index });
     let mut say = |from: u64, index: u64| {
-        node(&mut nodes, 3).peer(from, replaced(index)).expect("it goes on");
+        node(&mut nodes, 3).peer(from, replaced(LogIndex(index))).expect("it goes on");
         node(&mut nodes, 3).core().tenure()
     };
     // One member, however often, strangers, and what was true before this member came.
@@ -289,7 +295,7 @@ fn what_one_member_says_of_a_replacement_is_forgotten_when_the_leader_counts_on_
     let (mut nodes, led) = begin();
     let target = led % 3 + 1;
     let others: Vec<_> = (1..=3).filter(|other| *other != target).collect();
-    let replaced = PeerMessage::Founding(FoundingMessage::Replaced { id: target, index: 1 << 62 });
+    let replaced = PeerMessage::Founding(FoundingMessage::Replaced { id: target, index: LogIndex(1 << 62) });
     for other in others {
         node(&mut nodes, target).peer(other, replaced.clone()).expect("it goes on");
         pass(&mut nodes, LEASE_MS, |_, _| true);
@@ -306,11 +312,17 @@ fn a_member_gives_no_vote_while_a_leader_counts_on_what_it_lacks() {
         let core = node(&mut nodes, target).core();
         (core.term(), core.applied_index())
     };
-    let heartbeat = Engine { kind: HEARTBEAT, term, commit: last + 1, ..Engine::default() };
+    let heartbeat = Engine { kind: HEARTBEAT, term: term.0, commit: last.next().0, ..Engine::default() };
     node(&mut nodes, target).peer(led, heartbeat.message(led, target)).expect("it goes on");
-    assert_eq!(node(&mut nodes, target).core().status().lacks_index, last + 1);
+    assert_eq!(node(&mut nodes, target).core().status().lacks_index, last.next());
     let other = 6 - led - target;
-    let vote = Engine { kind: VOTE, term: term + 1, log_term: term, index: last + 9, ..Engine::default() };
+    let vote = Engine {
+        kind: VOTE,
+        term: term.next().0,
+        log_term: term.0,
+        index: last.plus(9).0,
+        ..Engine::default()
+    };
     let votes = |nodes: &mut Nodes| {
         node(nodes, target).link(led, false);
         node(nodes, target).peer(other, vote.message(other, target)).expect("it goes on");
@@ -324,6 +336,6 @@ fn a_member_gives_no_vote_while_a_leader_counts_on_what_it_lacks() {
     pass(&mut nodes, 500, |_, _| true);
     client.create(node(&mut nodes, led), "/more", b"", 0);
     pass(&mut nodes, 500, |_, _| true);
-    assert_eq!(node(&mut nodes, target).core().status().lacks_index, 0);
+    assert_eq!(node(&mut nodes, target).core().status().lacks_index, LogIndex::ZERO);
     is_well(&mut nodes, "a doubt that is over");
 }

@@ -1,7 +1,7 @@
 //! Leases to the millisecond: how many members a leader's lease needs, and how old the tree may be of a member that begins
 //! to serve.
 
-use base::Now;
+use base::{LogIndex, Now};
 use council_replica::PeerMessage;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
@@ -132,7 +132,7 @@ fn leader_serves_only_behind_first_entry_of_its_own_term() {
     // It has asked its leader how far to catch up, too long ago for the answer to count.
     pass_how(&mut nodes, LEASE_MS + 500, applies, |from, to, _| from != other && to != other);
     assert_eq!(client.replies(node(&mut nodes, led)).len(), WRITES);
-    assert_eq!(node(&mut nodes, SLOW).applied_index(), 0);
+    assert_eq!(node(&mut nodes, SLOW).applied_index(), LogIndex::ZERO);
 
     nodes.remove(&led);
     [SLOW, other].into_iter().for_each(|one| node(&mut nodes, one).link(led, false));

@@ -1,5 +1,6 @@
 //! A disk takes the place of one whose member is cut off and may still serve: its member must not serve at the same time.
 
+use base::LogIndex;
 use council_replica::PeerMessage;
 use sim_council::client::Client;
 
@@ -60,7 +61,7 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
         if serves_old {
             served_ms = passed_ms;
         }
-        if node(&mut nodes, new).applied_index() > 0 {
+        if node(&mut nodes, new).applied_index() > LogIndex::ZERO {
             caught_up_ms = caught_up_ms.min(passed_ms);
         }
         serves_new

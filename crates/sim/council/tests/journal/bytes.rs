@@ -75,8 +75,8 @@ fn open_and_use(disk: &SimDisk) -> bool {
     let Ok((mut journal, recovered)) = Journal::open(disk.clone(), config()) else { return false };
     let entries = behind_snapshot(&mut journal, &recovered, 1000).expect("what was verified can be read");
     let (first, last) = (journal.first_index(), journal.last_index());
-    if let Ok(entries) = journal.entries(first, last + 1, u64::MAX) {
-        assert_eq!(entries.len() as u64, last + 1 - first);
+    if let Ok(entries) = journal.entries(first, last.next(), u64::MAX) {
+        assert_eq!(entries.len() as u64, last.next().since(first));
     }
     if let Ok(Some(mut reader)) = journal.open_snapshot() {
         while journal.read_snapshot(&mut reader).is_ok_and(|chunk| chunk.is_some()) {}

@@ -2,6 +2,7 @@
 
 use crate::model::behind_snapshot;
 use crate::world::{World, config};
+use base::{LogIndex, Term};
 use sim_council::disk::{Loss, SimDisk};
 use sim_council::random::seeds;
 use storage_raft_log::{Batch, Entry, EntryKind, HardState, Journal, JournalConfig};
@@ -101,7 +102,7 @@ fn what_a_torn_flush_left_does_not_come_to_life() {
             journal.flush().unwrap_err();
             disk.crash(Loss::Some);
             let (mut journal, recovered) = Journal::open(disk.clone(), roomy()).unwrap();
-            if recovered.last_index > 0 {
+            if recovered.last_index > LogIndex::ZERO {
                 continue;
             }
             torn += 1;
@@ -150,7 +151,7 @@ fn roomy() -> JournalConfig {
 
 fn with_a_term(disk: &SimDisk) -> Journal<SimDisk> {
     let (mut journal, _) = Journal::open(disk.clone(), roomy()).unwrap();
-    let hard_state = Some(HardState { term: 1, vote: 1, commit: 0 });
+    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, ..Batch::default() }).unwrap();
     journal.flush().unwrap();
     journal
@@ -158,7 +159,7 @@ fn with_a_term(disk: &SimDisk) -> Journal<SimDisk> {
 
 fn of_one_entry(index: u64, bytes: usize) -> Batch {
     let data = vec![index as u8; bytes].into();
-    let entry = Entry { index, term: 1, kind: EntryKind::Normal, data };
+    let entry = Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data };
     Batch { entries: vec![entry], ..Batch::default() }
 }
 

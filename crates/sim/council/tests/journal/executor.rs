@@ -2,6 +2,7 @@
 //! fails at any moment. Whatever comes: what is answered stands for good, each thing is answered once and in time, and
 //! nothing is forgotten or put off for ever.
 
+use base::{LogIndex, Term};
 use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
@@ -37,7 +38,7 @@ fn of_segments() -> JournalConfig {
 
 /// A snapshot that is on its way.
 struct Snapshot {
-    index: u64,
+    index: LogIndex,
     replaces: bool,
     began_us: u64,
     /// Chunks still to be sent.
@@ -58,13 +59,13 @@ struct World {
     rests_until_us: Option<u64>,
     space: Space,
     /// The last entry of each batch that was fed and not answered, by number.
-    unanswered: VecDeque<(u64, u64)>,
+    unanswered: VecDeque<(u64, LogIndex)>,
     number: u64,
-    last_index: u64,
+    last_index: LogIndex,
     /// The last entry of the last batch that was answered.
-    durable_index: u64,
+    durable_index: LogIndex,
     snapshot: Option<Snapshot>,
-    saved_index: u64,
+    saved_index: LogIndex,
     /// Chunks that were sent. No two are of the same length.
     chunks: u64,
     /// Those of snapshots that are over, which may still be answered.
@@ -99,10 +100,10 @@ impl World {
             space: Space::Plenty,
             unanswered: VecDeque::new(),
             number: 0,
-            last_index: 0,
-            durable_index: 0,
+            last_index: LogIndex::ZERO,
+            durable_index: LogIndex::ZERO,
             snapshot: None,
-            saved_index: 0,
+            saved_index: LogIndex::ZERO,
             chunks: 0,
             stale: BTreeSet::new(),
             asked: None,
@@ -121,16 +122,16 @@ impl World {
         let count = self.random.below(4);
         let entries: Vec<_> = (1..=count)
             .map(|place| Entry {
-                index: self.last_index + place,
-                term: 1,
+                index: self.last_index.plus(place),
+                term: Term(1),
                 kind: EntryKind::Normal,
                 data: Bytes::from(vec![self.random.number() as u8; self.random.below(700) as usize]),
             })
             .collect();
-        self.last_index += count;
+        self.last_index = self.last_index.plus(count);
         self.number += 1;
         self.unanswered.push_back((self.number, self.last_index));
-        let hard_state = HardState { term: 1, vote: 1, commit: self.durable_index };
+        let hard_state = HardState { term: Term(1), vote: 1, commit: self.durable_index };
         let batch = Batch { hard_state: Some(hard_state), entries, ..Batch::default() };
         let reserved = self.space == Space::Full;
         self.feed(CoreEffect::Persist { number: self.number, batch, reserved, commands: count });
@@ -158,13 +159,13 @@ impl World {
         }
         self.snapshot = Some(snapshot);
         let membership = Membership { voters: vec![1], ..Membership::default() };
-        let meta = SnapshotMeta { index, term: 1, membership, ..SnapshotMeta::default() };
+        let meta = SnapshotMeta { index, term: Term(1), membership, ..SnapshotMeta::default() };
         self.feed(CoreEffect::SnapshotFinish { meta, replaces });
     }
 
     fn begin_snapshot(&mut self) {
         let replaces = self.random.chance(20);
-        let index = if replaces { self.last_index + 1_000 } else { self.durable_index };
+        let index = if replaces { self.last_index.plus(1_000) } else { self.durable_index };
         if index <= self.saved_index {
             return;
         }
@@ -278,12 +279,13 @@ impl World {
     }
 
     /// What a crash would leave that loses all that was not flushed.
-    fn after_crash(&mut self) -> (Journal<SimDisk>, u64) {
+    fn after_crash(&mut self) -> (Journal<SimDisk>, LogIndex) {
         let disk = self.disk.fork(0);
         disk.repair();
         disk.crash(Loss::All);
         let (journal, recovered) = Journal::open(disk, of_segments()).expect("what was flushed is whole");
-        let last = recovered.last_index.max(journal.newest_snapshot().map_or(0, |meta| meta.index));
+        let last =
+            recovered.last_index.max(journal.newest_snapshot().map_or(LogIndex::ZERO, |meta| meta.index));
         (journal, last)
     }
 
@@ -369,7 +371,7 @@ fn journal_executor_answers_nothing_that_a_crash_takes_away() {
         world.disk.crash(loss);
         world.disk.repair();
         let (journal, recovered) = Journal::open(world.disk.clone(), of_segments()).unwrap();
-        let newest = journal.newest_snapshot().map_or(0, |meta| meta.index);
+        let newest = journal.newest_snapshot().map_or(LogIndex::ZERO, |meta| meta.index);
         assert!(
             recovered.last_index.max(newest) >= world.durable_index,
             "seed {seed}: an answer is taken back"

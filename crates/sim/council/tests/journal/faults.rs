@@ -2,6 +2,7 @@
 
 use crate::model::behind_snapshot;
 use crate::world::World;
+use base::{LogIndex, Term};
 use sim_council::disk::Loss;
 use sim_council::random::seeds;
 use storage_raft_log::{DiskError, JournalConfig};
@@ -60,12 +61,12 @@ fn a_batch_of_many_megabytes_keeps_a_beginning_of_its_entries() {
         ..crate::world::config()
     };
     let entry = |index: u64| Entry {
-        index,
-        term: 1,
+        index: LogIndex(index),
+        term: Term(1),
         kind: EntryKind::Normal,
         data: vec![index as u8; 300 << 10].into(),
     };
-    let hard_state = Some(HardState { term: 1, vote: 1, commit: 12 });
+    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex(12) });
     let batch = Batch { hard_state, membership: None, entries: (1..=12).map(entry).collect() };
     let mut kept = [false; 13];
     for seed in 0..10 {
@@ -80,7 +81,7 @@ fn a_batch_of_many_megabytes_keeps_a_beginning_of_its_entries() {
         kept[count] = true;
         assert_eq!(entries, batch.entries[..count]);
         assert!(recovered.hard_state.commit <= recovered.last_index);
-        assert!(count == 0 || recovered.hard_state.term == 1);
+        assert!(count == 0 || recovered.hard_state.term == Term(1));
     }
     assert!(kept.iter().filter(|kept| **kept).count() > 2, "{kept:?}");
 }

@@ -1,6 +1,7 @@
 //! A full disk: met when the next segment is made ready, with room kept for what must go on.
 
 use crate::world::{World, config};
+use base::{LogIndex, Term};
 use sim_council::disk::Loss;
 use storage_raft_log::{
     AppendError, Batch, HardState, KeepPolicy, Progress, SnapshotError, SnapshotMeta, Space,
@@ -25,7 +26,7 @@ fn fill(world: &mut World) {
 
 fn vote(world: &mut World) -> Batch {
     let HardState { term, commit, .. } = world.model.present().hard_state;
-    Batch { hard_state: Some(HardState { term: term + 1, vote: 2, commit }), ..Batch::default() }
+    Batch { hard_state: Some(HardState { term: term.next(), vote: 2, commit }), ..Batch::default() }
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_snapshot_makes_room_by_itself() {
         fill(&mut world);
         let state = world.model.present().clone();
         let index = state.hard_state.commit;
-        let Some(term) = state.term(index).filter(|_| index > 0) else { continue };
+        let Some(term) = state.term(index).filter(|_| index > LogIndex::ZERO) else { continue };
         let meta = SnapshotMeta { index, term, ..SnapshotMeta::default() };
         world.model.snapshot_begun((meta.clone(), vec![vec![1; 10]]));
         world.journal().snapshot_begin().unwrap();
@@ -118,7 +119,7 @@ fn an_entry_larger_than_a_segment_gets_one_of_its_size() {
     world.play(20).unwrap();
     let mut batch = world.batch();
     batch.entries.truncate(0);
-    let index = world.model.present().last_index() + 1;
+    let index = world.model.present().last_index().next();
     let term = world.model.present().hard_state.term;
     let data = vec![5; 3 * config().segment_bytes as usize].into();
     batch = Batch {
@@ -153,13 +154,18 @@ fn under_load_the_next_segment_is_ready_when_it_is_needed() {
         let (mut journal, _) = Journal::open(SimDisk::new(1), config).unwrap();
         let entry = |index| {
             let data = vec![1; flush_bytes].into();
-            storage_raft_log::Entry { index, term: 0, kind: storage_raft_log::EntryKind::Normal, data }
+            storage_raft_log::Entry {
+                index,
+                term: Term::ZERO,
+                kind: storage_raft_log::EntryKind::Normal,
+                data,
+            }
         };
         let mut index = 0;
         while journal.stats().segments < 4 {
             index += 1;
             let made = journal.stats().zero_bytes_written;
-            journal.append(&Batch { entries: vec![entry(index)], ..Batch::default() }).unwrap();
+            journal.append(&Batch { entries: vec![entry(LogIndex(index))], ..Batch::default() }).unwrap();
             journal.flush().unwrap();
             assert_eq!(journal.stats().zero_bytes_written, made, "entry {index} had to wait");
             journal.keep_ahead().unwrap();
@@ -177,7 +183,7 @@ fn a_batch_for_which_the_ready_segment_is_too_small_meets_a_full_disk_as_any_oth
         while world.journal().prepare().unwrap() == Progress::More {}
         world.disk.set_capacity(world.disk.used());
         let state = world.model.present();
-        let (index, term) = (state.last_index() + 1, state.hard_state.term);
+        let (index, term) = (state.last_index().next(), state.hard_state.term);
         let data = vec![5; 3 * config().segment_bytes as usize].into();
         let entry = storage_raft_log::Entry { index, term, kind: storage_raft_log::EntryKind::Normal, data };
         let large = Batch { entries: vec![entry], ..Batch::default() };
@@ -240,14 +246,14 @@ fn segments_smaller_than_the_reserve_take_batches_until_the_disk_is_full() {
     disk.set_capacity(disk.used());
     let entry = |index| storage_raft_log::Entry {
         index,
-        term: 0,
+        term: Term::ZERO,
         kind: storage_raft_log::EntryKind::Normal,
         data: vec![1; 900].into(),
     };
     let mut index = 0;
     while journal.space() == Space::Plenty {
         index += 1;
-        journal.append(&Batch { entries: vec![entry(index)], ..Batch::default() }).unwrap();
+        journal.append(&Batch { entries: vec![entry(LogIndex(index))], ..Batch::default() }).unwrap();
         journal.flush().unwrap();
         journal.keep_ahead().unwrap();
     }

@@ -2,7 +2,9 @@
 
 use sim_council::disk::SimDisk;
 use std::collections::BTreeMap;
-use storage_raft_log::{Batch, Entry, HardState, Journal, Membership, ReadError, Recovered, SnapshotMeta};
+use storage_raft_log::{
+    Batch, Entry, HardState, Journal, LogIndex, Membership, ReadError, Recovered, SnapshotMeta, Term,
+};
 
 /// The log as it should be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,24 +12,24 @@ pub(crate) struct LogState {
     pub(crate) hard_state: HardState,
     pub(crate) membership: Membership,
     /// The index before the first entry, and its term.
-    pub(crate) base: (u64, u64),
+    pub(crate) base: (LogIndex, Term),
     pub(crate) entries: Vec<Entry>,
 }
 
 impl LogState {
-    pub(crate) fn last_index(&self) -> u64 {
-        self.base.0 + self.entries.len() as u64
+    pub(crate) fn last_index(&self) -> LogIndex {
+        self.base.0.plus(self.entries.len() as u64)
     }
 
-    pub(crate) fn term(&self, index: u64) -> Option<u64> {
+    pub(crate) fn term(&self, index: LogIndex) -> Option<Term> {
         if index == self.base.0 {
             return Some(self.base.1);
         }
         self.entries.iter().find(|entry| entry.index == index).map(|entry| entry.term)
     }
 
-    pub(crate) fn behind(&self, index: u64) -> &[Entry] {
-        let skip = index.saturating_sub(self.base.0) as usize;
+    pub(crate) fn behind(&self, index: LogIndex) -> &[Entry] {
+        let skip = index.since(self.base.0) as usize;
         self.entries.get(skip..).unwrap_or_default()
     }
 
@@ -39,7 +41,7 @@ impl LogState {
             self.membership = membership.clone();
         }
         if let Some(first) = batch.entries.first() {
-            self.entries.truncate((first.index - self.base.0 - 1) as usize);
+            self.entries.truncate(first.index.previous().since(self.base.0) as usize);
             self.entries.extend_from_slice(&batch.entries);
         }
     }
@@ -58,7 +60,7 @@ impl LogState {
     /// The state together with a snapshot; nothing if entries between the two are missing.
     fn seen_from(&self, snapshot: Option<&SnapshotMeta>) -> Option<LogState> {
         let mut seen = self.clone();
-        let Some(meta) = snapshot else { return (self.base.0 == 0).then_some(seen) };
+        let Some(meta) = snapshot else { return (self.base.0 == LogIndex::ZERO).then_some(seen) };
         if self.base.0 > meta.index {
             return None;
         }
@@ -75,7 +77,7 @@ impl LogState {
             seen.hard_state == recovered.hard_state
                 && seen.membership == recovered.membership
                 && seen.last_index() == recovered.last_index
-                && seen.behind(from.map_or(0, |meta| meta.index)) == entries
+                && seen.behind(from.map_or(LogIndex::ZERO, |meta| meta.index)) == entries
         })
     }
 }
@@ -87,11 +89,11 @@ pub(crate) fn behind_snapshot(
     piece_bytes: u64,
 ) -> Result<Vec<Entry>, ReadError> {
     let mut entries = Vec::new();
-    let mut next = recovered.snapshot.as_ref().map_or(0, |meta| meta.index) + 1;
+    let mut next = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index).next();
     while next <= recovered.last_index {
-        let piece = journal.entries(next, recovered.last_index + 1, piece_bytes)?;
+        let piece = journal.entries(next, recovered.last_index.next(), piece_bytes)?;
         assert!(piece_bytes > 0 || piece.len() == 1, "{} entries in a piece of one", piece.len());
-        next += piece.len() as u64;
+        next = next.plus(piece.len() as u64);
         entries.extend(piece);
     }
     Ok(entries)
@@ -108,15 +110,15 @@ pub(crate) struct Model {
     /// Which of them was flushed last.
     flushed: usize,
     /// Every snapshot whose completion was at least begun, by index.
-    snapshots: BTreeMap<u64, Snapshot>,
+    snapshots: BTreeMap<LogIndex, Snapshot>,
     /// The newest whose completion was acknowledged.
-    pub(crate) snapshot_index: u64,
+    pub(crate) snapshot_index: LogIndex,
 }
 
 impl Model {
     pub(crate) fn new() -> Model {
         let states = vec![LogState::default()];
-        Model { states, flushed: 0, snapshots: BTreeMap::new(), snapshot_index: 0 }
+        Model { states, flushed: 0, snapshots: BTreeMap::new(), snapshot_index: LogIndex::ZERO }
     }
 
     pub(crate) fn present(&self) -> &LogState {
@@ -160,7 +162,7 @@ impl Model {
         recovered: &Recovered,
         journal: &mut Journal<SimDisk>,
     ) -> Result<(), String> {
-        let index = recovered.snapshot.as_ref().map_or(0, |meta| meta.index);
+        let index = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
         if index < self.snapshot_index && recovered.damaged_snapshots.is_empty() {
             return Err(format!("snapshot {} was lost, {index} was found", self.snapshot_index));
         }
@@ -209,22 +211,27 @@ impl Model {
     pub(crate) fn check_reading(&self, journal: &mut Journal<SimDisk>) -> Result<(), String> {
         let (first, last) = (journal.first_index(), journal.last_index());
         let state = self.present();
-        if last != state.last_index() || first > self.snapshot_index.max(state.base.0) + 1 {
+        if last != state.last_index() || first > self.snapshot_index.max(state.base.0).next() {
             return Err(format!("{first} to {last} can be read, {} is the last", state.last_index()));
         }
-        let first = first.max(state.base.0 + 1);
+        let first = first.max(state.base.0.next());
         for bytes_max in [0, 700, u64::MAX] {
             let mut next = first;
             while next <= last {
-                let read = journal.entries(next, last + 1, bytes_max).map_err(|error| error.to_string())?;
-                let expected = &state.behind(next - 1)[..read.len()];
+                let read =
+                    journal.entries(next, last.next(), bytes_max).map_err(|error| error.to_string())?;
+                let expected = &state.behind(next.previous())[..read.len()];
                 if read.is_empty() || read != expected {
                     return Err(format!("read {read:?} from {next} on instead of {expected:?}"));
                 }
-                next += read.len() as u64;
+                next = next.plus(read.len() as u64);
             }
         }
-        match (first..=last).find(|index| journal.term(*index) != state.term(*index)) {
+        match first
+            .onward()
+            .take_while(|index| *index <= last)
+            .find(|index| journal.term(*index) != state.term(*index))
+        {
             Some(index) => Err(format!("the term of {index} is {:?}", journal.term(index))),
             None => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! A journal on a simulated disk, worked on as a member would, chance deciding what comes next.
 
 use crate::model::Model;
+use base::{LogIndex, Term};
 use sim_council::disk::{Loss, SimDisk};
 use sim_council::random::Random;
 use storage_raft_log::{
@@ -153,7 +154,7 @@ impl World {
 
     pub(crate) fn uniform_batch(&mut self) -> Batch {
         self.stamp += 1;
-        let (index, term) = (self.model.present().last_index() + 1, self.model.present().hard_state.term);
+        let (index, term) = (self.model.present().last_index().next(), self.model.present().hard_state.term);
         let mut data = vec![self.random.number() as u8; 360];
         data.extend_from_slice(&self.stamp.to_le_bytes());
         let entry = Entry { index, term, kind: EntryKind::Normal, data: data.into() };
@@ -170,16 +171,16 @@ impl World {
         let mut hard_state = state.hard_state;
         let last = state.last_index();
         let overwrites = last > hard_state.commit && random.chance(20);
-        if overwrites || hard_state.term == 0 || random.chance(10) {
-            hard_state = HardState { term: hard_state.term + 1, vote: random.below(4), ..hard_state };
+        if overwrites || hard_state.term == Term::ZERO || random.chance(10) {
+            hard_state = HardState { term: hard_state.term.next(), vote: random.below(4), ..hard_state };
         }
         let first = if overwrites {
-            hard_state.commit + 1 + random.below(last - hard_state.commit)
+            hard_state.commit.next().plus(random.below(last.since(hard_state.commit)))
         } else {
-            last + 1
+            last.next()
         };
         let count = random.below(4) + u64::from(overwrites);
-        let entries = (first..first + count).map(|index| {
+        let entries = first.onward().take(count as usize).map(|index| {
             self.stamp += 1;
             let kind = if random.chance(5) { EntryKind::Membership } else { EntryKind::Normal };
             let length = if random.chance(10) { random.below(3000) } else { random.below(300) };
@@ -189,7 +190,7 @@ impl World {
         });
         let entries: Vec<Entry> = entries.collect();
         let last = entries.last().map_or(last, |entry| entry.index);
-        hard_state.commit += random.below(last - hard_state.commit + 1);
+        hard_state.commit = hard_state.commit.plus(random.below(last.since(hard_state.commit) + 1));
         let membership = random.chance(5).then(|| self.membership());
         let hard_state = (hard_state != state.hard_state).then_some(hard_state);
         Batch { hard_state, membership, entries }
@@ -232,7 +233,8 @@ impl World {
             self.journal().snapshot_abandon()?;
             return Ok(false);
         }
-        let index = self.model.snapshot_index + 1 + self.random.below(applied - self.model.snapshot_index);
+        let before = self.model.snapshot_index;
+        let index = before.next().plus(self.random.below(applied.since(before)));
         let term = self.model.present().term(index).expect("committed entries are held");
         self.finish(index, term, chunks).map(|()| true)
     }
@@ -241,12 +243,15 @@ impl World {
     fn install(&mut self) -> Result<(), Stopped> {
         let state = self.model.present();
         let (last, term) = (state.last_index(), state.hard_state.term);
-        let behind_commit = last - state.hard_state.commit;
+        let behind_commit = last.since(state.hard_state.commit);
         let ahead = behind_commit == 0 || self.random.chance(50);
         let (index, term) = if ahead {
-            (last + 1 + self.random.below(5), term + self.random.below(2))
+            {
+                let index = last.next().plus(self.random.below(5));
+                (index, if self.random.below(2) == 0 { term } else { term.next() })
+            }
         } else {
-            (state.hard_state.commit + 1 + self.random.below(behind_commit), term + 1)
+            (state.hard_state.commit.next().plus(self.random.below(behind_commit)), term.next())
         };
         self.chunks = None;
         self.journal().snapshot_begin()?;
@@ -255,7 +260,7 @@ impl World {
         self.finish(index, term, vec![chunk])
     }
 
-    fn finish(&mut self, index: u64, term: u64, chunks: Vec<Vec<u8>>) -> Result<(), Stopped> {
+    fn finish(&mut self, index: LogIndex, term: Term, chunks: Vec<Vec<u8>>) -> Result<(), Stopped> {
         let (membership, digest) = (self.membership(), self.random.number());
         let meta = SnapshotMeta { index, term, membership, zxid: -1, digest, created_ms: 7 };
         self.model.snapshot_begun((meta.clone(), chunks));

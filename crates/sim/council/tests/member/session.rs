@@ -161,7 +161,7 @@ fn take_up_often(disk: &SimDisk, session: SessionId) {
     data.extend_from_slice(&START.wall_ms.to_le_bytes());
     data.extend_from_slice(&(command.len() as u32).to_le_bytes());
     data.extend_from_slice(&command);
-    let (index, term) = (recovered.last_index + 1, recovered.hard_state.term);
+    let (index, term) = (recovered.last_index.next(), recovered.hard_state.term);
     let entry = Entry { index, term, kind: EntryKind::Normal, data: data.into() };
     journal.append(&Batch { entries: vec![entry], ..Batch::default() }).expect("the disk is well");
     journal.flush().expect("the disk is well");

@@ -4,6 +4,7 @@
 
 mod world;
 
+use base::LogIndex;
 use consensus_raft::Step;
 use sim_council::random::{Random, seeds};
 use world::World;
@@ -19,7 +20,7 @@ fn members_agree_whatever_the_network_and_the_disks_do() {
         let mut world = World::new(members, random);
         world.live(3000);
         world.heal();
-        assert!(world.committed() > 0, "seed {seed}: nothing was ever committed");
+        assert!(world.committed() > LogIndex::ZERO, "seed {seed}: nothing was ever committed");
     }
 }
 

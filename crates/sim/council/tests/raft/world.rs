@@ -1,5 +1,6 @@
 //! A few councils, their disks and the network between them, driven from a seed.
 
+use base::{LogIndex, Term};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
@@ -20,15 +21,15 @@ struct Disk {
 }
 
 impl Disk {
-    fn base(&self) -> u64 {
-        self.snapshot.as_ref().map_or(0, |(offer, _)| offer.index)
+    fn base(&self) -> LogIndex {
+        self.snapshot.as_ref().map_or(LogIndex::ZERO, |(offer, _)| offer.index)
     }
 
     fn write(&mut self, persist: &Persist) {
         self.hard_state = persist.hard_state.unwrap_or(self.hard_state);
         let base = self.base();
         for entry in persist.entries.iter().filter(|entry| entry.index > base) {
-            self.entries.truncate((entry.index - base - 1) as usize);
+            self.entries.truncate(entry.index.previous().since(base) as usize);
             self.entries.push(entry.clone());
         }
     }
@@ -48,7 +49,7 @@ impl Disk {
     fn recovered(&self) -> Recovered {
         let (base_index, base_term, membership) = match &self.snapshot {
             Some((offer, _)) => (offer.index, offer.term, offer.membership.clone()),
-            None => (0, 0, self.founding.clone()),
+            None => (LogIndex::ZERO, Term::ZERO, self.founding.clone()),
         };
         Recovered {
             hard_state: self.hard_state,
@@ -65,7 +66,7 @@ struct Member {
     persists: VecDeque<Persist>,
     /// Contents of the normal entries applied, in order: the member's whole state.
     state: Vec<Bytes>,
-    applied: (u64, u64),
+    applied: (LogIndex, Term),
 }
 
 pub(crate) struct World {
@@ -75,13 +76,13 @@ pub(crate) struct World {
     network: Vec<Envelope>,
     cut: BTreeSet<(u64, u64)>,
     /// What was applied anywhere, by index.
-    truth: BTreeMap<u64, Entry>,
+    truth: BTreeMap<LogIndex, Entry>,
     proposed: u64,
     snapshots: u64,
     changes: bool,
     changed: u64,
     starts: u64,
-    trace: Vec<(u64, u64, u64)>,
+    trace: Vec<(u64, LogIndex, Term)>,
 }
 
 impl World {
@@ -136,12 +137,12 @@ impl World {
     pub(crate) fn forget_log(&mut self, id: u64) {
         if let Some(disk) = self.disks.get_mut(&id) {
             disk.entries.clear();
-            disk.hard_state.commit = 0;
+            disk.hard_state.commit = LogIndex::ZERO;
         }
     }
 
-    pub(crate) fn committed(&self) -> u64 {
-        self.truth.len() as u64
+    pub(crate) fn committed(&self) -> LogIndex {
+        LogIndex(self.truth.len() as u64)
     }
 
     pub(crate) const fn snapshots_taken_over(&self) -> u64 {
@@ -152,7 +153,7 @@ impl World {
         self.changed
     }
 
-    pub(crate) fn trace(self) -> Vec<(u64, u64, u64)> {
+    pub(crate) fn trace(self) -> Vec<(u64, LogIndex, Term)> {
         self.trace
     }
 
@@ -372,7 +373,7 @@ impl World {
             }
             member.persists.extend(ready.persist);
             for entry in ready.committed {
-                assert_eq!(entry.index, member.applied.0 + 1, "entries are applied one after the other");
+                assert_eq!(entry.index, member.applied.0.next(), "entries are applied one after the other");
                 let known = self.truth.entry(entry.index).or_insert_with(|| entry.clone());
                 assert_eq!(*known, entry, "members differ at index {}", entry.index);
                 match entry.kind {

@@ -1,6 +1,7 @@
 //! A member of a scenario: its disk, its process while that runs, and what was last told of it.
 
 use base::Now;
+use base::{LogIndex, Term};
 use council_frontend::FrontConfig;
 use council_replica::founding::NUMBERS;
 use council_replica::{CoreConfig, MemberId, Tenure};
@@ -63,34 +64,16 @@ impl Settings {
 /// What was last told of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Told {
-    term: u64,
+    term: Term,
     leader: u64,
     leads: bool,
     serves: bool,
     members: String,
     snapshots_taken_over: u64,
-    snapshot: u64,
+    snapshot: LogIndex,
     is_leaving: bool,
     is_replaced: bool,
     dropped: u64,
-}
-
-impl Told {
-    fn of(node: &mut Node<SimDisk>) -> Self {
-        let status = node.core().status();
-        Self {
-            term: status.term,
-            leader: status.leader,
-            leads: node.leads_in().is_some(),
-            serves: node.core().is_serving(),
-            members: members(node),
-            snapshots_taken_over: status.trees_replaced,
-            snapshot: status.last_snapshot.map_or(0, |snapshot| snapshot.index),
-            is_leaving: node.core().is_leaving(),
-            is_replaced: status.tenure == Tenure::Lost,
-            dropped: status.dropped,
-        }
-    }
 }
 
 /// See the module.
@@ -106,12 +89,12 @@ pub(crate) struct Member {
     /// Its clock, while it does not run.
     pub(crate) clock: Now,
     /// The entries on its disk, by index and term.
-    log: Vec<(u64, u64)>,
+    log: Vec<(LogIndex, Term)>,
     /// Entries on their way to its disk.
-    unwritten: Vec<(u64, u64)>,
+    unwritten: Vec<(LogIndex, Term)>,
     /// Entries that reached the disk since that was last told, and up to where it had applied the log then.
-    untold: Vec<(u64, u64)>,
-    applied_told: u64,
+    untold: Vec<(LogIndex, Term)>,
+    applied_told: LogIndex,
     told: Told,
 }
 
@@ -127,15 +110,15 @@ impl Member {
             log: Vec::new(),
             unwritten: Vec::new(),
             untold: Vec::new(),
-            applied_told: 0,
+            applied_told: LogIndex::ZERO,
             told: Told {
-                term: 0,
+                term: Term::ZERO,
                 leader: 0,
                 leads: false,
                 serves: false,
                 members: String::new(),
                 snapshots_taken_over: 0,
-                snapshot: 0,
+                snapshot: LogIndex::ZERO,
                 is_leaving: false,
                 is_replaced: false,
                 dropped: 0,
@@ -150,7 +133,7 @@ impl Member {
         let mut node = Node::start(self.disk.clone(), &settings.config(id), self.clock)?;
         let status = node.core().status();
         self.told = Told { term: status.term, members: members(&mut node), ..Told::default() };
-        self.told.snapshot = status.last_snapshot.map_or(0, |snapshot| snapshot.index);
+        self.told.snapshot = status.last_snapshot.map_or(LogIndex::ZERO, |snapshot| snapshot.index);
         self.applied_told = node.applied_index();
         self.node = Some(node);
         Ok(())
@@ -184,7 +167,7 @@ impl Member {
         Ok(())
     }
 
-    fn write(&mut self, entries: &[(u64, u64)]) {
+    fn write(&mut self, entries: &[(LogIndex, Term)]) {
         for entry in entries {
             let at = self.log.partition_point(|known| known.0 < entry.0);
             self.log.truncate(at);
@@ -196,7 +179,19 @@ impl Member {
     /// What has become of it since the last time, one sentence a fact. `name` tells a member's name.
     pub(crate) fn facts(&mut self, name: &impl Fn(u64) -> String) -> Vec<String> {
         let Some(node) = &mut self.node else { return Vec::new() };
-        let now = Told::of(node);
+        let status = node.core().status();
+        let now = Told {
+            term: status.term,
+            leader: status.leader,
+            leads: node.leads_in().is_some(),
+            serves: node.core().is_serving(),
+            members: members(node),
+            snapshots_taken_over: status.trees_replaced,
+            snapshot: status.last_snapshot.map_or(LogIndex::ZERO, |snapshot| snapshot.index),
+            is_leaving: node.core().is_leaving(),
+            is_replaced: status.tenure == Tenure::Lost,
+            dropped: status.dropped,
+        };
         let before = std::mem::replace(&mut self.told, now.clone());
         let mut facts = Vec::new();
         if (before.term, before.leader, before.leads) != (now.term, now.leader, now.leads) {

@@ -1,5 +1,6 @@
 //! Messages between members as lines for readers: their kinds and what they say.
 
+use base::{LogIndex, Term};
 use consensus_raft::Message;
 use council_replica::PeerMessage;
 use council_replica::founding::FoundingMessage;
@@ -84,7 +85,7 @@ struct Engine {
     /// To, from, term, then what `Message::encode` writes.
     numbers: [u64; 9],
     /// The indexes and terms of the entries that it carries.
-    entries: Vec<(u64, u64)>,
+    entries: Vec<(LogIndex, Term)>,
 }
 
 impl Engine {
@@ -97,7 +98,7 @@ impl Engine {
         rest = &rest[context..];
         let entries = (0..count(&mut rest)).map(|_| {
             rest = &rest[1..];
-            let entry = (number(&mut rest), number(&mut rest));
+            let entry = (LogIndex(number(&mut rest)), Term(number(&mut rest)));
             let data = count(&mut rest);
             rest = &rest[data..];
             entry
@@ -129,11 +130,11 @@ impl Engine {
 }
 
 /// Entries by index and term, as `1..3 (term 1) 4 (term 2)`.
-pub(crate) fn spans(entries: &[(u64, u64)]) -> String {
+pub(crate) fn spans(entries: &[(LogIndex, Term)]) -> String {
     if entries.is_empty() {
         return "nothing".to_owned();
     }
-    let same = |one: &(u64, u64), next: &(u64, u64)| one.1 == next.1 && one.0 + 1 == next.0;
+    let same = |one: &(LogIndex, Term), next: &(LogIndex, Term)| one.1 == next.1 && one.0.next() == next.0;
     let spans = entries.chunk_by(same).map(|span| {
         let ((first, term), (last, _)) = (span[0], span[span.len() - 1]);
         if first == last {

@@ -178,6 +178,7 @@ fn show(seed: u64) -> io::Result<()> {
     Ok(())
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of options")]
 fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut seeds = Vec::new();
     let mut operations = 12_000;

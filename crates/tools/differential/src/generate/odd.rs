@@ -37,6 +37,7 @@ const BAD_PATHS: [&str; 26] = [
     "/\u{2028}",
 ];
 
+#[expect(clippy::too_many_lines, reason = "a list of what is odd")]
 pub(super) fn paths(plot: &mut Plot) {
     let client = plot.client();
     for _ in 0..5 {
@@ -173,6 +174,7 @@ fn any_operation(plot: &mut Plot) -> Op {
 }
 
 /// Records that decode, with nulls where nobody expects them.
+#[expect(clippy::too_many_lines, reason = "a list of what is odd")]
 pub(super) fn null_fields(plot: &mut Plot) {
     let client = plot.client();
     let create = |acl: Body| Op::Raw {

@@ -71,6 +71,7 @@ pub(super) fn containers(plot: &mut Plot) {
     plot.batch(client, vec![pool::delete(&format!("{top}/k")), pool::delete(&timed)]);
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of what is generated")]
 pub(super) fn quota(plot: &mut Plot) {
     let client = plot.client();
     let limits = plot.dice.pick(&[

@@ -69,7 +69,7 @@ const FORGERIES: &[Forgery] = &[
     }),
     (2, "a member applied something else", |case| {
         let mut other = case.record.entries[0].entry.clone();
-        other.term += 1;
+        other.term = other.term.next();
         case.record.contradictions.push((1, other));
     }),
     (3, "what was acknowledged is in no log", |case| {
@@ -80,7 +80,9 @@ const FORGERIES: &[Forgery] = &[
             data.push(b'x');
         }
     }),
-    (3, "a member lacks the end of the log", |case| case.standings[0].index -= 1),
+    (3, "a member lacks the end of the log", |case| {
+        case.standings[0].index = case.standings[0].index.previous();
+    }),
     (4, "what was refused took effect", |case| {
         let call = answered(case, |ask| matches!(ask, Ask::Set { .. }));
         call.answer.as_mut().expect("answered").err = ErrorCode::BadVersion.code();

@@ -1,5 +1,6 @@
 //! Log entries of any content, in a log that is whole otherwise: what a later build may have written, or a bug.
 
+use base::{LogIndex, Term};
 use bytes::Bytes;
 use sim_council::disk::SimDisk;
 use sim_council::node::Node;
@@ -12,13 +13,14 @@ use crate::input::{Input, put_piece};
 /// Pieces: the entries' contents. The first byte says which of them, if any, is a change of the membership.
 pub(crate) fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let membership_at = u64::from(input.byte().unwrap_or(u8::MAX));
+    let membership_at = LogIndex(u64::from(input.byte().unwrap_or(u8::MAX)));
     let contents = std::iter::from_fn(|| input.piece());
-    let entries: Vec<Entry> = (1..)
+    let entries: Vec<Entry> = LogIndex::FIRST
+        .onward()
         .zip(contents)
         .map(|(index, content)| Entry {
             index,
-            term: 1,
+            term: Term(1),
             kind: if index == membership_at { EntryKind::Membership } else { EntryKind::Normal },
             data: Bytes::copy_from_slice(content),
         })
@@ -27,7 +29,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let config = connection::config();
     let (mut journal, _) = Journal::open(disk.clone(), config.journal.clone()).expect("the disk is empty");
     let mut founding = council_replica::start::founding(config.founders.clone(), Vec::new());
-    founding.hard_state = Some(HardState { term: 1, vote: 1, commit: entries.len() as u64 });
+    founding.hard_state =
+        Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO.plus(entries.len() as u64) });
     founding.entries = entries;
     if journal.append(&founding).is_err() {
         return;

@@ -3,7 +3,7 @@
 //!
 //! Not judged: whether they serve meanwhile, and what the third commits while it leads. Consensus trusts its members so far.
 
-use base::Now;
+use base::{LogIndex, Now, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
 use council_replica::founding::{BLANK, FoundingMessage};
@@ -149,7 +149,7 @@ fn near(input: &mut Input<'_>, base: u64) -> Option<u64> {
 
 /// A message of the engine with fields near those that the target would take.
 fn engine(input: &mut Input<'_>, node: &mut Node<SimDisk>, to: u64) -> Option<PeerMessage> {
-    let (term, last) = (node.core().term(), node.core().applied_index());
+    let (term, last) = (node.core().term().0, node.core().applied_index().0);
     let (kind, flags) = (input.byte()? % 13, input.byte()?);
     let is_snapshot = kind == 4;
     let mut out = vec![kind, flags & 1 | u8::from(is_snapshot) << 1];
@@ -209,7 +209,7 @@ fn put_snapshot(out: &mut Vec<u8>, index: u64, term: u64, flags: u8) {
 
 /// A message of another kind.
 fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage> {
-    let (term, last) = (node.core().term(), node.core().applied_index());
+    let (term, last) = (node.core().term().0, node.core().applied_index().0);
     let kind = input.byte()?;
     let at_ms = node.now().mono_ms();
     Some(match kind % 14 {
@@ -220,22 +220,22 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
                 vec![(council_wire::SessionId(near(input, 1)? as i64), near(input, 1)?); usize::from(kind)];
             PeerMessage::Touched { round: near(input, 1)?, ages }
         }
-        3 => PeerMessage::LeaseAsk { term: near(input, term)?, at_ms: near(input, at_ms)? },
-        4 => PeerMessage::LeaseGrant { term: near(input, term)?, at_ms: near(input, at_ms)? },
+        3 => PeerMessage::LeaseAsk { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
+        4 => PeerMessage::LeaseGrant { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
         5 => {
-            let (term, leader) = (near(input, term)?, near(input, 1)?);
-            PeerMessage::LeaderLost { term, leader, last_index: near(input, last)? }
+            let (term, leader) = (Term(near(input, term)?), near(input, 1)?);
+            PeerMessage::LeaderLost { term, leader, last_index: LogIndex(near(input, last)?) }
         }
-        6 => PeerMessage::Want { index: near(input, last)?, chunk: near(input, 0)? },
+        6 => PeerMessage::Want { index: LogIndex(near(input, last)?), chunk: near(input, 0)? },
         7 => {
-            let (index, first) = (near(input, last)?, near(input, 0)?);
+            let (index, first) = (LogIndex(near(input, last)?), near(input, 0)?);
             let chunks = vec![Bytes::copy_from_slice(input.piece()?)];
             PeerMessage::Chunks { index, first, chunks, end: None }
         }
-        8 => PeerMessage::Taken { index: near(input, last)?, whole: kind & 0x80 != 0 },
+        8 => PeerMessage::Taken { index: LogIndex(near(input, last)?), whole: kind & 0x80 != 0 },
         9 => PeerMessage::Digest { zxid: near(input, 128)? as i64, digest: near(input, 1)? },
         10 => {
-            let (id, index) = (near(input, 9)?, near(input, last)?);
+            let (id, index) = (near(input, 9)?, LogIndex(near(input, last)?));
             PeerMessage::Founding(FoundingMessage::Replaced { id, index })
         }
         11 => PeerMessage::Founding(FoundingMessage::Blank { incarnation: [kind; 16], founds: true }),
@@ -264,8 +264,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         seeds.push([&[4, kind, 8, 8, 8, 8][..], &[6, 20], &[5, kind, 8, 8, 8, 8], &[6, 40]].concat());
     }
     let messages = [
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: 1 << 62 }),
-        PeerMessage::LeaseAsk { term: 1, at_ms: 1 },
+        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1 << 62) }),
+        PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 },
         PeerMessage::Digest { zxid: 128, digest: 1 },
     ];
     for message in messages {

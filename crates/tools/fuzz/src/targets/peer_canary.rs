@@ -1,7 +1,7 @@
 //! A planted bug of the kind that lets strangers in: a judge that looks at the number of the one that dials, and believes
 //! the id. What is checked of those who are let in must tell.
 
-use council_service::peer_wire::Claim;
+use net_peers::wire::Claim;
 
 use super::peer_wire::{Introduction, judge, member};
 use crate::input::Input;

@@ -4,17 +4,16 @@
 //! A stranger without the secret is never let in and learns nothing of the ensemble; one that is let in is a named
 //! member under an id of its own; and it makes no difference in which pieces bytes arrive.
 
+use base::{LogIndex, Term};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use consensus_raft::Message;
 use council_replica::PeerMessage;
 use council_replica::founding::{FoundingMessage, NUMBERS};
-use council_service::config::EnsembleSecret;
-use council_service::peer_wire::{
-    Answered, Claim, HELLO_BYTES, Member, Prove, frame_of, framed, heard_again,
-};
-use council_tree::Roster;
+use council_service::peers::{CHANNEL, channel, read_roster};
+use net_peers::wire::{ATTEMPT, Answered, Claim, HELLO_BYTES, Member, Prove, frame_of, framed};
+use net_peers::{EnsembleSecret, Roster};
 
 use crate::heap;
 use crate::input::{Input, put_piece};
@@ -84,7 +83,7 @@ fn dialled(member: &Member, mut input: Input<'_>, mode: u8) {
     let bytes = [&[first][..], greeting, &[second], introduction].concat();
     let Ok(Ok(claim)) = member.dial(OTHER, &bytes) else { return };
     assert!(mode & mode::SECRET == 0 || mode & mode::KNOWS != 0, "one without the secret is believed");
-    assert_eq!((claim.number, claim.wanted, claim.attempt), (OTHER, 0, council_service::peer_wire::ATTEMPT));
+    assert_eq!((claim.number, claim.wanted, claim.attempt), (OTHER, 0, ATTEMPT));
     judge(member, &claim);
 }
 
@@ -105,9 +104,19 @@ fn frames(member: &Member, mut input: Input<'_>, piece: usize) {
     for piece in [1, piece] {
         assert_eq!(member.hear(&bytes, piece), heard, "the pieces make a difference");
     }
-    for message in &heard.0 {
-        assert_eq!(heard_again(message).as_ref(), Ok(message), "it is another message when it is sent on");
+    for (number, bytes) in heard.0 {
+        assert_eq!(number, CHANNEL, "nobody has described another channel");
+        // What cannot be understood ends the connection.
+        let Ok(message) = PeerMessage::decode(bytes) else { return };
+        assert_eq!(heard_again(&message).as_ref(), Ok(&message), "it is another message when it is sent on");
     }
+}
+
+/// The same message, sent and heard once more.
+fn heard_again(message: &PeerMessage) -> Result<PeerMessage, &'static str> {
+    let mut bytes = Vec::new();
+    message.encode(&mut bytes);
+    PeerMessage::decode(Bytes::from(bytes)).map_err(|error| error.0)
 }
 
 /// What one that plays a member says: greeting, hello, proof.
@@ -148,14 +157,15 @@ pub(super) fn member(mode: u8) -> Member {
         cluster: (mode & mode::BLANK == 0).then_some(CLUSTER),
         secret: (mode & mode::SECRET != 0).then(|| EnsembleSecret::new(&SECRET).expect("long enough")),
         roster: roster().clone(),
-        request_bytes_max: 1 << 20,
+        read_roster,
+        channels: vec![channel(1 << 20)],
     }
 }
 
 fn roster() -> &'static Roster {
     static ROSTER: OnceLock<Roster> = OnceLock::new();
     let text = b"server.1=10.0.0.1:1:2\nserver.2=10.0.0.2:1:2\nserver.3=10.0.0.3:1:2\nversion=10";
-    ROSTER.get_or_init(|| Roster::parse(text).expect("a roster"))
+    ROSTER.get_or_init(|| read_roster(text).expect("a roster"))
 }
 
 /// Handshakes of each mode that succeed but for the proof, and frames of each kind.
@@ -175,7 +185,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         let mut seed = vec![mode::FRAMES, 5, 1];
         put_piece(&mut seed, &bytes);
         seed.push(0);
-        put_piece(&mut seed, &framed(&PeerMessage::TouchAsk { round: 1 }));
+        put_piece(&mut seed, &framed(CHANNEL, |out| PeerMessage::TouchAsk { round: 1 }.encode(out)));
         seeds.push(seed);
     }
     seeds
@@ -197,19 +207,24 @@ fn messages() -> Vec<Vec<u8>> {
         FoundingMessage::Blank { incarnation: [1; 16], founds: true },
         FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![1, 2, 3]) },
         FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] },
-        FoundingMessage::Replaced { id: 1, index: 9 },
+        FoundingMessage::Replaced { id: 1, index: LogIndex(9) },
         FoundingMessage::Admitted { cluster: [1; 16], id: 258, incarnation: [1; 16] },
     ];
     let others = [
         PeerMessage::Forward(Bytes::from_static(b"command")),
         PeerMessage::TouchAsk { round: 1 },
         PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(5), 6); 3] },
-        PeerMessage::LeaseAsk { term: 1, at_ms: 2 },
-        PeerMessage::LeaseGrant { term: 1, at_ms: 2 },
-        PeerMessage::LeaderLost { term: 1, leader: 2, last_index: 3 },
-        PeerMessage::Want { index: 1, chunk: 2 },
-        PeerMessage::Chunks { index: 1, first: 0, chunks: vec![Bytes::from_static(b"piece"); 2], end: None },
-        PeerMessage::Taken { index: 1, whole: true },
+        PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
+        PeerMessage::LeaseGrant { term: Term(1), at_ms: 2 },
+        PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
+        PeerMessage::Want { index: LogIndex(1), chunk: 2 },
+        PeerMessage::Chunks {
+            index: LogIndex(1),
+            first: 0,
+            chunks: vec![Bytes::from_static(b"piece"); 2],
+            end: None,
+        },
+        PeerMessage::Taken { index: LogIndex(1), whole: true },
         PeerMessage::Digest { zxid: 1, digest: 2 },
     ];
     let offer = Message::decode(Bytes::from(engine(4))).into_iter().map(PeerMessage::Offer);

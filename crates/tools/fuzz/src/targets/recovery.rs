@@ -1,5 +1,6 @@
 //! Any damage to a data directory that a journal has written.
 
+use base::Term;
 use bytes::Bytes;
 use sim_council::disk::{Loss, SimDisk};
 use storage_raft_log::{
@@ -18,9 +19,9 @@ pub(crate) fn run(bytes: &[u8]) {
     disk.restart();
     let Ok((mut journal, recovered)) = Journal::open(disk.clone(), config()) else { return };
     let (first, last) = (journal.first_index(), journal.last_index());
-    let held = journal.entries(first, last + 1, u64::MAX).ok();
+    let held = journal.entries(first, last.next(), u64::MAX).ok();
     if let Some(entries) = &held {
-        assert_eq!(entries.len() as u64, last + 1 - first);
+        assert_eq!(entries.len() as u64, last.next().since(first));
     }
     if let Ok(Some(mut reader)) = journal.open_snapshot() {
         while journal.read_snapshot(&mut reader).is_ok_and(|chunk| chunk.is_some()) {}
@@ -28,7 +29,7 @@ pub(crate) fn run(bytes: &[u8]) {
     drop(journal);
     disk.crash(Loss::All);
     let (mut journal, again) = Journal::open(disk, config()).expect("what was opened once opens again");
-    assert_eq!(journal.entries(first, last + 1, u64::MAX).ok(), held);
+    assert_eq!(journal.entries(first, last.next(), u64::MAX).ok(), held);
     assert_eq!((again.hard_state, &again.snapshot), (recovered.hard_state, &recovered.snapshot));
     journal.compact(KeepPolicy { snapshots: 1, entries: 0 }).expect("the disk is well");
 }
@@ -52,11 +53,11 @@ fn config() -> JournalConfig {
 /// Does what the script says, as long as the journal takes it.
 fn write(disk: &SimDisk, mut script: Input<'_>) {
     let Ok((mut journal, _)) = Journal::open(disk.clone(), config()) else { return };
-    let mut term = 1;
+    let mut term = Term(1);
     while let Some(step) = script.byte() {
         let done = match step % 8 {
             0..4 => {
-                term += u64::from(step / 128);
+                term = if step < 128 { term } else { term.next() };
                 append(&mut journal, term, script.short().unwrap_or_default()).is_some()
             }
             4 => journal.flush().is_ok(),
@@ -71,22 +72,22 @@ fn write(disk: &SimDisk, mut script: Input<'_>) {
 }
 
 /// A batch of entries whose number and length the shape says; the first may replace some that are there.
-fn append(journal: &mut Journal<SimDisk>, term: u64, shape: u16) -> Option<()> {
-    let back = u64::from(shape >> 14).min(journal.last_index() + 1 - journal.first_index());
-    let first = journal.last_index() + 1 - back;
-    let entries = (first..).take(usize::from(shape >> 10 & 15) + 1).map(|index| Entry {
+fn append(journal: &mut Journal<SimDisk>, term: Term, shape: u16) -> Option<()> {
+    let back = u64::from(shape >> 14).min(journal.last_index().next().since(journal.first_index()));
+    let first = journal.last_index().next().minus(back);
+    let entries = first.onward().take(usize::from(shape >> 10 & 15) + 1).map(|index| Entry {
         index,
         term,
         kind: EntryKind::Normal,
         data: Bytes::from(vec![shape as u8; usize::from(shape & 1023)]),
     });
-    let hard_state = (shape & 1 != 0).then_some(HardState { term, vote: 1, commit: first.saturating_sub(1) });
+    let hard_state = (shape & 1 != 0).then_some(HardState { term, vote: 1, commit: first.previous() });
     let membership =
         (shape & 2 != 0).then(|| council_replica::start::founding(vec![1], Vec::new()).membership).flatten();
     journal.append(&Batch { hard_state, membership, entries: entries.collect() }).ok()
 }
 
-fn snapshot(journal: &mut Journal<SimDisk>, term: u64, chunks: u8) -> Option<()> {
+fn snapshot(journal: &mut Journal<SimDisk>, term: Term, chunks: u8) -> Option<()> {
     journal.flush().ok()?;
     journal.snapshot_begin().ok()?;
     for chunk in 0..chunks {

@@ -104,6 +104,7 @@ fn outcomes(out: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped]
 }
 
 /// Ratios of all experiments: what most readers came for.
+#[expect(clippy::too_many_lines, reason = "a page, from its top to its end")]
 fn overview(out: &mut String, summaries: &[Summary<'_>], catalogue: &Catalogue) {
     put(out, format_args!("<section><h2>{}</h2>", word(words::RATIOS)));
     if summaries.is_empty() {
@@ -171,6 +172,7 @@ fn ratio(ratio: &Ratio<'_>) -> String {
     )
 }
 
+#[expect(clippy::too_many_lines, reason = "a page, from its top to its end")]
 fn experiment(out: &mut String, summary: &Summary<'_>, servers: &[Servers], everywhere: &[&Skipped]) {
     let about = summary.experiment;
     let (id, title) = (about.id, both(&about.title.into()));

@@ -84,6 +84,7 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(what);
 }
 
+#[expect(clippy::too_many_lines, reason = "a page, from its top to its end")]
 fn experiment(
     text: &mut String,
     pictures: &mut Vec<(String, String)>,

@@ -80,6 +80,7 @@ pub(super) fn summaries<'r>(run: &'r Run, catalogue: &Catalogue) -> Vec<Summary<
 }
 
 impl<'r> Summary<'r> {
+    #[expect(clippy::too_many_lines, reason = "a page, from its top to its end")]
     fn of(run: &'r Run, experiment: &'static Description) -> Self {
         let points: Vec<&Point> =
             run.points.iter().filter(|point| point.key.experiment == experiment.id).collect();

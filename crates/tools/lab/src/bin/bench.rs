@@ -49,6 +49,7 @@ fn bare_server(kind: &str, address: &str) -> ExitCode {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
 fn measure(options: Options) -> ExitCode {
     if let Err(error) = tools_process::kill_groups_on_signal() {
         eprintln!("{error}");

@@ -199,6 +199,7 @@ impl Conductor<'_, '_> {
         keys.filter(|key| !self.run.has(key)).collect()
     }
 
+    #[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
     fn block(
         &mut self,
         experiment: &Experiment,

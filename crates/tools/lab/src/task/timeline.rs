@@ -82,6 +82,7 @@ fn connect(servers: &Servers, place: usize, patience: &Patience) -> io::Result<C
 }
 
 /// One client's writes.
+#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
 fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -> Seen {
     let Order { task, servers, patience } = *order;
     let between = Duration::from_secs_f64(task.clients as f64 / task.per_second);

@@ -97,6 +97,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
 }
 
 impl State {
+    #[expect(clippy::too_many_lines, reason = "one story, told in order")]
     fn answer(
         &mut self,
         header: RequestHeader,

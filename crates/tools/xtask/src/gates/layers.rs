@@ -20,9 +20,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("", &["base"]),
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft"]),
-    ("net", &["event-loop"]),
-    ("node", &["threads", "metrics"]),
-    ("net", &["tls", "reactor", "http"]),
+    ("net", &["event-loop", "peer-pairs"]),
+    ("node", &["config", "threads", "metrics"]),
+    ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
     ("sim", &["council"]),
@@ -58,6 +58,7 @@ const TOOLS_OF_ALL: &[&str] = &["tools-process", "tools-testbed", "tools-lab-rep
 const PURE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("net-event-loop", &[]),
+    ("net-peer-pairs", &[]),
     ("council-wire", &["bytes", "hashbrown", "smallvec", "thiserror"]),
     (
         "council-tree",

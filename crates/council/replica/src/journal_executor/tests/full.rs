@@ -1,6 +1,7 @@
 //! A full disk: what is proposed waits and is answered when it is durable, and what gives room goes on.
 
 use super::*;
+use consensus_raft::LogIndex;
 
 /// Feeds batches until one finds no room. Gives its number.
 fn fill(rig: &mut Rig) -> u64 {
@@ -57,7 +58,7 @@ fn batch_without_room_waits_and_is_answered_when_it_is_flushed() {
     rig.now_us += FULL_RETRY_US;
     rig.rest();
     assert_eq!(rig.persisted().last(), Some(&(refused + 1)));
-    assert_eq!(last_index(&rig.disk), refused + 1);
+    assert_eq!(last_index(&rig.disk), LogIndex(refused + 1));
 }
 
 #[test]
@@ -124,9 +125,9 @@ fn snapshot_goes_on_while_a_batch_waits_for_room_and_gives_it() {
     rig.feed(CoreEffect::SnapshotBegin);
     (0..2).for_each(|_| rig.chunk(1_000, false));
     rig.finish(refused - 1, false);
-    rig.feed(CoreEffect::SnapshotRead { peer: 2, index: refused - 1, first: 0 });
+    rig.feed(CoreEffect::SnapshotRead { peer: 2, index: LogIndex(refused - 1), first: 0 });
     rig.rest();
-    assert_eq!(rig.saved(), [refused - 1]);
+    assert_eq!(rig.saved(), [LogIndex(refused - 1)]);
     assert!(rig.events().any(|event| matches!(event, JournalEvent::SnapshotRead { read: Some(_), .. })));
     assert_eq!(rig.persisted().last(), Some(&refused), "without any room given from outside");
 }
@@ -146,7 +147,7 @@ fn snapshot_that_replaces_the_log_waits_behind_a_batch_without_room() {
     rig.disk.leave_room(1 << 20);
     rig.now_us += FULL_RETRY_US;
     rig.rest();
-    assert_eq!((rig.persisted().last(), rig.saved()), (Some(&refused), vec![1_000]));
+    assert_eq!((rig.persisted().last(), rig.saved()), (Some(&refused), vec![LogIndex(1_000)]));
 }
 
 #[test]

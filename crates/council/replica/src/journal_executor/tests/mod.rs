@@ -5,6 +5,7 @@ mod full;
 mod snapshots;
 
 use bytes::Bytes;
+use consensus_raft::{LogIndex, Term};
 use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, Membership, SnapshotMeta};
 
 use self::disk::FakeDisk;
@@ -33,7 +34,7 @@ fn small() -> JournalConfig {
     }
 }
 
-fn last_index(disk: &FakeDisk) -> u64 {
+fn last_index(disk: &FakeDisk) -> LogIndex {
     Journal::open(disk.crashed(), small()).expect("what was flushed is whole").1.last_index
 }
 
@@ -67,7 +68,12 @@ impl Rig {
     fn persist_of(&mut self, bytes: usize) {
         self.batches += 1;
         let index = self.batches;
-        let entry = Entry { index, term: 1, kind: EntryKind::Normal, data: Bytes::from(vec![7; bytes]) };
+        let entry = Entry {
+            index: LogIndex(index),
+            term: Term(1),
+            kind: EntryKind::Normal,
+            data: Bytes::from(vec![7; bytes]),
+        };
         let batch = Batch { entries: vec![entry], ..Batch::default() };
         self.feed(CoreEffect::Persist { number: index, batch, reserved: false, commands: 2 });
     }
@@ -82,7 +88,8 @@ impl Rig {
 
     fn finish(&mut self, index: u64, replaces: bool) {
         let membership = Membership { voters: vec![1], ..Membership::default() };
-        let meta = SnapshotMeta { index, term: 1, membership, ..SnapshotMeta::default() };
+        let meta =
+            SnapshotMeta { index: LogIndex(index), term: Term(1), membership, ..SnapshotMeta::default() };
         self.feed(CoreEffect::SnapshotFinish { meta, replaces });
     }
 
@@ -94,7 +101,7 @@ impl Rig {
         for output in &self.outputs[new..] {
             if let JournalOutput::Event(JournalEvent::Persisted { number }) = output {
                 let kept = last_index(&self.disk);
-                assert!(kept >= *number, "batch {number} is answered, and a crash leaves {kept}");
+                assert!(kept >= LogIndex(*number), "batch {number} is answered, and a crash leaves {kept}");
             }
         }
         self.last
@@ -143,7 +150,7 @@ impl Rig {
         self.events().filter(|event| matches!(event, JournalEvent::SnapshotChunkWritten { .. })).count()
     }
 
-    fn saved(&self) -> Vec<u64> {
+    fn saved(&self) -> Vec<LogIndex> {
         let index = |event: &JournalEvent| match event {
             JournalEvent::SnapshotSaved { index } => Some(*index),
             _ => None,
@@ -334,5 +341,5 @@ fn driver_may_stop_when_nothing_waits() {
     rig.turn();
     assert!(rig.executor.is_drained());
     let disk = rig.executor.close().expect("the disk is well");
-    assert_eq!(last_index(&disk), 1);
+    assert_eq!(last_index(&disk), LogIndex(1));
 }

@@ -1,6 +1,7 @@
 //! Snapshots beside batches: neither starves the other, chunks are paced, failures are told once.
 
 use super::*;
+use consensus_raft::LogIndex;
 
 #[test]
 fn each_turn_flushes_what_waits_and_does_one_step_of_a_snapshot() {
@@ -27,7 +28,7 @@ fn batches_overtake_steps_of_a_snapshot() {
     rig.turn();
     assert_eq!((rig.persisted(), rig.chunks_written()), (vec![3], 0), "one flush covers all of them");
     rig.rest();
-    assert_eq!((rig.chunks_written(), rig.saved()), (1, vec![1]));
+    assert_eq!((rig.chunks_written(), rig.saved()), (1, vec![LogIndex(1)]));
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn batches_behind_a_snapshot_that_replaces_the_log_wait_until_it_is_saved() {
     }
     rig.rest();
     assert_eq!(rig.persisted(), [2, 101]);
-    assert_eq!(last_index(&rig.disk), 101);
+    assert_eq!(last_index(&rig.disk), LogIndex(101));
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn snapshot_that_replaces_the_log_overtakes_no_batch() {
     rig.persist();
     rig.finish(100, true);
     rig.rest();
-    assert_eq!((rig.persisted(), rig.saved()), (vec![1, 2], vec![100]));
+    assert_eq!((rig.persisted(), rig.saved()), (vec![1, 2], vec![LogIndex(100)]));
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn snapshot_that_fails_is_told_once_and_what_comes_of_it_is_passed_over() {
     rig.chunk(5_000, false);
     rig.finish(1, false);
     rig.rest();
-    assert_eq!((rig.snapshots_failed(), rig.saved()), (1, vec![1]));
+    assert_eq!((rig.snapshots_failed(), rig.saved()), (1, vec![LogIndex(1)]));
 }
 
 /// The core was told and will stop. What it has sent meanwhile has no place in this log.
@@ -150,7 +151,7 @@ fn machine_halts_behind_a_snapshot_that_was_to_replace_the_log_and_failed() {
     assert_eq!((rig.snapshots_failed(), rig.persisted(), rig.saved()), (1, vec![1], vec![]));
     assert!(rig.executor.is_drained());
     let disk = rig.executor.close().expect("the disk is well");
-    assert_eq!(last_index(&disk), 1);
+    assert_eq!(last_index(&disk), LogIndex(1));
 }
 
 #[test]
@@ -161,9 +162,9 @@ fn saved_snapshot_is_read_in_order_and_another_one_is_not_there() {
     (0..6).for_each(|_| rig.chunk(100, false));
     rig.finish(1, false);
     for first in [0, 4] {
-        rig.feed(CoreEffect::SnapshotRead { peer: 2, index: 1, first });
+        rig.feed(CoreEffect::SnapshotRead { peer: 2, index: LogIndex(1), first });
     }
-    rig.feed(CoreEffect::SnapshotRead { peer: 2, index: 9, first: 0 });
+    rig.feed(CoreEffect::SnapshotRead { peer: 2, index: LogIndex(9), first: 0 });
     rig.rest();
     let read = |event: &JournalEvent| match event {
         JournalEvent::SnapshotRead { index, first, read, .. } => {
@@ -173,5 +174,8 @@ fn saved_snapshot_is_read_in_order_and_another_one_is_not_there() {
         _ => None,
     };
     let reads: Vec<_> = rig.events().filter_map(read).collect();
-    assert_eq!(reads, [(1, 0, Some((4, false))), (1, 4, Some((2, true))), (9, 0, None)]);
+    assert_eq!(
+        reads,
+        [(LogIndex(1), 0, Some((4, false))), (LogIndex(1), 4, Some((2, true))), (LogIndex(9), 0, None)]
+    );
 }

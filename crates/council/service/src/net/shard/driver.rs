@@ -6,7 +6,7 @@ use base::Now;
 use council_frontend::{FromCore, FrontEvent, Peer, ShardDriver, ToCore, View};
 use council_tree::Tree;
 use council_wire::SessionId;
-use net_event_loop::{Arrival, Broken, ConnId, SocketDriver};
+use net_event_loop::{Broken, ConnId, ReadOutcome, SocketDriver};
 use net_reactor::{ClientSocket, Sockets};
 use net_tls::TlsSession;
 use node_threads::RateLimit;
@@ -86,7 +86,7 @@ impl SocketDriver for Driver {
     }
 
     #[inline]
-    fn read(&mut self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<Arrival, Broken> {
+    fn read(&mut self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
         self.sockets.read(socket, buffer)
     }
 

@@ -18,8 +18,8 @@ use parking_lot::RwLock;
 use self::driver::Driver;
 use crate::config::WordConfig;
 use crate::messages::{ShardMail, WordQueue};
+use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
-use crate::standing::Standing;
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -28,7 +28,7 @@ pub(crate) struct ShardLinks {
     pub(crate) to_core: Arc<Mailbox<ToCore>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) session_clients: Arc<SessionClients>,
-    pub(crate) standing: Arc<Standing>,
+    pub(crate) standing: Arc<ServingState>,
     pub(crate) word_queue: Arc<WordQueue>,
     pub(crate) clock: Clock,
 }
@@ -80,8 +80,8 @@ impl Service for Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Word { conn, text, last } => self.round.front().word_reply(conn, &text, last),
                 ShardMail::Ask(question) => question(self.round.front()),
-                ShardMail::Part => self.round.begin_farewell(false, now),
-                ShardMail::Stop => self.round.begin_farewell(true, now),
+                ShardMail::Part => self.round.begin_shutdown(false, now),
+                ShardMail::Stop => self.round.begin_shutdown(true, now),
             }
         }
         self.mail = mail;

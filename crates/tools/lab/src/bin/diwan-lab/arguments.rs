@@ -164,6 +164,7 @@ fn let_in(
 
 impl RunArguments {
     /// What is to be run.
+    #[expect(clippy::too_many_lines, reason = "a list of options")]
     pub(super) fn options(self) -> Result<Options, String> {
         let scale = match self.scale {
             ScaleName::Small => Scale::small(),

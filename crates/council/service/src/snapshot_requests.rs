@@ -1,0 +1,114 @@
+//! Snapshots by command: how often they may be asked for, and the wait until one is durable.
+//!
+//! The core takes them and the journal writes them, as always; here somebody only waits for the news.
+
+use base::LogIndex;
+use node_threads::RateLimit;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// How long a snapshot may take before whoever asked for it is told that it failed. A tree of 10 GiB takes three
+/// minutes at the configured pace.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// A snapshot that is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// The last log entry in it.
+    pub(crate) index: LogIndex,
+    /// The last transaction in it.
+    pub(crate) zxid: i64,
+}
+
+/// A snapshot's open file: it stays whole when the server purges it meanwhile.
+#[derive(Debug)]
+pub(crate) struct SnapshotFile {
+    pub(crate) zxid: i64,
+    pub(crate) name: String,
+    pub(crate) file: File,
+    pub(crate) bytes: u64,
+}
+
+/// What the journal has done so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    last: Option<Saved>,
+    failures: u64,
+}
+
+/// Where the journal leaves its news and others wait for them.
+#[derive(Debug, Default)]
+pub(crate) struct SnapshotRequests {
+    news: Mutex<News>,
+    changed: Condvar,
+    pub(crate) limit: RateLimit,
+}
+
+impl SnapshotRequests {
+    /// A snapshot is durable.
+    pub(crate) fn saved(&self, saved: Saved) {
+        self.news.lock().last = Some(saved);
+        self.changed.notify_all();
+    }
+
+    /// A snapshot could not be written.
+    pub(crate) fn failed(&self) {
+        self.news.lock().failures += 1;
+        self.changed.notify_all();
+    }
+
+    /// Calls `ask`, which has a snapshot taken and gives the index that it must reach, and waits for that snapshot.
+    pub(crate) fn take(&self, ask: impl FnOnce() -> Option<LogIndex>) -> Result<Saved, String> {
+        let failures = self.news.lock().failures;
+        let wanted = ask().ok_or("the server did not answer")?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut news = self.news.lock();
+        loop {
+            if let Some(saved) = news.last.filter(|saved| saved.index >= wanted) {
+                return Ok(saved);
+            }
+            if news.failures > failures {
+                return Err(String::from("the snapshot could not be written; the log says why"));
+            }
+            if self.changed.wait_until(&mut news, deadline).timed_out() {
+                return Err(format!("no snapshot within {} s", PATIENCE.as_secs()));
+            }
+        }
+    }
+}
+
+/// Opens the file of a snapshot.
+pub(crate) fn open(data_dir: &Path, saved: Saved) -> Result<SnapshotFile, String> {
+    let name = format!("{:016x}.snap", saved.index.0);
+    let path: PathBuf = data_dir.join("snapshot").join(&name);
+    let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
+    let file = File::open(&path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    Ok(SnapshotFile { zxid: saved.zxid, name, file, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
+        let desk = SnapshotRequests::default();
+        desk.saved(Saved { index: LogIndex(4), zxid: 1 });
+        desk.failed();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| desk.take(|| Some(LogIndex(5))));
+            desk.saved(Saved { index: LogIndex(4), zxid: 1 });
+            desk.saved(Saved { index: LogIndex(6), zxid: 3 });
+            assert_eq!(waiting.join().expect("it ends"), Ok(Saved { index: LogIndex(6), zxid: 3 }));
+        });
+        let failed = desk.take(|| {
+            desk.failed();
+            Some(LogIndex(7))
+        });
+        assert!(failed.is_err());
+    }
+}

@@ -1,0 +1,198 @@
+//! One pair of connections with another member.
+
+use base::{MemberId, MemberNumber};
+
+use crate::offer::{Lane, Offer};
+
+/// How often a member that has nothing to say shows that it lives, milliseconds.
+pub const PING_MS: u64 = 500;
+/// After how long without a sign of life a pair is given up, milliseconds.
+pub const SILENCE_MS: u64 = 5_000;
+/// After how long without a sign of life a pair is replaced on a mere claim, milliseconds.
+pub const QUIET_MS: u64 = 3 * PING_MS;
+/// For how long the other pair of two members that dialled at once may come, milliseconds. A member whose host died comes
+/// back later than that.
+pub const YOUTH_MS: u64 = 1_000;
+
+/// What tells the pairs with one member apart, and which of two is kept: the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) process: u64,
+    pub(crate) dialler: u64,
+    pub(crate) attempt: u64,
+}
+
+/// One of all pairs that ever stood. A connection of a pair that was dropped is known by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PairRef {
+    /// The other's number.
+    pub number: u64,
+    /// Which of this table's pairs.
+    pub serial: u64,
+}
+
+/// A pair that ended. The driver closes its connections.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Dropped<C> {
+    /// Which.
+    pub pair: PairRef,
+    /// Who is not connected any more, if it was told to be.
+    pub told_id: Option<MemberId>,
+    /// Its connections.
+    pub connections: Vec<C>,
+}
+
+/// Two connections that belong together.
+#[derive(Debug)]
+pub struct Pair<C> {
+    pub(crate) reference: PairRef,
+    pub(crate) key: Key,
+    /// The other's id; none while its disk is blank.
+    id: Option<MemberId>,
+    level: u32,
+    control: Option<C>,
+    bulk: Option<C>,
+    told_up: bool,
+    began_ms: u64,
+    heard_ms: u64,
+    pinged_ms: u64,
+}
+
+/// How a pair is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulse {
+    /// It stands.
+    Well,
+    /// It stands, and it is time to show the other side that this member lives.
+    Ping,
+    /// Nothing has come for too long: it is to be dropped.
+    Silent,
+}
+
+impl<C> Pair<C> {
+    pub(crate) const fn new(offer: &Offer, key: Key, reference: PairRef, now_ms: u64) -> Self {
+        Self {
+            reference,
+            key,
+            id: offer.id,
+            level: offer.level,
+            control: None,
+            bulk: None,
+            told_up: false,
+            began_ms: now_ms,
+            heard_ms: now_ms,
+            pinged_ms: now_ms,
+        }
+    }
+
+    pub(crate) fn put(&mut self, lane: Lane, connection: C) {
+        match lane {
+            Lane::Control => self.control = Some(connection),
+            Lane::Bulk => self.bulk = Some(connection),
+        }
+    }
+
+    /// The id and the feature level of the other, once, when both connections stand.
+    pub(crate) fn tell_up(&mut self) -> Option<(MemberId, u32)> {
+        if self.told_up || self.control.is_none() || self.bulk.is_none() {
+            return None;
+        }
+        self.told_up = true;
+        Some((self.id(), self.level))
+    }
+
+    pub(crate) fn end(self) -> Dropped<C> {
+        let told_id = self.told_up.then(|| self.id());
+        let connections = [self.control, self.bulk].into_iter().flatten().collect();
+        Dropped { pair: self.reference, told_id, connections }
+    }
+
+    /// Something came on one of its connections.
+    pub const fn heard(&mut self, now_ms: u64) {
+        self.heard_ms = now_ms;
+    }
+
+    /// To be asked from time to time, behind what has come until then. A ping that is due is due once.
+    pub const fn pulse(&mut self, now_ms: u64) -> Pulse {
+        if now_ms > self.heard_ms + SILENCE_MS {
+            return Pulse::Silent;
+        }
+        if now_ms < self.pinged_ms + PING_MS {
+            return Pulse::Well;
+        }
+        self.pinged_ms = now_ms;
+        Pulse::Ping
+    }
+
+    /// One of its connections.
+    pub const fn connection(&mut self, lane: Lane) -> Option<&mut C> {
+        match lane {
+            Lane::Control => self.control.as_mut(),
+            Lane::Bulk => self.bulk.as_mut(),
+        }
+    }
+
+    /// Its connections, that for what is urgent first.
+    pub fn connections_mut(&mut self) -> impl Iterator<Item = &mut C> {
+        [&mut self.control, &mut self.bulk].into_iter().flatten()
+    }
+
+    /// Its connections, that for what is urgent first.
+    pub fn connections(&self) -> impl Iterator<Item = &C> {
+        [&self.control, &self.bulk].into_iter().flatten()
+    }
+
+    /// What it is known by.
+    #[must_use]
+    pub const fn reference(&self) -> PairRef {
+        self.reference
+    }
+
+    /// The other's id; that of one without is [blank](MemberId::blank).
+    #[must_use]
+    pub fn id(&self) -> MemberId {
+        self.id.unwrap_or(MemberId::blank(MemberNumber((self.reference.number & 0xff) as u8)))
+    }
+
+    /// Whether the other has an id.
+    #[must_use]
+    pub const fn is_with_member(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// When the other's process started.
+    #[must_use]
+    pub const fn process(&self) -> u64 {
+        self.key.process
+    }
+
+    /// Which of the dialler's attempts it came of.
+    #[must_use]
+    pub const fn attempt(&self) -> u64 {
+        self.key.attempt
+    }
+
+    /// Whether the other was told to be connected.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.told_up
+    }
+
+    /// Whether an offer says the same of its sender as the one that the pair began with.
+    pub(crate) fn is_of(&self, offer: &Offer) -> bool {
+        (self.id, self.level) == (offer.id, offer.level)
+    }
+
+    /// Whether it gives way to another that proves nothing.
+    pub(crate) const fn yields_to_claim(&self, key: Key, now_ms: u64) -> bool {
+        let dialled_at_once = self.key.process == key.process && now_ms < self.began_ms + YOUTH_MS;
+        dialled_at_once || now_ms > self.heard_ms + QUIET_MS
+    }
+
+    pub(crate) const fn has(&self, lane: Lane) -> bool {
+        match lane {
+            Lane::Control => self.control.is_some(),
+            Lane::Bulk => self.bulk.is_some(),
+        }
+    }
+}

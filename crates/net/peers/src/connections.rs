@@ -1,0 +1,370 @@
+//! All connections to other members, as the thread that owns them drives them: it polls here when it sleeps. Sockets and
+//! bytes are here; which connection is kept, and who is told as connected, is decided by the table of [`net_peer_pairs`].
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::MemberId;
+use bytes::Bytes;
+use mio::{Events, Poll, Token, Waker};
+use net_peer_pairs::{Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict};
+use node_threads::ThreadWaker;
+
+use crate::channel::{Channel, ChannelNumber, Channels};
+use crate::credentials::Credentials;
+use crate::dial::Diallers;
+use crate::established::Established;
+use crate::frame::{self, Said};
+use crate::lane::Lane;
+use crate::roster::Roster;
+
+const WAKER: Token = Token(usize::MAX);
+/// Bytes read at once.
+const ARENA_BYTES: usize = 128 << 10;
+
+/// What became of the connections.
+#[derive(Debug)]
+pub enum News {
+    /// A member is connected, whose build understands this feature level.
+    Up(MemberId, u32),
+    /// A member is not connected any more.
+    Down(MemberId),
+    /// A member says something.
+    Message(Message),
+    /// What was to be sent to a member on a channel was dropped.
+    Lost(MemberId, ChannelNumber),
+}
+
+/// What a member says on a channel.
+#[derive(Debug)]
+pub struct Message {
+    /// Who.
+    pub from: MemberId,
+    /// On which connections it came.
+    pub pair: PairRef,
+    /// Which part of the process it is for.
+    pub channel: ChannelNumber,
+    /// Its bytes, as the sender's `encode` appended them.
+    pub bytes: Bytes,
+}
+
+/// See the module.
+pub struct PeerConnections {
+    own: u64,
+    poll: Poll,
+    events: Events,
+    polled: bool,
+    waker: Arc<ThreadWaker>,
+    credentials: Arc<Credentials>,
+    channels: Channels,
+    diallers: Diallers,
+    /// Who the members are by this member's log, as text, once it has said so.
+    roster: Option<String>,
+    /// Another member has told a newer one.
+    rosters_told: bool,
+    pairs: PeerPairs<Lane>,
+    arena: Box<[u8]>,
+    frames: Vec<Bytes>,
+    news: VecDeque<News>,
+    now_ms: u64,
+}
+
+impl PeerConnections {
+    /// A poll and its waker, made before the mailboxes that ring it.
+    ///
+    /// # Errors
+    /// The system refuses a poll.
+    pub fn poll() -> io::Result<(Poll, Arc<ThreadWaker>)> {
+        let poll = Poll::new()?;
+        let waker = ThreadWaker::of_poll(Waker::new(poll.registry(), WAKER)?);
+        Ok((poll, waker))
+    }
+
+    /// One without connections; members are dialled from now on. `channels` are those on which messages are taken.
+    #[must_use]
+    pub fn new(
+        credentials: Arc<Credentials>,
+        (poll, waker): (Poll, Arc<ThreadWaker>),
+        mut diallers: Diallers,
+        channels: &[Channel],
+    ) -> Self {
+        let own = credentials.badge.number;
+        diallers.know(&credentials.names.to_dial(), own, |_| false);
+        Self {
+            own,
+            poll,
+            events: Events::with_capacity(256),
+            polled: false,
+            waker,
+            credentials,
+            channels: Channels::new(channels),
+            diallers,
+            roster: None,
+            rosters_told: false,
+            pairs: PeerPairs::new(own),
+            arena: vec![0; ARENA_BYTES].into_boxed_slice(),
+            frames: Vec::new(),
+            news: VecDeque::new(),
+            now_ms: 0,
+        }
+    }
+
+    /// A connection was established.
+    pub fn take(&mut self, established: Established, now_ms: u64) {
+        let (hello, offer) = (established.hello, established.offer());
+        let number = hello.number;
+        // The other may have been named when that was agreed upon.
+        let verdict = match self.credentials.names.is_named(number) {
+            true => Some(self.pairs.offered(&offer, now_ms)),
+            false => None,
+        };
+        match verdict {
+            None | Some(Verdict::Refused(_)) => {
+                return self.diallers.connected(number, self.pairs.pair_with(number).is_some());
+            }
+            Some(Verdict::Joins) => {}
+            Some(Verdict::Replaces(dropped)) => self.end(dropped),
+        }
+        let token = token(number, hello.lane);
+        let lane = match Lane::new(established, self.poll.registry(), token) {
+            Ok(lane) => lane,
+            Err(error) => {
+                tracing::warn!(member = number, %error, "a connection to a member cannot be used");
+                self.diallers.connected(number, false);
+                return self.pairs.pair_with(number).into_iter().for_each(|pair| self.drop_pair(pair));
+            }
+        };
+        self.credentials.connected.begin(&hello);
+        if let (pair, Some((id, level))) = self.pairs.connect(&offer, lane, now_ms) {
+            self.tell_up(pair, id, level);
+        }
+        self.diallers.connected(number, true);
+    }
+
+    fn tell_up(&mut self, pair: PairRef, id: MemberId, level: u32) {
+        let (is_member, number) = (self.pairs.is_member(), pair.number);
+        let Some(pair) = self.pairs.current(pair) else { return };
+        tracing::info!(member = number, seated = pair.is_with_member(), "connected to a member");
+        self.news.push_back(News::Up(id, level));
+        if let (true, Some(text), Some(control)) =
+            (is_member, &self.roster, pair.connection(LaneName::Control))
+        {
+            control.tell_roster(text);
+        }
+    }
+
+    /// Who the members are by this member's log: those that are not connected are dialled from now on, and nobody else
+    /// is. The others are told it as `text`, for their logs may be older.
+    pub fn know(&mut self, roster: Roster, text: String) {
+        self.credentials.names.know(roster);
+        if self.pairs.is_member() {
+            let up = self.pairs.iter_mut().filter(|pair| pair.is_up());
+            up.filter_map(|pair| pair.connection(LaneName::Control))
+                .for_each(|control| control.tell_roster(&text));
+        }
+        self.roster = Some(text);
+        self.dial_members();
+    }
+
+    fn dial_members(&mut self) {
+        let pairs = &self.pairs;
+        let roster = self.credentials.names.to_dial();
+        self.diallers.know(&roster, self.own, |number| pairs.pair_with(number).is_some());
+    }
+
+    fn drop_pair(&mut self, pair: PairRef) {
+        if let Some(dropped) = self.pairs.disconnect(pair) {
+            self.end(dropped);
+        }
+    }
+
+    fn end(&mut self, Dropped { pair, told_id, connections }: Dropped<Lane>) {
+        self.credentials.connected.end(pair.number);
+        self.news.extend(told_id.map(News::Down));
+        for lane in connections {
+            lane.close(self.poll.registry());
+        }
+        self.diallers.connected(pair.number, false);
+    }
+
+    /// This member has an identity from now on, or has none any more: all connections end, and are made anew under what
+    /// it is now.
+    pub fn begin_anew(&mut self, is_member: bool) {
+        self.roster = None;
+        for dropped in self.pairs.begin_anew(is_member) {
+            self.end(dropped);
+        }
+        self.news.clear();
+    }
+
+    /// Looks what has arrived. [`Self::next_news`] tells of it.
+    ///
+    /// # Errors
+    /// The system refuses to poll.
+    pub fn turn(&mut self, now_ms: u64) -> io::Result<()> {
+        self.now_ms = now_ms;
+        if !std::mem::take(&mut self.polled) {
+            self.poll_for(Duration::ZERO)?;
+        }
+        for event in &self.events {
+            let Some((number, lane)) = member_of(event.token()) else { continue };
+            let Some(pair) = self.pairs.pair_with(number) else { continue };
+            let Some(lane) = self.pairs.current(pair).and_then(|pair| pair.connection(lane)) else {
+                continue;
+            };
+            let readable = event.is_readable() || event.is_read_closed() || event.is_error();
+            lane.announce(readable, event.is_writable());
+        }
+        self.events.clear();
+        for pair in self.pairs.iter().map(Pair::reference).collect::<Vec<_>>() {
+            if !self.read(pair) {
+                self.drop_pair(pair);
+            }
+        }
+        if std::mem::take(&mut self.rosters_told) {
+            self.dial_members();
+        }
+        Ok(())
+    }
+
+    /// What has become of the connections, in order, until nothing more has.
+    pub fn next_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// A message of that pair cannot be understood: the pair ends, and nothing that came on it behind the message is told.
+    pub fn refuse(&mut self, pair: PairRef, error: &str) {
+        tracing::error!(member = pair.number, error, "a member sent what cannot be understood");
+        self.news.retain(|news| !matches!(news, News::Message(message) if message.pair == pair));
+        self.drop_pair(pair);
+    }
+
+    /// False when the pair is of no use any more.
+    fn read(&mut self, reference: PairRef) -> bool {
+        let number = reference.number;
+        let Some(pair) = self.pairs.current(reference) else { return true };
+        let (id, is_with_member, mut heard) = (pair.id(), pair.is_with_member(), false);
+        for lane in pair.connections_mut() {
+            if !lane.readable {
+                continue;
+            }
+            let read = lane.read(&mut self.arena, &mut self.frames, &self.channels);
+            heard |= !self.frames.is_empty();
+            for bytes in self.frames.drain(..) {
+                match frame::understand(bytes, &self.channels) {
+                    Ok(Said::Alive) => {}
+                    // What one without an identity says is what its file says.
+                    Ok(Said::Roster(text)) => {
+                        self.rosters_told |= is_with_member && self.credentials.names.hear(&text);
+                    }
+                    Ok(Said::Message(channel, bytes)) => {
+                        let message = Message { from: id, pair: reference, channel, bytes };
+                        self.news.push_back(News::Message(message));
+                    }
+                    Err(error) => {
+                        tracing::error!(member = number, error, "a member sent what cannot be understood");
+                        return false;
+                    }
+                }
+            }
+            if let Err(error) = read {
+                tracing::info!(member = number, %error, "the connection to a member broke");
+                return false;
+            }
+        }
+        if heard {
+            pair.heard(self.now_ms);
+        }
+        match pair.pulse(self.now_ms) {
+            Pulse::Well => {}
+            Pulse::Ping => pair.connection(LaneName::Control).into_iter().for_each(Lane::ping),
+            Pulse::Silent => {
+                tracing::warn!(
+                    member = number,
+                    "a member has fallen silent: the connection to it is given up"
+                );
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Queues the message that `encode` appends; [`Self::flush`] sends it.
+    pub fn send(
+        &mut self,
+        to: MemberId,
+        lane: LaneName,
+        channel: ChannelNumber,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let lane = self.pairs.connection(to, lane);
+        if lane.is_some_and(|lane| !lane.put(channel, encode)) {
+            self.news.push_back(News::Lost(to, channel));
+        }
+    }
+
+    /// Queues a message for a member of which it is not known whether it has an identity.
+    pub fn send_to_number(&mut self, number: u64, channel: ChannelNumber, encode: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(control) = self.pairs.control(number) {
+            control.put(channel, encode);
+        }
+    }
+
+    /// Sends what waits.
+    pub fn flush(&mut self) {
+        let mut broken = Vec::new();
+        for pair in self.pairs.iter_mut() {
+            let reference = pair.reference();
+            for lane in pair.connections_mut() {
+                if lane.wants_flush() && lane.flush().is_err() {
+                    broken.push(reference);
+                }
+            }
+        }
+        broken.into_iter().for_each(|pair| self.drop_pair(pair));
+    }
+
+    /// Sleeps until something arrives, the waker rings or the time is over; not at all when there is mail.
+    ///
+    /// # Errors
+    /// The system refuses to poll.
+    pub fn sleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> io::Result<()> {
+        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable);
+        let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
+        self.waker.fall_asleep();
+        let timeout =
+            if busy || mail() { Duration::ZERO } else { timeout.min(Duration::from_millis(PING_MS)) };
+        let polled = self.poll_for(timeout);
+        self.waker.wake_up();
+        self.polled = true;
+        polled
+    }
+
+    fn poll_for(&mut self, timeout: Duration) -> io::Result<()> {
+        match self.poll.poll(&mut self.events, Some(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                self.events.clear();
+                Ok(())
+            }
+            other => other,
+        }
+    }
+}
+
+const fn token(number: u64, lane: LaneName) -> Token {
+    Token(number as usize * 2 + matches!(lane, LaneName::Bulk) as usize)
+}
+
+const fn member_of(token: Token) -> Option<(u64, LaneName)> {
+    if token.0 == WAKER.0 {
+        return None;
+    }
+    let lane = if token.0.is_multiple_of(2) { LaneName::Control } else { LaneName::Bulk };
+    Some((token.0 as u64 / 2, lane))
+}
+
+#[cfg(test)]
+#[path = "connections_tests.rs"]
+mod tests;

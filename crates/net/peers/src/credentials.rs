@@ -1,0 +1,168 @@
+//! By what members know each other: who this one is, who the others are, and what proves it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use base::MemberId;
+use net_peer_pairs::Lane;
+use net_tls::TlsError;
+use parking_lot::RwLock;
+
+use crate::connected::Connected;
+use crate::handshake::Terms;
+use crate::hello::{Cluster, Hello};
+use crate::hints::Hints;
+use crate::names::Names;
+use crate::other_ensembles::OtherEnsembles;
+use crate::proof::{Binding, Nonce, Prover};
+use crate::roster::{ReadRoster, Roster};
+use crate::secret::EnsembleSecret;
+use crate::tls::PeerTls;
+use crate::tls_config::PeerTlsConfig;
+use crate::trouble::Complaints;
+
+/// What a member is told of itself and the others before it starts.
+pub struct Settings {
+    /// This member's number.
+    pub number: u64,
+    /// When this process started, milliseconds since 1970.
+    pub process: u64,
+    /// The highest feature level that this build understands.
+    pub level: u32,
+    /// The members as the configuration names them.
+    pub roster: Roster,
+    /// How the text of another member's roster is read.
+    pub read_roster: ReadRoster,
+    /// Keys and certificates; without them members speak plain text.
+    pub tls: Option<PeerTlsConfig>,
+    /// What every member must know to be let in, beside what TLS asks for.
+    pub secret: Option<EnsembleSecret>,
+    /// What hints call things.
+    pub hints: Hints,
+}
+
+/// See the module.
+pub struct Credentials {
+    /// Who this member says it is.
+    pub badge: Arc<LocalIdentity>,
+    pub(crate) names: Arc<Names>,
+    /// What is shown on a new connection; read again when an operator asks for it.
+    tls: Option<RwLock<Arc<PeerTls>>>,
+    tls_config: Option<PeerTlsConfig>,
+    pub(crate) prover: Option<Prover>,
+    pub(crate) hints: Hints,
+    pub(crate) complaints: Complaints,
+    /// Members of other ensembles that were heard of.
+    pub other_ensembles: Arc<OtherEnsembles>,
+    pub(crate) connected: Connected,
+}
+
+impl Credentials {
+    /// Reads keys and certificates.
+    ///
+    /// # Errors
+    /// Keys and certificates do not fit together, or are another member's.
+    pub fn new(settings: Settings) -> Result<Self, TlsError> {
+        let Settings { number, process, level, roster, read_roster, tls: tls_config, secret, hints } =
+            settings;
+        let names = Names::new(number, roster, read_roster);
+        names.resolve(Instant::now());
+        let tls = tls_config.as_ref().map(|tls| PeerTls::new(tls, number, &names)).transpose()?;
+        Ok(Self {
+            badge: Arc::new(LocalIdentity::new(number, process, level)),
+            tls: tls.map(|tls| RwLock::new(Arc::new(tls))),
+            tls_config,
+            names,
+            prover: secret.as_ref().map(Prover::new),
+            hints,
+            complaints: Complaints::default(),
+            other_ensembles: Arc::default(),
+            connected: Connected::default(),
+        })
+    }
+
+    /// TLS for a new connection, if members speak it.
+    #[must_use]
+    pub fn tls(&self) -> Option<Arc<PeerTls>> {
+        self.tls.as_ref().map(|tls| Arc::clone(&tls.read()))
+    }
+
+    /// Reads keys and certificates again. Connections that begin from now on use them; a failure leaves in force what was
+    /// read before. False where members do not speak TLS.
+    ///
+    /// # Errors
+    /// As [`Credentials::new`].
+    pub fn reload(&self) -> Result<bool, TlsError> {
+        let (Some(tls), Some(config)) = (&self.tls, &self.tls_config) else { return Ok(false) };
+        let next = PeerTls::new(config, self.badge.number, &self.names)?;
+        *tls.write() = Arc::new(next);
+        Ok(true)
+    }
+
+    /// Whether a member must prove who it is. Otherwise its address is all that tells it from a stranger.
+    pub(crate) const fn asks_for_proof(&self) -> bool {
+        self.tls.is_some() || self.prover.is_some()
+    }
+
+    /// What a new connection goes by.
+    ///
+    /// # Errors
+    /// The system has no randomness.
+    pub(crate) fn terms(&self, own: Hello, binding: Binding) -> io::Result<Terms<'_>> {
+        Ok(self.terms_with(own, binding, nonce()?))
+    }
+
+    /// What a connection goes by for which a nonce was drawn before.
+    pub(crate) fn terms_with(&self, own: Hello, binding: Binding, nonce: Nonce) -> Terms<'_> {
+        Terms { own, nonce, prover: self.prover.as_ref(), binding, hints: self.hints }
+    }
+}
+
+/// A number that nobody can guess.
+///
+/// # Errors
+/// The system has no randomness.
+pub(crate) fn nonce() -> io::Result<Nonce> {
+    let mut nonce = Nonce::default();
+    getrandom::fill(&mut nonce)
+        .map_err(|source| io::Error::other(format!("cannot read randomness: {}", io::Error::from(source))))?;
+    Ok(nonce)
+}
+
+/// Who this member says it is.
+pub struct LocalIdentity {
+    /// Its number.
+    pub number: u64,
+    life: u64,
+    level: u32,
+    seat: RwLock<Option<(u64, Cluster)>>,
+}
+
+impl LocalIdentity {
+    fn new(number: u64, life: u64, level: u32) -> Self {
+        Self { number, life, level, seat: RwLock::new(None) }
+    }
+
+    /// From now on this member has an identity.
+    pub fn begin_membership(&self, id: MemberId, cluster: Cluster) {
+        *self.seat.write() = Some((id.0, cluster));
+    }
+
+    /// It has none any more.
+    pub fn end_membership(&self) {
+        *self.seat.write() = None;
+    }
+
+    pub(crate) fn hello(&self) -> Hello {
+        Hello {
+            lane: Lane::Control,
+            attempt: 0,
+            number: self.number,
+            seat: *self.seat.read(),
+            life: self.life,
+            wanted: 0,
+            level: self.level,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Who is let in where nothing is proved but the address.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+use net_peer_pairs::Lane;
+
+use super::*;
+use crate::handshake::{self, Terms};
+use crate::hints::Hints;
+use crate::testing::credentials_of_three;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Member N is at 127.0.7.N.
+fn host(number: u64) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 7, number as u8)
+}
+
+fn credentials() -> Credentials {
+    credentials_of_three(host, None)
+}
+
+/// What becomes of one that comes from the address of `from` and says that it is `number`.
+fn visit(from: u64, number: u64) -> Result<u64, String> {
+    visit_at(&credentials(), from, number)
+}
+
+fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, String> {
+    let listener = TcpListener::bind((host(1), 0)).expect("a port");
+    let to = listener.local_addr().expect("bound");
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((host(from), 0)).into()).expect("an address of this machine");
+    socket.connect(&to.into()).expect("connected");
+    let mut dialler = std::net::TcpStream::from(socket);
+    dialler.set_read_timeout(Some(PATIENCE)).expect("set");
+    let (stream, peer) = listener.accept().expect("accepted");
+    stream.set_nonblocking(true).expect("set");
+    let until = Instant::now() + dial::HANDSHAKE_TIMEOUT;
+    let stream = TcpStream::from_std(stream);
+    let mut incoming = Incoming::new(stream, peer.ip(), until, credentials).expect("an incoming connection");
+    let hello = Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 1, wanted: 1, level: 1 };
+    let told = std::thread::spawn(move || {
+        let terms = Terms { own: hello, nonce: [7; 32], prover: None, binding: [0; 32], hints: Hints::PLAIN };
+        let said = handshake::open(&mut dialler, &terms);
+        let _ = dialler.flush();
+        let _ = dialler.read(&mut [0]);
+        said
+    });
+    let verdict = loop {
+        match incoming.drive(credentials) {
+            Ok(Progress::Proved(hello, _)) => break Ok(hello.number),
+            Ok(Progress::Waits { .. }) => std::thread::yield_now(),
+            Err(why) => break Err(why),
+        }
+        assert!(Instant::now() < until + PATIENCE, "it comes to no end");
+    };
+    drop(incoming);
+    let heard = told.join().expect("it ended").expect("it was answered");
+    assert_eq!(heard.is_ok(), verdict.is_ok());
+    verdict
+}
+
+#[test]
+fn member_that_proves_nothing_is_believed_at_its_own_address_alone() {
+    assert_eq!(visit(2, 2), Ok(2));
+    assert_eq!(visit(3, 3), Ok(3));
+    let why = visit(2, 3).expect_err("the address is that of member 2");
+    assert!(why.contains("member 3, which is not said to be at 127.0.7.2"), "{why}");
+}
+
+#[test]
+fn member_is_refused_while_another_of_its_number_that_started_later_is_connected() {
+    let credentials = credentials();
+    let later =
+        Hello { lane: Lane::Control, attempt: 1, number: 2, seat: None, life: 9, wanted: 1, level: 1 };
+    credentials.connected.begin(&later);
+    let why = visit_at(&credentials, 2, 2).expect_err("it started earlier");
+    assert!(why.contains("member 2 started later and is connected"), "{why}");
+    assert_eq!(visit_at(&credentials, 3, 3), Ok(3));
+    credentials.connected.end(2);
+    assert_eq!(visit_at(&credentials, 2, 2), Ok(2));
+}
