@@ -62,7 +62,7 @@ pub struct ListenConfig {
     pub backlog: Option<u32>,
     /// Whether TCP probes silent connections. `clientTcpKeepAlive`.
     pub keep_alive: bool,
-    /// Threads that serve connections; 0 takes one a core.
+    /// Threads that serve connections; 0 takes all cores but one.
     pub shards: usize,
 }
 

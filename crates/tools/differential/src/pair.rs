@@ -130,7 +130,7 @@ pub fn start(
         Software::Diwan(_) => {
             let catch_up = format!("council.watches.catch-up={}", profile == Profile::Full);
             let set = |key: &str| ["-D".to_owned(), key.to_owned()];
-            [set(&reap), set(&catch_up), set("metrics.listen=off")].concat()
+            [set(&reap), set(&catch_up), set("metrics.listen=off"), set("node.shards=2")].concat()
         }
     };
     let client = (Ipv4Addr::LOCALHOST, client_port).into();

@@ -45,7 +45,8 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Members that are to vote, none of them started; `keys` are further keys of `zoo.cfg`.
+    /// Members that are to vote, none of them started; `keys` are further keys of `zoo.cfg`. Several threads serve the
+    /// connections of each, however few cores there are.
     #[must_use]
     pub fn new(
         diwan: &Path,
@@ -55,7 +56,8 @@ impl Ensemble {
         keys: &[(&str, &str)],
         level: &str,
     ) -> Self {
-        let flags = ["-D", "metrics.listen=off", "--log-level", level].map(String::from);
+        let flags =
+            ["-D", "metrics.listen=off", "-D", "node.shards=2", "--log-level", level].map(String::from);
         let software = Software::Diwan(diwan.to_owned());
         Self::of(software, folder, count, place, keys, &flags)
     }

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::own("council.listen.backlog", "connections waiting to be accepted", |draft, setting| {
         put(&mut draft.config.listen.backlog, setting.positive().map(Some))
     }),
-    Row::own("node.shards", "threads that serve connections, 0 for one a core", |draft, setting| {
+    Row::own("node.shards", "threads that serve connections, 0 for all cores but one", |draft, setting| {
         put(&mut draft.config.listen.shards, setting.count())
     }),
     Row::own(

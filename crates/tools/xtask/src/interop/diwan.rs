@@ -102,6 +102,8 @@ impl Diwan {
         let words = self.configure(settings)?;
         let mut command = Command::new(&self.binary);
         command.arg("serve").args(words).args(["-D", "java.security.auth.login.config=jaas.conf"]);
+        // Several threads for connections, however few cores there are.
+        command.args(["-D", "node.shards=2"]);
         command.current_dir(&self.folder);
         self.running = Some(Service::start("the server", command, &self.log())?);
         Ok(())
