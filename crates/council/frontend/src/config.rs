@@ -22,7 +22,7 @@ pub struct FrontConfig {
     pub timeout_max_ms: i32,
     /// How long a connection may take to open a session (`nio.sessionlessCnxnTimeout`).
     pub handshake_timeout_ms: u32,
-    /// Connections of this shard; 0 is no limit (`maxCnxns`). With several shards, an [`crate::Admission`] before
+    /// Connections of this shard; 0 is no limit (`maxCnxns`). With several shards, an [`net_event_loop::Admission`] before
     /// them counts for all.
     pub connections_max: u32,
     /// Connections of one address in this shard; 0 is no limit (`maxClientCnxns`).

@@ -71,7 +71,7 @@ pub enum ToCore {
     Touched {
         /// Which round.
         round: u64,
-        /// Sessions heard of since the round before, and when: milliseconds of [`crate::Now::mono_ms`].
+        /// Sessions heard of since the round before, and when: milliseconds of [`base::Now::mono_ms`].
         sessions: Vec<(SessionId, u64)>,
     },
     /// A connection with a session is gone. The session lives on until it expires.
@@ -82,7 +82,7 @@ pub enum ToCore {
         session: SessionId,
         /// Which connection of the session it was.
         generation: u32,
-        /// When its client was last heard of, milliseconds of [`crate::Now::mono_ms`]; no round tells it any more.
+        /// When its client was last heard of, milliseconds of [`base::Now::mono_ms`]; no round tells it any more.
         heard_ms: u64,
     },
 }

@@ -18,7 +18,7 @@ mod token_bucket;
 pub use connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames};
 pub use handshake_trouble::TlsHints;
 pub use listener::{Accepted, Listener, ListenerConfig, bind};
-pub use metrics::NetworkMetrics;
+pub use metrics::{Handshake, NetworkMetrics};
 pub use reactor::{Polling, Reactor, Watcher};
 pub use service::Service;
 pub use socket::ClientSocket;
