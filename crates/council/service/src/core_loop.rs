@@ -304,8 +304,8 @@ impl CoreLoop {
     }
 
     fn read_mail(&mut self, mail: Vec<CoreMail>) {
-        for letter in mail {
-            match letter {
+        for message in mail {
+            match message {
                 CoreMail::Ask(question) => question(&mut self.core),
                 // Among others, dropping it tells whoever waits.
                 CoreMail::Restore(restoration) if self.peers.is_none() => {

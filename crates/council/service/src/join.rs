@@ -26,10 +26,10 @@ pub(crate) fn ask_others(
     let poll = |source| StartError::System { action: "poll the members' connections", source };
     loop {
         let now_ms = clock.now().mono_ms();
-        let mut letters = Vec::new();
-        links.mail.take_all(&mut letters);
-        for letter in letters {
-            match letter {
+        let mut messages = Vec::new();
+        links.mail.take_all(&mut messages);
+        for message in messages {
+            match message {
                 CoreMail::Stop => return Ok(lifecycle.step(Event::Stopped)),
                 // No core is there yet that could answer.
                 CoreMail::Ask(_) | CoreMail::Restore(_) => {}

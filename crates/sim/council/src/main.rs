@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+#[expect(clippy::too_many_lines, reason = "the program from its first seed to its exit status")]
 fn run(options: &Options) -> ExitCode {
     // A broken invariant is told with its run, not on its own.
     if !options.alone || options.shrink {

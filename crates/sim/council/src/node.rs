@@ -114,7 +114,7 @@ impl<D: Disk> Node<D> {
     ///
     /// # Errors
     /// The disk fails on the way.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "makes every part of a node")]
     pub fn begin(loaded: Loaded<D>, config: &NodeConfig, now: Now) -> Result<Self, NodeError> {
         let Loaded { journal, seat, tree, history, applied, began_zxid, torn_tail } = loaded;
         let told_index = seat.applied().0;

@@ -243,7 +243,7 @@ impl Run {
     }
 
     /// A run of so many founders, or of as many as are drawn.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "all draws of a run, in the order that a seed means")]
     fn of(mut random: Random, founders: Option<u64>) -> Self {
         let drawn = [1, 2, 3, 3, 3, 3, 4, 4, 5, 5][random.below(10) as usize];
         let founders = founders.unwrap_or(drawn);

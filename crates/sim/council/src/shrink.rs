@@ -113,7 +113,8 @@ mod tests {
         // As if a rule broke wherever a process is killed and a disk stands still.
         let fails = |report: &Report| happened(report, "kill") && happened(report, "stall");
         let plans = (0..100).map(|seed| Plan::of(seed, 20_000)).filter(|plan| fails(&play(plan, None)));
-        // One of the two may not strike but behind a third, and a fault may be told as both: not so in all of them.
+        // One of the two may not strike but behind a third, and a process may also be killed on purpose in the calm, so that
+        // one fault is enough: not so in all of them.
         let mut shrunk = plans.take(20).map(|plan| (shrink(&plan, 300, fails).expect("it fails"), plan));
         let (shrunk, plan) =
             shrunk.find(|(shrunk, _)| shrunk.faults().len() == 2).expect("two that stand alone");

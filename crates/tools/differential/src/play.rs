@@ -165,7 +165,10 @@ impl Player {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one handshake with a server: what is sent, what may come back"
+    )]
     fn connect(&mut self, client: usize, connect: &Connect) {
         let whose = if let SessionRef::Of(other) = connect.session { other } else { client };
         let ticket = self.clients.get(whose).and_then(|client| client.session.clone());

@@ -38,7 +38,7 @@ impl Args {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "one group of tests after the other")]
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
     known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));

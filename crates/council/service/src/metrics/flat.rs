@@ -82,10 +82,7 @@ mod tests {
         let latency = Histogram::default();
         [1, 1, 2, 4].into_iter().for_each(|value| latency.record(value));
         vec![
-            Sample::gauge("znode_count", "Nodes", 5),
             Sample::fraction("avg_latency", "Average", 1.0 / 3.0),
-            Sample::counter("operations", "Operations", 2).labelled("operation", "create"),
-            Sample::counter("operations", "Operations", 3).labelled("operation", "get\"Data"),
             Sample::detailed("readlatency", "Reads", latency.snapshot()),
             Sample::seconds("fsync_seconds", "Flushes", latency.snapshot()),
         ]

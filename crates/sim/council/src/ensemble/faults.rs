@@ -313,7 +313,10 @@ impl Ensemble {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a list: one `if` for each fault of a disk, drawn in this order"
+    )]
     fn disks_fail(&mut self, faults: &Faults) {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
             let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };

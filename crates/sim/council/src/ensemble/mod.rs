@@ -378,7 +378,7 @@ impl Ensemble {
     }
 
     /// Time passes, for whoever does not stand still.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "a moment of all machines, in the order that a seed means")]
     pub fn pass(&mut self, ms: u64) {
         self.now_ms += ms;
         let now_ms = self.now_ms;

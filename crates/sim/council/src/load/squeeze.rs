@@ -81,7 +81,7 @@ impl Squeeze {
     }
 
     /// What happens in this moment.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "the stages of one story, of which each leads to the next")]
     pub fn moment(&mut self, ensemble: &mut Ensemble, history: &mut History) {
         self.filler.hear(ensemble, history);
         self.guest.hear(ensemble, history);

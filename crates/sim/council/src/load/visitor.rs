@@ -361,7 +361,7 @@ impl Visitor {
     }
 
     /// Takes what came. Gives the calls that were answered.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "one loop over what came, whose state all its arms share")]
     pub(super) fn hear(&mut self, ensemble: &mut Ensemble, history: &mut History) -> Vec<usize> {
         let now_ms = ensemble.now_ms();
         self.trail(ensemble, history);

@@ -22,7 +22,7 @@ fn earlier(history: &History, number: usize) -> impl Iterator<Item = u64> {
     before.filter_map(|one| u64::try_from(one.asked_timeout_ms).ok())
 }
 
-#[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+#[expect(clippy::too_many_lines, reason = "one claim after the other about the same grant")]
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
     for (number, connection) in history.connections.iter().enumerate() {

@@ -9,7 +9,7 @@
 use crate::record::Resumed;
 use crate::rules::{Evidence, Findings};
 
-#[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+#[expect(clippy::too_many_lines, reason = "one claim after the other about the same ensemble")]
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, .. } = evidence;
     let Some(Resumed { index, given_zxid, outsiders, crossed, .. }) = &record.resumed else { return };

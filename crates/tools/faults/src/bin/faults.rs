@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     play_all(&options, &diwan)
 }
 
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "each scenario with all that is told of it")]
 fn play_all(options: &Options, diwan: &Path) -> ExitCode {
     let folder = options
         .folder

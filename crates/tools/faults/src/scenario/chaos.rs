@@ -59,7 +59,7 @@ pub(super) fn chaos(setting: &Setting) -> Result<Vec<String>, Failure> {
     play.close()
 }
 
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "one draw, and an arm for each fault that it may be")]
 fn step(
     play: &mut Play,
     network: Option<&Network>,

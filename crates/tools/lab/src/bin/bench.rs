@@ -49,7 +49,7 @@ fn bare_server(kind: &str, address: &str) -> ExitCode {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "the program from its options to its exit status")]
 fn measure(options: Options) -> ExitCode {
     if let Err(error) = tools_process::kill_groups_on_signal() {
         eprintln!("{error}");

@@ -1,4 +1,4 @@
-//! What befalls servers while clients write: done beside the load, at its moments.
+//! Faults of servers while clients write, at moments of the load.
 
 use std::io;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::experiment::Fate;
 use crate::measure::{Stand, StandError, beside};
 use crate::task::{Outcome, Performer, Task};
 
-/// Performs a timeline while these befall the servers; meters are read at its edges.
+/// Performs a timeline beside these faults; meters are read at its edges.
 pub(super) fn perform(
     performer: &Performer,
     task: &Task,
@@ -34,14 +34,14 @@ pub(super) fn perform(
                 }
             })
         },
-        |began| befall(fates, stand, began, &moments),
+        |began| inject(fates, stand, began, &moments),
     );
     befell?.unwrap_or(Ok(())).map_err(io::Error::other)?;
     read.moments = moments.into_inner().unwrap_or_default();
     outcome
 }
 
-fn befall(
+fn inject(
     fates: &[(u64, Fate)],
     stand: &mut Stand,
     began: Instant,

@@ -35,7 +35,7 @@ pub(super) fn points(keys: Vec<Key>, spec: &Spec, outcome: &Outcome, read: &Read
     keys.into_iter().zip(groups).map(point).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "a list: a line for each figure")]
 fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
     let mut add = |name: &str, value: f64| {

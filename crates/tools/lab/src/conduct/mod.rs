@@ -199,7 +199,10 @@ impl Conductor<'_, '_> {
         keys.filter(|key| !self.run.has(key)).collect()
     }
 
-    #[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one measurement with every way in which it may be skipped or fail"
+    )]
     fn block(
         &mut self,
         experiment: &Experiment,

@@ -1,4 +1,4 @@
-//! C5: what clients feel when a leader dies, and when other things befall the servers.
+//! C5: what clients feel when a leader dies, and at other faults of the servers.
 
 use tools_testbed::Setting;
 

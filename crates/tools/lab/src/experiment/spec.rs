@@ -1,4 +1,4 @@
-//! One task of an experiment: where its figures stand in the picture, and what befalls the servers meanwhile.
+//! One task of an experiment: where its figures stand in the picture, and which faults the servers have meanwhile.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub struct Spec {
     pub task: Task,
     /// Whether clients use the leader alone.
     pub at_leader: bool,
-    /// What befalls the servers, and how many milliseconds after measuring began.
+    /// The faults of the servers, and how many milliseconds after measuring began.
     pub fates: Vec<(u64, Fate)>,
     /// Whether a short turn more counts system calls.
     pub counts_calls: bool,
@@ -109,7 +109,7 @@ impl Spec {
     }
 }
 
-/// What befalls servers.
+/// A fault of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Whoever leads is killed (SIGKILL), and stays so.

@@ -7,14 +7,14 @@
 //! 4. A load runs between two edges ([`between_edges`]): what comes before the first is warm-up and counts nowhere.
 //! 5. [`Meters`] read at the edges what the kernel says about the servers and this program; [`Spent`] is the difference.
 //! 6. What was seen between two edges is a [`Phase`]: operations, errors, time, and every latency.
-//! 7. What befalls servers meanwhile is done [`beside`] the load, at moments counted from its first edge.
+//! 7. Faults of the servers happen [`beside`] the load, at moments counted from its first edge.
 //! 8. Contestants take turns ([`Turns`]), once a repetition; one number a repetition is a value, and values are judged by
 //!    `tools_lab_report::statistics`.
 //! 9. A row holds its figures against bars (`bench`); an experiment keeps them as points of a run (`conduct`).
 //! 10. Knows neither rows nor experiments; of services it knows the council's clients alone (`load`, `stand`).
 
 mod bare;
-mod befall;
+mod beside;
 mod load;
 mod members;
 mod meters;
@@ -24,7 +24,7 @@ mod system;
 mod turns;
 
 pub use bare::BareServer;
-pub use befall::beside;
+pub use beside::beside;
 pub use load::between_edges;
 pub use meters::{CallsOf, Meters, Spent};
 pub use phase::{PERCENTILES, Phase};

@@ -89,7 +89,7 @@ impl Barriers<'_> {
     }
 
     /// All pass these barriers, one after the other.
-    #[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+    #[expect(clippy::too_many_lines, reason = "one loop over replies, whose state all its arms share")]
     fn pass(&mut self, runner: &mut Runner, way: Way, name: &str, from: u32, to: u32) -> io::Result<Phase> {
         let mut phase = Phase::new(name);
         let now = Instant::now();

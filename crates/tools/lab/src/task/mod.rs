@@ -46,7 +46,7 @@ pub enum Kind {
     Barriers,
     /// Each client watches every client's node; each writes its own once, and all events are waited for.
     Watches,
-    /// Writes at a steady pace, again and again until they are acknowledged, while something befalls the servers.
+    /// Writes at a steady pace, again and again until they are acknowledged, while servers fail.
     Timeline,
 }
 

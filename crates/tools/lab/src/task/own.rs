@@ -75,7 +75,7 @@ fn make_parents(runner: &mut Runner) -> io::Result<()> {
 }
 
 /// One step of all clients, each until it has asked often enough or the time is over, but once at least.
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "one loop over replies, whose state all its arms share")]
 fn play(
     order: &Order<'_>,
     step: Step,

@@ -1,4 +1,4 @@
-//! Writes at a steady pace while something befalls the servers: each client writes its own node at fixed moments, again
+//! Writes at a steady pace while servers fail: each client writes its own node at fixed moments, again
 //! and again until it is acknowledged, and looks for another server by itself. A write's latency counts from when it was
 //! due, so an outage is felt by all that was due in it.
 
@@ -82,7 +82,7 @@ fn connect(servers: &Servers, place: usize, patience: &Patience) -> io::Result<C
 }
 
 /// One client's writes.
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "one loop over due writes, whose state all its arms share")]
 fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -> Seen {
     let Order { task, servers, patience } = *order;
     let between = Duration::from_secs_f64(task.clients as f64 / task.per_second);

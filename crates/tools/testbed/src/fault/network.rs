@@ -31,7 +31,7 @@ const DESTINATION: usize = 19;
 const PACKET_MAX: usize = 2048;
 const STOP: Token = Token(usize::MAX);
 
-/// What befalls packets on one way.
+/// What happens to packets on one way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     cut: bool,

@@ -81,7 +81,7 @@ impl Program {
 ///
 /// # Errors
 /// `Missing` if etcd cannot be set up so; otherwise a member does not serve.
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "the command line of a member, option by option")]
 pub fn start(program: &Program, setting: &Setting, folder: &Path, place: &Place) -> Result<Others, Failure> {
     if setting.observers > 0 {
         return Err(Failure::Missing(String::from("it has no observers")));

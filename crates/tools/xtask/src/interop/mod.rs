@@ -193,7 +193,7 @@ fn run_one(
     })
 }
 
-/// How many servers belong together, what befalls them, and under which tests.
+/// How many servers belong together, which faults they have, and under which tests.
 pub(crate) struct Among {
     members: usize,
     form: diwan::Form,

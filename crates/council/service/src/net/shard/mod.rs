@@ -75,8 +75,8 @@ impl Service for Shard {
     fn read_mail(&mut self, now: Now) {
         let mut mail = std::mem::take(&mut self.mail);
         self.driver.links.mail.take_all(&mut mail);
-        for letter in mail.drain(..) {
-            match letter {
+        for message in mail.drain(..) {
+            match message {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Word { conn, text, last } => self.round.front().word_reply(conn, &text, last),
                 ShardMail::Ask(question) => question(self.round.front()),

@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
     }
 
     /// An event came.
-    #[expect(clippy::too_many_lines, reason = "what is judged or played in one step, in its order")]
+    #[expect(clippy::too_many_lines, reason = "the ways in which one event may be due, the likeliest first")]
     fn event(&mut self, zxid: i64, kind: EventType, path: &str) {
         let is_it = |due: &Due<'_>| {
             let Happening { zxid: due_zxid, path: due_path, change, .. } = due.happening;

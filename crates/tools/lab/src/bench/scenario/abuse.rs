@@ -226,7 +226,7 @@ fn attack(
 }
 
 /// The worst request of a kind.
-#[expect(clippy::too_many_lines, reason = "a measurement or a scenario, step by step")]
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each kind of abuse")]
 fn worst(runner: &mut Runner, place: usize, kind: Kind, nodes: u32) {
     let read = |writer: &mut Writer<'_>, path: &str| {
         writer.text(path).bool(false);

@@ -1,4 +1,4 @@
-//! What befalls an ensemble of three, and what its clients feel of it.
+//! Faults of an ensemble of three, and what its clients feel of it.
 
 mod disk;
 mod failover;
@@ -22,7 +22,7 @@ use crate::bench::{Bench, Failure, Who};
 
 /// Members of an ensemble.
 const MEMBERS: usize = 3;
-/// How long the ensemble works undisturbed before something befalls it.
+/// How long the ensemble works undisturbed before a fault.
 const CALM: Duration = Duration::from_millis(500);
 /// Each who takes part, as three fresh members with a small tree.
 fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {

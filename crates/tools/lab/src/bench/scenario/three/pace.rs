@@ -1,4 +1,4 @@
-//! Writes at a fixed pace on two members while something befalls the third, beside the same undisturbed.
+//! Writes at a fixed pace on two members while the third one fails, beside the same undisturbed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -110,13 +110,13 @@ fn join(
 }
 
 /// Loads the leader and one follower twice; before the second time `prepared` is done to the other follower, during it
-/// `befalls`, which tells how long that took.
+/// `fault`, which tells how long that took.
 fn run(
     bench: &Bench,
     sheet: &mut Sheet,
     case: Case,
     prepared: impl Fn(&mut Ensemble, usize) -> Result<(), Failure>,
-    befalls: impl Fn(&mut Ensemble, usize) -> Result<Duration, Failure> + Sync,
+    fault: impl Fn(&mut Ensemble, usize) -> Result<Duration, Failure> + Sync,
 ) -> Result<(), Failure> {
     bench.in_turn(&mut bench.servers(), |who| {
         let mut ensemble = bench.ensemble(*who, MEMBERS, case.heap_mb, &[])?;
@@ -135,9 +135,9 @@ fn run(
         let without = phase(bench, &load, case.duration, &mut || {})?;
         let third = order[2];
         prepared(&mut ensemble, third)?;
-        let befalls = &befalls;
+        let fault = &fault;
         let (with, took) =
-            beside(|begun| phase(bench, &load, case.duration, begun), |_| befalls(&mut ensemble, third));
+            beside(|begun| phase(bench, &load, case.duration, begun), |_| fault(&mut ensemble, third));
         let (with, took) = (with?, took?.unwrap_or(Ok(Duration::ZERO))?);
         let [p_without, p_with] = [&without, &with].map(|measured| measured.latency_ms(99.9));
         sheet.add("p99.9 with, over without", *who, p_with / p_without);
