@@ -1,108 +1,155 @@
-//! What passes between a core, its journal and its clock. What passes between a core and its shards is `front`'s.
+//! What the council's part of one member says to that of another, and its bytes. All of it is little-endian and of fixed
+//! width, as in [`consensus_replica::PeerMessage`].
 
-use consensus_raft::LogIndex;
+use bytes::{Buf, Bytes};
+use consensus_raft::Malformed;
+use consensus_replica::{MachineMessage, MessageLength, OwnRole};
 use council_wire::SessionId;
-use storage_raft_log::{Batch, SnapshotMeta, Space};
 
-use crate::snapshot::Chunks;
+/// 16 bytes for each session of a member that is asked for all of them.
+const SESSIONS_BYTES_MAX: usize = 32 << 20;
 
-/// What a core asks of its journal, in order.
-#[derive(Debug)]
-pub enum CoreEffect {
-    /// Make this durable, then answer [`JournalEvent::Persisted`]. Answering the last of several answers all.
-    Persist {
-        /// Counts up.
-        number: u64,
-        /// What to write.
-        batch: Batch,
-        /// Whether it may use the space kept for when the disk is full.
-        reserved: bool,
-        /// How many commands its entries hold, for metrics.
-        commands: u64,
+mod kind {
+    pub(super) const FORWARD: u8 = 1;
+    pub(super) const TOUCH_ASK: u8 = 2;
+    pub(super) const TOUCHED: u8 = 3;
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CouncilMessage {
+    /// Commands of the sender's clients, for the leader to propose: the content of a log entry whose stamp means
+    /// nothing yet.
+    Forward(Bytes),
+    /// The leader asks whom the receiver's clients' connections have been heard of.
+    TouchAsk {
+        /// Which of the leader's rounds.
+        round: u64,
     },
-    /// More is to be persisted than the journal said it has room for: make room for so many bytes of records. Answer
-    /// [`JournalEvent::Room`], or [`JournalEvent::Space`] if the disk is full.
-    MakeRoom {
-        /// How many, counted as [`storage_raft_log::log_bytes_max`] does.
-        bytes: u64,
-    },
-    /// A snapshot begins.
-    SnapshotBegin,
-    /// Its next chunk. Answer [`JournalEvent::SnapshotChunkWritten`] when it is written and the rate allows more.
-    SnapshotChunk {
-        /// The chunk.
-        bytes: Vec<u8>,
-        /// Writes displace much meanwhile: do not hold back for the rate.
-        hurry: bool,
-    },
-    /// The snapshot is whole: make it durable, drop what it replaces, answer [`JournalEvent::SnapshotSaved`].
-    SnapshotFinish {
-        /// What it is called.
-        meta: SnapshotMeta,
-        /// It came from another member and takes the place of the log: no batch may overtake it.
-        replaces: bool,
-    },
-    /// Another member needs chunks of the saved snapshot of this index, from this one on. Answer
-    /// [`JournalEvent::SnapshotRead`].
-    SnapshotRead {
-        /// Who needs it.
-        peer: u64,
-        /// Which snapshot.
-        index: LogIndex,
-        /// The number of the first chunk, from 0.
-        first: u64,
+    /// The answer: who was heard of, and how many milliseconds ago.
+    Touched {
+        /// Which of the leader's rounds.
+        round: u64,
+        /// By session.
+        ages: Vec<(SessionId, u64)>,
     },
 }
 
-/// A session that has ended, for the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionEnd {
-    /// The session.
-    pub session: SessionId,
-    /// Its timeout in milliseconds; 0 if it is not known here.
-    pub timeout_ms: u64,
-    /// Whether it was silent for too long; otherwise its client closed it.
-    pub expired: bool,
+impl MachineMessage for CouncilMessage {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Forward(content) => {
+                out.push(kind::FORWARD);
+                out.extend_from_slice(content);
+            }
+            Self::TouchAsk { round } => {
+                out.push(kind::TOUCH_ASK);
+                out.extend_from_slice(&round.to_le_bytes());
+            }
+            Self::Touched { round, ages } => {
+                out.push(kind::TOUCHED);
+                out.extend_from_slice(&round.to_le_bytes());
+                for (session, age_ms) in ages {
+                    out.extend_from_slice(&session.0.to_le_bytes());
+                    out.extend_from_slice(&age_ms.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    fn decode(kind: u8, mut bytes: Bytes) -> Result<Self, Malformed> {
+        let message = match kind {
+            kind::FORWARD => return Ok(Self::Forward(bytes)),
+            kind::TOUCH_ASK => Self::TouchAsk { round: number(&mut bytes)? },
+            kind::TOUCHED => {
+                let round = number(&mut bytes)?;
+                let mut ages = Vec::with_capacity(bytes.len() / 16);
+                while !bytes.is_empty() {
+                    ages.push((SessionId(number(&mut bytes)? as i64), number(&mut bytes)?));
+                }
+                Self::Touched { round, ages }
+            }
+            _ => return Err(Malformed("a message of unknown kind")),
+        };
+        if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
+    }
+
+    fn is_bulky(&self) -> bool {
+        matches!(self, Self::Forward(_))
+    }
+
+    fn may_be_said_to(&self, role: OwnRole) -> bool {
+        match self {
+            Self::Forward(_) | Self::Touched { .. } => role.leads,
+            Self::TouchAsk { .. } => role.follows,
+        }
+    }
+
+    fn length(kind: u8) -> MessageLength {
+        match kind {
+            kind::FORWARD => MessageLength::Data,
+            kind::TOUCHED => MessageLength::UpTo(SESSIONS_BYTES_MAX),
+            _ => MessageLength::Small,
+        }
+    }
 }
 
-/// What a journal answers.
-#[derive(Debug)]
-pub enum JournalEvent {
-    /// Everything up to this number is durable.
-    Persisted {
-        /// The number of the last [`CoreEffect::Persist`] that is.
-        number: u64,
-    },
-    /// How much more the journal can take without a further segment. A journal that never says so sets no limit.
-    Room {
-        /// The number of the last [`CoreEffect::Persist`] that is taken into account; 0 for none.
-        after: u64,
-        /// Bytes of records, counted as [`storage_raft_log::log_bytes_max`] does.
-        bytes: u64,
-    },
-    /// A chunk of the snapshot is written.
-    SnapshotChunkWritten {
-        /// Its length.
-        bytes: u64,
-    },
-    /// The snapshot is durable.
-    SnapshotSaved {
-        /// The index that it covers.
-        index: LogIndex,
-    },
-    /// Chunks of a saved snapshot, or nothing when it is not there any more.
-    SnapshotRead {
-        /// Who needs them.
-        peer: u64,
-        /// Which snapshot.
-        index: LogIndex,
-        /// The number of the first chunk.
-        first: u64,
-        /// The chunks, and behind the last one what the snapshot says of itself.
-        read: Option<Chunks>,
-    },
-    /// The snapshot could not be written; the log is whole, and a later one may succeed.
-    SnapshotFailed(String),
-    /// Whether there is room ahead.
-    Space(Space),
+fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
+    bytes.try_get_u64_le().map_err(|_| Malformed("a message that is cut short"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PeerMessage, peer_message_bytes_max};
+
+    const REQUEST_BYTES_MAX: usize = 1 << 20;
+
+    fn all() -> Vec<CouncilMessage> {
+        vec![
+            CouncilMessage::Forward(Bytes::from_static(b"commands")),
+            CouncilMessage::TouchAsk { round: 3 },
+            CouncilMessage::Touched { round: 3, ages: vec![(SessionId(-1), 0), (SessionId(7), 900)] },
+        ]
+    }
+
+    fn encoded(message: CouncilMessage) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        PeerMessage::Machine(message).encode(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn message_comes_back_whole_and_no_cut_is_taken_for_it() {
+        for message in all() {
+            let bytes = encoded(message.clone());
+            let whole = PeerMessage::Machine(message.clone());
+            assert_eq!(PeerMessage::decode(Bytes::from(bytes.clone())), Ok(whole.clone()));
+            for cut in 0..bytes.len() {
+                let read = PeerMessage::decode(Bytes::copy_from_slice(&bytes[..cut]));
+                assert_ne!(read, Ok(whole.clone()), "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn leader_is_told_of_commands_and_ages_and_asks_who_follows_it() {
+        let may = |message: &CouncilMessage| {
+            let role = |leads, follows| OwnRole { leads, follows };
+            [role(true, false), role(false, true), role(false, false)]
+                .map(|role| message.may_be_said_to(role))
+        };
+        let [forward, ask, touched] = &all()[..] else { panic!("there are three") };
+        assert_eq!((may(forward), may(touched)), ([true, false, false], [true, false, false]));
+        assert_eq!(may(ask), [false, true, false]);
+    }
+
+    #[test]
+    fn message_length_is_bounded_by_its_kind() {
+        let bytes_max = |kind: u8| peer_message_bytes_max(&[kind], REQUEST_BYTES_MAX);
+        assert_eq!([1, 2, 3].map(bytes_max), [64 << 20, 64 << 10, 32 << 20]);
+        let ages = vec![(SessionId(1), 2); 1 << 20];
+        let longest = encoded(CouncilMessage::Touched { round: 1, ages });
+        assert!(longest.len() <= bytes_max(longest[0]));
+    }
 }

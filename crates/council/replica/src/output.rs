@@ -1,45 +1,44 @@
-//! What the components of a core have to say: to shards, to the journal, to other members, to the driver. The driver takes
-//! it after each call; nothing here knows why it is said.
+//! What the council's part of a core has to say: to its shards, and to the driver of sessions that have ended. The driver
+//! takes it after each call.
 
-use consensus_raft::MemberId;
-use net_event_loop::ConnId;
 use std::sync::Arc;
 
 use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::Change;
-
-use crate::peer::PeerMessage;
-use crate::refusals::{Refusal, Refusals};
-use crate::{CoreEffect, SessionEnd};
+use council_wire::SessionId;
+use net_event_loop::ConnId;
 
 /// Sessions that have ended and are kept to be told of; of more only the number is.
 const SESSION_ENDS_MAX: usize = 64;
+
+/// A session that has ended, for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionEnd {
+    /// The session.
+    pub session: SessionId,
+    /// Its timeout in milliseconds; 0 if it is not known here.
+    pub timeout_ms: u64,
+    /// Whether it was silent for too long; otherwise its client closed it.
+    pub expired: bool,
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// One for each shard, in the order in which its shard is to take it.
     streams: Vec<Vec<FromCore>>,
-    /// What the journal is to do, in order.
-    effects: Vec<CoreEffect>,
-    /// What other members are to be sent, in order for each.
-    outgoing: Vec<(MemberId, PeerMessage)>,
     /// Sessions that have ended and that the driver has not been told of.
     session_ends: Vec<SessionEnd>,
     /// How many more there were than are kept for it.
     session_ends_untold: u64,
-    refusals: Refusals,
 }
 
 impl Output {
     pub(crate) fn new(shards: u16) -> Self {
         Self {
             streams: (0..shards).map(|_| Vec::new()).collect(),
-            effects: Vec::new(),
-            outgoing: Vec::new(),
             session_ends: Vec::new(),
             session_ends_untold: 0,
-            refusals: Refusals::default(),
         }
     }
 
@@ -68,21 +67,6 @@ impl Output {
         &mut self.streams[usize::from(shard)]
     }
 
-    /// The journal is to do this, behind all that it was asked before.
-    pub(crate) fn ask_journal(&mut self, effect: CoreEffect) {
-        self.effects.push(effect);
-    }
-
-    /// A message for another member.
-    pub(crate) fn send(&mut self, peer: MemberId, message: PeerMessage) {
-        self.outgoing.push((peer, message));
-    }
-
-    /// The same message for each of these members.
-    pub(crate) fn send_each(&mut self, peers: impl IntoIterator<Item = MemberId>, message: &PeerMessage) {
-        self.outgoing.extend(peers.into_iter().map(|peer| (peer, message.clone())));
-    }
-
     /// A session has ended.
     pub(crate) fn session_ended(&mut self, end: SessionEnd) {
         match self.session_ends.len() < SESSION_ENDS_MAX {
@@ -91,41 +75,17 @@ impl Output {
         }
     }
 
-    /// A message is dropped that no member that works sends.
-    pub(crate) fn refuse_message(&mut self, from: MemberId, reason: &'static str) {
-        self.refusals.note(from, reason);
-    }
-
-    pub(crate) fn take_effects(&mut self) -> Vec<CoreEffect> {
-        std::mem::take(&mut self.effects)
-    }
-
-    pub(crate) fn take_outgoing(&mut self) -> Vec<(MemberId, PeerMessage)> {
-        std::mem::take(&mut self.outgoing)
-    }
-
     pub(crate) fn take_session_ends(&mut self) -> (Vec<SessionEnd>, u64) {
         (std::mem::take(&mut self.session_ends), std::mem::take(&mut self.session_ends_untold))
-    }
-
-    pub(crate) fn take_refusals(&mut self) -> Vec<Refusal> {
-        self.refusals.take()
     }
 
     pub(crate) const fn has_session_ends(&self) -> bool {
         !self.session_ends.is_empty()
     }
-
-    /// How many messages were refused since the start.
-    pub(crate) const fn refused_messages(&self) -> u64 {
-        self.refusals.count()
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use council_wire::SessionId;
-
     use super::*;
 
     #[test]

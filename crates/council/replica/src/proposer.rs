@@ -4,23 +4,21 @@
 //! for on the disk is refused in its place.
 
 use base::Now;
-use consensus_raft::{LogIndex, MemberId, RaftNode};
+use consensus_raft::{LogIndex, MemberId};
+use consensus_replica::batch::BatchReader;
+use consensus_replica::{Room, is_readable};
 use council_tree::{Command, Operation};
 use council_wire::{OpCode, SessionId};
 
-use crate::commands::is_readable;
-use crate::feature_level::REFUSE_MANY_LEVEL;
+use crate::ensemble_config::EnsembleConfig;
 use crate::forward_dedup::ForwardDedup;
-use crate::output::Output;
-use crate::peer::PeerMessage;
-use crate::proposals::batch::BatchReader;
+use crate::machine::{CouncilMachine, Group};
+use crate::message::CouncilMessage;
 use crate::proposals::{Proposals, Whose, weight_of};
-use crate::reconfiguration::ReconfigJudge;
+use crate::reconfig_judge::ReconfigJudge;
 use crate::refused_writes::{RefusedWrites, Run};
-use crate::room::Room;
 use crate::sessions::Connections;
-use crate::view::View;
-use crate::{CoreConfig, CoreEffect};
+use crate::{CoreConfig, REFUSE_MANY_LEVEL};
 
 /// Turns that may wait for the disk at a time: one being flushed, one behind it if it is [`WORTH_A_FLUSH`]. What arrives
 /// meanwhile goes together into the next, so that one flush serves all that waits.
@@ -53,6 +51,7 @@ pub(crate) struct Proposer {
     dedup: ForwardDedup,
     /// When something pending was last settled or given, for those that seem lost.
     progressed_ms: u64,
+    resubmit_ms: u64,
     /// Whether the disk has room for writes.
     writable: bool,
     room: Room,
@@ -66,11 +65,12 @@ impl Proposer {
     /// `level` is the feature level of the log.
     pub(crate) fn new(config: &CoreConfig, level: u32, now: Now) -> Self {
         Self {
-            proposals: Proposals::new(config.entry_bytes_max, config.under_way_max),
+            proposals: Proposals::new(config.replica.entry_bytes_max, config.under_way_max),
             refused_writes: RefusedWrites::default(),
             refuses_many: level >= REFUSE_MANY_LEVEL,
             dedup: ForwardDedup::default(),
             progressed_ms: now.mono_ms(),
+            resubmit_ms: config.resubmit_ms,
             writable: true,
             room: Room::default(),
             counts: ProposalCounts::default(),
@@ -192,65 +192,58 @@ impl Proposer {
 
     /// Whether what is under way seems to be lost. While nothing is, no time counts: otherwise the first command after a
     /// quiet time would be given twice.
-    pub(crate) fn is_stuck(&mut self, view: &View) -> bool {
+    pub(crate) fn is_stuck(&mut self, now: Now) -> bool {
         if !self.proposals.has_pending() {
-            self.progressed_ms = view.now.mono_ms();
+            self.progressed_ms = now.mono_ms();
         }
-        view.now.mono_ms() >= self.progressed_ms + view.config.resubmit_ms
+        now.mono_ms() >= self.progressed_ms + self.resubmit_ms
     }
 
     /// This leader puts what waits into the log, as much as has room in the journal.
-    pub(crate) fn propose_waiting(
-        &mut self,
-        leads: bool,
-        raft: &mut RaftNode,
-        view: &View,
-        out: &mut Output,
-    ) {
-        let persisting = raft.persisting();
+    pub(crate) fn propose_waiting(&mut self, ensemble: &EnsembleConfig, group: &mut Group) {
+        let (now, persisting) = (group.now(), group.persisting());
         if persisting >= PERSISTING_MAX {
             return;
         }
         while let Some(content) = self.proposals.next_to_give() {
-            self.relay(view.own(), &content, ReconfigJudge { view, raft, leads }, out);
+            self.relay(group.view().own(), &content, ensemble, group);
         }
         self.hand_on_refused();
-        self.proposals.take_turns(view.now.mono_ms());
+        self.proposals.take_turns(now.mono_ms());
         if self.proposals.ready() < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
         let room = if self.writable { self.room.left() } else { u64::MAX };
-        let proposal = self.proposals.propose(view.now.wall_ms, room);
+        let proposal = self.proposals.propose(now.wall_ms, room);
         self.counts.commands += proposal.commands;
         self.counts.command_bytes += proposal.bytes;
         if proposal.commands == 0 {
             if self.room.asks() {
-                let bytes = self.proposals.first_log_bytes().unwrap_or(0);
-                out.ask_journal(CoreEffect::MakeRoom { bytes });
+                group.make_room(self.proposals.first_log_bytes().unwrap_or(0));
             }
             return;
         }
-        if !view.is_alone() {
+        if !group.view().is_alone() {
             self.proposals.keep(&proposal.own);
         }
         let contents: Vec<_> = proposal.relayed.into_iter().chain(proposal.own).collect();
         self.counts.entries += contents.len() as u64;
-        if raft.propose(contents).is_err() {
+        if !group.propose(contents) {
             // A refusal (leadership is being handed over, say) loses nothing: the members give what is not applied again.
             self.dedup.clear();
             return;
         }
-        self.proposals.proposed(raft.last_index(), proposal.weight);
+        self.proposals.proposed(group.last_index(), proposal.weight);
     }
 
     /// What waits is given to the leader, if there is one and it is another.
-    pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, view: &View, out: &mut Output) {
+    pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
         self.hand_on_refused();
-        self.proposals.take_turns(view.now.mono_ms());
+        self.proposals.take_turns(group.now().mono_ms());
         self.proposals.keep_to_forward();
-        let Some(leader) = leader.filter(|leader| *leader != view.own()) else { return };
+        let Some(leader) = leader.filter(|leader| *leader != group.view().own()) else { return };
         while let Some(content) = self.proposals.next_to_give() {
-            out.send(leader, PeerMessage::Forward(content));
+            group.send(leader, CouncilMessage::Forward(content));
         }
     }
 
@@ -261,11 +254,11 @@ impl Proposer {
         &mut self,
         from: MemberId,
         content: &[u8],
-        judge: ReconfigJudge<'_>,
-        out: &mut Output,
+        ensemble: &EnsembleConfig,
+        group: &mut Group,
     ) {
-        if !is_readable(content) {
-            return out.refuse_message(from, "commands that this build cannot read");
+        if !is_readable::<CouncilMachine>(content) {
+            return group.refuse_message(from, "commands that this build cannot read");
         }
         if self.proposals.relayed_bytes() + content.len() > RELAYED_BYTES_MAX {
             return;
@@ -275,7 +268,7 @@ impl Proposer {
             let Ok(decoded) = Command::decode(command) else { return };
             if !is_of_a_client(&decoded) {
                 if decoded.origin.is_some() {
-                    out.refuse_message(from, "a leader's command in the name of a client");
+                    group.refuse_message(from, "a leader's command in the name of a client");
                 }
                 continue;
             }
@@ -283,9 +276,9 @@ impl Proposer {
                 continue;
             }
             let is_reconfig = matches!(decoded.operation, Operation::Client { opcode: OpCode::Reconfig, .. });
-            let judged = is_reconfig.then(|| judge.judge(decoded));
+            let judged = is_reconfig.then(|| ReconfigJudge { ensemble, group: &*group }.judge(decoded));
             let command = judged.as_deref().unwrap_or(command);
-            if from == judge.view.own() {
+            if from == group.view().own() {
                 // It was under way before all that waits.
                 self.proposals.put_again(command);
             } else {

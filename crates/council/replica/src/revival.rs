@@ -8,8 +8,10 @@ use consensus_raft::{LogIndex, Term};
 use council_tree::{SnapshotProgress, Tree};
 use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotMeta};
 
-use crate::Replay;
-use crate::founding::NUMBERS;
+use consensus_replica::Replay;
+use consensus_replica::founding::NUMBERS;
+
+use crate::ReplayedTree;
 
 /// Milliseconds of the clock for each epoch. Each start of a server and each election uses one epoch, and they are further
 /// apart than this on average. The 2^31 epochs last for 272 years after 1970.
@@ -31,8 +33,8 @@ pub const fn identity(before: &Identity, cluster: [u8; 16], incarnation: [u8; 16
 /// What applies all that the survivor's log holds to the tree of its snapshot, known to be committed or not: what it
 /// acknowledged to a leader may have been acknowledged to a client.
 #[must_use]
-pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Replay {
-    Replay::new(recovered, membership, tree, 0, 0).regardless()
+pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Replay<ReplayedTree> {
+    crate::replay(recovered, membership, tree, 0, 0).regardless()
 }
 
 /// Makes that tree, which all of the log up to `applied` is applied to, the first of an ensemble of this member alone. Gives

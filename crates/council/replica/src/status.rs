@@ -1,23 +1,9 @@
 //! What a core tells of itself when asked.
 
 use consensus_raft::{LogIndex, Term};
+use consensus_replica::{LastSnapshot, MemberId, Tenure};
 use council_frontend::{Namespaces, Tally};
 use council_wire::Zxid;
-
-use crate::LastSnapshot;
-
-/// Whether a member's seat is still its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tenure {
-    /// As far as is known here.
-    #[default]
-    Sound,
-    /// Nothing has come of the ensemble that it was to found for long: the driver asks the others whether there is another,
-    /// see [`crate::founding::Founding::holding`].
-    Doubtful,
-    /// It was given to another disk: the driver puts the member's data aside and asks for a new one.
-    Lost,
-}
 
 /// A picture of a core, for four-letter words and metrics.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +16,8 @@ pub struct CoreStatus {
     pub serving: bool,
     /// Whether this member leads and has applied its own first transaction.
     pub leading: bool,
-    /// Who leads, as far as is known here; 0 for nobody.
-    pub leader: u64,
+    /// Who leads, as far as is known here.
+    pub leader: Option<MemberId>,
     /// Who votes and who learns, as far as it is applied here.
     pub membership: consensus_raft::Membership,
     /// Until when this member may serve clients without another word of its leader, on its own clock.
@@ -72,13 +58,13 @@ pub struct CoreStatus {
     /// it had acknowledged, or that leader is wrong: this member gives no vote meanwhile.
     pub lacks_index: LogIndex,
     /// How often this member has taken the lead.
-    pub reigns: u64,
+    pub leads_won: u64,
     /// How often its tree was replaced by another member's.
     pub trees_replaced: u64,
     /// For how long this member's disk has held up what the others' have done, milliseconds.
     pub disk_stalled_ms: u64,
     /// How often this member has handed the lead to another.
-    pub handed_over: u64,
+    pub leads_transferred: u64,
     /// Milliseconds by which sessions were forgiven because this process stood still.
     pub forgiven_ms: u64,
     /// Bytes written, by the first name of the path.

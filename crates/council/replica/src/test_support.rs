@@ -1,27 +1,17 @@
 //! What the components' tests begin with.
 
 use base::Now;
-use consensus_raft::{Config, HardState, LogIndex, MemberId, Membership, RaftNode, Recovered, Term};
-use council_tree::Tree;
+use consensus_raft::{HardState, LogIndex, Membership, Recovered, Term};
+use consensus_replica::start::Seat;
+use consensus_replica::{MemberId, ReplicaConfig};
 
-use crate::CoreConfig;
-use crate::membership::EnsembleMembership;
-use crate::peers::Peers;
-use crate::view::View;
+use crate::machine::Group;
 
 /// When tests begin.
 pub(crate) const NOW: Now = Now::of_ms(100_000, 1_700_000_000_000);
 
-/// What the member `own` sees among these voters.
-pub(crate) fn view(own: u64, voters: &[u64]) -> View {
-    let config = CoreConfig::new(own, 1);
-    let members = Membership { voters: voters.to_vec(), ..Membership::default() };
-    let membership = EnsembleMembership::new(&config, members, &Tree::new(), NOW);
-    View { config, membership, peers: Peers::default(), now: NOW }
-}
-
-/// Raft of the member `own` among these voters, with an empty log.
-pub(crate) fn raft(own: u64, voters: &[u64]) -> RaftNode {
+/// The seat of a member among these voters, with an empty log.
+pub(crate) fn seat(voters: &[u64]) -> Seat {
     let recovered = Recovered {
         hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
         membership: Membership { voters: voters.to_vec(), ..Membership::default() },
@@ -29,5 +19,10 @@ pub(crate) fn raft(own: u64, voters: &[u64]) -> RaftNode {
         base_term: Term(1),
         entries: Vec::new(),
     };
-    RaftNode::new(&Config::new(MemberId(own), 7), &recovered, LogIndex(1))
+    Seat::new(recovered, (LogIndex(1), Term(1)))
+}
+
+/// The group of these voters as the member `own` finds it.
+pub(crate) fn group(own: u64, voters: &[u64]) -> Group {
+    Group::new(ReplicaConfig::new(MemberId(own)), &seat(voters), None, 7, NOW)
 }

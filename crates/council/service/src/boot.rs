@@ -1,18 +1,19 @@
 //! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
 //! connections are here; in which order they are used is decided there.
 
+use consensus_replica::MemberId;
 use node_threads::{Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use council_frontend::FromCore;
-use council_replica::journal_executor::ExecutorConfig;
-use council_replica::lifecycle::{
+use consensus_replica::journal_executor::ExecutorConfig;
+use consensus_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
 };
-use council_replica::{Core, MemberId};
+use council_frontend::FromCore;
+use council_replica::Core;
 use council_tree::Tree;
 use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
@@ -271,7 +272,7 @@ impl Boot {
         let opened_us = clock.mono_us();
         let shards = u16::try_from(overview.shards.len()).unwrap_or(u16::MAX);
         let core_config = config_mapping::core(config, opened.journal.identity(), shards);
-        let core = Core::new(core_config, opened.seat, &opened.tree, random::bytes()?, clock.now());
+        let core = Core::new(&core_config, &opened.seat, &opened.tree, random::bytes()?, clock.now());
         drop(overview.tree.write().replace(opened.tree));
         if let Some((saved, seconds)) = opened.snapshot {
             *overview.first_snapshot.lock() = Some((saved.zxid, seconds));

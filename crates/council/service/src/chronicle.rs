@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use council_replica::founding::NUMBERS;
+use consensus_replica::founding::NUMBERS;
 use council_replica::{Core, SessionEnd};
 use council_tree::Roster;
 
@@ -73,7 +73,7 @@ impl Chronicle {
         for line in changes(&before, next) {
             tracing::info!(config_version, "{line}");
         }
-        let own = core.id() % NUMBERS;
+        let own = u64::from(core.id().number().0);
         if core.is_leaving() && before.member(own).is_some() {
             tracing::warn!(
                 member = own,

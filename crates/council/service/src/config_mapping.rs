@@ -1,5 +1,6 @@
 //! From what a user says to what each machine is told.
 
+use consensus_replica::{MemberId, ReplicaConfig};
 use council_replica::CoreConfig;
 use council_tree::{CostLimits, Policy};
 use storage_raft_log::Identity;
@@ -115,22 +116,26 @@ const UNDER_WAY_ALONE_MAX: u64 = 2 << 20;
 /// What the core is told.
 pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> CoreConfig {
     let (nodes, storage) = (&config.nodes, &config.storage);
-    let standard = CoreConfig::new(identity.member, shards);
+    let standard = CoreConfig::new(MemberId(identity.member), shards);
     let ensemble = config.ensemble.as_ref();
+    let replica = standard.replica;
     CoreConfig {
-        cluster: identity.cluster,
+        replica: ReplicaConfig {
+            cluster: identity.cluster,
+            election_tick_ms: ensemble
+                .map_or(replica.election_tick_ms, |ensemble| u64::from(ensemble.election_tick_ms)),
+            lease_ms: ensemble.map_or(replica.lease_ms, |ensemble| u64::from(ensemble.lease_ms)),
+            snapshot_after_bytes: storage.snapshot_after_bytes,
+            snapshot_after_commands: storage.snapshot_after_transactions,
+            ..replica
+        },
         roster: ensemble.map(EnsembleConfig::roster),
         reconfig_enabled: config.reconfig_enabled,
-        election_tick_ms: ensemble
-            .map_or(standard.election_tick_ms, |ensemble| u64::from(ensemble.election_tick_ms)),
-        lease_ms: ensemble.map_or(standard.lease_ms, |ensemble| u64::from(ensemble.lease_ms)),
         under_way_max: if ensemble.is_some() { standard.under_way_max } else { UNDER_WAY_ALONE_MAX },
         tick_ms: u64::from(config.session.tick_ms),
         reap_interval_ms: u64::from(nodes.reap_interval_ms),
         reaps_per_minute: nodes.reaped_per_minute_max,
         never_used_ms: i64::try_from(nodes.never_used_max_ms).unwrap_or(i64::MAX),
-        snapshot_after_bytes: storage.snapshot_after_bytes,
-        snapshot_after_commands: storage.snapshot_after_transactions,
         ..standard
     }
 }

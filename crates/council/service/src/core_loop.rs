@@ -2,15 +2,15 @@
 //! something is applied.
 
 use base::Now;
+use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use consensus_replica::lifecycle::Ending;
 use council_frontend::{FromCore, ToCore};
-use council_replica::founding::NUMBERS;
-use council_replica::lifecycle::Ending;
-use council_replica::{Core, CoreEffect, Fault, JournalEvent, PeerMessage};
+use council_replica::{Core, PeerMessage};
 use council_tree::Tree;
 use net_peers::{Established, Message, News, PeerConnections};
 use parking_lot::RwLock;
@@ -71,7 +71,7 @@ pub(crate) struct End {
 /// What a member is among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Part {
-    leader: Option<u64>,
+    leader: Option<MemberId>,
     serving: bool,
 }
 
@@ -265,7 +265,7 @@ impl CoreLoop {
             }
             (Some(leader), serving) => {
                 tracing::info!(
-                    leader = leader % NUMBERS,
+                    leader = leader.number().0,
                     serving,
                     term = self.core.term().0,
                     "this member follows"
@@ -284,7 +284,7 @@ impl CoreLoop {
         let leads = leader == Some(self.core.id());
         let stand = Stand {
             term: self.core.term(),
-            leader: leader.map(|id| id % NUMBERS),
+            leader: leader.map(|id| u64::from(id.number().0)),
             leads,
             serving: self.core.is_serving(),
         };
@@ -417,8 +417,8 @@ impl CoreLoop {
                 shard.wake();
             }
         }
-        for effect in self.core.take_effects() {
-            if let CoreEffect::Persist { batch, commands, .. } = &effect {
+        for effect in self.core.take_requests() {
+            if let JournalRequest::Persist { batch, commands, .. } = &effect {
                 self.metrics.proposed(batch);
                 if self.peers.is_some() {
                     let leads = self.core.leader() == Some(self.core.id());

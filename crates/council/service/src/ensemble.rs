@@ -6,8 +6,8 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
 use std::time::Instant;
 
+use consensus_replica::founding::NUMBERS;
 use council_replica::CoreStatus;
-use council_replica::founding::NUMBERS;
 use council_tree::Roster;
 use net_peers::OtherEnsembles;
 
@@ -96,7 +96,7 @@ impl EnsembleView {
             stand: leadership.stand(),
             lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
             last_snapshot: last_snapshot(core).or(first_snapshot),
-            handed_over: core.handed_over,
+            handed_over: core.leads_transferred,
             refused_messages: core.refused_messages,
             other_ensembles: other_ensembles.numbers(Instant::now()),
             leading_ms: leadership.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
@@ -139,7 +139,7 @@ impl EnsembleView {
 
 /// The zxid and the time in seconds of the last snapshot of this life.
 pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
-    core.last_snapshot.map(|last| (last.zxid, last.began_ms / 1000))
+    core.last_snapshot.map(|last| (last.position, last.began_ms / 1000))
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {

@@ -4,7 +4,7 @@
 use base::{LogIndex, Term};
 use std::path::PathBuf;
 
-use council_replica::revival;
+use council_replica::{ReplayedTree, revival};
 use council_tree::Tree;
 use council_wire::Zxid;
 
@@ -87,10 +87,10 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         return Err(nothing(storage));
     }
     let (mut journal, recovered) = open(storage)?;
-    if journal.identity().member % council_replica::founding::NUMBERS != number {
+    if journal.identity().member % consensus_replica::founding::NUMBERS != number {
         return Err(StartError::Unsupported(format!(
             "the data directory belongs to member {}, and this is member {number}; hint: see `myid` and `dataDir`",
-            journal.identity().member % council_replica::founding::NUMBERS
+            journal.identity().member % consensus_replica::founding::NUMBERS
         )));
     }
     let tree = recovery::load_tree(&mut journal)?;
@@ -99,7 +99,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;
         replay.take(entries).map_err(|error| fault("core", error.to_string()))?;
     }
-    let (seat, tree, _) = replay.finish();
+    let (seat, ReplayedTree { tree, .. }) = replay.finish();
     if seat.applied().0 == LogIndex::ZERO {
         return Err(nothing(storage));
     }

@@ -4,8 +4,8 @@
 use node_threads::Clock;
 use std::time::Duration;
 
+use consensus_replica::lifecycle::{Command, Event, MemberLifecycle, Reminder};
 use council_replica::PeerMessage;
-use council_replica::lifecycle::{Command, Event, MemberLifecycle, Reminder};
 
 use crate::core_loop::CoreLinks;
 use crate::error::StartError;

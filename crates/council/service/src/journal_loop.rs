@@ -3,13 +3,13 @@
 //! It takes what the core sent, runs the machine until that has nothing more to do, hands its answers to the core, and
 //! sleeps. What the machine notices becomes metrics and log lines here. It knows nothing of batches and snapshots.
 
+use consensus_replica::JournalEvent;
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use council_replica::JournalEvent;
-use council_replica::journal_executor::{
+use consensus_replica::journal_executor::{
     ExecutorConfig, Flushed, JournalExecutor, JournalNotice, JournalOutput, Next,
 };
 use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};

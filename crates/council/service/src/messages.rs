@@ -1,10 +1,11 @@
 //! What the threads of a server tell each other, besides what the core's machine and the front's say to each other.
 
+use consensus_replica::JournalRequest;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use council_frontend::Front;
-use council_replica::{Core, CoreEffect};
+use council_replica::Core;
 use net_event_loop::ConnId;
 use net_reactor::Accepted;
 
@@ -26,7 +27,7 @@ pub(crate) enum CoreMail {
 /// Something for the journal's thread.
 pub(crate) enum JournalMail {
     /// What the core asks for.
-    Effect(CoreEffect),
+    Effect(JournalRequest),
     /// Make what is there durable and end.
     Stop,
 }

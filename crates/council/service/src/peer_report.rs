@@ -2,8 +2,9 @@
 //! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
 
 use base::LogIndex;
-use council_replica::founding::BLANK;
-use council_replica::{Core, Denials};
+use consensus_replica::Denials;
+use consensus_replica::founding::BLANK;
+use council_replica::Core;
 
 /// How often something is logged at the most, milliseconds.
 const INTERVAL_MS: u64 = 5_000;

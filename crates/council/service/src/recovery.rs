@@ -4,11 +4,12 @@ use base::LogIndex;
 use node_threads::Clock;
 use std::path::Path;
 
+use consensus_replica::founding::NUMBERS;
+use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
+use consensus_replica::start::Seat;
+use consensus_replica::{MemberId, ReplicaConfig};
 use council_frontend::History;
-use council_replica::founding::NUMBERS;
-use council_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
-use council_replica::start::Seat;
-use council_replica::{CoreConfig, Replay};
+use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
@@ -221,18 +222,19 @@ pub(crate) fn load(
 ) -> Result<Opened, StartError> {
     let Unloaded { mut journal, recovered } = unloaded;
     // Alone nobody lags.
-    let window_bytes_max = ensemble.map_or(0, |_| CoreConfig::new(MEMBER_ALONE, 0).window_bytes_max);
+    let window_bytes_max =
+        ensemble.map_or(0, |_| ReplicaConfig::new(MemberId(MEMBER_ALONE)).window_bytes_max);
     let began_us = clock.mono_us();
     let tree = load_tree(&mut journal)?;
     let loaded_us = clock.mono_us();
-    let mut replay = Replay::new(&recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
+    let mut replay = replay(&recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
         replay
             .take(entries)
             .map_err(|fault| ServerFault { part: String::from("core"), reason: fault.to_string() })?;
     }
-    let (seat, tree, history) = replay.finish();
+    let (seat, ReplayedTree { tree, history, .. }) = replay.finish();
     let snapshot_index = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
     let figures = StartFigures {
         snapshot_load_ms: (loaded_us - began_us) / 1000,

@@ -87,7 +87,7 @@ struct Post {
     core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
     established: Arc<Mailbox<Established>>,
-    from_journal: Arc<Mailbox<council_replica::JournalEvent>>,
+    from_journal: Arc<Mailbox<consensus_replica::JournalEvent>>,
     journal_waker: Arc<ThreadWaker>,
     journal: Arc<Mailbox<JournalMail>>,
 }

@@ -2,9 +2,9 @@
 //! core.
 
 use consensus_raft::Entry;
+use consensus_replica::start::Seat;
 use council_frontend::History;
-use council_replica::Replay;
-use council_replica::start::Seat;
+use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
 use storage_raft_log::{Disk, Journal, Recovered};
 
@@ -36,12 +36,12 @@ impl<D: Disk> Loaded<D> {
     ) -> Result<Self, NodeError> {
         let tree = load_tree(&mut journal, config.seed)?;
         let began_zxid = tree.last_zxid().0;
-        let mut replay = Replay::new(
+        let mut replay = replay(
             recovered,
             journal.membership(),
             tree,
             config.front.history_bytes_max,
-            config.core.window_bytes_max,
+            config.core.replica.window_bytes_max,
         );
         let mut applied = Vec::new();
         while let Some(wanted) = replay.wants() {
@@ -51,7 +51,7 @@ impl<D: Disk> Loaded<D> {
             let taken = replay.take(entries);
             taken.map_err(|fault| NodeError::Fault(fault.to_string()))?;
         }
-        let (seat, tree, history) = replay.finish();
+        let (seat, ReplayedTree { tree, history, .. }) = replay.finish();
         applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
         let torn_tail = recovered.torn_tail.is_some();
         Ok(Self { journal, seat, tree, history, applied, began_zxid, torn_tail })

@@ -7,12 +7,13 @@ mod journal_driver;
 mod shard;
 
 use base::{LogIndex, Now, Term};
+use consensus_replica::{JournalRequest, MemberId, start};
 use std::net::{IpAddr, Ipv4Addr};
 
 use consensus_raft::Entry;
+use consensus_replica::journal_executor::ExecutorConfig;
 use council_frontend::Front;
-use council_replica::journal_executor::ExecutorConfig;
-use council_replica::{Core, CoreEffect, MemberId, PeerMessage, start};
+use council_replica::{Core, PeerMessage};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use storage_raft_log::{Disk, Journal};
 
@@ -118,7 +119,7 @@ impl<D: Disk> Node<D> {
     pub fn begin(loaded: Loaded<D>, config: &NodeConfig, now: Now) -> Result<Self, NodeError> {
         let Loaded { journal, seat, tree, history, applied, began_zxid, torn_tail } = loaded;
         let told_index = seat.applied().0;
-        let core = Core::new(config.core.clone(), seat, &tree, config.seed, now);
+        let core = Core::new(&config.core, &seat, &tree, config.seed, now);
         let shard = |number| {
             let mut front = Front::new(config.front.clone(), number);
             front.remember(history.clone());
@@ -146,7 +147,7 @@ impl<D: Disk> Node<D> {
             now,
         };
         let (mut rounds, mut idle) = (0, 0);
-        let is_alone = |core: &Core| core.membership().voters == [core.id()] && core.peers().is_empty();
+        let is_alone = |core: &Core| core.membership().voters == [core.id().0] && core.peers().is_empty();
         while is_alone(&node.core) && !node.core.is_serving() {
             rounds += 1;
             let before = node.core.applied_index();
@@ -191,8 +192,8 @@ impl<D: Disk> Node<D> {
         for (number, shard) in (0..).zip(&mut self.shards) {
             shard.stream().append(self.core.stream(number));
         }
-        for effect in self.core.take_effects() {
-            if let CoreEffect::Persist { batch, .. } = &effect {
+        for effect in self.core.take_requests() {
+            if let JournalRequest::Persist { batch, .. } = &effect {
                 self.written.extend(batch.entries.iter().map(|entry| (entry.index, entry.term)));
             }
             self.journal.feed(effect);

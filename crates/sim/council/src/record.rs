@@ -226,7 +226,7 @@ impl Record {
             self.applied(at_ms, member, entry);
         }
         if let Some(term) = node.leads_in()
-            && self.reigns.entry(term).or_default().insert(node.core().id())
+            && self.reigns.entry(term).or_default().insert(node.core().id().0)
         {
             self.reign_began_ms = at_ms;
         }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use consensus_replica::MemberId;
 use council_frontend::FrontConfig;
 use council_replica::CoreConfig;
 use council_tree::Policy;
@@ -272,7 +273,7 @@ impl Run {
             config.front.history_bytes_max = 10_000 + apart.below(100_000) as usize;
         }
         let settings = Settings {
-            lease_ms: config.core.lease_ms,
+            lease_ms: config.core.replica.lease_ms,
             tick_ms: config.core.tick_ms,
             reap_interval_ms: config.core.reap_interval_ms,
             room_ms: CALM_ROOM_MS,
@@ -463,27 +464,27 @@ impl Run {
 
 /// Settings drawn so that everything that has a bound meets it.
 fn config(random: &mut Random) -> NodeConfig {
-    let mut core = CoreConfig { tick_ms: 100, reconfig_enabled: true, ..CoreConfig::new(1, 1) };
-    core.election_tick_ms = 20 + random.below(40);
-    core.feature_level = LEVEL;
-    core.lease_ms = 1_500 + random.below(2_000);
+    let mut core = CoreConfig { tick_ms: 100, reconfig_enabled: true, ..CoreConfig::new(MemberId(1), 1) };
+    core.replica.election_tick_ms = 20 + random.below(40);
+    core.replica.feature_level = LEVEL;
+    core.replica.lease_ms = 1_500 + random.below(2_000);
     core.resubmit_ms = 300 + random.below(1_000);
-    core.entry_bytes_max = 300 + random.below(4_000) as usize;
-    core.snapshot_after_bytes = 10_000 + random.below(60_000);
-    core.window_bytes_max = 2_000 + random.below(60_000) as usize;
+    core.replica.entry_bytes_max = 300 + random.below(4_000) as usize;
+    core.replica.snapshot_after_bytes = 10_000 + random.below(60_000);
+    core.replica.window_bytes_max = 2_000 + random.below(60_000) as usize;
     // As good as drawn, and what else is drawn stays what it was.
-    core.lag_entries = 2 + core.resubmit_ms % 40;
+    core.replica.lag_entries = 2 + core.resubmit_ms % 40;
     // What is worked on at a time is drawn apart: in most runs it is less than a command, so that everything is cut.
     let mut apart = random.clone().fork();
     let cut = |apart: &mut Random, few: u64, most: usize| match apart.chance(70) {
         true => (few + apart.below(8 * few)) as usize,
         false => most,
     };
-    core.apply_bytes_max = cut(&mut apart, 100, core.apply_bytes_max);
-    core.snapshot_chunk_bytes = cut(&mut apart, 200, core.snapshot_chunk_bytes);
+    core.replica.apply_bytes_max = cut(&mut apart, 100, core.replica.apply_bytes_max);
+    core.replica.snapshot_chunk_bytes = cut(&mut apart, 200, core.replica.snapshot_chunk_bytes);
     let chunks_at_once = 1 + apart.below(4) as usize;
     let record_bytes_max = cut(&mut apart, 300, 1 << 20);
-    core.chunks_unwritten_max = apart.below(5) as usize;
+    core.replica.chunks_unwritten_max = apart.below(5) as usize;
     if apart.chance(40) {
         core.epoch_transactions_max = 20 + apart.below(300) as u32;
     }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use council_replica::Replay;
+use council_replica::ReplayedTree;
 use council_service::disk::{DirDisk, DirectoryError};
 use council_tree::Tree;
 use sim_council::node::raft_entry;
@@ -91,13 +91,13 @@ impl Log {
         if covered > index {
             return Err(broken(format!("its snapshot is of entry {covered}, and the log ends at {index}")));
         }
-        let mut replay = Replay::new(&recovered, self.journal.membership(), tree, 0, 0).regardless();
+        let mut replay = council_replica::replay(&recovered, self.journal.membership(), tree, 0, 0).regardless();
         while let Some(wanted) = replay.wants() {
             let entries =
                 self.entries.iter().filter(|entry| wanted.contains(&entry.index)).cloned().collect();
             replay.take(entries).map_err(|fault| broken(fault.to_string()))?;
         }
-        let (seat, tree, _) = replay.finish();
+        let (seat, ReplayedTree { tree, .. }) = replay.finish();
         Ok(Standing::of(member, seat.applied().0, &tree))
     }
 }

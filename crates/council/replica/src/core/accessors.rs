@@ -1,170 +1,173 @@
 //! What a core tells its driver of itself, at any time and without changing anything.
 
-use consensus_raft::{LogIndex, Term};
+use consensus_raft::{Entry, LogIndex, Membership, Term};
+use consensus_replica::founding::Cluster;
+use consensus_replica::{Denials, MemberId, Refusal, Tenure};
 use council_tree::Roster;
 use council_wire::{SessionId, Zxid};
 
 use super::Core;
-use crate::founding::Cluster;
-use crate::{CoreStatus, Denials, Refusal, SessionEnd, Tenure};
+use crate::{CoreStatus, SessionEnd};
 
 impl Core {
     /// Whether this member serves clients: it has applied all that was acknowledged before the present term, and was
     /// not removed.
     #[must_use]
     pub const fn is_serving(&self) -> bool {
-        self.lease.serves() && !self.is_leaving()
+        self.replica.is_serving()
     }
 
     /// Whether this member was removed in this incarnation, and parts from its clients or has done so.
     #[must_use]
     pub const fn is_leaving(&self) -> bool {
-        self.view.membership.is_leaving()
+        self.replica.is_leaving()
     }
 
     /// The members that are to be, as far as this member knows.
     #[must_use]
     pub const fn roster(&self) -> Option<&Roster> {
-        self.view.membership.roster()
+        self.replica.look().ensemble.roster()
     }
 
     /// Counts how often they have changed, so that a driver need not compare them.
     #[must_use]
     pub const fn roster_changes(&self) -> u64 {
-        self.view.membership.roster_changes()
+        self.replica.look().ensemble.roster_changes()
     }
 
     /// Members that lately said that this one was replaced.
     #[must_use]
     pub fn denials(&self) -> Denials {
-        self.view.membership.denials(self.view.now)
+        self.replica.denials()
     }
 
     /// Until when clients may be answered; a driver looks at its clock before it takes what clients send.
     #[must_use]
     pub fn lease_until_ms(&self) -> u64 {
-        self.lease.until_ms(&self.view)
+        self.replica.lease_until_ms()
     }
 
     /// Takes the sessions that have ended while clients were served, and how many more there were than are told of.
     pub fn take_endings(&mut self) -> (Vec<SessionEnd>, u64) {
-        self.out.take_session_ends()
+        self.replica.machine().0.out.take_session_ends()
     }
 
     /// Whether there are any.
     #[must_use]
     pub const fn has_endings(&self) -> bool {
-        self.out.has_session_ends()
+        self.replica.look().out.has_session_ends()
     }
 
     /// Takes what was refused of other members' messages since the last time, by sender and reason.
     pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        self.out.take_refusals()
+        self.replica.take_refusals()
     }
 
     /// This member's id.
     #[must_use]
-    pub const fn id(&self) -> u64 {
-        self.view.config.member
+    pub const fn id(&self) -> MemberId {
+        self.replica.id()
     }
 
     /// Who leads, as far as is known here.
     #[must_use]
-    pub fn leader(&self) -> Option<u64> {
-        self.raft.leader().map(|leader| leader.0)
+    pub fn leader(&self) -> Option<MemberId> {
+        self.replica.leader()
     }
 
     /// The engine's term.
     #[must_use]
     pub fn term(&self) -> Term {
-        self.raft.term()
+        self.replica.term()
     }
 
     /// The index of the last entry applied.
     #[must_use]
     pub const fn applied_index(&self) -> LogIndex {
-        self.applier.index()
+        self.replica.applied_index()
     }
 
     /// Who votes and who learns.
     #[must_use]
-    pub const fn membership(&self) -> &consensus_raft::Membership {
-        self.view.members()
+    pub const fn membership(&self) -> &Membership {
+        self.replica.membership()
     }
 
     /// What is committed and not wholly applied here, in order: for readers of the log.
-    pub fn committed(&self) -> impl Iterator<Item = &consensus_raft::Entry> {
-        self.applier.committed()
+    pub fn committed(&self) -> impl Iterator<Item = &Entry> {
+        self.replica.committed()
     }
 
     /// The term in which this member leads, if it does.
     #[must_use]
     pub fn leads_in(&self) -> Option<Term> {
-        let leads = self.raft.role() == consensus_raft::Role::Leader && self.leader() == Some(self.id());
-        leads.then(|| self.raft.term())
+        self.replica.leads_in()
     }
 
     /// How often here a lead was won, the tree was replaced, a session was taken up too late and one condemned.
     #[must_use]
     pub const fn counts(&self) -> [u64; 4] {
-        let sessions = self.sessions.counts();
-        let replaced = self.snapshots.received.trees_replaced();
-        [self.leadership.won(), replaced, sessions.attach_races, sessions.condemned]
+        let sessions = self.replica.look().sessions.counts();
+        let replica = &self.replica;
+        [replica.leads_won(), replica.states_replaced(), sessions.attach_races, sessions.condemned]
     }
 
     /// Whether this member's seat is still its own. If not, this core is of no more use.
     #[must_use]
     pub const fn tenure(&self) -> Tenure {
-        self.view.membership.tenure()
+        self.replica.tenure()
     }
 
     /// The ensemble that this member belongs to.
     #[must_use]
     pub const fn cluster(&self) -> Cluster {
-        self.view.config.cluster
+        self.replica.cluster()
     }
 
     /// For how long this member's disk has held up what the others' have done, milliseconds.
     #[must_use]
     pub const fn disk_stalled_ms(&self) -> u64 {
-        self.disk_watch.stalled_ms()
+        self.replica.disk_stalled_ms()
     }
 
     /// See [`CoreStatus::lacks_index`].
     #[must_use]
     pub fn lacks(&self) -> LogIndex {
-        self.raft.lacks().unwrap_or_default()
+        self.replica.lacks()
     }
 
     /// The other members.
     #[must_use]
-    pub fn peers(&self) -> Vec<u64> {
-        self.view.members().others(self.view.config.member)
+    pub fn peers(&self) -> Vec<MemberId> {
+        self.replica.peers()
     }
 
     /// Whether the next command was put off because it takes a whole turn: who was told something is to have read it first.
     #[must_use]
     pub const fn puts_off(&self) -> bool {
-        self.applier.puts_off()
+        self.replica.puts_off()
     }
 
     /// A picture of this core.
     #[must_use]
     pub fn status(&self) -> CoreStatus {
-        let (proposed, sessions) = (self.proposer.counts(), self.sessions.counts());
+        let (replica, machine) = (&self.replica, self.replica.look());
+        let (proposed, sessions) = (machine.proposer.counts(), machine.sessions.counts());
         let mut status = CoreStatus {
-            last_zxid: self.last_zxid,
-            term: self.raft.term(),
-            serving: self.lease.serves(),
-            leading: self.leadership.leads(),
-            leader: self.raft.leader().map_or(0, |leader| leader.0),
-            membership: self.view.members().clone(),
-            lease_until_ms: self.lease_until_ms(),
-            progress: self.raft.progress(),
-            pending_bytes: self.proposer.pending_bytes(),
-            sessions: self.sessions.count(),
-            attached: self.sessions.held_here(),
-            waiting: self.proposer.waiting(),
+            last_zxid: machine.last_zxid,
+            term: replica.term(),
+            serving: replica.group().serves(),
+            leading: replica.group().leads(),
+            leader: replica.leader(),
+            membership: replica.membership().clone(),
+            lease_until_ms: replica.lease_until_ms(),
+            progress: replica.progress(),
+            pending_bytes: machine.proposer.pending_bytes(),
+            sessions: machine.sessions.count(),
+            attached: machine.sessions.held_here(),
+            applied_index: replica.applied_index(),
+            between_entries: replica.is_between_entries(),
+            waiting: machine.proposer.waiting(),
             entries: proposed.entries,
             commands: proposed.commands,
             command_bytes: proposed.command_bytes,
@@ -172,30 +175,30 @@ impl Core {
             expired: sessions.expired,
             attach_races: sessions.attach_races,
             forgiven_ms: sessions.forgiven_ms,
-            tenure: self.tenure(),
-            refused_messages: self.out.refused_messages(),
-            lacks_index: self.lacks(),
-            reigns: self.leadership.won(),
-            trees_replaced: self.snapshots.received.trees_replaced(),
-            disk_stalled_ms: self.disk_stalled_ms(),
-            handed_over: self.leadership.transfers(),
-            snapshotting: self.snapshots.own.is_scanning(),
-            last_snapshot: self.snapshots.own.last(),
-            writable: self.proposer.is_writable(),
+            tenure: replica.tenure(),
+            refused_messages: replica.refused_messages(),
+            lacks_index: replica.lacks(),
+            leads_won: replica.leads_won(),
+            trees_replaced: replica.states_replaced(),
+            disk_stalled_ms: replica.disk_stalled_ms(),
+            leads_transferred: replica.leads_transferred(),
+            snapshotting: replica.is_scanning(),
+            last_snapshot: replica.last_snapshot(),
+            writable: machine.proposer.is_writable(),
             ..CoreStatus::default()
         };
-        self.applier.report(&mut status);
+        machine.metrics.report(&mut status);
         status
     }
 
     /// The tree's digest right behind every 128th of the latest transactions, oldest first.
     pub fn digests(&self) -> impl Iterator<Item = (Zxid, u64)> {
-        self.divergence.digests()
+        self.replica.digests().map(|(position, digest)| (Zxid(position), digest))
     }
 
     /// When each session would expire, milliseconds on the monotonic clock.
     #[must_use]
     pub fn session_deadlines(&self) -> Vec<(u64, SessionId)> {
-        self.sessions.deadlines()
+        self.replica.look().sessions.deadlines()
     }
 }

@@ -1,179 +1,124 @@
-//! The core: components that each keep their own state, and what carries an event from one to the next.
-//!
-//! A component is given what it works on: what the core knows of the ensemble ([`View`]), raft, and [`Output`], through
-//! which alone it speaks. No component sees another's fields, and none sees the core.
+//! The core of one member: a replica over the council's machine. What a driver tells it goes to the one or the other.
 
 mod accessors;
-mod apply;
-mod journal_events;
-mod peer_messages;
-mod shard_messages;
 #[cfg(test)]
 mod tests;
-mod tick;
-mod turn;
 
 use base::Now;
-use consensus_raft::{Config, LogIndex, MemberId, RaftNode};
-use council_frontend::FromCore;
+use consensus_replica::start::Seat;
+use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId, Replica};
+use council_frontend::{FromCore, ToCore};
 use council_tree::Tree;
-use council_wire::Zxid;
 
-use crate::append_throttle::AppendThrottle;
-use crate::apply::Applier;
-use crate::disk_watch::DiskWatch;
-use crate::divergence::Divergence;
-use crate::feature_level::FeatureLevel;
-use crate::leadership::{FastElection, Leadership, Lease};
-use crate::log_retention::LogRetention;
-use crate::membership::EnsembleMembership;
-use crate::output::Output;
-use crate::peer::PeerMessage;
-use crate::peers::Peers;
-use crate::proposer::Proposer;
-use crate::read_index::{ReadIndex, Waiter};
-use crate::sessions::{ContainerReaper, Sessions};
-use crate::snapshot::Snapshots;
-use crate::start::Seat;
-use crate::view::View;
-use crate::{CoreConfig, CoreEffect};
+use crate::machine::CouncilMachine;
+use crate::{CoreConfig, PeerMessage};
 
 /// One member's core.
 pub struct Core {
-    view: View,
-    raft: RaftNode,
-    out: Output,
-    proposer: Proposer,
-    leadership: Leadership,
-    fast_election: FastElection,
-    lease: Lease,
-    read_index: ReadIndex<Waiter>,
-    sessions: Sessions,
-    reaper: ContainerReaper,
-    applier: Applier,
-    snapshots: Snapshots,
-    log_retention: LogRetention,
-    append_throttle: AppendThrottle<consensus_raft::Message>,
-    divergence: Divergence,
-    disk_watch: DiskWatch,
-    feature_level: FeatureLevel,
-    /// The last transaction applied.
-    last_zxid: Zxid,
-    /// When raft was told last that time had passed.
-    ticked_ms: u64,
+    replica: Replica<CouncilMachine>,
 }
 
 impl Core {
     /// Takes the member's seat. `tree` is the one that came with it; the rest of the log is applied as it commits.
     #[must_use]
-    pub fn new(config: CoreConfig, seat: Seat, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
-        let recovered = &seat.recovered;
+    pub fn new(config: &CoreConfig, seat: &Seat, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
         let (raft_seed, _) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
-        let raft_config = Config::new(MemberId(config.member), u64::from_le_bytes(*raft_seed));
-        let mut raft = RaftNode::new(&raft_config, recovered, seat.applied.0);
-        if recovered.membership.voters == [config.member] {
-            raft.campaign();
-        }
-        raft.offer_snapshot(seat.snapshot.clone());
-        let covered = seat.snapshot.as_ref().map_or(LogIndex::ZERO, |snapshot| snapshot.index);
-        let mut snapshots = Snapshots::new(&config, covered, tree);
-        snapshots.own.grown(seat.log_bytes, seat.commands);
-        Self {
-            raft,
-            out: Output::new(config.shards),
-            proposer: Proposer::new(&config, tree.feature_level(), now),
-            leadership: Leadership::default(),
-            fast_election: FastElection::default(),
-            lease: Lease::default(),
-            read_index: ReadIndex::new(),
-            sessions: Sessions::new(&config, tree, seed, now),
-            reaper: ContainerReaper::new(&config, now),
-            applier: Applier::new(seat.applied, config.apply_bytes_max),
-            snapshots,
-            log_retention: LogRetention::default(),
-            append_throttle: AppendThrottle::default(),
-            divergence: Divergence::default(),
-            disk_watch: DiskWatch::default(),
-            feature_level: FeatureLevel::default(),
-            last_zxid: tree.last_zxid(),
-            ticked_ms: now.mono_ms(),
-            view: View {
-                membership: EnsembleMembership::new(&config, seat.recovered.membership, tree, now),
-                config,
-                peers: Peers::default(),
-                now,
-            },
-        }
+        let machine = CouncilMachine::new(config, tree, seed, now);
+        let wanted = machine.ensemble.wanted();
+        let raft_seed = u64::from_le_bytes(*raft_seed);
+        let replica = Replica::new(config.for_replica(), seat, tree, machine, wanted, raft_seed, now);
+        Self { replica }
     }
 
     /// Takes what the journal is to do, in order.
-    pub fn take_effects(&mut self) -> Vec<CoreEffect> {
-        self.out.take_effects()
+    pub fn take_requests(&mut self) -> Vec<JournalRequest> {
+        self.replica.take_requests()
     }
 
     /// Takes what is to be sent to other members, in order for each.
     pub fn take_outgoing(&mut self) -> Vec<(MemberId, PeerMessage)> {
-        self.out.take_outgoing()
+        self.replica.take_outgoing()
     }
 
     /// A shard's stream: to be appended to its mailbox before the tree is unlocked.
     pub fn stream(&mut self, shard: u16) -> &mut Vec<FromCore> {
-        self.out.stream(shard)
+        self.replica.machine().0.out.stream(shard)
     }
 
     /// Begins a snapshot at the next chance, unless all that is applied is in one already.
     pub fn request_snapshot(&mut self) {
-        self.snapshots.own.ask(self.applier.index());
+        self.replica.request_snapshot();
     }
 
     /// This member is about to stop: another should lead.
     pub fn step_aside(&mut self) {
-        self.leadership.transfer(&mut self.raft, &self.view, |_| true);
+        self.replica.step_aside();
     }
 
-    /// Whoever leads now is given again what is under way: it may be lost.
-    fn give_again(&mut self) {
-        self.proposer.give_again(self.view.now);
-        self.read_index.again();
+    /// One message of a shard. Messages of one shard come in the order in which it sent them.
+    pub fn receive(&mut self, shard: u16, message: ToCore, tree: &Tree) {
+        let (machine, group) = self.replica.machine();
+        machine.receive(shard, message, tree, group);
     }
 
-    /// Serves clients if this member may and has caught up; otherwise sees to it that it catches up.
-    fn start_serving(&mut self) {
-        if self.lease.serves() {
-            return;
-        }
-        let may_serve = self.may_serve();
-        self.lease.start(
-            may_serve,
-            &self.leadership,
-            &self.raft,
-            &self.view,
-            &mut self.read_index,
-            &mut self.out,
-        );
+    /// See [`Replica::advance`].
+    pub fn advance(&mut self, now: Now) {
+        self.replica.advance(now);
     }
 
-    fn may_serve(&self) -> bool {
-        !self.disk_watch.is_stalled(self.lacks_applied(), &self.view)
-            && self.view.now.mono_ms() <= self.lease.until_ms(&self.view)
+    /// See [`Replica::apply`].
+    ///
+    /// # Errors
+    /// [`Fault`] when the log holds what this build cannot read: this member must stop.
+    pub fn apply(&mut self, tree: &mut Tree, now: Now) -> Result<Option<Tree>, Fault> {
+        self.replica.apply(tree, now)
     }
 
-    /// Whether more is committed than is applied here.
-    fn lacks_applied(&self) -> bool {
-        self.raft.committed() > self.applier.index()
+    /// See [`Replica::has_work`].
+    #[must_use]
+    pub fn has_work(&self, side_bytes: usize) -> bool {
+        self.replica.has_work(side_bytes)
     }
 
-    /// `/zookeeper/config` may say something else now.
-    fn read_roster(&mut self, tree: &Tree) {
-        let View { config, membership, now, .. } = &mut self.view;
-        let leaves = membership.read_roster(tree, config, *now);
-        if leaves {
-            self.transfer_to_those_who_stay();
-        }
+    /// Time has passed. Call it at least as often as [`Core::next_deadline_ms`] says.
+    pub fn tick(&mut self, now: Now, tree: &Tree) {
+        self.replica.tick(now, tree);
     }
 
-    fn transfer_to_those_who_stay(&mut self) {
-        let membership = &self.view.membership;
-        self.leadership.transfer(&mut self.raft, &self.view, |id| membership.is_to_vote(id));
+    /// When [`Core::tick`] should be called at the latest.
+    #[must_use]
+    pub fn next_deadline_ms(&self) -> u64 {
+        self.replica.next_deadline_ms()
+    }
+
+    /// An answer of the journal.
+    ///
+    /// # Errors
+    /// [`Fault`] when the answer shows that this member must stop.
+    pub fn journal(&mut self, event: JournalEvent, now: Now) -> Result<(), Fault> {
+        self.replica.journal(event, now)
+    }
+
+    /// A message of another member. The driver knows who sent it.
+    ///
+    /// # Errors
+    /// [`Fault`] when a majority says that this member's tree is not theirs: it must stop.
+    pub fn peer(&mut self, from: MemberId, message: PeerMessage, now: Now) -> Result<(), Fault> {
+        self.replica.peer(from, message, now)
+    }
+
+    /// Messages to another member were dropped on the way.
+    pub fn lost(&mut self, peer: MemberId, now: Now) {
+        self.replica.lost(peer, now);
+    }
+
+    /// The connection to another member stands, or broke. What was sent on one that broke may be lost.
+    pub fn link(&mut self, peer: MemberId, up: bool, now: Now) {
+        self.replica.link(peer, up, now);
+    }
+
+    /// Another member's build understands this level.
+    pub fn understands(&mut self, peer: MemberId, level: u32) {
+        self.replica.understands(peer, level);
     }
 }

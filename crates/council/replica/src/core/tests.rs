@@ -2,14 +2,14 @@
 //! applies nothing between a write and the reads that came behind it.
 
 use base::Now;
-use consensus_raft::{HardState, LogIndex, Membership, Recovered, Term};
+use consensus_replica::{JournalEvent, JournalRequest, MemberId};
 use council_frontend::{FromCore, ToCore};
 use council_tree::{Command, Identities, IdentityList, Operation, Origin, Outcome, Policy, Tree};
 use council_wire::{Acl, ErrorCode, OpCode, SessionId, Writer};
 use net_event_loop::ConnId;
 
-use crate::start::Seat;
-use crate::{Core, CoreConfig, CoreEffect, JournalEvent};
+use crate::test_support::seat;
+use crate::{Core, CoreConfig};
 
 const NOW: Now = Now::of_ms(1_000, 1_700_000_000_000);
 /// Nearly as much as a read may have that shards give to the core.
@@ -31,17 +31,11 @@ struct Client {
 
 impl Alone {
     fn new() -> Self {
-        let recovered = Recovered {
-            hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
-            membership: Membership { voters: vec![1], ..Membership::default() },
-            base_index: LogIndex(1),
-            base_term: Term(1),
-            entries: Vec::new(),
-        };
-        let seat =
-            Seat { recovered, applied: (LogIndex(1), Term(1)), log_bytes: 0, commands: 0, snapshot: None };
         let tree = Tree::new();
-        let mut alone = Self { core: Core::new(CoreConfig::new(1, 1), seat, &tree, [7; 32], NOW), tree };
+        let mut alone = Self {
+            core: Core::new(&CoreConfig::new(MemberId(1), 1), &seat(&[1]), &tree, [7; 32], NOW),
+            tree,
+        };
         while !alone.core.is_serving() {
             alone.turn();
         }
@@ -51,8 +45,8 @@ impl Alone {
     /// One turn: what it put into the shard's stream.
     fn turn(&mut self) -> Vec<FromCore> {
         self.core.advance(NOW);
-        for effect in self.core.take_effects() {
-            if let CoreEffect::Persist { number, .. } = effect {
+        for effect in self.core.take_requests() {
+            if let JournalRequest::Persist { number, .. } = effect {
                 self.core.journal(JournalEvent::Persisted { number }, NOW).expect("nothing is amiss");
             }
         }

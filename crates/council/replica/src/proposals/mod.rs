@@ -5,7 +5,6 @@
 //! by session and takes turns ([`flows`]): a small write waits for what is under way, and not for all that others have
 //! piled up.
 
-pub(crate) mod batch;
 mod flows;
 mod pending;
 mod rest;
@@ -14,10 +13,10 @@ mod weight;
 
 use bytes::Bytes;
 use consensus_raft::LogIndex;
+use consensus_replica::batch::{BatchReader, BatchWriter, Sealed};
 use council_tree::Command;
 use council_wire::SessionId;
 
-use self::batch::BatchWriter;
 use self::flows::{Flows, Waiting};
 use self::pending::Pending;
 use self::rest::Rest;
@@ -166,7 +165,7 @@ impl Proposals {
             let (relayed, used) = self.relayed.take_within(wall_ms, room);
             (relayed, self.own.take_within(wall_ms, room - used).0)
         };
-        let contents = |sealed: Vec<batch::Sealed>| sealed.into_iter().map(|sealed| sealed.content).collect();
+        let contents = |sealed: Vec<Sealed>| sealed.into_iter().map(|sealed| sealed.content).collect();
         Proposal {
             relayed: contents(relayed),
             own: contents(own),
@@ -254,7 +253,7 @@ impl Proposals {
     pub(crate) fn take_waiting(&mut self) -> Vec<Box<[u8]>> {
         let mut all = Vec::new();
         for sealed in self.own.take(0) {
-            let Ok(mut reader) = batch::BatchReader::new(&sealed.content) else { continue };
+            let Ok(mut reader) = BatchReader::new(&sealed.content) else { continue };
             while let Ok(Some(command)) = reader.next() {
                 all.push(command.into());
             }

@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use consensus_replica::batch::BatchReader;
 use council_tree::Command;
-
-use super::batch::BatchReader;
 
 /// A batch, and how far into it everything is settled.
 #[derive(Debug)]
@@ -92,8 +91,8 @@ mod tests {
     use council_tree::{Identities, Operation, Origin, Policy};
     use council_wire::{OpCode, SessionId};
 
-    use super::super::batch::BatchWriter;
     use super::*;
+    use consensus_replica::batch::BatchWriter;
 
     fn batch(sequences: std::ops::Range<u64>) -> Bytes {
         let mut writer = BatchWriter::new(1 << 20);

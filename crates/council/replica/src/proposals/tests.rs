@@ -25,7 +25,7 @@ fn put(proposals: &mut Proposals, command: &[u8], whose: Whose) {
 fn named(contents: &[Bytes]) -> Vec<(i64, u64)> {
     let mut names = Vec::new();
     for content in contents {
-        let mut reader = batch::BatchReader::new(content).expect("what was written");
+        let mut reader = BatchReader::new(content).expect("what was written");
         while let Ok(Some(command)) = reader.next() {
             let origin = Command::decode(command).expect("what was written").origin.expect("a client's");
             names.push((origin.session.0, origin.sequence));

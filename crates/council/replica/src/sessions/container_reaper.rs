@@ -4,7 +4,6 @@ use base::Now;
 use council_tree::Tree;
 
 use crate::CoreConfig;
-use crate::view::View;
 
 /// The pace of the reaper.
 #[derive(Debug)]
@@ -20,10 +19,10 @@ impl ContainerReaper {
         Self { interval_ms, per_minute, next_ms: now.mono_ms() + interval_ms }
     }
 
-    /// The nodes to be removed now.
-    pub(crate) fn tick(&mut self, tree: &Tree, view: &View) -> Vec<String> {
-        let Some(limit) = self.due(view.now.mono_ms()) else { return Vec::new() };
-        tree.reapable(view.now.wall_ms, view.config.never_used_ms, limit)
+    /// The nodes to be removed now; containers that never had a child after `never_used_ms`, 0 never.
+    pub(crate) fn tick(&mut self, tree: &Tree, never_used_ms: i64, now: Now) -> Vec<String> {
+        let Some(limit) = self.due(now.mono_ms()) else { return Vec::new() };
+        tree.reapable(now.wall_ms, never_used_ms, limit)
     }
 
     /// When it should look next.

@@ -1,17 +1,16 @@
 //! A session's silence is a suspicion. Every member that is alive, a majority at the least, is asked whom its clients'
 //! connections have been heard of before it is a verdict.
 
-use consensus_raft::MemberId;
+use consensus_replica::MemberId;
 use council_frontend::FromCore;
 use council_wire::SessionId;
 
 use super::Sessions;
 use super::generations::holder;
 use super::liveness_round::{Asker, LivenessRound};
-use crate::leadership::Leadership;
+use crate::machine::Group;
+use crate::message::CouncilMessage;
 use crate::output::Output;
-use crate::peer::PeerMessage;
-use crate::view::View;
 
 /// An id that no member has: none was ever heard of under it.
 const NOBODY: MemberId = MemberId(0);
@@ -25,33 +24,33 @@ pub(crate) struct Condemned {
 
 impl Sessions {
     /// A leader asks everybody when a deadline has passed, and again those who do not answer.
-    pub(crate) fn tick(&mut self, leadership: &Leadership, view: &View, out: &mut Output) -> Vec<Condemned> {
+    pub(crate) fn tick(&mut self, group: &mut Group, out: &mut Output) -> Vec<Condemned> {
         match &self.round {
-            None if self.expiry.is_due(view.now.mono_ms()) => self.begin_round(Asker::Us, view, out),
+            None if self.expiry.is_due(group.now().mono_ms()) => self.begin_round(Asker::Us, group, out),
             Some(round) if round.asker == Asker::Us => {
-                let ask = PeerMessage::TouchAsk { round: round.number };
-                out.send_each(round.silent_peers().iter().copied(), &ask);
+                let ask = CouncilMessage::TouchAsk { round: round.number };
+                group.send_each(round.silent_peers().iter().copied(), ask);
             }
             _ => {}
         }
-        self.conclude_round(leadership, view, out)
+        self.conclude_round(group)
     }
 
-    fn begin_round(&mut self, asker: Asker, view: &View, out: &mut Output) {
+    fn begin_round(&mut self, asker: Asker, group: &mut Group, out: &mut Output) {
         self.rounds += 1;
-        let (number, began_ms) = (self.rounds, view.now.mono_ms());
-        let peers = if asker == Asker::Us { view.others() } else { Vec::new() };
-        out.send_each(peers.iter().copied(), &PeerMessage::TouchAsk { round: number });
-        self.round = Some(LivenessRound::new(number, began_ms, asker, view.config.shards, peers));
+        let (number, began_ms) = (self.rounds, group.now().mono_ms());
+        let peers = if asker == Asker::Us { group.view().others() } else { Vec::new() };
+        group.send_each(peers.iter().copied(), CouncilMessage::TouchAsk { round: number });
+        self.round = Some(LivenessRound::new(number, began_ms, asker, self.shards, peers));
         out.tell_shards(|| FromCore::TouchRound { round: number });
     }
 
     /// The leader asks whom this member's shards have heard of.
-    pub(crate) fn asked(&mut self, leader: MemberId, round: u64, view: &View, out: &mut Output) {
+    pub(crate) fn asked(&mut self, leader: MemberId, round: u64, group: &mut Group, out: &mut Output) {
         let asker = Asker::Leader { id: leader, round };
         // Asked again for what is being found out already.
         if self.round.as_ref().is_none_or(|round| round.asker != asker) {
-            self.begin_round(asker, view, out);
+            self.begin_round(asker, group, out);
         }
     }
 
@@ -60,9 +59,7 @@ impl Sessions {
         &mut self,
         (shard, number): (u16, u64),
         sessions: &[(SessionId, u64)],
-        leadership: &Leadership,
-        view: &View,
-        out: &mut Output,
+        group: &mut Group,
     ) -> Vec<Condemned> {
         for (session, heard_ms) in sessions {
             self.expiry.touch(*session, *heard_ms);
@@ -71,7 +68,7 @@ impl Sessions {
         if let Some(round) = &mut self.round {
             round.shard(shard, number);
         }
-        self.conclude_round(leadership, view, out)
+        self.conclude_round(group)
     }
 
     /// A member's answer.
@@ -79,21 +76,19 @@ impl Sessions {
         &mut self,
         (peer, number): (MemberId, u64),
         ages: &[(SessionId, u64)],
-        leadership: &Leadership,
-        view: &View,
-        out: &mut Output,
+        group: &mut Group,
     ) -> Vec<Condemned> {
         for (session, age_ms) in ages {
             // The way the answer took counts for the client.
-            self.expiry.touch(*session, view.now.mono_ms().saturating_sub(*age_ms));
+            self.expiry.touch(*session, group.now().mono_ms().saturating_sub(*age_ms));
         }
-        let votes = view.is_voter(peer);
+        let votes = group.view().is_voter(peer);
         if let Some(round) = &mut self.round
             && round.asker == Asker::Us
         {
             round.peer(peer, number, votes);
         }
-        self.conclude_round(leadership, view, out)
+        self.conclude_round(group)
     }
 
     /// The members changed: one that votes now may have answered before it did, and the round would wait for a majority
@@ -107,7 +102,8 @@ impl Sessions {
         self.round = None;
     }
 
-    fn conclude_round(&mut self, leadership: &Leadership, view: &View, out: &mut Output) -> Vec<Condemned> {
+    fn conclude_round(&mut self, group: &mut Group) -> Vec<Condemned> {
+        let view = group.view();
         let Some(round) = &self.round else { return Vec::new() };
         let is_alive = |peer| {
             let heard_ms = view.heard_ms(peer);
@@ -120,10 +116,10 @@ impl Sessions {
         let (asker, began_ms) = (round.asker, round.began_ms);
         self.round = None;
         match asker {
-            Asker::Us => self.condemn(began_ms, leadership, view),
+            Asker::Us => self.condemn(began_ms, group),
             Asker::Leader { id, round } => {
                 let ages = self.connections.ages(view.now.mono_ms());
-                out.send(id, PeerMessage::Touched { round, ages });
+                group.send(id, CouncilMessage::Touched { round, ages });
                 Vec::new()
             }
         }
@@ -134,12 +130,12 @@ impl Sessions {
     /// its own clients until its lease was over, one that died or was removed until that happened. A generation says its
     /// holder's number alone: where that has passed to another disk, the one before it may have heard of its clients for
     /// as long as a lease of an earlier leader let it, and the member that has the number now knows nothing of that.
-    fn condemn(&mut self, began_ms: u64, leadership: &Leadership, view: &View) -> Vec<Condemned> {
+    fn condemn(&mut self, began_ms: u64, group: &Group) -> Vec<Condemned> {
+        let view = group.view();
         let peers = view.others();
         let silent = peers.iter().filter(|peer| view.heard_ms(**peer) < began_ms);
-        let silent: Vec<_> =
-            silent.map(|peer| (peer.number(), leadership.serves_until_ms(*peer, view))).collect();
-        let (own, stranger_ms) = (view.own(), leadership.serves_until_ms(NOBODY, view));
+        let silent: Vec<_> = silent.map(|peer| (peer.number(), group.serves_until_ms(*peer))).collect();
+        let (own, stranger_ms) = (view.own(), group.serves_until_ms(NOBODY));
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
             let mut departed_ms = view.peers.departed_ms(holder);

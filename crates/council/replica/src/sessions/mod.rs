@@ -11,6 +11,7 @@ mod session_ids;
 mod tests;
 
 use base::Now;
+use consensus_replica::MemberId;
 use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::{Operation, Outcome, Tree};
 use council_wire::{SessionId, Zxid};
@@ -24,9 +25,8 @@ use self::generations::next_generation;
 pub(crate) use self::liveness::Condemned;
 use self::liveness_round::LivenessRound;
 use self::session_ids::{SessionIds, same_password};
-use crate::output::Output;
-use crate::view::View;
-use crate::{CoreConfig, SessionEnd};
+use crate::CoreConfig;
+use crate::output::{Output, SessionEnd};
 
 /// What happened to sessions since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub(crate) struct Sessions {
     round: Option<LivenessRound>,
     /// How many rounds were begun.
     rounds: u64,
+    shards: u16,
     counts: SessionCounts,
 }
 
@@ -68,9 +69,10 @@ impl Sessions {
         Self {
             connections: Connections::new(),
             expiry,
-            ids: SessionIds::new((config.member & 0xff) as u8, now.wall_ms, seed),
+            ids: SessionIds::new(config.replica.member.number().0, now.wall_ms, seed),
             round: None,
             rounds: 0,
+            shards: config.shards,
             counts: SessionCounts::default(),
         }
     }
@@ -82,9 +84,9 @@ impl Sessions {
         conn: ConnId,
         timeout_ms: i32,
         tree: &Tree,
-        view: &View,
+        own: MemberId,
     ) -> Operation<'static> {
-        if let Some(latest) = tree.latest_session((view.config.member & 0xff) as u8) {
+        if let Some(latest) = tree.latest_session(own.number().0) {
             self.ids.go_on_behind(latest);
         }
         let session = self.ids.session(|id| tree.session(id).is_none());
@@ -100,14 +102,14 @@ impl Sessions {
         conn: ConnId,
         claim: Claim<'_>,
         tree: &Tree,
-        view: &View,
+        own: MemberId,
         out: &mut Output,
     ) -> Option<Operation<'static>> {
         let Claim { session, password, timeout_ms } = claim;
         match tree.session(session) {
             Some(known) if same_password(&known.password, password) => {
                 // Also one that is alone says who it is: others may join, and want to know who held the session.
-                let member = view.own().number();
+                let member = own.number();
                 let next = |before| next_generation(before, member);
                 match self.connections.arrive(session, shard, conn, Some(known.generation), next) {
                     Some(generation) => Some(Operation::Attach { session, generation, timeout_ms }),

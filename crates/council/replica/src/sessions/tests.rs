@@ -5,15 +5,16 @@ use council_tree::{Changes, Command, Stamp};
 
 use super::liveness::Condemned;
 use super::*;
-use crate::leadership::Leadership;
-use crate::peer::PeerMessage;
-use crate::test_support::{NOW, view};
+use crate::machine::Group;
+use crate::message::CouncilMessage;
+use crate::test_support::{NOW, group};
+use crate::{CoreConfig, PeerMessage};
 
 /// Sessions of one member, and the tree that its commands are applied to.
 struct World {
     tree: Tree,
     sessions: Sessions,
-    view: View,
+    group: Group,
     out: Output,
 }
 
@@ -23,9 +24,9 @@ const fn conn(slot: u32) -> ConnId {
 
 impl World {
     fn new(voters: &[u64]) -> Self {
-        let (view, tree) = (view(1, voters), Tree::new());
-        let sessions = Sessions::new(&view.config, &tree, [7; 32], NOW);
-        Self { tree, sessions, view, out: Output::new(1) }
+        let (group, tree) = (group(1, voters), Tree::new());
+        let sessions = Sessions::new(&CoreConfig::new(MemberId(1), 1), &tree, [7; 32], NOW);
+        Self { tree, sessions, group, out: Output::new(1) }
     }
 
     fn apply(&mut self, operation: &Operation<'_>) -> Outcome {
@@ -35,19 +36,19 @@ impl World {
 
     /// Opens a session: its id and password.
     fn create(&mut self, slot: u32) -> (SessionId, [u8; 16]) {
-        let operation = self.sessions.create(0, conn(slot), 4_000, &self.tree, &self.view);
+        let operation = self.sessions.create(0, conn(slot), 4_000, &self.tree, MemberId(1));
         let Operation::CreateSession { session, timeout_ms, password } = operation else {
             panic!("a session is opened")
         };
         let outcome = self.apply(&operation);
         let created = (session, timeout_ms, password);
-        self.sessions.created(&self.tree, created, &outcome, self.view.now, &mut self.out);
+        self.sessions.created(&self.tree, created, &outcome, self.group.now(), &mut self.out);
         (session, password)
     }
 
     fn attach(&mut self, slot: u32, session: SessionId, password: &[u8; 16]) -> Option<Operation<'static>> {
-        let Self { tree, sessions, view, out } = self;
-        sessions.attach(0, conn(slot), Claim { session, password, timeout_ms: 4_000 }, tree, view, out)
+        let Self { tree, sessions, out, .. } = self;
+        sessions.attach(0, conn(slot), Claim { session, password, timeout_ms: 4_000 }, tree, MemberId(1), out)
     }
 
     fn attached(&mut self, operation: &Operation<'_>) {
@@ -56,15 +57,21 @@ impl World {
         };
         let outcome = self.apply(operation);
         let attached = (session, generation, timeout_ms);
-        self.sessions.attached(&self.tree, attached, &outcome, self.view.now, &mut self.out);
+        self.sessions.attached(&self.tree, attached, &outcome, self.group.now(), &mut self.out);
     }
 
     fn stream(&mut self) -> Vec<FromCore> {
         std::mem::take(self.out.stream(0))
     }
 
+    fn pass(&mut self, ms: u64) {
+        let mut now = self.group.now();
+        now.advance_ms(ms);
+        self.group.set_now(now);
+    }
+
     fn tick(&mut self) -> Vec<Condemned> {
-        self.sessions.tick(&Leadership::default(), &self.view, &mut self.out)
+        self.sessions.tick(&mut self.group, &mut self.out)
     }
 }
 
@@ -118,9 +125,9 @@ fn session_taken_up_twice_goes_to_the_later_and_the_other_is_sent_away() {
 fn session_that_moved_before_it_expired_lives_on_with_its_full_timeout() {
     let mut world = World::new(&[1]);
     let (session, _) = world.create(1);
-    world.view.now.advance_ms(3_000);
+    world.pass(3_000);
     let outcome = world.apply(&Operation::Expire { session, generation: 0 });
-    assert!(!world.sessions.expired(&world.tree, session, &outcome, world.view.now));
+    assert!(!world.sessions.expired(&world.tree, session, &outcome, world.group.now()));
     assert!(world.sessions.deadlines()[0].0 >= NOW.mono_ms() + 7_000);
 }
 
@@ -128,14 +135,16 @@ fn session_that_moved_before_it_expired_lives_on_with_its_full_timeout() {
 fn silent_session_is_condemned_once_shards_and_a_majority_have_answered() {
     let mut world = World::new(&[1, 2, 3]);
     let (session, _) = world.create(1);
-    world.view.now.advance_ms(60_000);
+    world.pass(60_000);
     assert_eq!(world.tick(), []);
-    let asked = world.out.take_outgoing();
-    assert_eq!(asked, [2, 3].map(|peer| (MemberId(peer), PeerMessage::TouchAsk { round: 1 })));
-    let World { sessions, view, out, .. } = &mut world;
-    let leadership = Leadership::default();
-    assert_eq!(sessions.shard_answered((0, 1), &[], &leadership, view, out), []);
-    let condemned = sessions.peer_answered((MemberId(2), 1), &[], &leadership, view, out);
+    let asked = world.group.take_sent();
+    assert_eq!(
+        asked,
+        [2, 3].map(|peer| (MemberId(peer), PeerMessage::Machine(CouncilMessage::TouchAsk { round: 1 })))
+    );
+    let World { sessions, group, .. } = &mut world;
+    assert_eq!(sessions.shard_answered((0, 1), &[], group), []);
+    let condemned = sessions.peer_answered((MemberId(2), 1), &[], group);
     assert_eq!(condemned, [Condemned { session, generation: 1 }]);
     assert_eq!(sessions.counts().condemned, 1);
 }
@@ -144,12 +153,11 @@ fn silent_session_is_condemned_once_shards_and_a_majority_have_answered() {
 fn session_that_another_member_has_heard_of_is_not_condemned() {
     let mut world = World::new(&[1, 2, 3]);
     let (session, _) = world.create(1);
-    world.view.now.advance_ms(60_000);
+    world.pass(60_000);
     assert_eq!(world.tick(), []);
-    let World { sessions, view, out, .. } = &mut world;
-    let leadership = Leadership::default();
-    assert_eq!(sessions.shard_answered((0, 1), &[], &leadership, view, out), []);
-    assert_eq!(sessions.peer_answered((MemberId(2), 1), &[(session, 100)], &leadership, view, out), []);
+    let World { sessions, group, .. } = &mut world;
+    assert_eq!(sessions.shard_answered((0, 1), &[], group), []);
+    assert_eq!(sessions.peer_answered((MemberId(2), 1), &[(session, 100)], group), []);
 }
 
 #[test]
@@ -157,9 +165,9 @@ fn stall_of_this_process_is_forgiven_and_ends_the_round() {
     let mut world = World::new(&[1, 2, 3]);
     world.create(1);
     let before = world.sessions.deadlines()[0].0;
-    world.view.now.advance_ms(60_000);
+    world.pass(60_000);
     assert_eq!(world.tick(), []);
-    world.sessions.forgive(60_000, world.view.now);
+    world.sessions.forgive(60_000, world.group.now());
     assert!(world.sessions.deadlines()[0].0 >= before + 60_000);
     assert_eq!((world.sessions.counts().forgiven_ms, world.sessions.round.is_none()), (60_000, true));
 }

@@ -1,11 +1,10 @@
 use base::{LogIndex, Term};
+use consensus_replica::JournalRequest;
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
 use storage_raft_log::{Batch, Entry, EntryKind, JournalConfig, KeepPolicy, Membership, SnapshotMeta};
-
-use council_replica::CoreEffect;
 
 use super::*;
 use crate::test_support::MemoryDisk;
@@ -62,10 +61,10 @@ impl Rig {
         let data = Bytes::from(vec![7; bytes]);
         let entries = vec![Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data }];
         let batch = Batch { entries, ..Batch::default() };
-        self.effect(CoreEffect::Persist { number: index, batch, reserved: false, commands: 1 });
+        self.effect(JournalRequest::Persist { number: index, batch, reserved: false, commands: 1 });
     }
 
-    fn effect(&self, effect: CoreEffect) {
+    fn effect(&self, effect: JournalRequest) {
         self.mail.put(JournalMail::Effect(effect));
     }
 
@@ -164,10 +163,10 @@ fn a_stop_does_not_wait_for_room() {
 fn chunks_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writes() {
     let mut rig = Rig::new(100_000);
     rig.persist(100);
-    rig.effect(CoreEffect::SnapshotBegin);
+    rig.effect(JournalRequest::SnapshotBegin);
     let began = Clock::start();
     for _ in 0..2 {
-        rig.effect(CoreEffect::SnapshotChunk { bytes: vec![1; 10_000], hurry: false });
+        rig.effect(JournalRequest::SnapshotChunk { bytes: vec![1; 10_000], hurry: false });
     }
     rig.persist(100);
     assert!(rig.answer(|answer| matches!(answer, JournalEvent::Persisted { number: 2 })));
@@ -183,7 +182,7 @@ fn chunks_of_a_snapshot_are_answered_no_faster_than_the_rate_and_not_before_writ
         membership: Membership::default(),
         ..SnapshotMeta::default()
     };
-    rig.effect(CoreEffect::SnapshotFinish { meta, replaces: false });
+    rig.effect(JournalRequest::SnapshotFinish { meta, replaces: false });
     assert!(rig.answer(|answer| matches!(answer, JournalEvent::SnapshotSaved { index: LogIndex(1) })));
     assert!(rig.stop().is_ok());
 }

@@ -255,7 +255,11 @@ fn core(known: &Inputs<'_>) -> Vec<Sample> {
             "Bytes of the last snapshot",
             big(last.bytes),
         ));
-        list.push(Sample::gauge("diwan_council_last_snapshot_zxid", "The last snapshot's zxid", last.zxid));
+        list.push(Sample::gauge(
+            "diwan_council_last_snapshot_zxid",
+            "The last snapshot's zxid",
+            last.position,
+        ));
     }
     list
 }

@@ -140,7 +140,7 @@ fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let identity = Identity { member: 1, ..Identity::default() };
     let config = JournalConfig { identity, ..JournalConfig::default() };
     let (mut journal, _) = Journal::open(disk, config).unwrap();
-    journal.append(&council_replica::start::founding(vec![1], Vec::new())).unwrap();
+    journal.append(&consensus_replica::start::founding(vec![1], Vec::new())).unwrap();
     let data = bytes::Bytes::from(many_writes(5_000));
     let entry =
         |index| Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data: data.clone() };

@@ -1,10 +1,10 @@
 //! A process dials other members, and answers those who dial: what threads and handshakes do in `net_peers`.
 //! Knows no rule of which connection is kept.
 
+use consensus_replica::MemberId;
 use std::collections::BTreeSet;
 
-use council_replica::MemberId;
-use council_replica::founding::NUMBERS;
+use consensus_replica::founding::NUMBERS;
 use net_peer_pairs::{Lane, Offer, is_outdated};
 
 use super::Ensemble;

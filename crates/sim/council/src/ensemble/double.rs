@@ -6,7 +6,7 @@
 //! The second machine has a place of its own: its number and [`NUMBERS`] more. There is one at a time. Who dials the number
 //! reaches either.
 
-use council_replica::founding::NUMBERS;
+use consensus_replica::founding::NUMBERS;
 
 use super::Ensemble;
 use super::machine::Machine;
@@ -24,7 +24,7 @@ impl Ensemble {
             return;
         }
         let place = NUMBERS + number;
-        let machine = Machine::new(chance, self.drifts, false, self.config.core.feature_level);
+        let machine = Machine::new(chance, self.drifts, false, self.config.core.replica.feature_level);
         self.machines.insert(place, machine);
         self.wiped = true;
         (self.doubled, self.was_doubled) = (Some(number), Some(number));
@@ -86,7 +86,7 @@ impl Ensemble {
     /// Two machines of one number must not serve at a time: each gives numbers to connections under it.
     pub(super) fn watch_double(&mut self) {
         let Some(number) = self.doubled else { return };
-        let lease_ms = self.config.core.lease_ms;
+        let lease_ms = self.config.core.replica.lease_ms;
         let room_ms = 2 + 4 * lease_ms * DRIFT_MAX_PPM as u64 / 1_000_000;
         let now_ms = self.now_ms;
         let serves = |machine: &mut Machine| {

@@ -24,9 +24,9 @@ pub use strikes::{OF_MESSAGES, Without};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
+use consensus_replica::founding::{FoundingMessage, NUMBERS};
+use consensus_replica::lifecycle::{Command, Ending};
 use council_replica::PeerMessage;
-use council_replica::founding::{FoundingMessage, NUMBERS};
-use council_replica::lifecycle::{Command, Ending};
 use council_tree::{Member, Roster};
 
 use crate::disk::SimDisk;
@@ -97,7 +97,7 @@ impl Ensemble {
         let proven = random.chance(80);
         let base_max_ms = [0, 2, 20][random.below(3) as usize];
         // Founders of an older build are given the newer one when they start again.
-        let newest = config.core.feature_level;
+        let newest = config.core.replica.feature_level;
         let level = if random.chance(30) { newest - 1 } else { newest };
         let machines =
             (1..=members).map(|number| (number, Machine::new(&mut random, drifts, true, level))).collect();
@@ -260,7 +260,7 @@ impl Ensemble {
         clusters.len() == 1
             && all.iter().all(|number| {
                 let Some(node) = self.node(*number) else { return false };
-                let id = node.core().id();
+                let id = node.core().id().0;
                 let membership = node.core().membership();
                 let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
                 let is_seated = membership.voters.contains(&id) == votes.contains(number);
@@ -359,7 +359,7 @@ impl Ensemble {
             }
             Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
                 // It was not there when the others went on; its operator does what it says.
-                self.machine(number).level = self.config.core.feature_level;
+                self.machine(number).level = self.config.core.replica.feature_level;
                 self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
                 self.stop(number);
                 self.start(number);
@@ -369,7 +369,7 @@ impl Ensemble {
     }
 
     fn is_outdated(&mut self, number: u64) -> bool {
-        self.machine(number).level < self.config.core.feature_level
+        self.machine(number).level < self.config.core.replica.feature_level
     }
 
     fn may_fail(&mut self, number: u64) -> bool {
@@ -458,7 +458,7 @@ impl Ensemble {
         if denials.numbers.is_empty() {
             return false;
         }
-        let id = node.core().id();
+        let id = node.core().id().0;
         let others = node.core().membership().others(id);
         let known: BTreeSet<_> = others.iter().map(|id| id % NUMBERS).collect();
         let Some(farthest) = self.farthest() else { return false };

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use council_replica::founding::Cluster;
+use consensus_replica::founding::Cluster;
 use net_peer_pairs::{Lane, PairRef};
 
 use crate::random::Random;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use council_replica::founding::NUMBERS;
+use consensus_replica::founding::NUMBERS;
 use net_peer_pairs::Dropped;
 
 use super::Ensemble;

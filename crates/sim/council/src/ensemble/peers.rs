@@ -1,10 +1,11 @@
 //! A process's connections to other members: it feeds the table of pairs ([`net_peer_pairs`]) as the server's
 //! `net_peers::Switchboard` does, and does what that decides. Knows no rule of which pair is kept.
 
+use consensus_replica::MemberId;
 use std::collections::{BTreeMap, VecDeque};
 
-use council_replica::founding::NUMBERS;
-use council_replica::{MemberId, PeerMessage};
+use consensus_replica::founding::NUMBERS;
+use council_replica::PeerMessage;
 use net_peer_pairs::{Dropped, Lane, Offer, Pair, PairRef, PeerPairs, Pulse, Refusal, Verdict};
 
 use super::Ensemble;

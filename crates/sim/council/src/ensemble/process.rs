@@ -1,8 +1,9 @@
 //! A member's process: it executes what its [`MemberLifecycle`] commands, as the server's `boot` does, one command at a
 //! time. Between two commands, and within one, the power may fail. Knows no rule of which command follows which.
 
-use council_replica::founding::NUMBERS;
-use council_replica::lifecycle::{
+use consensus_replica::MemberId;
+use consensus_replica::founding::NUMBERS;
+use consensus_replica::lifecycle::{
     Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
 };
 use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
@@ -245,12 +246,13 @@ impl Ensemble {
     fn node_config(&mut self, number: u64, identity: Option<Identity>) -> NodeConfig {
         let mut config = self.config.clone();
         if let Some(identity) = identity {
-            (config.core.member, config.core.cluster) = (identity.member, identity.cluster);
+            let replica = &mut config.core.replica;
+            (replica.member, replica.cluster) = (MemberId(identity.member), identity.cluster);
             config.journal_seed = Some(self.random.number());
             config.core.shards = 1 + self.random.below(SHARDS_MAX) as u16;
         }
         let machine = self.machine(number);
-        config.core.feature_level = machine.level;
+        config.core.replica.feature_level = machine.level;
         config.seed = [(machine.born % 251) as u8; 32];
         config.seed[1] = (number % NUMBERS) as u8;
         config

@@ -2,7 +2,7 @@
 //! does there is pure and called here as its command calls it; what stands here is the operator and the disks.
 
 use base::LogIndex;
-use council_replica::revival;
+use council_replica::{ReplayedTree, revival};
 use storage_raft_log::{Identity, Journal, JournalConfig};
 
 use super::aside;
@@ -138,7 +138,7 @@ pub fn force(
         let entries = journal.entries(wanted.start, wanted.end, u64::MAX).expect("its disk is well");
         replay.take(entries).expect("its log can be read");
     }
-    let (applied, mut tree, _) = replay.finish();
+    let (applied, ReplayedTree { mut tree, .. }) = replay.finish();
 
     let identity = revival::identity(before, name(chance), name(chance));
     let disk = SimDisk::new(chance.number());

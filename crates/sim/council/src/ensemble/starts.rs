@@ -1,7 +1,7 @@
 //! Processes of members begin and end. What a process does in between is in `process`.
 
-use council_replica::founding::NUMBERS;
-use council_replica::lifecycle::Setup;
+use consensus_replica::founding::NUMBERS;
+use consensus_replica::lifecycle::Setup;
 
 use super::Ensemble;
 use super::machine::Machine;
@@ -11,7 +11,7 @@ use crate::disk::SimDisk;
 impl Ensemble {
     /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
     pub fn install(&mut self, number: u64) {
-        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.feature_level);
+        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.replica.feature_level);
         let machine =
             self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false, level));
         machine.off = false;
@@ -24,8 +24,8 @@ impl Ensemble {
     pub fn start(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
-        if machine.level < self.config.core.feature_level && self.random.chance(50) {
-            machine.level = self.config.core.feature_level;
+        if machine.level < self.config.core.replica.feature_level && self.random.chance(50) {
+            machine.level = self.config.core.replica.feature_level;
             self.tell("newer build", format_args!("member {number} is given a newer build"));
         }
         let process = Process::new(number, self.setup(number), self.lives);

@@ -1,10 +1,11 @@
 //! What members say goes through the network, and arrives, or not.
 
+use consensus_replica::MemberId;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use council_replica::founding::{BLANK, Cluster, NUMBERS};
-use council_replica::{MemberId, PeerMessage};
+use consensus_replica::founding::{BLANK, Cluster, NUMBERS};
+use council_replica::PeerMessage;
 
 use super::machine::Machine;
 use super::network::{Connection, Direction, EndState, Flight, Side};

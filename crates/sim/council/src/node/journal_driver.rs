@@ -1,12 +1,12 @@
 //! The journal of a simulated member: the machine that orders its work, driven some steps at a time. Between two steps
 //! anything else may happen, a crash among it. Knows nothing of what is asked of the journal.
 
+use consensus_replica::{JournalEvent, JournalRequest};
 use std::collections::VecDeque;
 
-use council_replica::journal_executor::{
+use consensus_replica::journal_executor::{
     ExecutorConfig, JournalExecutor, JournalNotice, JournalOutput, Next,
 };
-use council_replica::{CoreEffect, JournalEvent};
 use storage_raft_log::{Disk, Fault, Journal};
 
 use crate::random::Random;
@@ -43,7 +43,7 @@ impl<D: Disk> JournalDriver<D> {
         new
     }
 
-    pub(super) fn feed(&mut self, effect: CoreEffect) {
+    pub(super) fn feed(&mut self, effect: JournalRequest) {
         self.executor.feed(effect);
         self.rests = None;
     }

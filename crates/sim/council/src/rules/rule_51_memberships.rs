@@ -1,7 +1,7 @@
 //! Rule 51. Memberships: an identity that a member tells others is on its disk for good; a member whose disk ever held one
 //! that was used says to nobody that it may found an ensemble; and one that doubts its own asks before it goes on with it.
 //!
-//! Source: ours: the invariants of `council_replica::lifecycle`.
+//! Source: ours: the invariants of `consensus_replica::lifecycle`.
 
 use crate::rules::{Evidence, Findings};
 

@@ -1,8 +1,9 @@
 //! A member's number is given to another disk while the one before still serves: nobody else knows until when that one
 //! heard of its clients.
 
-use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
-use council_replica::{MemberId, PeerMessage};
+use consensus_replica::MemberId;
+use consensus_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::PeerMessage;
 use council_wire::OpCode;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;

@@ -4,9 +4,9 @@
 use base::{LogIndex, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
-use council_replica::PeerMessage;
-use council_replica::Tenure;
-use council_replica::founding::{BLANK, FoundingMessage};
+use consensus_replica::Tenure;
+use consensus_replica::founding::{BLANK, FoundingMessage};
+use council_replica::{CouncilMessage, PeerMessage};
 use council_wire::SessionId;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
@@ -159,10 +159,13 @@ fn false_others(term: Term) -> Vec<PeerMessage> {
         PeerMessage::LeaseGrant { term, at_ms: u64::MAX },
         PeerMessage::LeaseGrant { term: Term(u64::MAX), at_ms: u64::MAX },
         PeerMessage::LeaseAsk { term, at_ms: u64::MAX },
-        PeerMessage::Touched { round: 1, ages: vec![(SessionId(1), u64::MAX); 1_000] },
-        PeerMessage::TouchAsk { round: u64::MAX },
-        PeerMessage::Digest { zxid: 128, digest: 1 },
-        PeerMessage::Digest { zxid: i64::MIN, digest: 1 },
+        PeerMessage::Machine(CouncilMessage::Touched {
+            round: 1,
+            ages: vec![(SessionId(1), u64::MAX); 1_000],
+        }),
+        PeerMessage::Machine(CouncilMessage::TouchAsk { round: u64::MAX }),
+        PeerMessage::Digest { position: 128, digest: 1 },
+        PeerMessage::Digest { position: i64::MIN, digest: 1 },
         PeerMessage::Want { index: LogIndex(FAR), chunk: FAR },
         PeerMessage::Chunks {
             index: LogIndex(FAR),
@@ -171,8 +174,8 @@ fn false_others(term: Term) -> Vec<PeerMessage> {
             end: None,
         },
         PeerMessage::Taken { index: LogIndex(FAR), whole: true },
-        PeerMessage::Forward(garbage),
-        PeerMessage::Forward(Bytes::new()),
+        PeerMessage::Machine(CouncilMessage::Forward(garbage)),
+        PeerMessage::Machine(CouncilMessage::Forward(Bytes::new())),
         PeerMessage::LeaderLost { term: Term(u64::MAX), leader: 1, last_index: LogIndex(u64::MAX) },
         PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
         PeerMessage::Founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }),

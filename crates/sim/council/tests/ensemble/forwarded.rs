@@ -1,7 +1,7 @@
 //! A follower's commands are forwarded to the leader, which puts each into its log once. What it has not put there, or has
 //! lost with an earlier term, it takes when it is forwarded again.
 
-use council_replica::PeerMessage;
+use council_replica::{CouncilMessage, PeerMessage};
 use sim_council::client::Client;
 use sim_council::node::Step;
 
@@ -56,7 +56,8 @@ fn command_lost_with_leaders_term_is_taken_when_it_leads_again() {
     for one in [FOLLOWER, other] {
         node(&mut nodes, one).link(led, false);
     }
-    let is_forward = |message: &PeerMessage| matches!(message, PeerMessage::Forward(_));
+    let is_forward =
+        |message: &PeerMessage| matches!(message, PeerMessage::Machine(CouncilMessage::Forward(_)));
     let apart = |from: u64, to: u64, message: &PeerMessage| from != led && to != led && !is_forward(message);
     pass_what(&mut nodes, 1_000, apart);
     let next = [FOLLOWER, other].into_iter().find(|one| node(&mut nodes, *one).leads_in().is_some());

@@ -20,7 +20,7 @@ const STEP_MS: u64 = 10;
 
 /// These founders. They apply one command in each step.
 fn slow(founders: &[u64]) -> Nodes {
-    founders_with(founders, |core| core.apply_bytes_max = 1)
+    founders_with(founders, |core| core.replica.apply_bytes_max = 1)
 }
 
 /// Only these members hear each other. The leader among them gets no lease that begins later than now.

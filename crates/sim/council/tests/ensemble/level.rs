@@ -2,7 +2,7 @@
 //! the newer one.
 
 use base::Now;
-use council_replica::MemberId;
+use consensus_replica::MemberId;
 use sim_council::disk::SimDisk;
 use sim_council::node::Node;
 
@@ -20,7 +20,7 @@ fn levels(nodes: &Nodes) -> Vec<u32> {
 /// A member of that build starts. It knows nothing of the others' builds.
 fn start_on(disks: &[SimDisk; 3], id: u64, level: u32, now: Now) -> Node<SimDisk> {
     let disk = disks[id as usize - 1].clone();
-    let mut node = start_with(&FOUNDERS, id, disk, now, |core| core.feature_level = level);
+    let mut node = start_with(&FOUNDERS, id, disk, now, |core| core.replica.feature_level = level);
     FOUNDERS.into_iter().filter(|other| *other != id).for_each(|other| node.link(other, true));
     node
 }

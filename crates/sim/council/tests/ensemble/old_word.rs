@@ -1,7 +1,7 @@
 //! The word of a disk that is gone again comes late, while the member that has its number now is cut off. Seed 989733.
 
+use consensus_replica::founding::{BLANK, FoundingMessage};
 use council_replica::PeerMessage;
-use council_replica::founding::{BLANK, FoundingMessage};
 use sim_council::disk::SimDisk;
 
 use crate::three::{LEASE_MS, Nodes, leader, node, pass, start};

@@ -1,7 +1,8 @@
 //! Changes of members never leave an ensemble without a majority of voters that live.
 
-use council_replica::founding::{BLANK, FoundingMessage, NUMBERS};
-use council_replica::{MemberId, PeerMessage};
+use consensus_replica::MemberId;
+use consensus_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use council_replica::PeerMessage;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 

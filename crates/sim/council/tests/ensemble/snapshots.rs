@@ -89,7 +89,7 @@ fn what_was_committed_before_a_snapshot_is_not_applied_behind_it() {
 /// It has applied a part of an entry. What comes behind the snapshot is applied from its beginning.
 #[test]
 fn snapshot_that_comes_in_the_middle_of_an_entry_ends_that_entry() {
-    let (mut nodes, led, late) = begin_with(|core| core.apply_bytes_max = 1);
+    let (mut nodes, led, late) = begin_with(|core| core.replica.apply_bytes_max = 1);
     pass(&mut nodes, LEASE_MS, |_, _| true);
     let mut client = Client::connect(node(&mut nodes, led), 60_000);
     pass(&mut nodes, 500, |_, _| true);
@@ -122,7 +122,7 @@ fn snapshot_that_comes_in_the_middle_of_an_entry_ends_that_entry() {
 /// Whoever asks again for what is only late gets it twice.
 #[test]
 fn snapshot_of_which_chunks_come_twice_is_taken_at_once() {
-    let (mut nodes, led, late) = begin_with(|core| core.snapshot_chunk_bytes = 1_000);
+    let (mut nodes, led, late) = begin_with(|core| core.replica.snapshot_chunk_bytes = 1_000);
     let mut client = Client::connect(node(&mut nodes, led), 60_000);
     pass(&mut nodes, 200, |_, _| true);
     write_much(&mut nodes, led, late, &mut client);

@@ -1,11 +1,12 @@
 //! Three members, and a network and a clock that do as they are told.
 
 use base::Now;
+use consensus_replica::MemberId;
 use std::collections::BTreeMap;
 
+use consensus_replica::founding::NUMBERS;
 use council_frontend::FrontConfig;
-use council_replica::founding::NUMBERS;
-use council_replica::{CoreConfig, MemberId, PeerMessage};
+use council_replica::{CoreConfig, PeerMessage};
 use council_tree::{Policy, Roster};
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::member_of;
@@ -59,12 +60,13 @@ pub(crate) fn start_with(
     now: Now,
     set: impl FnOnce(&mut CoreConfig),
 ) -> Node<SimDisk> {
-    let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(id, 1) };
+    let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(id), 1) };
+    core.replica.feature_level = LEVEL;
     core.reconfig_enabled = true;
-    core.window_bytes_max = 5_000;
-    core.lease_ms = LEASE_MS;
+    core.replica.window_bytes_max = 5_000;
+    core.replica.lease_ms = LEASE_MS;
     // Longer than a leader is cut off here: it goes on believing that it leads.
-    core.election_tick_ms = 200;
+    core.replica.election_tick_ms = 200;
     core.roster = Some(Roster::new(founders.iter().copied().map(member_of)));
     set(&mut core);
     let mut front = FrontConfig { timeout_min_ms: 1_000, ..FrontConfig::default() };

@@ -3,13 +3,13 @@
 //! nothing is forgotten or put off for ever.
 
 use base::{LogIndex, Term};
+use consensus_replica::{JournalEvent, JournalRequest};
 use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use council_replica::journal_executor::{
+use consensus_replica::journal_executor::{
     ExecutorConfig, JournalExecutor, JournalNotice, JournalOutput, Next,
 };
-use council_replica::{CoreEffect, JournalEvent};
 use sim_council::disk::{Loss, SimDisk};
 use sim_council::random::{Random, seeds};
 use storage_raft_log::{
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    fn feed(&mut self, effect: CoreEffect) {
+    fn feed(&mut self, effect: JournalRequest) {
         self.executor.feed(effect);
         self.rests_until_us = None;
     }
@@ -134,7 +134,7 @@ impl World {
         let hard_state = HardState { term: Term(1), vote: 1, commit: self.durable_index };
         let batch = Batch { hard_state: Some(hard_state), entries, ..Batch::default() };
         let reserved = self.space == Space::Full;
-        self.feed(CoreEffect::Persist { number: self.number, batch, reserved, commands: count });
+        self.feed(JournalRequest::Persist { number: self.number, batch, reserved, commands: count });
     }
 
     /// The next step of a snapshot.
@@ -150,7 +150,7 @@ impl World {
             let (length, hurry) = (500 + self.chunks, self.random.chance(10));
             snapshot.unanswered.push_back((length, hurry));
             self.snapshot = Some(snapshot);
-            return self.feed(CoreEffect::SnapshotChunk { bytes: vec![7; length as usize], hurry });
+            return self.feed(JournalRequest::SnapshotChunk { bytes: vec![7; length as usize], hurry });
         }
         snapshot.finishing = true;
         let (index, replaces) = (snapshot.index, snapshot.replaces);
@@ -160,7 +160,7 @@ impl World {
         self.snapshot = Some(snapshot);
         let membership = Membership { voters: vec![1], ..Membership::default() };
         let meta = SnapshotMeta { index, term: Term(1), membership, ..SnapshotMeta::default() };
-        self.feed(CoreEffect::SnapshotFinish { meta, replaces });
+        self.feed(JournalRequest::SnapshotFinish { meta, replaces });
     }
 
     fn begin_snapshot(&mut self) {
@@ -178,7 +178,7 @@ impl World {
             answered_bytes: 0,
             finishing: false,
         });
-        self.feed(CoreEffect::SnapshotBegin);
+        self.feed(JournalRequest::SnapshotBegin);
     }
 
     /// Takes a step, unless it rests. False when the disk has failed.
@@ -298,9 +298,9 @@ impl World {
             45..47 if self.asked.is_none() && self.space == Space::Plenty => {
                 self.asked = Some(0);
                 let bytes = 1 + self.random.below(3_000);
-                self.feed(CoreEffect::MakeRoom { bytes });
+                self.feed(JournalRequest::MakeRoom { bytes });
             }
-            47..49 => self.feed(CoreEffect::SnapshotRead { peer: 2, index: self.saved_index, first: 0 }),
+            47..49 => self.feed(JournalRequest::SnapshotRead { peer: 2, index: self.saved_index, first: 0 }),
             49..51 => {
                 self.disk.set_capacity(self.disk.used() + self.random.below(10_000));
                 self.disk.copy_on_write(self.random.chance(30));

@@ -1,7 +1,7 @@
 //! An identity that was written and never used is removed. Wherever a crash comes, the next start finds that identity
 //! unused, or a directory of which a new journal can be made.
 
-use council_replica::lifecycle::{DiskContent, NewMembership, storage};
+use consensus_replica::lifecycle::{DiskContent, NewMembership, storage};
 use sim_council::disk::{Loss, SimDisk};
 use sim_council::node::small_journal;
 use storage_raft_log::{Journal, JournalConfig};

@@ -56,8 +56,8 @@ impl Writer {
 
 fn settings(random: &mut Random) -> NodeConfig {
     let mut settings = config();
-    settings.core.snapshot_after_bytes = 4_000 + random.below(40_000);
-    settings.core.entry_bytes_max = 200 + random.below(4_000) as usize;
+    settings.core.replica.snapshot_after_bytes = 4_000 + random.below(40_000);
+    settings.core.replica.entry_bytes_max = 200 + random.below(4_000) as usize;
     settings
 }
 

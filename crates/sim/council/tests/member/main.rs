@@ -10,6 +10,7 @@ mod space;
 mod turns;
 
 use base::Now;
+use consensus_replica::MemberId;
 use council_frontend::FrontConfig;
 use council_replica::CoreConfig;
 use council_wire::ErrorCode;
@@ -22,7 +23,7 @@ use storage_raft_log::KeepPolicy;
 fn config() -> NodeConfig {
     NodeConfig {
         founders: vec![1],
-        core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
+        core: CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(1), 1) },
         front: FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() },
         journal: small_journal(),
         keep: KeepPolicy { snapshots: 2, entries: 0 },

@@ -59,7 +59,7 @@ fn a_restart_from_snapshot_and_log_gives_the_same_tree() {
 fn the_log_does_not_grow_for_ever() {
     let disk = SimDisk::new(1);
     let mut settings = config();
-    settings.core.snapshot_after_bytes = 100_000;
+    settings.core.replica.snapshot_after_bytes = 100_000;
     let mut node = Node::start(disk.clone(), &settings, START).unwrap();
     let mut client = client(&mut node);
     client.create(&mut node, "/n", b"", 0);
@@ -85,7 +85,7 @@ fn the_log_does_not_grow_for_ever() {
 fn snapshot_is_not_begun_in_the_middle_of_an_entry() {
     let disk = SimDisk::new(1);
     let mut config = config();
-    config.core.apply_bytes_max = 1;
+    config.core.replica.apply_bytes_max = 1;
     config.core.epoch_transactions_max = 3;
     let mut node = Node::start(disk.clone(), &config, START).expect("the disk is well");
     let mut client = client(&mut node);

@@ -12,7 +12,7 @@ const BUDGET: usize = 10_000;
 
 fn start() -> Node<SimDisk> {
     let mut config = config();
-    config.core.apply_bytes_max = BUDGET;
+    config.core.replica.apply_bytes_max = BUDGET;
     Node::start(SimDisk::new(1), &config, START).expect("the disk is well")
 }
 

@@ -2,9 +2,10 @@
 
 use base::Now;
 use base::{LogIndex, Term};
+use consensus_replica::founding::NUMBERS;
+use consensus_replica::{MemberId, Tenure};
 use council_frontend::FrontConfig;
-use council_replica::founding::NUMBERS;
-use council_replica::{CoreConfig, MemberId, Tenure};
+use council_replica::CoreConfig;
 use council_tree::{Policy, Roster};
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::member_of;
@@ -34,14 +35,15 @@ pub(crate) struct Settings {
 
 impl Settings {
     fn config(&self, id: u64) -> NodeConfig {
-        let mut core = CoreConfig { tick_ms: 100, feature_level: LEVEL, ..CoreConfig::new(id, 1) };
+        let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(id), 1) };
+        core.replica.feature_level = LEVEL;
         core.reconfig_enabled = true;
         core.roster = Some(Roster::new(self.founders.iter().copied().map(member_of)));
-        core.lease_ms = self.lease_ms;
-        core.election_tick_ms = self.election_tick_ms;
-        core.window_bytes_max = self.window_bytes_max;
-        core.snapshot_chunk_bytes = self.snapshot_chunk_bytes;
-        core.lag_entries = self.lag_entries;
+        core.replica.lease_ms = self.lease_ms;
+        core.replica.election_tick_ms = self.election_tick_ms;
+        core.replica.window_bytes_max = self.window_bytes_max;
+        core.replica.snapshot_chunk_bytes = self.snapshot_chunk_bytes;
+        core.replica.lag_entries = self.lag_entries;
         let mut front = FrontConfig { timeout_min_ms: 1_000, ..FrontConfig::default() };
         front.policy = front.policy | Policy::RECONFIG_ENABLED;
         let digest = council_frontend::auth::digest_id(front.auth.digest_algorithm, SUPER.as_bytes());
@@ -81,7 +83,7 @@ impl Told {
         let status = node.core().status();
         Self {
             term: status.term,
-            leader: status.leader,
+            leader: status.leader.map_or(0, |leader| leader.0),
             leads: node.leads_in().is_some(),
             serves: node.core().is_serving(),
             members: members(node),
@@ -203,8 +205,8 @@ impl Member {
         if (before.term, before.leader, before.leads) != (now.term, now.leader, now.leads) {
             facts.push(match now.leader {
                 _ if now.leads => format!("leads in term {}", now.term),
-                0 => format!("knows no leader in term {}", now.term),
-                leader => format!("follows {} in term {}", name(leader), now.term),
+                None => format!("knows no leader in term {}", now.term),
+                Some(leader) => format!("follows {} in term {}", name(leader.0), now.term),
             });
         }
         if before.members != now.members && !before.members.is_empty() {
@@ -256,8 +258,8 @@ impl Member {
         let status = node.core().status();
         let role = match status.leader {
             _ if node.leads_in().is_some() => format!("leads in term {}", status.term),
-            0 => format!("knows no leader in term {}", status.term),
-            leader => format!("follows {} in term {}", name(leader), status.term),
+            None => format!("knows no leader in term {}", status.term),
+            Some(leader) => format!("follows {} in term {}", name(leader.0), status.term),
         };
         let mut nodes: Vec<String> =
             node.tree().node("/").into_iter().flat_map(|root| root.children()).map(path).collect();

@@ -2,8 +2,8 @@
 
 use base::{LogIndex, Term};
 use consensus_raft::Message;
-use council_replica::PeerMessage;
-use council_replica::founding::FoundingMessage;
+use consensus_replica::founding::FoundingMessage;
+use council_replica::{CouncilMessage, PeerMessage};
 
 /// Raft's messages, by their number on the wire.
 const ENGINE_KINDS: [&str; 13] = [
@@ -30,9 +30,9 @@ const ROUTINE: [&str; 7] =
 pub(crate) fn kind(message: &PeerMessage) -> &'static str {
     match message {
         PeerMessage::Engine(message) => Engine::of(message).kind,
-        PeerMessage::Forward(_) => "forward",
-        PeerMessage::TouchAsk { .. } => "touch-ask",
-        PeerMessage::Touched { .. } => "touched",
+        PeerMessage::Machine(CouncilMessage::Forward(_)) => "forward",
+        PeerMessage::Machine(CouncilMessage::TouchAsk { .. }) => "touch-ask",
+        PeerMessage::Machine(CouncilMessage::Touched { .. }) => "touched",
         PeerMessage::LeaseAsk { .. } => "lease-ask",
         PeerMessage::LeaseGrant { .. } => "lease-grant",
         PeerMessage::LeaderLost { .. } => "leader-lost",

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::Now;
+use consensus_replica::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
 use council_replica::PeerMessage;
-use council_replica::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeError, Step};
 use storage_disk::sim::Loss;

@@ -3,6 +3,7 @@
 use base::Now;
 use council_frontend::auth::SaslConfig;
 use council_frontend::{AuthConfig, FrontConfig};
+use consensus_replica::MemberId;
 use council_replica::CoreConfig;
 use council_tree::Policy;
 use council_wire::{ConnectRequest, OpCode, SessionId, Writer};
@@ -94,7 +95,7 @@ pub(crate) fn config() -> NodeConfig {
         chunks_at_once: 4,
         snapshot_bytes_per_second: u64::MAX,
         journal_seed: None,
-        core: CoreConfig { tick_ms: 100, ..CoreConfig::new(1, 1) },
+        core: CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(1), 1) },
         front: FrontConfig {
             policy,
             auth: AuthConfig {

@@ -28,7 +28,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let disk = SimDisk::new(1);
     let config = connection::config();
     let (mut journal, _) = Journal::open(disk.clone(), config.journal.clone()).expect("the disk is empty");
-    let mut founding = council_replica::start::founding(config.founders.clone(), Vec::new());
+    let mut founding = consensus_replica::start::founding(config.founders.clone(), Vec::new());
     founding.hard_state =
         Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO.plus(entries.len() as u64) });
     founding.entries = entries;

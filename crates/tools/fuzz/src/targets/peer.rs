@@ -6,8 +6,9 @@
 use base::{LogIndex, Now, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
-use council_replica::founding::{BLANK, FoundingMessage};
-use council_replica::{MemberId, PeerMessage, Tenure};
+use consensus_replica::founding::{BLANK, FoundingMessage};
+use consensus_replica::{MemberId, Tenure};
+use council_replica::{CouncilMessage, PeerMessage};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeConfig, NodeError, STEPS};
@@ -128,9 +129,9 @@ const START: Now = connection::START;
 fn config(id: u64) -> NodeConfig {
     let mut config = connection::config();
     config.founders = vec![1, 2, 3];
-    config.core.member = id;
-    config.core.feature_level = 3;
-    config.core.election_tick_ms = 20;
+    config.core.replica.member = MemberId(id);
+    config.core.replica.feature_level = 3;
+    config.core.replica.election_tick_ms = 20;
     config.seed = [id as u8; 32];
     config
 }
@@ -214,12 +215,12 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
     let kind = input.byte()?;
     let at_ms = node.now().mono_ms();
     Some(match kind % 14 {
-        0 => PeerMessage::Forward(Bytes::copy_from_slice(input.piece()?)),
-        1 => PeerMessage::TouchAsk { round: near(input, 1)? },
+        0 => PeerMessage::Machine(CouncilMessage::Forward(Bytes::copy_from_slice(input.piece()?))),
+        1 => PeerMessage::Machine(CouncilMessage::TouchAsk { round: near(input, 1)? }),
         2 => {
             let ages =
                 vec![(council_wire::SessionId(near(input, 1)? as i64), near(input, 1)?); usize::from(kind)];
-            PeerMessage::Touched { round: near(input, 1)?, ages }
+            PeerMessage::Machine(CouncilMessage::Touched { round: near(input, 1)?, ages })
         }
         3 => PeerMessage::LeaseAsk { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
         4 => PeerMessage::LeaseGrant { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
@@ -234,7 +235,7 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
             PeerMessage::Chunks { index, first, chunks, end: None }
         }
         8 => PeerMessage::Taken { index: LogIndex(near(input, last)?), whole: kind & 0x80 != 0 },
-        9 => PeerMessage::Digest { zxid: near(input, 128)? as i64, digest: near(input, 1)? },
+        9 => PeerMessage::Digest { position: near(input, 128)? as i64, digest: near(input, 1)? },
         10 => {
             let (id, index) = (near(input, 9)?, LogIndex(near(input, last)?));
             PeerMessage::Founding(FoundingMessage::Replaced { id, index })
@@ -267,7 +268,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let messages = [
         PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1 << 62) }),
         PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 },
-        PeerMessage::Digest { zxid: 128, digest: 1 },
+        PeerMessage::Digest { position: 128, digest: 1 },
     ];
     for message in messages {
         let (mut bytes, mut seed) = (Vec::new(), vec![0]);

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use consensus_raft::Message;
-use council_replica::PeerMessage;
-use council_replica::founding::{FoundingMessage, NUMBERS};
+use consensus_replica::founding::{FoundingMessage, NUMBERS};
+use council_replica::{CouncilMessage, PeerMessage};
 use council_service::peers::{CHANNEL, channel, read_roster};
 use net_peers::wire::{ATTEMPT, Answered, Claim, HELLO_BYTES, Member, Prove, frame_of, framed};
 use net_peers::{EnsembleSecret, Roster};
@@ -185,7 +185,10 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         let mut seed = vec![mode::FRAMES, 5, 1];
         put_piece(&mut seed, &bytes);
         seed.push(0);
-        put_piece(&mut seed, &framed(CHANNEL, |out| PeerMessage::TouchAsk { round: 1 }.encode(out)));
+        put_piece(
+            &mut seed,
+            &framed(CHANNEL, |out| PeerMessage::Machine(CouncilMessage::TouchAsk { round: 1 }).encode(out)),
+        );
         seeds.push(seed);
     }
     seeds
@@ -211,9 +214,12 @@ fn messages() -> Vec<Vec<u8>> {
         FoundingMessage::Admitted { cluster: [1; 16], id: 258, incarnation: [1; 16] },
     ];
     let others = [
-        PeerMessage::Forward(Bytes::from_static(b"command")),
-        PeerMessage::TouchAsk { round: 1 },
-        PeerMessage::Touched { round: 1, ages: vec![(council_wire::SessionId(5), 6); 3] },
+        PeerMessage::Machine(CouncilMessage::Forward(Bytes::from_static(b"command"))),
+        PeerMessage::Machine(CouncilMessage::TouchAsk { round: 1 }),
+        PeerMessage::Machine(CouncilMessage::Touched {
+            round: 1,
+            ages: vec![(council_wire::SessionId(5), 6); 3],
+        }),
         PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
         PeerMessage::LeaseGrant { term: Term(1), at_ms: 2 },
         PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
@@ -225,7 +231,7 @@ fn messages() -> Vec<Vec<u8>> {
             end: None,
         },
         PeerMessage::Taken { index: LogIndex(1), whole: true },
-        PeerMessage::Digest { zxid: 1, digest: 2 },
+        PeerMessage::Digest { position: 1, digest: 2 },
     ];
     let offer = Message::decode(Bytes::from(engine(4))).into_iter().map(PeerMessage::Offer);
     for message in founding.into_iter().map(PeerMessage::Founding).chain(others).chain(offer) {

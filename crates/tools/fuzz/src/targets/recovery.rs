@@ -82,8 +82,9 @@ fn append(journal: &mut Journal<SimDisk>, term: Term, shape: u16) -> Option<()> 
         data: Bytes::from(vec![shape as u8; usize::from(shape & 1023)]),
     });
     let hard_state = (shape & 1 != 0).then_some(HardState { term, vote: 1, commit: first.previous() });
-    let membership =
-        (shape & 2 != 0).then(|| council_replica::start::founding(vec![1], Vec::new()).membership).flatten();
+    let membership = (shape & 2 != 0)
+        .then(|| consensus_replica::start::founding(vec![1], Vec::new()).membership)
+        .flatten();
     journal.append(&Batch { hard_state, membership, entries: entries.collect() }).ok()
 }
 

@@ -1,0 +1,200 @@
+//! What a replica knows and holds beside the machine, and what of it the machine may use while it is called.
+
+use base::Now;
+use bytes::Bytes;
+use consensus_raft::{Config, LogIndex, MemberId, Progress, RaftNode, Role};
+
+use crate::ReplicaConfig;
+use crate::applier::Applier;
+use crate::feature_level::FeatureLevel;
+use crate::journal::JournalRequest;
+use crate::leadership::{Leadership, Lease};
+use crate::membership::{GroupMembership, WantedMembers};
+use crate::output::Output;
+use crate::peer_message::PeerMessage;
+use crate::peers::Peers;
+use crate::read_index::ReadIndex;
+use crate::start::Seat;
+use crate::state_machine::StateMachine;
+use crate::view::View;
+
+/// What waits for a read index.
+#[derive(Debug)]
+pub(crate) enum Waiter<W> {
+    /// This member itself, before it serves.
+    Serve,
+    /// Something of the machine's.
+    Machine(W),
+}
+
+/// See the module.
+pub struct Group<M: StateMachine> {
+    pub(crate) view: View,
+    pub(crate) raft: RaftNode,
+    pub(crate) out: Output<M::Message>,
+    pub(crate) leadership: Leadership,
+    pub(crate) lease: Lease,
+    pub(crate) read_index: ReadIndex<Waiter<M::Waiter>>,
+    pub(crate) applier: Applier,
+    pub(crate) feature_level: FeatureLevel,
+}
+
+impl<M: StateMachine> Group<M> {
+    /// The group as a member finds it that takes this seat. `wanted` are the members that are to be; nothing where they
+    /// are not changed.
+    #[must_use]
+    pub fn new(
+        config: ReplicaConfig,
+        seat: &Seat,
+        wanted: Option<WantedMembers>,
+        raft_seed: u64,
+        now: Now,
+    ) -> Self {
+        let mut raft = RaftNode::new(&Config::new(config.member, raft_seed), &seat.recovered, seat.applied.0);
+        if seat.recovered.membership.voters == [config.member.0] {
+            raft.campaign();
+        }
+        raft.offer_snapshot(seat.snapshot.clone());
+        let members = seat.recovered.membership.clone();
+        Self {
+            raft,
+            out: Output::default(),
+            leadership: Leadership::default(),
+            lease: Lease::default(),
+            read_index: ReadIndex::new(),
+            applier: Applier::new(seat.applied, config.apply_bytes_max),
+            feature_level: FeatureLevel::default(),
+            view: View {
+                membership: GroupMembership::new(config.member, members, wanted, now),
+                config,
+                peers: Peers::default(),
+                now,
+            },
+        }
+    }
+
+    /// The members, who of them is in reach, and the time of the present call.
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The time of the present call.
+    pub const fn now(&self) -> Now {
+        self.view.now
+    }
+
+    /// Whether this member leads, as the engine says. It may not have applied its own first command yet: [`Self::leads`].
+    pub fn is_leader(&self) -> bool {
+        self.raft.role() == Role::Leader
+    }
+
+    /// Whether this member leads and has applied its own first command.
+    pub const fn leads(&self) -> bool {
+        self.leadership.leads()
+    }
+
+    /// Whether this member holds a lease and serves clients.
+    pub const fn serves(&self) -> bool {
+        self.lease.serves()
+    }
+
+    /// Whether clients may begin something here: this member serves, and is not being removed.
+    pub const fn is_serving(&self) -> bool {
+        self.lease.serves() && !self.view.membership.is_leaving()
+    }
+
+    /// Until when a member that this leader has not heard of since may serve clients.
+    pub fn serves_until_ms(&self, peer: MemberId) -> u64 {
+        self.leadership.serves_until_ms(peer, &self.view)
+    }
+
+    /// The last entry of this member's log.
+    pub fn last_index(&self) -> LogIndex {
+        self.raft.last_index()
+    }
+
+    /// How far the other members have come; known to a leader alone.
+    pub fn progress(&self) -> Vec<Progress> {
+        self.raft.progress()
+    }
+
+    /// How many turns of the engine wait for the disk.
+    pub fn persisting(&self) -> usize {
+        self.raft.persisting()
+    }
+
+    /// Puts entries into the log. False if the engine refuses: leadership is being handed over, say.
+    pub fn propose(&mut self, contents: Vec<Bytes>) -> bool {
+        // The engine takes no proposal of nothing.
+        contents.is_empty() || self.raft.propose(contents).is_ok()
+    }
+
+    /// The journal is to make room for so many bytes of records.
+    pub fn make_room(&mut self, bytes: u64) {
+        self.out.ask_journal(JournalRequest::MakeRoom { bytes });
+    }
+
+    /// A message for the machine of another member.
+    pub fn send(&mut self, peer: MemberId, message: M::Message) {
+        self.out.send(peer, PeerMessage::Machine(message));
+    }
+
+    /// The same message for the machine of each of these members.
+    pub fn send_each(&mut self, peers: impl IntoIterator<Item = MemberId>, message: M::Message) {
+        self.out.send_each(peers, &PeerMessage::Machine(message));
+    }
+
+    /// A message is dropped that no member that works sends.
+    pub fn refuse_message(&mut self, from: MemberId, reason: &'static str) {
+        self.out.refuse_message(from, reason);
+    }
+
+    /// `waiter` is to go on once everything is applied that is committed now.
+    pub fn wait(&mut self, waiter: M::Waiter) {
+        self.read_index.wait(Waiter::Machine(waiter));
+    }
+
+    /// What was asked of the leader may be lost, and is asked again.
+    pub fn ask_again(&mut self) {
+        self.read_index.again();
+    }
+
+    /// The first command of a leader's term is applied. Whether this member leads in that term, and only begins to now.
+    pub fn begin_term(&mut self) -> bool {
+        let is_own = self.is_leader() && self.applier.entry_term() == self.raft.term();
+        if !is_own || self.leadership.leads() {
+            return false;
+        }
+        self.leadership.begin(self.view.now.mono_ms());
+        self.feature_level.term_began();
+        true
+    }
+
+    /// The feature level that a leader is to propose, if all members understand a higher one than the state's.
+    pub fn level_to_raise(&mut self, state: &M::State) -> Option<u32> {
+        self.feature_level.raise(M::feature_level(state), M::is_new(state), &self.view)
+    }
+
+    /// The members that are to be are these from now on. The leader makes it so.
+    pub fn want_members(&mut self, wanted: Option<WantedMembers>) {
+        self.view.membership.want(wanted, self.view.now);
+        if self.view.membership.is_leaving() {
+            self.transfer_to_those_who_stay();
+        }
+    }
+
+    /// It is this time now: for tests of a machine without a replica.
+    pub const fn set_now(&mut self, now: Now) {
+        self.view.now = now;
+    }
+
+    /// Takes what was sent: for tests of a machine without a replica.
+    pub fn take_sent(&mut self) -> Vec<(MemberId, PeerMessage<M::Message>)> {
+        self.out.take_outgoing()
+    }
+
+    pub(crate) fn transfer_to_those_who_stay(&mut self) {
+        let membership = &self.view.membership;
+        self.leadership.transfer(&mut self.raft, &self.view, |id| membership.is_to_vote(id));
+    }
+}

@@ -1,0 +1,124 @@
+//! A member that finds out that its own id was given up for another disk of its number, or that nothing comes of the
+//! ensemble that it was to found.
+
+use base::Now;
+use consensus_raft::{LogIndex, MemberId, MemberNumber, RaftNode, Term};
+
+use super::GroupMembership;
+use super::Tenure;
+
+/// For how long it counts that a member said that this one was replaced, milliseconds: it says so again as long as it
+/// is asked.
+const DENIAL_MS: u64 = 10_000;
+
+/// After how long a founder doubts that its ensemble comes to be, milliseconds.
+const DOUBT_MS: u64 = 10_000;
+
+/// Members that say that this one was replaced by another disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denials {
+    /// Their numbers.
+    pub numbers: Vec<MemberNumber>,
+    /// How many of them this member knows.
+    pub known: usize,
+    /// How many of those it takes to be believed.
+    pub needed: usize,
+}
+
+impl GroupMembership {
+    /// Whether the sender's id is gone, and its number is to be a member.
+    pub(crate) fn has_replaced(&self, id: MemberId) -> bool {
+        !id.is_blank() && !self.members.contains(id.0) && self.names(id.number())
+    }
+
+    /// A member says that this member's id is gone: then what it holds is an old copy of what the others have. It puts
+    /// that aside only when as many of the members that it knows say so as make a majority of the voters that it knows,
+    /// each at a place of the log that it has not applied: one that is wrong, or old, or worse, must not take a member
+    /// from its ensemble. Says whether enough do.
+    ///
+    /// A member is known by its number: its disk may have been replaced as well. If too few of those numbers are left in
+    /// the ensemble, this member waits for an operator.
+    pub(crate) fn deny(&mut self, from: MemberId, id: MemberId, is_ahead: bool, now: Now) -> bool {
+        if id != self.own || !is_ahead {
+            return false;
+        }
+        let now_ms = now.mono_ms();
+        self.denials.retain(|_, said_ms| now_ms <= *said_ms + DENIAL_MS);
+        self.denials.insert(from.number(), now_ms);
+        let Denials { known, needed, .. } = self.denials(now);
+        if known < needed {
+            return false;
+        }
+        self.tenure = Tenure::Lost;
+        true
+    }
+
+    /// A leader counts this member in: a member that said otherwise was wrong.
+    pub(crate) fn confirm(&mut self) {
+        self.denials.clear();
+    }
+
+    /// Who lately said that this member was replaced.
+    pub fn denials(&self, now: Now) -> Denials {
+        let fresh = self.denials.iter().filter(|(_, said_ms)| now.mono_ms() <= **said_ms + DENIAL_MS);
+        let numbers: Vec<_> = fresh.map(|(number, _)| *number).collect();
+        let others = self.members.others(self.own.0);
+        let is_known =
+            |number: &&MemberNumber| others.iter().any(|other| MemberId(*other).number() == **number);
+        let known = numbers.iter().filter(is_known).count();
+        Denials { numbers, known, needed: self.members.majority() }
+    }
+
+    /// Looks whether anything comes of the ensemble that this member was to found.
+    pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
+        let is_alone = self.members.voters == [self.own.0] && self.members.learners.is_empty();
+        let founds = self.members.voters.contains(&self.own.0) && !is_alone;
+        if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + DOUBT_MS {
+            self.tenure = Tenure::Doubtful;
+        }
+    }
+}
+
+/// Whether this member has neither voted nor holds any log.
+pub(crate) fn is_untouched(raft: &RaftNode) -> bool {
+    raft.term() == Term::ZERO && raft.last_index() == LogIndex::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{NOW, view};
+
+    const fn later(ms: u64) -> Now {
+        Now::of_ms(NOW.mono_ms() + ms, NOW.wall_ms)
+    }
+
+    #[test]
+    fn denials_of_a_known_majority_at_a_later_place_of_the_log_take_a_member_out() {
+        let mut membership = view(3, &[1, 2, 3]).membership;
+        assert!(
+            !membership.deny(MemberId(1), MemberId(3), false, NOW)
+                && !membership.deny(MemberId(1), MemberId(2), true, NOW)
+        );
+        assert!(
+            !membership.deny(MemberId(1), MemberId(3), true, NOW)
+                && !membership.deny(MemberId(9), MemberId(3), true, NOW)
+        );
+        assert_eq!(
+            membership.denials(NOW),
+            Denials { numbers: [1, 9].map(MemberNumber).to_vec(), known: 1, needed: 2 }
+        );
+        assert_eq!(membership.tenure(), Tenure::Sound);
+        assert!(membership.deny(MemberId(0x502), MemberId(3), true, NOW));
+        assert_eq!(membership.tenure(), Tenure::Lost);
+    }
+
+    #[test]
+    fn denials_count_for_a_while_and_until_a_leader_counts_the_member_in() {
+        let mut membership = view(3, &[1, 2, 3]).membership;
+        assert!(!membership.deny(MemberId(1), MemberId(3), true, NOW));
+        assert!(!membership.deny(MemberId(2), MemberId(3), true, later(DENIAL_MS + 1)));
+        membership.confirm();
+        assert!(!membership.deny(MemberId(1), MemberId(3), true, later(DENIAL_MS + 2)));
+    }
+}

@@ -1,0 +1,131 @@
+//! ReadIndex: what waits behind one finds a state at least as new as the moment it came. One question to the leader
+//! serves all that wait.
+
+use consensus_raft::LogIndex;
+use std::collections::{BTreeMap, VecDeque};
+
+/// After how long without an answer a question is put again, milliseconds.
+const TIMEOUT_MS: u64 = 150;
+
+/// See the module. `T` is what waits.
+#[derive(Debug)]
+pub(crate) struct ReadIndex<T> {
+    last: u64,
+    /// The question that will be put at the next chance.
+    gathering: bool,
+    /// When the last question was put, while it is unanswered.
+    asked_ms: Option<u64>,
+    /// Who waits for answers, by question.
+    waiting: VecDeque<(u64, T)>,
+    /// Who waits for an index.
+    indexed: BTreeMap<LogIndex, Vec<T>>,
+}
+
+impl<T> ReadIndex<T> {
+    pub(crate) const fn new() -> Self {
+        Self { last: 0, gathering: false, asked_ms: None, waiting: VecDeque::new(), indexed: BTreeMap::new() }
+    }
+
+    /// `who` is to wait.
+    pub(crate) fn wait(&mut self, who: T) {
+        if !self.gathering {
+            self.gathering = true;
+            self.last += 1;
+        }
+        self.waiting.push_back((self.last, who));
+    }
+
+    /// The question to put now, if any: for those who came since, or again for those who wait too long.
+    pub(crate) fn question(&mut self, now_ms: u64) -> Option<u64> {
+        let overdue = self.asked_ms.is_some_and(|asked| now_ms >= asked + TIMEOUT_MS);
+        if !self.gathering && !overdue {
+            return None;
+        }
+        if !self.gathering {
+            self.last += 1;
+        }
+        self.gathering = false;
+        self.asked_ms = Some(now_ms);
+        Some(self.last)
+    }
+
+    /// The leader may be another: what was asked is asked again at once.
+    pub(crate) fn again(&mut self) {
+        if self.asked_ms.is_some() {
+            self.asked_ms = Some(0);
+        }
+    }
+
+    /// An answer came: whoever waits for that question, or an earlier one, now waits for that index.
+    pub(crate) fn answered(&mut self, question: u64, index: LogIndex) {
+        while let Some((_, who)) = self.waiting.pop_front_if(|(asked, _)| *asked <= question) {
+            self.indexed.entry(index).or_default().push(who);
+        }
+        if self.waiting.is_empty() {
+            self.asked_ms = None;
+        }
+    }
+
+    /// Everything up to `index` is applied: who may go on.
+    pub(crate) fn applied(&mut self, index: LogIndex) -> Vec<T> {
+        let mut free = Vec::new();
+        while let Some(entry) = self.indexed.first_entry().filter(|entry| *entry.key() <= index) {
+            free.append(&mut entry.remove());
+        }
+        free
+    }
+
+    /// Whether somebody waits for an index up to this one.
+    pub(crate) fn is_due(&self, index: LogIndex) -> bool {
+        self.indexed.first_key_value().is_some_and(|(first, _)| *first <= index)
+    }
+
+    /// When a question should be put again.
+    pub(crate) fn next_ms(&self) -> Option<u64> {
+        self.asked_ms.map(|asked| asked + TIMEOUT_MS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_serves_all_that_came_and_its_answer_all_before_it() {
+        let mut read_index = ReadIndex::new();
+        assert_eq!(read_index.question(0), None);
+        read_index.wait('a');
+        read_index.wait('b');
+        assert_eq!((read_index.question(0), read_index.question(0)), (Some(1), None));
+        read_index.wait('c');
+        assert_eq!(read_index.question(1), Some(2));
+        read_index.answered(2, LogIndex(70));
+        assert!(read_index.applied(LogIndex(69)).is_empty());
+        assert!(read_index.is_due(LogIndex(70)) && !read_index.is_due(LogIndex(69)));
+        assert_eq!(read_index.applied(LogIndex(70)), ['a', 'b', 'c']);
+        assert_eq!(read_index.next_ms(), None);
+    }
+
+    #[test]
+    fn answer_does_not_free_who_came_after_its_question() {
+        let mut read_index = ReadIndex::new();
+        read_index.wait('a');
+        assert_eq!(read_index.question(0), Some(1));
+        read_index.wait('b');
+        read_index.answered(1, LogIndex(5));
+        assert_eq!(read_index.applied(LogIndex(100)), ['a']);
+    }
+
+    #[test]
+    fn question_without_an_answer_is_put_again_under_a_new_number() {
+        let mut read_index = ReadIndex::new();
+        read_index.wait('a');
+        assert_eq!(read_index.question(10), Some(1));
+        assert_eq!(read_index.question(10 + TIMEOUT_MS - 1), None);
+        assert_eq!(read_index.question(10 + TIMEOUT_MS), Some(2));
+        read_index.again();
+        assert_eq!(read_index.question(11 + TIMEOUT_MS), Some(3));
+        read_index.answered(3, LogIndex(5));
+        assert_eq!(read_index.applied(LogIndex(5)), ['a']);
+    }
+}

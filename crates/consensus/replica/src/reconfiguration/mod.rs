@@ -1,0 +1,165 @@
+//! The members that there are become those that are to be ([`crate::WantedMembers`]): the leader makes it so, one committed change after the other. No change leaves less than a majority of living voters: learners are
+//! promoted before a living voter goes, where its vote is needed. A member joins by showing up with a blank disk (`join`),
+//! learns, and votes once it has caught up.
+//!
+//! Decides only; the core proposes the change.
+
+mod admission;
+
+use consensus_raft::{LogIndex, MemberId, RaftNode, Step};
+
+use crate::leadership::Leadership;
+use crate::view::View;
+
+pub(crate) use self::admission::{admit, seated};
+
+/// Entries by which a learner may lag and be promoted nevertheless.
+pub const LAG_MAX: u64 = 1_000;
+
+/// How long the leader waits with the removal of a member that is connected, so that it can part from its clients.
+const PARTING_MS: u64 = 300;
+
+/// What brings the members nearer to those that are to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NextStep {
+    /// They are those, or nothing can be done now.
+    Nothing,
+    /// This leader is not to vote any more: a voter who stays is to go on.
+    Transfer,
+    /// This change is to be proposed.
+    Change(Vec<Step>),
+}
+
+/// What a leader knows when it decides.
+pub(crate) struct Reconfiguration<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) raft: &'a RaftNode,
+    pub(crate) leadership: &'a Leadership,
+}
+
+impl Reconfiguration<'_> {
+    /// One step from the members that there are to those that are to be.
+    pub(crate) fn next(&self) -> NextStep {
+        let membership = &self.view.membership;
+        let Some(wanted) = membership.wanted().filter(|_| !membership.is_changing()) else {
+            return NextStep::Nothing;
+        };
+        let (own, members) = (self.view.own().0, membership.members());
+        let votes = |id: u64| wanted.votes(MemberId(id).number());
+        let mut steps = Vec::new();
+        for id in members.others(0) {
+            let is_voter = members.voters.contains(&id);
+            match votes(id) {
+                None if parts(MemberId(id), self.view) => {}
+                None => steps.push(Step::Remove(id)),
+                Some(false) if is_voter => steps.push(Step::Learner(id)),
+                _ => {}
+            }
+        }
+        let stays = |id: &u64| votes(*id) == Some(true);
+        let loses_vote = |step: &Step| matches!(step, Step::Remove(id) | Step::Learner(id) if *id == own);
+        if steps.iter().any(loses_vote) && members.voters.iter().any(stays) {
+            return NextStep::Transfer;
+        }
+        let dismissed = membership.dismissed(|id| self.view.lives(id));
+        steps.extend(dismissed.into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
+        let steps = match members.voters.iter().any(stays) {
+            true => self.keeping_majority(steps),
+            // Where nobody who stays votes yet, somebody has to first.
+            false => Vec::new(),
+        };
+        let steps = if steps.is_empty() { self.promotion() } else { steps };
+        if steps.is_empty() { NextStep::Nothing } else { NextStep::Change(steps) }
+    }
+
+    /// Of these steps, those that leave a majority of the voters alive, as far as this leader hears them. What takes the
+    /// vote of one that is not heard always does; a living voter waits until enough learners vote.
+    fn keeping_majority(&self, steps: Vec<Step>) -> Vec<Step> {
+        let mut voters = self.view.members().voters.clone();
+        let mut kept = Vec::with_capacity(steps.len());
+        let (living, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            voters.contains(id) && self.view.lives(MemberId(*id))
+        });
+        for step in others {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            voters.retain(|voter| *voter != id);
+            kept.push(step);
+        }
+        for step in living {
+            let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+            let stay: Vec<_> = voters.iter().copied().filter(|voter| *voter != id).collect();
+            if 2 * stay.iter().filter(|voter| self.view.lives(MemberId(**voter))).count() > stay.len() {
+                voters = stay;
+                kept.push(step);
+            }
+        }
+        kept
+    }
+
+    /// A learner who is to vote and has caught up does, in the place of the voter that had its number before.
+    fn promotion(&self) -> Vec<Step> {
+        let membership = &self.view.membership;
+        let serves = |voter| self.view.now.mono_ms() <= self.leadership.serves_until_ms(voter, self.view);
+        let promoted = self
+            .ripe_learners()
+            .into_iter()
+            .find_map(|id| membership.replaced_by(id, serves).map(|replaced| (id, replaced)));
+        let Some((id, replaced)) = promoted else { return Vec::new() };
+        let removed = replaced.into_iter().map(|voter| Step::Remove(voter.0));
+        [Step::Voter(id.0)].into_iter().chain(removed).collect()
+    }
+
+    /// Learners who are to vote and have caught up.
+    fn ripe_learners(&self) -> Vec<MemberId> {
+        let membership = &self.view.membership;
+        let last_index = self.raft.last_index();
+        let progress = self.raft.progress();
+        let ripe = progress.iter().filter(|progress| {
+            !progress.votes
+                && progress.active
+                && progress.matched > LogIndex::ZERO
+                && last_index.since(progress.matched) <= LAG_MAX
+                && membership.is_to_vote(progress.id)
+        });
+        ripe.map(|progress| progress.id).collect()
+    }
+}
+
+/// Whether that member, which is to be removed, may still be parting from its clients.
+fn parts(id: MemberId, view: &View) -> bool {
+    view.peers.is_connected(id) && view.now.mono_ms() < view.membership.wanted_changed_ms() + PARTING_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use consensus_raft::MemberNumber;
+
+    use super::*;
+    use crate::test_support::{raft, view};
+
+    #[test]
+    fn reconfiguration_without_wanted_members_does_nothing() {
+        let (view, raft, leadership) = (view(1, &[1, 2, 3]), raft(1, &[1, 2, 3]), Leadership::default());
+        let next = Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next();
+        assert_eq!(next, NextStep::Nothing);
+    }
+
+    /// What the leader 1 of five does, of whom 2 and 3 are heard, when these are to vote.
+    fn next(voting: &[u8]) -> NextStep {
+        let mut view = view(1, &[1, 2, 3, 4, 5]);
+        let wanted = voting.iter().map(|number| (MemberNumber(*number), true)).collect();
+        view.membership.want(Some(wanted), view.now);
+        view.now.advance_ms(10_000);
+        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono_ms()));
+        let (raft, leadership) = (raft(1, &[1, 2, 3, 4, 5]), Leadership::default());
+        Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next()
+    }
+
+    #[test]
+    fn reconfiguration_removes_the_dead_first_and_hands_over_when_it_is_to_go_itself() {
+        assert_eq!(next(&[1, 2, 3, 4, 5]), NextStep::Nothing);
+        assert_eq!(next(&[1, 2, 3]), NextStep::Change(vec![Step::Remove(4), Step::Remove(5)]));
+        assert_eq!(next(&[2, 3, 4, 5]), NextStep::Transfer);
+    }
+}

@@ -1,0 +1,215 @@
+//! Three members over a machine that keeps notes: what any machine may count on.
+
+use base::Now;
+use consensus_raft::{MemberId, Role};
+
+use super::Replica;
+use crate::journal::{JournalEvent, JournalRequest};
+use crate::start::Seat;
+use crate::state_machine::{ReplicatedState, StateMachine};
+use crate::test_support::{NOW, Notes, recovered};
+use crate::{PeerMessage, ReplicaConfig, SnapshotEnd};
+
+/// How often time is told to members, milliseconds.
+const TICK_MS: u64 = 10;
+
+struct Member {
+    replica: Replica<Notes>,
+    notes: Vec<u8>,
+    /// The snapshot on its disk.
+    saved: Option<(Vec<u8>, SnapshotEnd)>,
+    /// One that is being written.
+    chunks: Vec<u8>,
+    reachable: bool,
+}
+
+/// A group whose disks keep everything at once and whose messages take no time.
+struct Group {
+    members: Vec<Member>,
+    now: Now,
+}
+
+impl Group {
+    /// Members 1 to 3, who keep so many bytes of log in memory.
+    fn of_three(window_bytes_max: usize) -> Self {
+        let member = |id: u64| {
+            let mut config = ReplicaConfig::new(MemberId(id));
+            config.window_bytes_max = window_bytes_max;
+            let log = recovered(&[1, 2, 3]);
+            let seat = Seat::new(log.clone(), (log.base_index, log.base_term));
+            let replica = Replica::new(config, &seat, &Vec::new(), Notes::default(), None, id, NOW);
+            Member { replica, notes: Vec::new(), saved: None, chunks: Vec::new(), reachable: true }
+        };
+        let mut group = Self { members: (1..=3).map(member).collect(), now: NOW };
+        (1..=3).for_each(|id| group.set_reachable(id, true));
+        group
+    }
+
+    fn member(&mut self, id: u64) -> &mut Member {
+        &mut self.members[id as usize - 1]
+    }
+
+    fn set_reachable(&mut self, id: u64, reachable: bool) {
+        let now = self.now;
+        self.member(id).reachable = reachable;
+        for other in (1..=3).filter(|other| *other != id) {
+            let up = reachable && self.member(other).reachable;
+            self.member(other).replica.link(MemberId(id), up, now);
+            self.member(id).replica.link(MemberId(other), up, now);
+        }
+    }
+
+    fn pass(&mut self, ms: u64) {
+        for _ in 0..ms / TICK_MS {
+            self.now.advance_ms(TICK_MS);
+            let now = self.now;
+            for member in &mut self.members {
+                member.replica.tick(now, &member.notes);
+            }
+            (0..4).for_each(|_| self.turn());
+        }
+    }
+
+    fn turn(&mut self) {
+        let now = self.now;
+        let mut messages = Vec::new();
+        for (place, member) in self.members.iter_mut().enumerate() {
+            member.turn(now);
+            let from = MemberId(place as u64 + 1);
+            messages
+                .extend(member.replica.take_outgoing().into_iter().map(|(to, message)| (from, to, message)));
+        }
+        for (from, to, message) in messages {
+            if self.member(from.0).reachable && self.member(to.0).reachable {
+                let mut bytes = Vec::new();
+                message.encode(&mut bytes);
+                let message = PeerMessage::decode(bytes.into()).expect("it was encoded");
+                self.member(to.0).replica.peer(from, message, now).expect("no fault");
+            }
+        }
+    }
+
+    fn leader(&mut self) -> u64 {
+        self.pass(3_000);
+        let leads = |id: &u64| self.members[*id as usize - 1].replica.leads_in().is_some();
+        (1..=3)
+            .filter(leads)
+            .max_by_key(|id| self.members[*id as usize - 1].replica.term())
+            .expect("one leads")
+    }
+
+    /// A client of that member asks for a note.
+    fn ask(&mut self, id: u64, note: u8) {
+        let (machine, group) = self.member(id).replica.machine();
+        machine.message(MemberId(id), crate::test_support::Note(note), group);
+    }
+}
+
+impl Member {
+    fn turn(&mut self, now: Now) {
+        self.replica.advance(now);
+        for request in self.replica.take_requests() {
+            self.write(request, now);
+        }
+        self.replica.advance(now);
+        while self.replica.has_work(0) {
+            self.replica.apply(&mut self.notes, now).expect("no fault");
+        }
+    }
+
+    fn write(&mut self, request: JournalRequest, now: Now) {
+        let event = match request {
+            JournalRequest::Persist { number, .. } => JournalEvent::Persisted { number },
+            JournalRequest::SnapshotBegin => return self.chunks.clear(),
+            JournalRequest::SnapshotChunk { bytes, .. } => {
+                self.chunks.extend_from_slice(&bytes);
+                JournalEvent::SnapshotChunkWritten { bytes: bytes.len() as u64 }
+            }
+            JournalRequest::SnapshotFinish { meta, .. } => {
+                let end = SnapshotEnd { position: meta.zxid, digest: meta.digest, created_ms: 0 };
+                self.saved = Some((self.chunks.clone(), end));
+                JournalEvent::SnapshotSaved { index: meta.index }
+            }
+            JournalRequest::SnapshotRead { peer, index, first } => {
+                let read = self.saved.clone().map(|(bytes, end)| (vec![bytes.into()], Some(end)));
+                JournalEvent::SnapshotRead { peer, index, first, read }
+            }
+            JournalRequest::MakeRoom { .. } => return,
+        };
+        self.replica.journal(event, now).expect("no fault");
+    }
+}
+
+#[test]
+fn note_of_any_member_reaches_all_once_and_in_one_order() {
+    let mut group = Group::of_three(1 << 20);
+    group.leader();
+    (1..=9).for_each(|note| group.ask(u64::from(note) % 3 + 1, note));
+    group.pass(500);
+    let mut notes = group.member(1).notes.clone();
+    assert!(group.members.iter().all(|member| member.notes == notes && member.replica.look().serves));
+    notes.sort_unstable();
+    assert_eq!(notes, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn notes_under_way_are_not_lost_with_their_leader() {
+    let mut group = Group::of_three(1 << 20);
+    let old = group.leader();
+    let other = old % 3 + 1;
+    group.ask(other, 7);
+    group.set_reachable(old, false);
+    let new = group.leader();
+    assert_ne!(new, old);
+    assert_eq!(group.member(other).notes, [7]);
+    assert!(!group.member(old).replica.look().serves, "its lease is over");
+    group.set_reachable(old, true);
+    group.pass(3_000);
+    assert_eq!(group.member(old).notes, [7]);
+    assert_eq!(group.member(old).replica.group().raft.role(), Role::Follower);
+}
+
+#[test]
+fn member_that_lags_behind_the_log_that_is_kept_is_given_a_snapshot() {
+    let mut group = Group::of_three(0);
+    let leader = group.leader();
+    let away = leader % 3 + 1;
+    group.set_reachable(away, false);
+    for note in 1..=200 {
+        group.ask(leader, note);
+        group.pass(20);
+    }
+    assert_eq!((group.member(leader).notes.len(), group.member(away).notes.len()), (200, 0));
+    group.set_reachable(away, true);
+    group.pass(5_000);
+    assert_eq!(group.member(away).replica.states_replaced(), 1);
+    let digest = Notes::digest(&group.member(leader).notes);
+    assert_eq!(Notes::digest(&group.member(away).notes), digest);
+}
+
+#[test]
+fn who_waits_goes_on_once_all_that_was_committed_is_applied() {
+    let mut group = Group::of_three(1 << 20);
+    let leader = group.leader();
+    group.ask(leader, 5);
+    group.turn();
+    let behind = leader % 3 + 1;
+    let (_, lent) = group.member(behind).replica.machine();
+    lent.wait(77);
+    assert_eq!(group.member(behind).replica.look().went_on, []);
+    group.pass(500);
+    assert_eq!(group.member(behind).replica.look().went_on, [(77, 1)]);
+}
+
+#[test]
+fn only_the_leader_takes_what_its_machine_may_be_told() {
+    let mut group = Group::of_three(1 << 20);
+    let leader = group.leader();
+    let (follower, third) = (leader % 3 + 1, (leader + 1) % 3 + 1);
+    let now = group.now;
+    let note = PeerMessage::Machine(crate::test_support::Note(3));
+    group.member(follower).replica.peer(MemberId(third), note.clone(), now).expect("no fault");
+    assert!(group.member(follower).replica.look().waiting.is_empty());
+    group.member(leader).replica.peer(MemberId(third), note, now).expect("no fault");
+    assert_eq!(group.member(leader).replica.look().waiting, [3]);
+}
