@@ -91,7 +91,8 @@ impl Log {
         if covered > index {
             return Err(broken(format!("its snapshot is of entry {covered}, and the log ends at {index}")));
         }
-        let mut replay = council_replica::replay(&recovered, self.journal.membership(), tree, 0, 0).regardless();
+        let mut replay =
+            council_replica::replay(&recovered, self.journal.membership(), tree, 0, 0).regardless();
         while let Some(wanted) = replay.wants() {
             let entries =
                 self.entries.iter().filter(|entry| wanted.contains(&entry.index)).cloned().collect();

@@ -19,7 +19,7 @@ const fn election_tick_ms(id: u64) -> u64 {
 }
 
 fn five() -> Nodes {
-    founders_with(&FOUNDERS, |core| core.replica.election_tick_ms = election_tick_ms(core.member))
+    founders_with(&FOUNDERS, |core| core.replica.election_tick_ms = election_tick_ms(core.replica.member.0))
 }
 
 /// Two of five are cut off together, the leader among them. It grants the other one leases as long as it has one itself, so

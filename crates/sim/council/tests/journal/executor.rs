@@ -2,7 +2,7 @@
 //! fails at any moment. Whatever comes: what is answered stands for good, each thing is answered once and in time, and
 //! nothing is forgotten or put off for ever.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use consensus_replica::{JournalEvent, JournalRequest};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -300,7 +300,11 @@ impl World {
                 let bytes = 1 + self.random.below(3_000);
                 self.feed(JournalRequest::MakeRoom { bytes });
             }
-            47..49 => self.feed(JournalRequest::SnapshotRead { peer: 2, index: self.saved_index, first: 0 }),
+            47..49 => self.feed(JournalRequest::SnapshotRead {
+                peer: MemberId(2),
+                index: self.saved_index,
+                first: 0,
+            }),
             49..51 => {
                 self.disk.set_capacity(self.disk.used() + self.random.below(10_000));
                 self.disk.copy_on_write(self.random.chance(30));

@@ -205,8 +205,8 @@ impl Member {
         if (before.term, before.leader, before.leads) != (now.term, now.leader, now.leads) {
             facts.push(match now.leader {
                 _ if now.leads => format!("leads in term {}", now.term),
-                None => format!("knows no leader in term {}", now.term),
-                Some(leader) => format!("follows {} in term {}", name(leader.0), now.term),
+                0 => format!("knows no leader in term {}", now.term),
+                leader => format!("follows {} in term {}", name(leader), now.term),
             });
         }
         if before.members != now.members && !before.members.is_empty() {

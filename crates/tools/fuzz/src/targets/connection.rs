@@ -1,9 +1,9 @@
 //! What a client sends to a whole member: front, core, tree and journal as shipped, on a simulated disk.
 
 use base::Now;
+use consensus_replica::MemberId;
 use council_frontend::auth::SaslConfig;
 use council_frontend::{AuthConfig, FrontConfig};
-use consensus_replica::MemberId;
 use council_replica::CoreConfig;
 use council_tree::Policy;
 use council_wire::{ConnectRequest, OpCode, SessionId, Writer};
