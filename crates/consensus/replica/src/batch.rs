@@ -192,7 +192,7 @@ impl<'a> BatchReader<'a> {
     }
 
     /// The next command.
-    pub fn next(&mut self) -> Result<Option<&'a [u8]>, Unreadable> {
+    pub fn next_command(&mut self) -> Result<Option<&'a [u8]>, Unreadable> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -211,7 +211,7 @@ mod tests {
     fn read(content: &[u8]) -> Result<Vec<Vec<u8>>, Unreadable> {
         let mut reader = BatchReader::new(content)?;
         let mut commands = Vec::new();
-        while let Some(command) = reader.next()? {
+        while let Some(command) = reader.next_command()? {
             commands.push(command.to_vec());
         }
         Ok(commands)
@@ -277,8 +277,8 @@ mod tests {
         writer.push(b"defg", 1);
         let content = writer.take(1).remove(0).content;
         let mut first = BatchReader::new(&content).unwrap();
-        assert_eq!(first.next(), Ok(Some(&b"abc"[..])));
+        assert_eq!(first.next_command(), Ok(Some(&b"abc"[..])));
         let mut second = BatchReader::resume(&content, first.offset()).unwrap();
-        assert_eq!((second.next(), second.next()), (Ok(Some(&b"defg"[..])), Ok(None)));
+        assert_eq!((second.next_command(), second.next_command()), (Ok(Some(&b"defg"[..])), Ok(None)));
     }
 }

@@ -12,11 +12,11 @@ pub(crate) fn entry(entry: consensus_raft::Entry) -> storage_raft_log::Entry {
     storage_raft_log::Entry { index: entry.index, term: entry.term, kind, data: entry.data }
 }
 
-pub(crate) fn council_hard_state(state: storage_raft_log::HardState) -> consensus_raft::HardState {
+pub(crate) fn engine_hard_state(state: storage_raft_log::HardState) -> consensus_raft::HardState {
     consensus_raft::HardState { term: state.term, vote: state.vote, commit: state.commit }
 }
 
-pub(crate) fn raft_entry(entry: storage_raft_log::Entry) -> consensus_raft::Entry {
+pub(crate) fn engine_entry(entry: storage_raft_log::Entry) -> consensus_raft::Entry {
     let kind = match entry.kind {
         storage_raft_log::EntryKind::Normal => consensus_raft::EntryKind::Normal,
         storage_raft_log::EntryKind::Membership => consensus_raft::EntryKind::Membership,
@@ -34,7 +34,7 @@ pub(crate) fn membership(membership: &consensus_raft::Membership) -> storage_raf
     }
 }
 
-pub(crate) fn council_membership(membership: &storage_raft_log::Membership) -> consensus_raft::Membership {
+pub(crate) fn engine_membership(membership: &storage_raft_log::Membership) -> consensus_raft::Membership {
     consensus_raft::Membership {
         voters: membership.voters.clone(),
         learners: membership.learners.clone(),

@@ -30,9 +30,8 @@ impl<'a> EntryCommands<'a> {
     ///
     /// # Errors
     /// As [`Self::of`].
-    #[expect(clippy::should_implement_trait, reason = "each step may fail")]
-    pub fn next(&mut self) -> Result<Option<&'a [u8]>, Fault> {
-        self.reader.next().map_err(|_| unreadable(self.index))
+    pub fn next_command(&mut self) -> Result<Option<&'a [u8]>, Fault> {
+        self.reader.next_command().map_err(|_| unreadable(self.index))
     }
 
     /// Brings near what the next commands need of a large state, many at once.
@@ -40,7 +39,7 @@ impl<'a> EntryCommands<'a> {
         if self.prefetched == 0 {
             let mut ahead = self.reader.clone();
             // What cannot be read is met again, and told, when it is applied.
-            self.prefetched = M::prefetch(state, core::iter::from_fn(|| ahead.next().ok().flatten()));
+            self.prefetched = M::prefetch(state, core::iter::from_fn(|| ahead.next_command().ok().flatten()));
         }
         self.prefetched = self.prefetched.saturating_sub(1);
     }
@@ -58,7 +57,7 @@ impl<'a> EntryCommands<'a> {
 
     /// What it will cost to apply the next command; 0 if there is none.
     pub(crate) fn next_cost<M: StateMachine>(&self, state: &M::State) -> u64 {
-        let next = self.reader.clone().next().ok().flatten();
+        let next = self.reader.clone().next_command().ok().flatten();
         next.map_or(0, |command| M::cost_to_apply(state, command))
     }
 }
@@ -67,15 +66,15 @@ const fn unreadable(index: LogIndex) -> Fault {
     Fault::UnreadableEntry { index }
 }
 
-/// Whether an entry's content is one that this build can apply. What cannot be read must not come into the log: it would
-/// stop every member that applies it, at each start anew.
+/// Whether an entry's content is one that this build can apply, if it can read each command that `reads` says it can. What
+/// cannot be read must not come into the log: it would stop every member that applies it, at each start anew.
 #[must_use]
-pub fn is_readable<M: StateMachine>(content: &[u8]) -> bool {
+pub fn is_readable(content: &[u8], reads: impl Fn(&[u8]) -> bool) -> bool {
     let Ok(mut reader) = BatchReader::new(content) else { return false };
     loop {
-        match reader.next() {
+        match reader.next_command() {
             Ok(None) => return true,
-            Ok(Some(command)) if M::is_readable(command) => {}
+            Ok(Some(command)) if reads(command) => {}
             _ => return false,
         }
     }

@@ -13,33 +13,23 @@ use crate::membership::{GroupMembership, WantedMembers};
 use crate::output::Output;
 use crate::peer_message::PeerMessage;
 use crate::peers::Peers;
-use crate::read_index::ReadIndex;
+use crate::read_index::{ReadIndex, Waiter};
 use crate::start::Seat;
-use crate::state_machine::StateMachine;
 use crate::view::View;
 
-/// What waits for a read index.
-#[derive(Debug)]
-pub(crate) enum Waiter<W> {
-    /// This member itself, before it serves.
-    Serve,
-    /// Something of the machine's.
-    Machine(W),
-}
-
-/// See the module.
-pub struct Group<M: StateMachine> {
+/// See the module. `X` is what machines say to each other, `W` what waits in a machine for a read index.
+pub struct Group<X, W> {
     pub(crate) view: View,
     pub(crate) raft: RaftNode,
-    pub(crate) out: Output<M::Message>,
+    pub(crate) out: Output<X>,
     pub(crate) leadership: Leadership,
     pub(crate) lease: Lease,
-    pub(crate) read_index: ReadIndex<Waiter<M::Waiter>>,
+    pub(crate) read_index: ReadIndex<Waiter<W>>,
     pub(crate) applier: Applier,
     pub(crate) feature_level: FeatureLevel,
 }
 
-impl<M: StateMachine> Group<M> {
+impl<X: Clone, W> Group<X, W> {
     /// The group as a member finds it that takes this seat. `wanted` are the members that are to be; nothing where they
     /// are not changed.
     #[must_use]
@@ -135,12 +125,12 @@ impl<M: StateMachine> Group<M> {
     }
 
     /// A message for the machine of another member.
-    pub fn send(&mut self, peer: MemberId, message: M::Message) {
+    pub fn send(&mut self, peer: MemberId, message: X) {
         self.out.send(peer, PeerMessage::Machine(message));
     }
 
     /// The same message for the machine of each of these members.
-    pub fn send_each(&mut self, peers: impl IntoIterator<Item = MemberId>, message: M::Message) {
+    pub fn send_each(&mut self, peers: impl IntoIterator<Item = MemberId>, message: X) {
         self.out.send_each(peers, &PeerMessage::Machine(message));
     }
 
@@ -150,7 +140,7 @@ impl<M: StateMachine> Group<M> {
     }
 
     /// `waiter` is to go on once everything is applied that is committed now.
-    pub fn wait(&mut self, waiter: M::Waiter) {
+    pub fn wait(&mut self, waiter: W) {
         self.read_index.wait(Waiter::Machine(waiter));
     }
 
@@ -170,9 +160,10 @@ impl<M: StateMachine> Group<M> {
         true
     }
 
-    /// The feature level that a leader is to propose, if all members understand a higher one than the state's.
-    pub fn level_to_raise(&mut self, state: &M::State) -> Option<u32> {
-        self.feature_level.raise(M::feature_level(state), M::is_new(state), &self.view)
+    /// The feature level that a leader is to propose, if all members understand a higher one than the `present` one of its
+    /// state. `is_new`: nothing has happened in the group yet.
+    pub fn level_to_raise(&mut self, present: u32, is_new: bool) -> Option<u32> {
+        self.feature_level.raise(present, is_new, &self.view)
     }
 
     /// The members that are to be are these from now on. The leader makes it so.
@@ -189,7 +180,7 @@ impl<M: StateMachine> Group<M> {
     }
 
     /// Takes what was sent: for tests of a machine without a replica.
-    pub fn take_sent(&mut self) -> Vec<(MemberId, PeerMessage<M::Message>)> {
+    pub fn take_sent(&mut self) -> Vec<(MemberId, PeerMessage<X>)> {
         self.out.take_outgoing()
     }
 

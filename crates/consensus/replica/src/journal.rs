@@ -1,9 +1,13 @@
 //! What passes between a replica and its journal.
 
+use bytes::Bytes;
 use consensus_raft::{LogIndex, MemberId};
 use storage_raft_log::{Batch, SnapshotMeta, Space};
 
-use crate::snapshot::Chunks;
+use crate::peer_message::SnapshotEnd;
+
+/// Chunks of a saved snapshot, and behind the last one what the snapshot says of itself.
+pub type Chunks = (Vec<Bytes>, Option<SnapshotEnd>);
 
 /// What a replica asks of its journal, in order.
 #[derive(Debug)]

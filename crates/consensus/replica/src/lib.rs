@@ -64,19 +64,18 @@ pub use consensus_raft::{MemberId, MemberNumber};
 pub use entry_commands::{EntryCommands, is_readable};
 pub use fault::Fault;
 pub use group::Group;
-pub use journal::{JournalEvent, JournalRequest};
+pub use journal::{Chunks, JournalEvent, JournalRequest};
 pub use membership::{Denials, GroupMembership, Tenure, WantedMembers};
-pub use peer_gate::OwnRole;
-pub use peer_limits::{MessageLength, peer_message_bytes_max};
-pub use peer_message::{MachineMessage, PeerMessage, SnapshotEnd};
+pub use peer_limits::peer_message_bytes_max;
+pub use peer_message::{MachineMessage, MessageLength, OwnRole, PeerMessage, SnapshotEnd, is_of_machine};
 pub use peers::Peers;
 pub use reconfiguration::LAG_MAX;
 pub use refusals::Refusal;
 pub use replay::{Replay, Replayed};
 pub use replica::Replica;
 pub use room::Room;
-pub use snapshot::{Chunks, LastSnapshot};
+pub use snapshot::LastSnapshot;
 pub use state_machine::{
-    Persisting, ReplicatedState, ScanProgress, SnapshotLoader, Stamp, StateMachine, Unreadable,
+    GroupOf, Persisting, ReplicatedState, ScanProgress, SnapshotLoader, Stamp, StateMachine, Unreadable,
 };
 pub use view::View;

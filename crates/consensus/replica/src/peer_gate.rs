@@ -12,17 +12,8 @@ use consensus_raft::{MemberId, RaftNode, Role};
 use crate::founding::FoundingMessage;
 use crate::membership::Relation;
 use crate::output::Output;
-use crate::peer_message::{MachineMessage, PeerMessage};
+use crate::peer_message::{MachineMessage, OwnRole, PeerMessage};
 use crate::view::View;
-
-/// What this member is to the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnRole {
-    /// It leads.
-    pub leads: bool,
-    /// It follows the sender.
-    pub follows: bool,
-}
 
 /// What becomes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

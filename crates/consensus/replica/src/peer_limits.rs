@@ -1,7 +1,7 @@
 //! How long messages of other members may be, by their first bytes, which say their kind: what brings entries, commands or
 //! chunks of a snapshot may be long, everything else is small. A message of a kind that is not known here counts as small.
 
-use crate::peer_message::{MachineMessage, is_of_machine};
+use crate::peer_message::{MachineMessage, MessageLength, is_of_machine};
 
 /// What a message may have that carries no data: votes, heartbeats, leases, lists of 255 members.
 const SMALL_BYTES_MAX: usize = 64 << 10;
@@ -17,17 +17,6 @@ mod kind {
     pub(super) const CHUNKS: u8 = 7;
     /// The second byte of what the engine says: entries.
     pub(super) const APPEND: u8 = 0;
-}
-
-/// How long messages of a kind may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageLength {
-    /// As long as what says a few numbers.
-    Small,
-    /// As long as requests may be, and more.
-    Data,
-    /// So many bytes.
-    UpTo(usize),
 }
 
 /// How many bytes a message of another member may have that begins like this, at a member that takes requests of so many.

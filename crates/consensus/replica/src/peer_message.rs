@@ -4,11 +4,28 @@
 
 use bytes::{Buf, Bytes};
 use consensus_raft::{LogIndex, Malformed, Message, Term};
-use net_peer_pairs::Lane;
 
 use crate::founding::FoundingMessage;
-use crate::peer_gate::OwnRole;
-use crate::peer_limits::MessageLength;
+
+/// What this member is to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnRole {
+    /// It leads.
+    pub leads: bool,
+    /// It follows the sender.
+    pub follows: bool,
+}
+
+/// How long messages of a kind may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageLength {
+    /// As long as what says a few numbers.
+    Small,
+    /// As long as requests may be, and more.
+    Data,
+    /// So many bytes.
+    UpTo(usize),
+}
 
 /// What machines of different members say to each other.
 pub trait MachineMessage: Clone + core::fmt::Debug + PartialEq {
@@ -28,7 +45,7 @@ pub trait MachineMessage: Clone + core::fmt::Debug + PartialEq {
 }
 
 /// Whether messages of that kind are the machine's: their first byte is 1 to 3, or 32 to 63.
-pub(crate) const fn is_of_machine(kind: u8) -> bool {
+pub const fn is_of_machine(kind: u8) -> bool {
     matches!(kind, 1..=3 | 32..=63)
 }
 
@@ -125,14 +142,7 @@ impl<X: MachineMessage> PeerMessage<X> {
         }
     }
 
-    /// On which of the two connections it goes.
-    #[must_use]
-    pub fn lane(&self) -> Lane {
-        if self.is_bulky() { Lane::Bulk } else { Lane::Control }
-    }
-
     /// Appends its bytes.
-    #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Engine(message) => {
@@ -175,7 +185,6 @@ impl<X: MachineMessage> PeerMessage<X> {
     ///
     /// # Errors
     /// [`Malformed`] when the bytes are not exactly one message.
-    #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn decode(mut bytes: Bytes) -> Result<Self, Malformed> {
         let message = match bytes.try_get_u8().map_err(|_| CUT_SHORT)? {
             0 => return Message::decode(bytes).map(Self::Engine),

@@ -7,6 +7,15 @@ use std::collections::{BTreeMap, VecDeque};
 /// After how long without an answer a question is put again, milliseconds.
 const TIMEOUT_MS: u64 = 150;
 
+/// What waits for a read index.
+#[derive(Debug)]
+pub(crate) enum Waiter<W> {
+    /// This member itself, before it serves.
+    Serve,
+    /// Something of the machine's.
+    Machine(W),
+}
+
 /// See the module. `T` is what waits.
 #[derive(Debug)]
 pub(crate) struct ReadIndex<T> {

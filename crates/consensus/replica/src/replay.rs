@@ -65,9 +65,9 @@ impl<R: Replayed> Replay<R> {
             recovered.snapshot.as_ref().map_or_else(Default::default, |meta| (meta.index, meta.term));
         Self {
             replayed,
-            hard_state: convert::council_hard_state(recovered.hard_state),
+            hard_state: convert::engine_hard_state(recovered.hard_state),
             replayable: recovered.hard_state.commit,
-            membership: convert::council_membership(
+            membership: convert::engine_membership(
                 recovered.snapshot.as_ref().map_or(membership, |meta| &meta.membership),
             ),
             applied,
@@ -83,7 +83,7 @@ impl<R: Replayed> Replay<R> {
             snapshot: recovered.snapshot.as_ref().map(|meta| SnapshotOffer {
                 index: meta.index,
                 term: meta.term,
-                membership: convert::council_membership(&meta.membership),
+                membership: convert::engine_membership(&meta.membership),
             }),
         }
     }
@@ -110,7 +110,7 @@ impl<R: Replayed> Replay<R> {
     /// [`Fault`] when the log holds what this build cannot read: this member must not start.
     pub fn take(&mut self, entries: Vec<storage_raft_log::Entry>) -> Result<(), Fault> {
         for entry in entries {
-            let entry = convert::raft_entry(entry);
+            let entry = convert::engine_entry(entry);
             let wanted = self.wants().map(|wanted| wanted.start);
             assert_eq!(Some(entry.index), wanted, "the journal handed over a log with a gap");
             if entry.kind == EntryKind::Membership && self.regardless {
@@ -136,7 +136,7 @@ impl<R: Replayed> Replay<R> {
         let malformed = |Malformed(what)| Fault::MalformedEntry { index, what: String::from(what) };
         let mut commands = EntryCommands::of(entry, 0)?;
         let stamp = commands.stamp();
-        while let Some(command) = commands.next()? {
+        while let Some(command) = commands.next_command()? {
             self.replayed.apply(stamp, command).map_err(malformed)?;
             self.commands += 1;
         }

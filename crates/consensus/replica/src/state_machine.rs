@@ -66,8 +66,6 @@ pub trait ReplicatedState {
     fn digest(state: &Self::State) -> u64;
     /// The feature level that the state's log has reached.
     fn feature_level(state: &Self::State) -> u32;
-    /// Whether nothing but a term's first command was ever applied.
-    fn is_new(state: &Self::State) -> bool;
     /// A snapshot begins: from now on what commands change is kept as it is until it is scanned.
     fn snapshot_begin(state: &mut Self::State);
     /// Bytes that are kept for the snapshot though commands have changed them.
@@ -77,6 +75,9 @@ pub trait ReplicatedState {
     /// Puts another state in the place of this one, and gives the old one.
     fn replace(state: &mut Self::State, next: Self::State) -> Self::State;
 }
+
+/// The group as a machine is lent it.
+pub type GroupOf<M> = Group<<M as StateMachine>::Message, <M as StateMachine>::Waiter>;
 
 /// What a machine says of entries that go to the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,9 +103,9 @@ pub trait StateMachine: ReplicatedState + Sized {
     fn first_command(&self, out: &mut Vec<u8>);
 
     /// This member leads: what waits is put into the log ([`Group::propose`]), as much as has room.
-    fn propose_waiting(&mut self, group: &mut Group<Self>);
+    fn propose_waiting(&mut self, group: &mut GroupOf<Self>);
     /// This member does not lead: what waits is given to the leader, if there is one ([`Group::send`]).
-    fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group<Self>);
+    fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut GroupOf<Self>);
     /// Entries go to the journal under that number, in so many bytes.
     fn persisting(&mut self, number: u64, log_bytes: u64) -> Persisting;
     /// The journal has taken everything up to that number and has room for so many bytes more.
@@ -116,10 +117,10 @@ pub trait StateMachine: ReplicatedState + Sized {
     /// What is under way may be lost, and is to be given to the leader once more.
     fn give_again(&mut self, now: Now);
     /// Whether what is under way seems to be lost.
-    fn is_stuck(&mut self, group: &Group<Self>) -> bool;
+    fn is_stuck(&mut self, group: &GroupOf<Self>) -> bool;
 
     /// A turn of applying begins.
-    fn begin_turn(&mut self, state: &Self::State, group: &mut Group<Self>);
+    fn begin_turn(&mut self, state: &Self::State, group: &mut GroupOf<Self>);
     /// Whether something has to be done before any other command is applied, for which a further turn is wanted.
     fn holds_up(&self) -> bool;
     /// What it will cost to apply this command, in about bytes.
@@ -136,27 +137,27 @@ pub trait StateMachine: ReplicatedState + Sized {
         state: &mut Self::State,
         stamp: Stamp,
         command: &[u8],
-        group: &mut Group<Self>,
+        group: &mut GroupOf<Self>,
     ) -> Result<usize, Malformed>;
     /// So many commands of one entry were applied in this turn.
-    fn commands_applied(&mut self, stamp: Stamp, commands: u64, group: &Group<Self>);
+    fn commands_applied(&mut self, stamp: Stamp, commands: u64, group: &GroupOf<Self>);
     /// Entries up to this one are applied.
     fn entry_applied(&mut self, index: LogIndex);
     /// A turn of applying ends.
     fn end_turn(&mut self, state: &Self::State, now: Now);
     /// What waited may go on.
-    fn go_on(&mut self, waiter: Self::Waiter, state: &Self::State, group: &mut Group<Self>);
+    fn go_on(&mut self, waiter: Self::Waiter, state: &Self::State, group: &mut GroupOf<Self>);
     /// Another state has taken the place of the old one.
-    fn state_replaced(&mut self, state: &Self::State, group: &mut Group<Self>);
+    fn state_replaced(&mut self, state: &Self::State, group: &mut GroupOf<Self>);
 
     /// A message of another member's machine.
-    fn message(&mut self, from: MemberId, message: Self::Message, group: &mut Group<Self>);
+    fn message(&mut self, from: MemberId, message: Self::Message, group: &mut GroupOf<Self>);
     /// Clients are served here from now on, or no more.
     fn serving(&mut self, serves: bool);
     /// This process stood still for so long.
     fn stood_still(&mut self, for_ms: u64, now: Now);
     /// What a leader looks at from time to time.
-    fn lead(&mut self, state: &Self::State, group: &mut Group<Self>);
+    fn lead(&mut self, state: &Self::State, group: &mut GroupOf<Self>);
     /// This member does not lead any more.
     fn lead_ended(&mut self);
     /// The members have changed.

@@ -10,7 +10,7 @@ use crate::membership::GroupMembership;
 use crate::peers::Peers;
 use crate::view::View;
 use crate::{
-    Group, MachineMessage, MessageLength, OwnRole, Persisting, Replayed, ReplicaConfig, ReplicatedState,
+    GroupOf, MachineMessage, MessageLength, OwnRole, Persisting, Replayed, ReplicaConfig, ReplicatedState,
     ScanProgress, SnapshotLoader, Stamp, StateMachine, Unreadable,
 };
 
@@ -127,10 +127,6 @@ impl ReplicatedState for Notes {
         0
     }
 
-    fn is_new(state: &Vec<u8>) -> bool {
-        state.is_empty()
-    }
-
     fn snapshot_begin(_: &mut Vec<u8>) {}
 
     fn snapshot_side_bytes(_: &Vec<u8>) -> usize {
@@ -170,7 +166,7 @@ impl StateMachine for Notes {
         out.push(FIRST);
     }
 
-    fn propose_waiting(&mut self, group: &mut Group<Self>) {
+    fn propose_waiting(&mut self, group: &mut GroupOf<Self>) {
         if core::mem::replace(&mut self.given, true) {
             return;
         }
@@ -180,7 +176,7 @@ impl StateMachine for Notes {
         self.given = group.propose(contents);
     }
 
-    fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group<Self>) {
+    fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut GroupOf<Self>) {
         if let Some(leader) = leader.filter(|leader| *leader != group.view().own())
             && !core::mem::replace(&mut self.given, true)
         {
@@ -204,11 +200,11 @@ impl StateMachine for Notes {
         self.given = false;
     }
 
-    fn is_stuck(&mut self, _: &Group<Self>) -> bool {
+    fn is_stuck(&mut self, _: &GroupOf<Self>) -> bool {
         false
     }
 
-    fn begin_turn(&mut self, _: &Vec<u8>, _: &mut Group<Self>) {}
+    fn begin_turn(&mut self, _: &Vec<u8>, _: &mut GroupOf<Self>) {}
 
     fn holds_up(&self) -> bool {
         false
@@ -227,7 +223,7 @@ impl StateMachine for Notes {
         state: &mut Vec<u8>,
         stamp: Stamp,
         command: &[u8],
-        group: &mut Group<Self>,
+        group: &mut GroupOf<Self>,
     ) -> Result<usize, Malformed> {
         if command == [FIRST] {
             group.begin_term();
@@ -240,19 +236,19 @@ impl StateMachine for Notes {
         Ok(1)
     }
 
-    fn commands_applied(&mut self, _: Stamp, _: u64, _: &Group<Self>) {}
+    fn commands_applied(&mut self, _: Stamp, _: u64, _: &GroupOf<Self>) {}
 
     fn entry_applied(&mut self, _: LogIndex) {}
 
     fn end_turn(&mut self, _: &Vec<u8>, _: Now) {}
 
-    fn go_on(&mut self, waiter: u32, state: &Vec<u8>, _: &mut Group<Self>) {
+    fn go_on(&mut self, waiter: u32, state: &Vec<u8>, _: &mut GroupOf<Self>) {
         self.went_on.push((waiter, state.len()));
     }
 
-    fn state_replaced(&mut self, _: &Vec<u8>, _: &mut Group<Self>) {}
+    fn state_replaced(&mut self, _: &Vec<u8>, _: &mut GroupOf<Self>) {}
 
-    fn message(&mut self, _: MemberId, Note(note): Note, _: &mut Group<Self>) {
+    fn message(&mut self, _: MemberId, Note(note): Note, _: &mut GroupOf<Self>) {
         self.waiting.push(note);
         self.given = false;
     }
@@ -263,7 +259,7 @@ impl StateMachine for Notes {
 
     fn stood_still(&mut self, _: u64, _: Now) {}
 
-    fn lead(&mut self, _: &Vec<u8>, _: &mut Group<Self>) {}
+    fn lead(&mut self, _: &Vec<u8>, _: &mut GroupOf<Self>) {}
 
     fn lead_ended(&mut self) {}
 

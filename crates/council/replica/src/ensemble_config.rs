@@ -84,8 +84,8 @@ impl EnsembleConfig {
     /// ZooKeeper's own parser reads, also where an older build wrote another.
     ///
     /// What is to be proposed replaces the whole text. Until it is applied the leader refuses clients' changes
-    /// ([`crate::reconfig_judge::ReconfigJudge`]), for one that came between would be undone.
-    pub(crate) fn to_propose(&mut self, tree: &Tree, now: Now) -> Option<Roster> {
+    /// (`reconfig_judge`), for one that came between would be undone.
+    pub(crate) fn roster_to_propose(&mut self, tree: &Tree, now: Now) -> Option<Roster> {
         self.text_proposed_ms = None;
         let known = tree.roster();
         let own = self.configured.as_ref()?;

@@ -21,6 +21,7 @@ mod config;
 mod core;
 mod ensemble_config;
 mod forward_dedup;
+mod group;
 mod machine;
 mod message;
 mod output;

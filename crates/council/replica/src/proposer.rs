@@ -12,7 +12,7 @@ use council_wire::{OpCode, SessionId};
 
 use crate::ensemble_config::EnsembleConfig;
 use crate::forward_dedup::ForwardDedup;
-use crate::machine::{CouncilMachine, Group};
+use crate::group::Group;
 use crate::message::CouncilMessage;
 use crate::proposals::{Proposals, Whose, weight_of};
 use crate::reconfig_judge::ReconfigJudge;
@@ -257,14 +257,14 @@ impl Proposer {
         ensemble: &EnsembleConfig,
         group: &mut Group,
     ) {
-        if !is_readable::<CouncilMachine>(content) {
+        if !is_readable(content, |command| Command::decode(command).is_ok()) {
             return group.refuse_message(from, "commands that this build cannot read");
         }
         if self.proposals.relayed_bytes() + content.len() > RELAYED_BYTES_MAX {
             return;
         }
         let Ok(mut reader) = BatchReader::new(content) else { return };
-        while let Ok(Some(command)) = reader.next() {
+        while let Ok(Some(command)) = reader.next_command() {
             let Ok(decoded) = Command::decode(command) else { return };
             if !is_of_a_client(&decoded) {
                 if decoded.origin.is_some() {

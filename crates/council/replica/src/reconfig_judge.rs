@@ -13,7 +13,7 @@ use council_tree::{CONFIG, Command, Identities, Operation, Policy, Roster, permi
 use council_wire::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
 
 use crate::ensemble_config::EnsembleConfig;
-use crate::machine::Group;
+use crate::group::Group;
 
 /// After how many of raft's ticks a member that says nothing counts as absent: as many as for raft.
 const HEARD_TICKS: u64 = 10;

@@ -53,7 +53,7 @@ pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), number: u64, wall_ms: i
         // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
         term: if term > consensus_raft::TERM_MAX { Term(1) } else { term },
         membership: Membership { voters: vec![number], ..Membership::default() },
-        zxid: tree.last_zxid().0,
+        position: tree.last_zxid().0,
         digest: 0,
         created_ms: wall_ms,
     }
@@ -124,7 +124,7 @@ mod tests {
         let mut tree = Tree::new();
         tree.skip_epochs(6);
         let meta = begin(&mut tree, (LogIndex(8), consensus_raft::TERM_MAX.next()), 3, 9_000_000);
-        assert_eq!((meta.index, meta.term, meta.zxid), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
+        assert_eq!((meta.index, meta.term, meta.position), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
         assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![3], Zxid::new(2_250, 0)));
     }
 }

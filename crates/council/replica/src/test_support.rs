@@ -5,7 +5,7 @@ use consensus_raft::{HardState, LogIndex, Membership, Recovered, Term};
 use consensus_replica::start::Seat;
 use consensus_replica::{MemberId, ReplicaConfig};
 
-use crate::machine::Group;
+use crate::group::Group;
 
 /// When tests begin.
 pub(crate) const NOW: Now = Now::of_ms(100_000, 1_700_000_000_000);

@@ -99,7 +99,7 @@ pub fn read(path: &Path) -> Result<Backup, BackupError> {
             council_replica::FEATURE_LEVEL
         )));
     }
-    if (meta.digest, meta.zxid) != (tree.digest(), tree.last_zxid().0) {
+    if (meta.digest, meta.position) != (tree.digest(), tree.last_zxid().0) {
         return Err(BackupError::Unsound(String::from("its end does not fit its content")));
     }
     let summary = Summary {
@@ -194,7 +194,7 @@ pub fn restore(
         index,
         term,
         membership: Membership { voters: vec![number], ..Membership::default() },
-        zxid: zxid.0,
+        position: zxid.0,
         digest: 0,
         created_ms: summary.created_ms,
     };

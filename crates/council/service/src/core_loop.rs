@@ -12,6 +12,7 @@ use consensus_replica::lifecycle::Ending;
 use council_frontend::{FromCore, ToCore};
 use council_replica::{Core, PeerMessage};
 use council_tree::Tree;
+use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections};
 use parking_lot::RwLock;
 
@@ -433,7 +434,7 @@ impl CoreLoop {
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
             for (to, message) in &outgoing {
-                peers.send(*to, message.lane(), CHANNEL, |out| message.encode(out));
+                peers.send(*to, Lane::of(message.is_bulky()), CHANNEL, |out| message.encode(out));
             }
             peers.flush();
         }

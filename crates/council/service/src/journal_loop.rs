@@ -145,7 +145,7 @@ impl<D: Disk> JournalLoop<D> {
                 metrics.publish(self.executor.stats());
             }
             JournalNotice::Prepared => metrics.publish(self.executor.stats()),
-            JournalNotice::SnapshotSaved { index, zxid, began_us } => {
+            JournalNotice::SnapshotSaved { index, position: zxid, began_us } => {
                 metrics.snapshot_us.record(self.clock.mono_us().saturating_sub(began_us));
                 self.links.desk.saved(Saved { index, zxid });
             }

@@ -100,7 +100,7 @@ pub(crate) fn put(
         index: journal.last_index().next(),
         term: journal.hard_state().term,
         membership: journal.membership().clone(),
-        zxid,
+        position: zxid,
         digest: 0,
         created_ms: wall_ms,
     };

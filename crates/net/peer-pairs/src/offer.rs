@@ -11,6 +11,14 @@ pub enum Lane {
     Bulk,
 }
 
+impl Lane {
+    /// The one for what is bulky, or is not.
+    #[must_use]
+    pub const fn of(is_bulky: bool) -> Self {
+        if is_bulky { Self::Bulk } else { Self::Control }
+    }
+}
+
 /// A connection on which both sides have said who they are, and what the other side said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {

@@ -75,8 +75,8 @@ pub struct SnapshotMeta {
     pub term: Term,
     /// The membership at that entry.
     pub membership: Membership,
-    /// The last zxid it contains.
-    pub zxid: i64,
+    /// The number of the last transaction in it.
+    pub position: i64,
     /// The digest of the tree in it.
     pub digest: u64,
     /// When it was begun, in milliseconds of wall time.

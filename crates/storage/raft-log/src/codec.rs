@@ -149,7 +149,7 @@ pub(crate) fn put_snapshot_meta(out: &mut Vec<u8>, meta: &SnapshotMeta) {
     put_varint(out, meta.index.0);
     put_varint(out, meta.term.0);
     put_membership(out, &meta.membership);
-    out.extend_from_slice(&meta.zxid.to_le_bytes());
+    out.extend_from_slice(&meta.position.to_le_bytes());
     out.extend_from_slice(&meta.digest.to_le_bytes());
     out.extend_from_slice(&meta.created_ms.to_le_bytes());
 }
@@ -159,7 +159,7 @@ pub(crate) fn snapshot_meta(input: &mut Input<'_>) -> Result<SnapshotMeta, Malfo
         index: log_index(input)?,
         term: term(input)?,
         membership: membership(input)?,
-        zxid: i64::from_le_bytes(input.array()?),
+        position: i64::from_le_bytes(input.array()?),
         digest: u64::from_le_bytes(input.array()?),
         created_ms: i64::from_le_bytes(input.array()?),
     })

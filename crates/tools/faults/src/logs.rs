@@ -148,7 +148,7 @@ fn resumed(record: &Record, end: LogIndex, log: &Log) -> Option<Resumed> {
     };
     let meta = log.recovered.snapshot.as_ref()?;
     let given_zxid = zxid_behind(end)?;
-    let skipped = (meta.zxid >> 32) - (zxid_behind(meta.index)? >> 32);
+    let skipped = (meta.position >> 32) - (zxid_behind(meta.index)? >> 32);
     let zxid = ((given_zxid >> 32) + skipped) << 32;
     Some(Resumed { index: end, zxid, given_zxid, ..Resumed::default() })
 }

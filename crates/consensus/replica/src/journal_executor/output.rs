@@ -40,7 +40,7 @@ pub enum JournalNotice {
         /// The index that it covers.
         index: LogIndex,
         /// The last transaction in it.
-        zxid: i64,
+        position: i64,
         /// When it was begun, microseconds.
         began_us: u64,
     },

@@ -22,13 +22,13 @@ impl<D: Disk> JournalExecutor<D> {
 
     /// Whether the snapshot was saved; then what it makes superfluous is dropped.
     pub(super) fn snapshot_finish(&mut self, meta: SnapshotMeta) -> Result<bool, Fault> {
-        let (index, zxid, began_us) = (meta.index, meta.zxid, self.snapshot_began_us);
+        let (index, position, began_us) = (meta.index, meta.position, self.snapshot_began_us);
         let finished = self.journal.snapshot_finish(meta);
         let saved = self.snapshot_step(finished)?;
         if saved {
             self.journal.compact(self.keep)?;
             self.emit(JournalEvent::SnapshotSaved { index });
-            self.notify(JournalNotice::SnapshotSaved { index, zxid, began_us });
+            self.notify(JournalNotice::SnapshotSaved { index, position, began_us });
         }
         Ok(saved)
     }

@@ -19,10 +19,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use consensus_raft::{LogIndex, MemberId, RaftNode, Role, Term};
 
 use super::Leadership;
-use crate::group::Waiter;
 use crate::output::Output;
 use crate::peer_message::PeerMessage;
-use crate::read_index::ReadIndex;
+use crate::read_index::{ReadIndex, Waiter};
 use crate::view::View;
 
 /// How often in the length of a lease a new one is asked for.

@@ -99,7 +99,7 @@ impl NewMembership {
     }
 }
 
-/// The id of a server that is alone. Its low byte is the high byte of session ids, as in a standalone ZooKeeper.
+/// The id of a member that is alone.
 pub const MEMBER_ALONE: u64 = 1;
 
 /// What a member tells the others of its disk.

@@ -10,8 +10,8 @@ use storage_raft_log::SnapshotMeta;
 use super::Replica;
 use crate::entry_commands::EntryCommands;
 use crate::feature_level::check_level;
-use crate::group::Waiter;
 use crate::journal::JournalRequest;
+use crate::read_index::Waiter;
 use crate::snapshot::Received;
 use crate::state_machine::StateMachine;
 use crate::{Fault, convert};
@@ -104,7 +104,7 @@ impl<M: StateMachine> Replica<M> {
         while !self.machine.holds_up() && self.group.applier.takes_command(|| commands.next_cost::<M>(state))
         {
             commands.prefetch::<M>(state);
-            let Some(command) = commands.next()? else { break };
+            let Some(command) = commands.next_command()? else { break };
             let before = M::position(state);
             let malformed = |Malformed(what)| Fault::MalformedEntry { index, what: String::from(what) };
             let cost = self.machine.apply(state, stamp, command, &mut self.group).map_err(malformed)?;
@@ -170,7 +170,7 @@ impl<M: StateMachine> Replica<M> {
             index: self.group.applier.index(),
             term: self.group.applier.term(),
             membership: convert::membership(self.group.view.members()),
-            zxid: position,
+            position,
             digest: 0,
             created_ms: now.wall_ms,
         }

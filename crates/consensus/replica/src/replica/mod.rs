@@ -27,11 +27,11 @@ use crate::membership::WantedMembers;
 use crate::peer_message::PeerMessage;
 use crate::snapshot::Snapshots;
 use crate::start::Seat;
-use crate::state_machine::StateMachine;
+use crate::state_machine::{GroupOf, StateMachine};
 
 /// See the module.
 pub struct Replica<M: StateMachine> {
-    group: Group<M>,
+    group: GroupOf<M>,
     machine: M,
     fast_election: FastElection,
     snapshots: Snapshots<M>,
@@ -73,7 +73,7 @@ impl<M: StateMachine> Replica<M> {
     }
 
     /// The machine, and what it is lent: for a driver that has something to tell it.
-    pub const fn machine(&mut self) -> (&mut M, &mut Group<M>) {
+    pub const fn machine(&mut self) -> (&mut M, &mut GroupOf<M>) {
         (&mut self.machine, &mut self.group)
     }
 
@@ -83,7 +83,7 @@ impl<M: StateMachine> Replica<M> {
     }
 
     /// The group, to look at.
-    pub const fn group(&self) -> &Group<M> {
+    pub const fn group(&self) -> &GroupOf<M> {
         &self.group
     }
 

@@ -77,7 +77,7 @@ impl<M: StateMachine> Replica<M> {
         if message.from() != from {
             return self.group.out.refuse_message(from, "a message under another member's name");
         }
-        if !message.contents().all(|content| is_readable::<M>(content)) {
+        if !message.contents().all(|content| is_readable(content, M::is_readable)) {
             return self.group.out.refuse_message(from, "log entries that this build cannot read");
         }
         let at_once = match message.append() {

@@ -126,7 +126,7 @@ impl Member {
                 JournalEvent::SnapshotChunkWritten { bytes: bytes.len() as u64 }
             }
             JournalRequest::SnapshotFinish { meta, .. } => {
-                let end = SnapshotEnd { position: meta.zxid, digest: meta.digest, created_ms: 0 };
+                let end = SnapshotEnd { position: meta.position, digest: meta.digest, created_ms: 0 };
                 self.saved = Some((self.chunks.clone(), end));
                 JournalEvent::SnapshotSaved { index: meta.index }
             }

@@ -4,10 +4,8 @@ use bytes::Bytes;
 use consensus_raft::LogIndex;
 use storage_raft_log::{Disk, Journal, ReadError, SnapshotMeta, SnapshotReader};
 
+use crate::journal::Chunks;
 use crate::peer_message::SnapshotEnd;
-
-/// Chunks, and behind the last one what the snapshot says of itself.
-pub type Chunks = (Vec<Bytes>, Option<SnapshotEnd>);
 
 /// See the module. Whoever asks for chunks in order is read to without going back.
 pub(crate) struct ChunkReader<D: Disk> {
@@ -50,7 +48,7 @@ impl<D: Disk> ChunkReader<D> {
         let mut chunks = Vec::with_capacity(self.at_once);
         while chunks.len() < self.at_once {
             let Some(chunk) = journal.read_snapshot(&mut reader)? else {
-                let SnapshotMeta { zxid: position, digest, created_ms, .. } = *reader.meta();
+                let SnapshotMeta { position, digest, created_ms, .. } = *reader.meta();
                 return Ok(Some((chunks, Some(SnapshotEnd { position, digest, created_ms }))));
             };
             chunks.push(Bytes::from(chunk));

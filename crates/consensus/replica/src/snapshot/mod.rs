@@ -12,7 +12,6 @@ mod tests;
 use consensus_raft::{LogIndex, MemberId, RaftNode};
 
 pub(crate) use self::chunks::ChunkReader;
-pub use self::chunks::Chunks;
 pub(crate) use self::receive::Received;
 use self::receive::SnapshotReceiver;
 use self::send::SnapshotSender;

@@ -251,7 +251,7 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
             index: offer.index,
             term: offer.term,
             membership: convert::membership(&offer.membership),
-            zxid: end.position,
+            position: end.position,
             digest: end.digest,
             created_ms: end.created_ms,
         };

@@ -5,10 +5,9 @@
 use base::Now;
 use consensus_raft::{LogIndex, MemberId, Message, RaftNode};
 
-use crate::journal::JournalRequest;
+use crate::journal::{Chunks, JournalRequest};
 use crate::output::Output;
 use crate::peer_message::PeerMessage;
-use crate::snapshot::chunks::Chunks;
 use crate::snapshot::{ASK_AGAIN_MS, TIMEOUT_MS};
 
 /// A snapshot on its way to a member.

@@ -105,7 +105,7 @@ impl SnapshotTaker {
         self.began_mono_ms = mono_ms;
         self.scanned = LastSnapshot {
             index: meta.index,
-            position: meta.zxid,
+            position: meta.position,
             began_ms: meta.created_ms,
             ..LastSnapshot::default()
         };
@@ -195,7 +195,7 @@ impl SnapshotTaker {
     /// What members that lag may be given, right after [`Self::saved`].
     pub(crate) fn offer(&self) -> Option<SnapshotOffer> {
         let meta = self.named.as_ref()?;
-        let membership = convert::council_membership(&meta.membership);
+        let membership = convert::engine_membership(&meta.membership);
         Some(SnapshotOffer { index: meta.index, term: meta.term, membership })
     }
 

@@ -9,7 +9,8 @@ use council_frontend::FromCore;
 use council_tree::{Command, DropReason, Operation, Origin, Outcome, Tree};
 use council_wire::SessionId;
 
-use super::{CouncilMachine, Group};
+use super::CouncilMachine;
+use crate::group::Group;
 use crate::proposals::weight_to_apply;
 use crate::reconfig_judge::sets_config_acl;
 

@@ -4,6 +4,8 @@
 mod apply;
 mod shard_messages;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use base::Now;
 use consensus_raft::{LogIndex, Malformed};
@@ -15,16 +17,12 @@ use council_wire::Zxid;
 use crate::CoreConfig;
 use crate::apply::{ApplyMetrics, ReadQueue};
 use crate::ensemble_config::EnsembleConfig;
+use crate::group::{Group, Waiter};
 use crate::message::CouncilMessage;
 use crate::output::Output;
 use crate::proposals::weight_in;
 use crate::proposer::Proposer;
 use crate::sessions::{Condemned, ContainerReaper, Sessions};
-
-pub(crate) use self::shard_messages::Waiter;
-
-/// The group as the council's machine is lent it.
-pub(crate) type Group = consensus_replica::Group<CouncilMachine>;
 
 /// See the module.
 pub(crate) struct CouncilMachine {
@@ -78,7 +76,7 @@ impl CouncilMachine {
 
     /// The text of `/zookeeper/config`, if it is not what it is to be.
     fn propose_config(&mut self, tree: &Tree, now: Now) {
-        if let Some(next) = self.ensemble.to_propose(tree, now) {
+        if let Some(next) = self.ensemble.roster_to_propose(tree, now) {
             let text = next.text();
             self.proposer.propose(Operation::SetConfig { text: text.as_bytes(), version: next.version });
         }
@@ -86,7 +84,8 @@ impl CouncilMachine {
 
     /// The feature level of the log, if all members understand a higher one.
     fn raise_level(&mut self, tree: &Tree, group: &mut Group) {
-        if let Some(level) = group.level_to_raise(tree) {
+        let is_new = tree.last_zxid().epoch() <= 1 && tree.last_zxid().count() == 0;
+        if let Some(level) = group.level_to_raise(tree.feature_level(), is_new) {
             self.proposer.propose(Operation::FeatureLevel(level));
         }
     }

@@ -4,19 +4,11 @@ use council_frontend::{ConnectRefusal, ToCore};
 use council_tree::{Command, Tree};
 use council_wire::{OpCode, SessionId};
 
-use super::{CouncilMachine, Group};
+use super::CouncilMachine;
+use crate::group::{Group, Waiter};
 use crate::proposals::weight_in;
 use crate::reconfig_judge::ReconfigJudge;
 use crate::sessions::{Claim, WaitingRead};
-
-/// What waits until everything is applied that was committed when it came.
-#[derive(Debug)]
-pub(crate) enum Waiter {
-    /// The next waiting `sync` of that session's connection, by its generation.
-    Sync(SessionId, u32),
-    /// A client whose session is not known here: another member may have opened it a moment ago.
-    Connect(u16, ToCore),
-}
 
 impl CouncilMachine {
     /// One message of a shard. Messages of one shard come in the order in which it sent them.

@@ -45,10 +45,6 @@ impl ReplicatedState for CouncilMachine {
         tree.feature_level()
     }
 
-    fn is_new(tree: &Tree) -> bool {
-        tree.last_zxid().epoch() <= 1 && tree.last_zxid().count() == 0
-    }
-
     fn snapshot_begin(tree: &mut Tree) {
         tree.snapshot_begin();
     }

@@ -254,7 +254,7 @@ impl Proposals {
         let mut all = Vec::new();
         for sealed in self.own.take(0) {
             let Ok(mut reader) = BatchReader::new(&sealed.content) else { continue };
-            while let Ok(Some(command)) = reader.next() {
+            while let Ok(Some(command)) = reader.next_command() {
                 all.push(command.into());
             }
         }

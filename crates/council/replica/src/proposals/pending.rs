@@ -52,7 +52,7 @@ impl Pending {
             let mut reader =
                 BatchReader::resume(&front.content, front.settled).expect("our own batch can be read");
             loop {
-                let Some(command) = reader.next().expect("our own batch can be read") else {
+                let Some(command) = reader.next_command().expect("our own batch can be read") else {
                     self.bytes -= front.content.len();
                     self.weight -= front.weight;
                     self.batches.pop_front();

@@ -26,7 +26,7 @@ fn named(contents: &[Bytes]) -> Vec<(i64, u64)> {
     let mut names = Vec::new();
     for content in contents {
         let mut reader = BatchReader::new(content).expect("what was written");
-        while let Ok(Some(command)) = reader.next() {
+        while let Ok(Some(command)) = reader.next_command() {
             let origin = Command::decode(command).expect("what was written").origin.expect("a client's");
             names.push((origin.session.0, origin.sequence));
         }

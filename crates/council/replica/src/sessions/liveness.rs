@@ -8,7 +8,7 @@ use council_wire::SessionId;
 use super::Sessions;
 use super::generations::holder;
 use super::liveness_round::{Asker, LivenessRound};
-use crate::machine::Group;
+use crate::group::Group;
 use crate::message::CouncilMessage;
 use crate::output::Output;
 

@@ -5,7 +5,7 @@ use council_tree::{Changes, Command, Stamp};
 
 use super::liveness::Condemned;
 use super::*;
-use crate::machine::Group;
+use crate::group::Group;
 use crate::message::CouncilMessage;
 use crate::test_support::{NOW, group};
 use crate::{CoreConfig, PeerMessage};

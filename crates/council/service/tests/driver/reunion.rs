@@ -25,6 +25,11 @@ fn holds_all(ensemble: &Ensemble, number: u64) -> bool {
 fn a_member_whose_log_is_damaged_puts_it_aside_and_comes_back() {
     let mut ensemble = Ensemble::start(false);
     fill(&ensemble);
+    // A record that another one follows is damaged and no torn end of a log.
+    until("the member has everything", || holds_all(&ensemble, 3));
+    let mut client = Client::connect(&ensemble.members[&3]);
+    assert_eq!(client.create("/last", b"what comes behind it", 0), 0);
+    drop(client);
     drop(ensemble.members.remove(&3));
     let data = ensemble.directories[&3].config().storage.data_dir;
     let segment = data.join("log/0000000000000001.seg");

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use consensus_replica::founding::{BLANK, Cluster, NUMBERS};
 use council_replica::PeerMessage;
+use net_peer_pairs::Lane;
 
 use super::machine::Machine;
 use super::network::{Connection, Direction, EndState, Flight, Side};
@@ -174,7 +175,8 @@ impl Ensemble {
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let Some(process) = &mut machine.process else { return };
         for (to, message) in outgoing {
-            let Some((id, side)) = process.peers.table.connection(MemberId(to), message.lane()).copied()
+            let Some((id, side)) =
+                process.peers.table.connection(MemberId(to), Lane::of(message.is_bulky())).copied()
             else {
                 continue;
             };

@@ -19,7 +19,7 @@ use crate::workspace::{Package, Workspace};
 const LAYERS: &[(&str, &[&str])] = &[
     ("", &["base"]),
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
-    ("consensus", &["raft"]),
+    ("consensus", &["raft", "replica"]),
     ("net", &["event-loop", "peer-pairs"]),
     ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
@@ -45,7 +45,7 @@ const CLIENTS: &[&str] = &["council-client-core", "council-client"];
 const WIRE: &str = "council-wire";
 
 /// What gives a service away, in any spelling.
-const SERVICE_WORDS: &[&str] = &["council", "zookeeper", "znode", "kafka", "redis", "valkey"];
+const SERVICE_WORDS: &[&str] = &["council", "zookeeper", "znode", "zxid", "kafka", "redis", "valkey"];
 
 /// Depends on what it likes, and no crate on it.
 const TOOL: &str = "tools-xtask";
@@ -89,6 +89,10 @@ const PURE: &[(&str, &[&str])] = &[
             "subtle",
             "thiserror",
         ],
+    ),
+    (
+        "consensus-replica",
+        &["bytes", "crc32c", "hashbrown", "protobuf", "raft", "rand_chacha", "slog", "smallvec", "thiserror"],
     ),
     (
         "council-replica",
