@@ -1,6 +1,6 @@
 //! What a client sends to a whole member: front, core, tree and journal as shipped, on a simulated disk.
 
-use base::Now;
+use base::{Now, Secret};
 use council_frontend::auth::SaslConfig;
 use council_frontend::{AuthConfig, FrontConfig};
 use council_replica::CoreConfig;
@@ -83,11 +83,9 @@ pub(crate) fn config() -> NodeConfig {
         | Policy::ENFORCE_QUOTA
         | Policy::SASL_KNOWN
         | Policy::RECONFIG_ENABLED;
-    let sasl = SaslConfig {
-        users: vec![("bob".into(), "secret".into())],
-        super_users: vec!["bob".into()],
-        allow_failed_clients: true,
-    };
+    let users = [("bob", Secret("secret".into()))].into_iter().collect();
+    let sasl =
+        SaslConfig { super_users: vec!["bob".into()], allow_failed_clients: true, ..SaslConfig::new(&users) };
     NodeConfig {
         founders: vec![1],
         piece_bytes: 4 << 10,
