@@ -70,9 +70,11 @@ impl Transcript<'_> {
     }
 }
 
-/// The bytes of a name or a password that are hashed.
+/// The bytes of a name or a password that are hashed: ISO 8859-1 if it has all of its characters, and UTF-8 otherwise. So
+/// says the RFC, so that HTTP can share the sums, and so do Java's clients and servers.
 fn hashed(text: &str) -> Vec<u8> {
-    text.as_bytes().to_vec()
+    let one_byte_each: Option<Vec<u8>> = text.chars().map(|character| u8::try_from(character).ok()).collect();
+    one_byte_each.unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
 fn hex(bytes: &[u8]) -> String {
