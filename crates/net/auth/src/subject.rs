@@ -157,9 +157,12 @@ mod tests {
         element(tag::SEQUENCE, &[element(tag::OBJECT_IDENTIFIER, oid), element(tag, value)].concat())
     }
 
+    /// Type, tag of the value, value.
+    type Attribute<'a> = (&'a [u8], u8, &'a [u8]);
+
     /// A certificate whose subject has these components, each of one attribute or more.
-    fn certificate(components: &[&[(&[u8], u8, &[u8])]]) -> Vec<u8> {
-        let component = |attributes: &&[(&[u8], u8, &[u8])]| {
+    fn certificate(components: &[&[Attribute<'_>]]) -> Vec<u8> {
+        let component = |attributes: &&[Attribute<'_>]| {
             let attributes = attributes.iter().map(|(oid, tag, value)| attribute(oid, *tag, value));
             element(tag::SET, &attributes.collect::<Vec<_>>().concat())
         };
@@ -174,7 +177,7 @@ mod tests {
         element(tag::SEQUENCE, &[element(tag::SEQUENCE, &fields), empty].concat())
     }
 
-    fn subject(components: &[&[(&[u8], u8, &[u8])]]) -> String {
+    fn subject(components: &[&[Attribute<'_>]]) -> String {
         certificate_subject(&certificate(components)).expect("a subject")
     }
 

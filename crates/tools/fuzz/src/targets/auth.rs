@@ -91,8 +91,11 @@ const JAAS: [&str; 3] = [
     "Client { com.example.LoginModule required username=\"bob\" password=\"secret\"; };",
 ];
 
-/// Encoded names, each component a type and a value.
-const SUBJECTS: [&[(&[u8], u8, &[u8])]; 4] = [
+/// A part of a name: type, tag of the value, value.
+type Attribute<'a> = (&'a [u8], u8, &'a [u8]);
+
+/// Names, each component of one attribute.
+const SUBJECTS: [&[Attribute<'_>]; 4] = [
     &[],
     &[(&[0x55, 4, 3], 0x0c, b"bob")],
     &[
@@ -104,8 +107,8 @@ const SUBJECTS: [&[(&[u8], u8, &[u8])]; 4] = [
 ];
 
 /// What of a certificate stands around its subject, as short as it may be.
-fn certificate(subject: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
-    let attribute = |(oid, tag, value): &(&[u8], u8, &[u8])| {
+fn certificate(subject: &[Attribute<'_>]) -> Vec<u8> {
+    let attribute = |(oid, tag, value): &Attribute<'_>| {
         element(0x31, &element(0x30, &[element(6, oid), element(*tag, value)].concat()))
     };
     let name = element(0x30, &subject.iter().map(attribute).collect::<Vec<_>>().concat());

@@ -76,7 +76,6 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// Small files and low limits, so that a short input meets them.
-#[expect(clippy::too_many_lines, reason = "a list of settings")]
 pub(crate) fn config() -> NodeConfig {
     let policy = Policy::standard()
         | Policy::EXTENDED_TYPES
