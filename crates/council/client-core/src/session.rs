@@ -16,7 +16,7 @@ use crate::event::{Event, EventKind};
 use crate::handler::{Handler, Notice, StateChange};
 use crate::operation::{Answered, Asked, WatchChange};
 use crate::path::Chroot;
-use crate::sasl::{SaslClient, SaslUser, Step};
+use crate::sasl::{self, ClientExchange, ClientStep, SaslUser};
 use crate::settings::Settings;
 use crate::state::{SessionState, Ticket};
 use crate::watch::{Table, WatchTables};
@@ -53,7 +53,7 @@ pub(crate) struct Session<T, W> {
     auth_in_flight: VecDeque<Option<T>>,
     sasl_user: Option<SaslUser>,
     /// The exchange of this connection.
-    sasl: Option<SaslClient>,
+    sasl: Option<ClientExchange>,
     out: Vec<u8>,
     over: Option<Error>,
 }
@@ -87,7 +87,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     /// A connection is there: open or resume the session on it. `entropy` must not be guessable, and new each time.
     pub(crate) fn begin(&mut self, entropy: [u8; 16]) {
         self.phase = Phase::Handshake;
-        self.sasl = self.sasl_user.clone().map(|user| SaslClient::new(user, entropy));
+        self.sasl = self.sasl_user.clone().map(|user| sasl::exchange(user, entropy));
         self.read_only_server = false;
         self.out.clear();
         let at = start_frame(&mut self.out);
@@ -152,14 +152,11 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         let mut reader = Reader::new(frame);
         let header = ReplyHeader::read(&mut reader)?;
         let token = if header.err == 0 { reader.buffer()?.unwrap_or_default() } else { &[] };
-        let step = match &mut self.sasl {
-            Some(exchange) if header.err == 0 => exchange.step(token),
-            _ => Step::Failed,
-        };
+        let step = self.sasl.as_mut().filter(|_| header.err == 0).map(|exchange| exchange.step(token));
         match step {
-            Step::Send(token) => self.send_sasl(&token),
-            Step::Done => self.up(to),
-            Step::Failed => self.end(Error::AuthFailed, to),
+            Some(ClientStep::Send(token)) => self.send_sasl(&token),
+            Some(ClientStep::Done) => self.up(to),
+            Some(ClientStep::Failed(_)) | None => self.end(Error::AuthFailed, to),
         }
         Ok(())
     }

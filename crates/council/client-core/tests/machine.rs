@@ -353,7 +353,7 @@ fn renewed_session_follows_on_a_connection_of_its_own() {
 
 #[test]
 fn sasl_user_that_is_refused_ends_the_session() {
-    let sasl = Some(SaslUser { name: "bob".into(), password: "wrong".into() });
+    let sasl = Some(SaslUser::new("bob", "wrong"));
     let mut refused = bench(Settings { sasl: sasl.clone(), ..Settings::default() });
     refused.open();
     refused.submit(1, &data("/a", false));

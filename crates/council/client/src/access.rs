@@ -26,7 +26,7 @@ impl Access {
     /// Authenticates each connection by SASL DIGEST-MD5 before anything else is sent.
     #[must_use]
     pub fn sasl(mut self, user: &str, password: &str) -> Self {
-        self.sasl = Some(SaslUser { name: String::from(user), password: String::from(password) });
+        self.sasl = Some(SaslUser::new(user, password));
         self
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Secret;
 use clap::Args;
 use council_client::Access;
+use net_auth::sasl::SaslUser;
 use rustls::ClientConfig;
 
 use crate::settings::Settings;
@@ -80,7 +81,7 @@ pub struct TlsArguments {
 struct Read {
     tls: Option<Arc<ClientConfig>>,
     /// The user and the password of a JAAS file.
-    sasl: Option<(String, Secret)>,
+    sasl: Option<SaslUser>,
 }
 
 impl TlsArguments {
@@ -121,15 +122,18 @@ impl AccessArguments {
     pub fn resolve(self) -> Checked<Access> {
         let Read { tls, sasl: from_jaas } = self.tls.read()?;
         let sasl = match self.sasl_user {
-            Some(user) => Some((user.clone(), sasl_password(&user, self.sasl_password_file)?)),
+            Some(name) => {
+                let password = sasl_password(&name, self.sasl_password_file)?;
+                Some(SaslUser { name, password })
+            }
             None => from_jaas,
         };
         let mut access = Access::default();
         for (scheme, credentials) in identities(self.auth, &self.auth_file)? {
             access = access.identity(&scheme, credentials.0.as_bytes());
         }
-        if let Some((user, password)) = &sasl {
-            access = access.sasl(user, &password.0);
+        if let Some(user) = &sasl {
+            access = access.sasl(&user.name, &user.password.0);
         }
         Ok(match tls {
             Some(tls) => access.tls(tls),

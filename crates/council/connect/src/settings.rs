@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::Secret;
+use net_auth::sasl::SaslUser;
 use net_tls::{KeyStore, KeyStoreKind, TlsProtocol};
 
 use crate::jaas::client_user;
@@ -151,7 +152,7 @@ impl Settings {
     }
 
     /// The user of SASL that the JAAS file names.
-    pub(crate) fn sasl(&mut self) -> Checked<Option<(String, Secret)>> {
+    pub(crate) fn sasl(&mut self) -> Checked<Option<SaslUser>> {
         let wanted = self.flag("sasl.client", true)?;
         let section = self.take("sasl.clientconfig").unwrap_or_else(|| String::from("Client"));
         let Some(file) = self.take("java.security.auth.login.config").filter(|_| wanted) else {

@@ -8,8 +8,10 @@ use std::net::IpAddr;
 
 use council_tree::Policy;
 use council_wire::{ErrorCode, OpCode, Request, Writer};
+use net_auth::sasl::ServerStep;
+use net_auth::sasl::digest_md5::ServerExchange;
 
-use crate::auth::{SaslServer, Step, digest_id, host_address, same_digest};
+use crate::auth::{digest_id, host_address, same_digest};
 use crate::config::FrontConfig;
 use crate::connection::Connection;
 use crate::event::{CloseReason, FrontEvent};
@@ -126,7 +128,7 @@ impl ShardState {
         if user_of("digest", own) != user_of("digest", id) {
             return false;
         }
-        let is_right = match self.super_guesses.take(ip, self.now.mono_ms()) {
+        let is_right = match self.super_attempts.take(ip, self.now.mono_ms()) {
             Ok(()) => same_digest(own, id),
             Err(wait_ms) => {
                 self.stats.super_passwords_unheard += 1;
@@ -135,7 +137,7 @@ impl ShardState {
             }
         };
         if is_right {
-            self.super_guesses.give_back(ip);
+            self.super_attempts.give_back(ip);
         } else {
             self.stats.super_passwords_wrong += 1;
             self.events.push(FrontEvent::SuperRefused { ip, wait_ms: None });
@@ -158,10 +160,10 @@ impl ShardState {
         let Some(config) = &self.config.auth.sasl else {
             return self.sasl_reply(connection, xid, 0, None, None);
         };
-        let server = connection.sasl.get_or_insert_with(|| Box::new(SaslServer::new()));
-        match server.step(config, token, &entropy) {
-            Step::Continue(challenge) => self.sasl_reply(connection, xid, 0, Some(&challenge), None),
-            Step::Complete(proof, user) => {
+        let exchange = connection.sasl.get_or_insert_with(|| Box::new(ServerExchange::new()));
+        match exchange.step(&config.server, token, &entropy) {
+            ServerStep::Continue(challenge) => self.sasl_reply(connection, xid, 0, Some(&challenge), None),
+            ServerStep::Complete { token: proof, user } => {
                 if config.super_users.contains(&user) {
                     connection.identities.add("super", "");
                 }
@@ -169,7 +171,7 @@ impl ShardState {
                 connection.admit(&self.config);
                 self.sasl_reply(connection, xid, 0, Some(&proof), None);
             }
-            Step::Failed => self.sasl_failed(connection, xid),
+            ServerStep::Failed(_) => self.sasl_failed(connection, xid),
         }
     }
 

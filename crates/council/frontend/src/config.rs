@@ -2,9 +2,9 @@
 //! an output. Knows no file and no flag.
 
 use council_tree::{CostLimits, Policy};
+use net_auth::AttemptLimits;
 
 use crate::auth::{DigestAlgorithm, SaslConfig};
-use crate::guesses::GuessLimits;
 
 /// Everything that the connections of one shard obey.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub struct AuthConfig {
     /// The digest id that is super user (`DigestAuthenticationProvider.superDigest`).
     pub super_digest: Option<String>,
     /// How often an address may show this shard a wrong password of that user.
-    pub super_guesses: GuessLimits,
+    pub super_attempts: AttemptLimits,
     /// The certificate's subject that is super user (`X509AuthenticationProvider.superUser`).
     pub x509_super_user: Option<String>,
     /// SASL DIGEST-MD5; `None` answers SASL as a server does on which it is not configured.

@@ -7,9 +7,9 @@ use std::net::IpAddr;
 
 use council_tree::IdentityList;
 use council_wire::{RequestHeader, SessionId};
+use net_auth::sasl::digest_md5::ServerExchange;
 use net_event_loop::ConnId;
 
-use crate::auth::SaslServer;
 use crate::output::Output;
 use crate::replies::{Ephemerals, Slot};
 use crate::stats::ConnectionStats;
@@ -72,7 +72,7 @@ pub(crate) struct Connection {
     pub(crate) ephemerals_under_way: Ephemerals,
     pub(crate) output: Output,
     pub(crate) identities: IdentityList,
-    pub(crate) sasl: Option<Box<SaslServer>>,
+    pub(crate) sasl: Option<Box<ServerExchange>>,
     /// The oversized request that is being passed over.
     pub(crate) oversized: Option<Oversized>,
     /// When it was last heard of, on the clock that never goes back.

@@ -1,6 +1,7 @@
 //! What the connections of a shard share, and the few steps that all their parts take: queueing a reply,
 //! releasing what has become ready, pausing, closing.
 
+use net_auth::{AttemptLimiter, Nonces};
 use net_event_loop::ConnId;
 use std::collections::BTreeMap;
 
@@ -12,10 +13,8 @@ use crate::config::FrontConfig;
 use crate::connection::{Connection, Stage};
 use crate::cost::{AT_ONCE_BYTES, LIGHT_BYTES};
 use crate::event::{CloseReason, FrontEvent};
-use crate::guesses::Guesses;
 use crate::long::Lines;
 use crate::message::ToCore;
-use crate::nonces::Nonces;
 use crate::output::BufferPool;
 use crate::pauses::Pauses;
 use crate::replies::{Answered, QueuePool, Reply, Slot, put};
@@ -50,7 +49,7 @@ pub(crate) struct ShardState {
     pub(crate) stats: FrontStats,
     pub(crate) nonces: Nonces,
     /// Of the super user's password.
-    pub(crate) super_guesses: Guesses,
+    pub(crate) super_attempts: AttemptLimiter,
 }
 
 impl ShardState {
@@ -59,7 +58,7 @@ impl ShardState {
         Self {
             watching: Watching::new(u64::from_le_bytes(seed), config.history_bytes_max),
             nonces: Nonces::new(config.seed, shard),
-            super_guesses: Guesses::new(config.auth.super_guesses),
+            super_attempts: AttemptLimiter::new(config.auth.super_attempts),
             config,
             now: Now::default(),
             applied: Zxid(0),

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use base::Secret;
 use council_frontend::auth::{SaslConfig, digest_id};
 use council_frontend::{FromCore, FrontConfig, Peer};
 use council_tree::Policy;
@@ -101,10 +102,10 @@ impl Play {
             config.auth.x509_super_user = Some(subject.to_owned());
         }
         if let Some((user, password)) = args.take_key("sasl").and_then(|user| user.split_once(':')) {
-            let users = vec![(user.to_owned(), password.to_owned())];
+            let users = [(user, Secret(password.to_owned()))].into_iter().collect();
             config.policy = config.policy | Policy::SASL_KNOWN;
             config.auth.sasl =
-                Some(SaslConfig { users, super_users: vec!["admin".into()], ..SaslConfig::default() });
+                Some(SaslConfig { super_users: vec!["admin".into()], ..SaslConfig::new(&users) });
         }
         if let Some(names) = args.take_key("ensemble") {
             config.auth.ensemble_names = Some(names.split(',').map(str::to_owned).collect());

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 pub use base::Secret;
+pub use net_auth::Passwords;
 pub use net_reactor::ConnectionThrottle;
 pub use net_tls::{ClientAuth, Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
 
@@ -320,7 +321,7 @@ pub enum DigestAlgorithm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaslConfig {
     /// Users and their passwords; the user `super` is super user.
-    pub users: Vec<(String, Secret)>,
+    pub users: Passwords,
     /// Other users who are super users. `superUser`, `superUser.*`.
     pub super_users: Vec<String>,
     /// Whether a client whose exchange fails may go on without an identity. `allowSaslFailedClients`.

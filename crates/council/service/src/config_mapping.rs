@@ -87,7 +87,7 @@ fn auth(config: &ServerConfig, shards: u16) -> Result<council_frontend::AuthConf
     Ok(council_frontend::AuthConfig {
         digest_algorithm: digest_algorithm(config),
         super_digest: auth.super_digest.as_ref().map(|secret| secret.0.clone()),
-        super_guesses: council_frontend::GuessLimits::default().shared_by(shards),
+        super_attempts: net_auth::AttemptLimits::default().shared_by(shards),
         x509_super_user: auth.x509_super_user.clone(),
         sasl: auth.sasl.as_ref().map(sasl),
         ensemble_names: auth.ensemble_names.clone(),
@@ -104,9 +104,9 @@ fn sasl(config: &SaslConfig) -> council_frontend::auth::SaslConfig {
     // The user of this name is super user whatever is configured.
     let named_super = std::iter::once(String::from("super"));
     council_frontend::auth::SaslConfig {
-        users: config.users.iter().map(|(user, password)| (user.clone(), password.0.clone())).collect(),
         super_users: named_super.chain(config.super_users.iter().cloned()).collect(),
         allow_failed_clients: config.allow_failed_clients,
+        ..council_frontend::auth::SaslConfig::new(&config.users)
     }
 }
 

@@ -142,7 +142,7 @@ fn overview(
         snapshots: Arc::new(SnapshotRequests::default()),
         restore: RestoreRequests::default(),
         session_clients: Arc::default(),
-        guesses: Mutex::default(),
+        attempts: Mutex::default(),
         refusal_lines: Default::default(),
         act_lines: Default::default(),
         lists: Default::default(),

@@ -24,6 +24,7 @@ mod multi;
 mod opcode;
 mod reader;
 mod request;
+pub mod sasl;
 mod stat;
 mod watch;
 mod writer;

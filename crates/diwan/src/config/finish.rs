@@ -219,8 +219,7 @@ impl Draft {
         let Some(file) = self.sasl.file.take() else { return Ok(()) };
         let mut users = jaas::users(&file, &self.sasl.section)?;
         if let Some(password) = self.sasl.super_password.take() {
-            users.retain(|(name, _)| name != "super");
-            users.push((String::from("super"), password));
+            users.set("super", password);
         }
         self.config.auth.sasl = Some(SaslConfig {
             users,

@@ -9,7 +9,6 @@ mod context;
 mod framing;
 mod session;
 pub mod store;
-mod subject;
 mod transport;
 
 pub use any_name::AnyName;

@@ -8,7 +8,6 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{Connection, ServerConfig, ServerConnection};
 
 use crate::framing::{Frames, Framing};
-use crate::subject;
 
 /// Plain bytes taken in before the socket has taken the ciphertext of earlier ones.
 const PLAIN_BYTES_MAX: usize = 64 * 1024;
@@ -114,7 +113,7 @@ impl TlsSession {
 
     /// The holder of the certificate that the peer has shown, if it has shown one.
     pub fn subject(&self) -> Option<String> {
-        subject::of_certificate(self.certificate()?)
+        net_auth::certificate_subject(self.certificate()?)
     }
 
     /// Whether the peer's certificate, if it has shown one, is made out for this address.

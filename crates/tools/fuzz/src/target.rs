@@ -1,7 +1,8 @@
 //! What can be fuzzed, by name. Knows no driver.
 
 use crate::targets::{
-    canary, command, connection, entries, peer, peer_canary, peer_wire, recovery, reply, request, snapshot,
+    auth, canary, command, connection, entries, peer, peer_canary, peer_wire, recovery, reply, request,
+    snapshot,
 };
 
 /// Something that takes any bytes.
@@ -81,6 +82,13 @@ pub const TARGETS: &[Target] = &[
         about: "bytes at the port between members: nobody is let in without proof, frames are cut and decoded alike",
         run: peer_wire::run,
         seeds: peer_wire::seeds,
+        planted: false,
+    },
+    Target {
+        name: "auth",
+        about: "tokens of SASL, certificates and JAAS files: nobody unknown is let in, and an exchange ends",
+        run: auth::run,
+        seeds: auth::seeds,
         planted: false,
     },
     Target {

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use council_client_core::sasl::{SaslClient, Step};
+use council_client_core::sasl::{self, ClientExchange, ClientStep};
 use council_wire::{
     ConnectRequest, ConnectResponse, OpCode, Reader, ReplyHeader, Writer, end_frame, start_frame, xid,
 };
@@ -20,7 +20,7 @@ const SASL_XID: i32 = 0;
 /// See the module.
 pub(super) struct Opening {
     server: Server,
-    sasl: Option<SaslClient>,
+    sasl: Option<ClientExchange>,
     identities: Vec<(String, Vec<u8>)>,
     stage: Stage,
 }
@@ -48,7 +48,7 @@ impl Opening {
         .write(&mut Writer::new(out));
         end_frame(out, at);
         let sasl = match &access.sasl {
-            Some(user) => Some(SaslClient::new(user.clone(), entropy()?)),
+            Some(user) => Some(sasl::exchange(user.clone(), entropy()?)),
             None => None,
         };
         let identities = access.identities.clone();
@@ -90,13 +90,13 @@ impl Opening {
     }
 
     fn sasl_reply(&mut self, token: &[u8], out: &mut Vec<u8>) -> Result<bool, ConnectFailure> {
-        match self.sasl.as_mut().map_or(Step::Failed, |exchange| exchange.step(token)) {
-            Step::Send(token) => {
+        match self.sasl.as_mut().map(|exchange| exchange.step(token)) {
+            Some(ClientStep::Send(token)) => {
                 send_token(out, &token);
                 Ok(false)
             }
-            Step::Done => Ok(self.show_identities(out)),
-            Step::Failed => Err(ConnectFailure::SaslRefused),
+            Some(ClientStep::Done) => Ok(self.show_identities(out)),
+            Some(ClientStep::Failed(_)) | None => Err(ConnectFailure::SaslRefused),
         }
     }
 

@@ -4,8 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use net_auth::constant_time_eq;
 use sha1::Digest;
-use subtle::ConstantTimeEq;
 
 /// The hash functions that `DigestAuthenticationProvider.digestAlg` may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn digest_id(algorithm: DigestAlgorithm, credentials: &[u8]) -> String {
 /// Whether two ids of [`digest_id`] are the same, in a time that does not tell how far they agree.
 #[must_use]
 pub fn same_digest(one: &str, other: &str) -> bool {
-    one.as_bytes().ct_eq(other.as_bytes()).into()
+    constant_time_eq(one.as_bytes(), other.as_bytes())
 }
 
 /// Whether the text has the form of an id of [`digest_id`]: a user, a colon, and a hash of this algorithm's length in

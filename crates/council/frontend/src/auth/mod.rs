@@ -7,4 +7,3 @@ mod sasl;
 pub use digest::{DigestAlgorithm, digest_id, is_digest_id, same_digest};
 pub use ip::host_address;
 pub use sasl::SaslConfig;
-pub(crate) use sasl::{SaslServer, Step};

@@ -298,14 +298,14 @@ impl Inspect for Introspection {
         let Some(shown) = authorization else {
             return admin_auth::judge(&self.config, &self.tree.read(), None, peer);
         };
-        let taken = self.guesses.lock().take(peer, self.clock.now().mono_ms());
+        let taken = self.attempts.lock().take(peer, self.clock.now().mono_ms());
         if let Err(left_ms) = taken {
             let user = String::from(admin_auth::claimed_user(shown));
             return Access::Refused(Denial::throttled(user, left_ms / 1000 + 1));
         }
         let access = admin_auth::judge(&self.config, &self.tree.read(), authorization, peer);
         if matches!(access, Access::Granted { .. }) {
-            self.guesses.lock().give_back(peer);
+            self.attempts.lock().give_back(peer);
         }
         access
     }

@@ -53,7 +53,7 @@ pub(crate) struct Introspection {
     pub(crate) restore: RestoreRequests,
     pub(crate) session_clients: Arc<SessionClients>,
     /// Of passwords for the AdminServer's commands.
-    pub(crate) guesses: Mutex<council_frontend::Guesses>,
+    pub(crate) attempts: Mutex<net_auth::AttemptLimiter>,
     /// Of refusals that cost a caller nothing.
     pub(crate) refusal_lines: LineLimit,
     /// Of commands that anybody may run.

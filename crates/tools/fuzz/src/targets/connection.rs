@@ -1,6 +1,6 @@
 //! What a client sends to a whole member: front, core, tree and journal as shipped, on a simulated disk.
 
-use base::Now;
+use base::{Now, Secret};
 use consensus_replica::MemberId;
 use council_frontend::auth::SaslConfig;
 use council_frontend::{AuthConfig, FrontConfig};
@@ -77,18 +77,15 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// Small files and low limits, so that a short input meets them.
-#[expect(clippy::too_many_lines, reason = "a list of settings")]
 pub(crate) fn config() -> NodeConfig {
     let policy = Policy::standard()
         | Policy::EXTENDED_TYPES
         | Policy::ENFORCE_QUOTA
         | Policy::SASL_KNOWN
         | Policy::RECONFIG_ENABLED;
-    let sasl = SaslConfig {
-        users: vec![("bob".into(), "secret".into())],
-        super_users: vec!["bob".into()],
-        allow_failed_clients: true,
-    };
+    let users = [("bob", Secret("secret".into()))].into_iter().collect();
+    let sasl =
+        SaslConfig { super_users: vec!["bob".into()], allow_failed_clients: true, ..SaslConfig::new(&users) };
     NodeConfig {
         founders: vec![1],
         piece_bytes: 4 << 10,

@@ -1,5 +1,6 @@
 //! One file a target.
 
+pub(crate) mod auth;
 pub(crate) mod canary;
 pub(crate) mod command;
 pub(crate) mod connection;

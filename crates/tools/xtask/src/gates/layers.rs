@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("", &["base"]),
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft", "replica"]),
-    ("net", &["event-loop", "peer-pairs"]),
+    ("net", &["event-loop", "peer-pairs", "auth"]),
     ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
@@ -59,6 +59,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("net-event-loop", &[]),
     ("net-peer-pairs", &[]),
+    ("net-auth", &["base64", "md-5", "sha2", "subtle", "thiserror"]),
     ("council-wire", &["bytes", "hashbrown", "smallvec", "thiserror"]),
     (
         "council-tree",
@@ -67,7 +68,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
-    ("council-client-core", &["base64", "md-5", "thiserror"]),
+    ("council-client-core", &["thiserror"]),
     // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a
     // logger of `slog`'s, which discards what it is told.
     (
@@ -76,19 +77,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     (
         "council-frontend",
-        &[
-            "base64",
-            "bytes",
-            "hashbrown",
-            "hmac",
-            "md-5",
-            "sha1",
-            "sha2",
-            "sha3",
-            "smallvec",
-            "subtle",
-            "thiserror",
-        ],
+        &["base64", "bytes", "hashbrown", "hmac", "md-5", "sha1", "sha2", "sha3", "smallvec", "thiserror"],
     ),
     (
         "consensus-replica",
@@ -372,7 +361,7 @@ mod tests {
 
     #[test]
     fn client_depends_on_the_wire_alone() {
-        assert!(workspace(own("council-client-core", &["council-wire", "md-5"])).is_empty());
+        assert!(workspace(own("council-client-core", &["council-wire", "net-auth"])).is_empty());
         assert!(workspace(own("council-client", &["council-client-core", "council-wire", "mio"])).is_empty());
         for (client, need) in
             [("council-client-core", "council-tree"), ("council-client", "council-frontend")]
@@ -406,6 +395,20 @@ mod tests {
             assert!(found[0].contains("`storage-dir-disk`, which is not"), "{found:?}");
         }
         assert!(workspace(own("council-service", &["storage-dir-disk"])).is_empty());
+    }
+
+    #[test]
+    fn authentication_is_pure_and_serves_every_service() {
+        for outside in ["rustls", "x509-parser", "ring", "getrandom", "mio"] {
+            assert_eq!(workspace(own("net-auth", &[outside])).len(), 1, "{outside}");
+        }
+        for above in ["net-tls", "net-peers", "council-wire"] {
+            assert_eq!(workspace(own("net-auth", &[above])).len(), 1, "{above}");
+        }
+        for user in ["net-tls", "net-peers", "council-frontend", "council-client-core", "council-service"] {
+            assert!(workspace(own(user, &["net-auth"])).is_empty(), "{user}");
+        }
+        assert_eq!(super::wrong_service("log-service", "net-auth"), None);
     }
 
     #[test]

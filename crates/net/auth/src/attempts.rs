@@ -9,20 +9,20 @@ const ADDRESSES_MAX: usize = 1024;
 
 /// How many attempts there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GuessLimits {
+pub struct AttemptLimits {
     /// Attempts that an address has at once.
     pub attempts_max: u32,
     /// How long it takes until an attempt that was used comes back, milliseconds.
     pub refill_ms: u64,
 }
 
-impl Default for GuessLimits {
+impl Default for AttemptLimits {
     fn default() -> Self {
         Self { attempts_max: 10, refill_ms: 6_000 }
     }
 }
 
-impl GuessLimits {
+impl AttemptLimits {
     /// The part of one of so many that count apart: together they allow about as many attempts as one would.
     #[must_use]
     pub fn shared_by(self, parts: u16) -> Self {
@@ -34,10 +34,10 @@ impl GuessLimits {
     }
 }
 
-/// The attempts of all addresses.
+/// Counts the attempts of all addresses.
 #[derive(Debug, Default)]
-pub struct Guesses {
-    limits: GuessLimits,
+pub struct AttemptLimiter {
+    limits: AttemptLimits,
     used: BTreeMap<IpAddr, Used>,
 }
 
@@ -60,10 +60,10 @@ impl Used {
     }
 }
 
-impl Guesses {
+impl AttemptLimiter {
     /// Nobody has guessed yet.
     #[must_use]
-    pub const fn new(limits: GuessLimits) -> Self {
+    pub const fn new(limits: AttemptLimits) -> Self {
         Self { limits, used: BTreeMap::new() }
     }
 
@@ -72,7 +72,7 @@ impl Guesses {
     /// # Errors
     /// None is left: how many milliseconds until the next one.
     pub fn take(&mut self, address: IpAddr, now_ms: u64) -> Result<(), u64> {
-        let GuessLimits { attempts_max, refill_ms } = self.limits;
+        let AttemptLimits { attempts_max, refill_ms } = self.limits;
         let network = network(address);
         // The shared place is there from the first overflow on: only the network's own place says whether it has one.
         if self.used.len() >= ADDRESSES_MAX && !self.used.contains_key(&network) {
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: GuessLimits = GuessLimits { attempts_max: 10, refill_ms: 6_000 };
+    const LIMITS: AttemptLimits = AttemptLimits { attempts_max: 10, refill_ms: 6_000 };
 
     fn host(number: u32) -> IpAddr {
         IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 + number))
@@ -130,46 +130,46 @@ mod tests {
 
     #[test]
     fn attempts_run_out_and_come_back_one_by_one() {
-        let mut guesses = Guesses::new(LIMITS);
+        let mut limiter = AttemptLimiter::new(LIMITS);
         for _ in 0..LIMITS.attempts_max {
-            assert_eq!(guesses.take(host(1), 5), Ok(()));
+            assert_eq!(limiter.take(host(1), 5), Ok(()));
         }
-        assert_eq!(guesses.take(host(1), 2_005), Err(4_000));
-        assert_eq!(guesses.take(host(2), 5), Ok(()), "another address has its own");
-        assert_eq!(guesses.take(host(1), 6_005), Ok(()));
-        assert!(guesses.take(host(1), 6_005).is_err());
-        assert_eq!((0..20).filter(|_| guesses.take(host(1), 600_000).is_ok()).count(), 10);
+        assert_eq!(limiter.take(host(1), 2_005), Err(4_000));
+        assert_eq!(limiter.take(host(2), 5), Ok(()), "another address has its own");
+        assert_eq!(limiter.take(host(1), 6_005), Ok(()));
+        assert!(limiter.take(host(1), 6_005).is_err());
+        assert_eq!((0..20).filter(|_| limiter.take(host(1), 600_000).is_ok()).count(), 10);
     }
 
     #[test]
     fn right_password_costs_no_attempt() {
-        let mut guesses = Guesses::new(LIMITS);
+        let mut limiter = AttemptLimiter::new(LIMITS);
         for _ in 0..1000 {
-            assert_eq!(guesses.take(host(1), 0), Ok(()));
-            guesses.give_back(host(1));
+            assert_eq!(limiter.take(host(1), 0), Ok(()));
+            limiter.give_back(host(1));
         }
     }
 
     #[test]
     fn addresses_are_bounded_and_those_beyond_share_one_place() {
-        let mut guesses = Guesses::new(LIMITS);
-        let allowed = (0..5_000).filter(|number| guesses.take(host(*number), 0).is_ok()).count();
+        let mut limiter = AttemptLimiter::new(LIMITS);
+        let allowed = (0..5_000).filter(|number| limiter.take(host(*number), 0).is_ok()).count();
         assert_eq!(allowed, ADDRESSES_MAX + 10);
-        assert!(guesses.used.len() <= ADDRESSES_MAX + 1);
-        assert_eq!(guesses.take(host(9_999), 120_000), Ok(()), "places come free again");
-        assert_eq!(guesses.used.len(), 1, "addresses whose attempts came back hold no place");
+        assert!(limiter.used.len() <= ADDRESSES_MAX + 1);
+        assert_eq!(limiter.take(host(9_999), 120_000), Ok(()), "places come free again");
+        assert_eq!(limiter.used.len(), 1, "addresses whose attempts came back hold no place");
         let allowed = (20_000..20_100).flat_map(|number| [host(number); 20]);
-        let allowed = allowed.filter(|host| guesses.take(*host, 120_000).is_ok()).count();
+        let allowed = allowed.filter(|host| limiter.take(*host, 120_000).is_ok()).count();
         assert_eq!(allowed, 100 * 10, "each address has its own attempts again");
         let v6 = |low: u128| IpAddr::V6(Ipv6Addr::from_bits(0x2001_0db8 << 96 | low));
-        let allowed = (0..100).filter(|low| guesses.take(v6(*low), 240_000).is_ok()).count();
+        let allowed = (0..100).filter(|low| limiter.take(v6(*low), 240_000).is_ok()).count();
         assert_eq!(allowed, 10, "a /64 is one host");
     }
 
     #[test]
     fn parts_allow_together_about_what_one_would() {
         assert_eq!(LIMITS.shared_by(1), LIMITS);
-        assert_eq!(LIMITS.shared_by(4), GuessLimits { attempts_max: 3, refill_ms: 24_000 });
+        assert_eq!(LIMITS.shared_by(4), AttemptLimits { attempts_max: 3, refill_ms: 24_000 });
         assert_eq!(LIMITS.shared_by(100).attempts_max, 1);
     }
 }
