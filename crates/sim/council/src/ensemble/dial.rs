@@ -59,7 +59,7 @@ pub(super) const fn courtesy_ms(own: u64, other: u64) -> u64 {
 impl Ensemble {
     /// Whoever is not connected is dialled.
     pub(super) fn dial_others(&mut self, place: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let own = place % NUMBERS;
         let others: BTreeSet<_> = self.machines.keys().map(|other| other % NUMBERS).collect();
         for other in others.into_iter().filter(|other| *other != own) {
@@ -78,8 +78,8 @@ impl Ensemble {
     fn dial(&mut self, place: u64, other: u64, first: Option<(Offer, At)>) {
         let places = [other, NUMBERS + other].into_iter();
         let places: Vec<_> = places.filter(|there| self.machines.contains_key(there)).collect();
-        let to = places[self.random.below(places.len() as u64) as usize];
-        let (hello, now_ms) = (self.hello(place), self.now_ms);
+        let to = places[self.sim.random.below(places.len() as u64) as usize];
+        let (hello, now_ms) = (self.hello(place), self.sim.now_ms());
         let peers = &mut self.machine(place).process.as_mut().expect("it runs").peers;
         let attempt = match &first {
             Some((offer, _)) => offer.attempt,
@@ -97,19 +97,19 @@ impl Ensemble {
         if let Some(dial) = peers.dials.get_mut(&other) {
             dial.trying = Some(trying);
         }
-        self.network.send((id, Side::Answerer), Flight::Hello(hello), now_ms, &mut self.random);
+        self.network.send((id, Side::Answerer), Flight::Hello(hello), now_ms, &mut self.sim.random);
     }
 
     /// An attempt has failed.
     fn give_up(&mut self, place: u64, other: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let Some(process) = &mut self.machine(place).process else { return };
         let Some(dial) = process.peers.dials.get_mut(&other) else { return };
         let Some(trying) = dial.trying.take() else { return };
         dial.due_ms = now_ms + dial.pause_ms + courtesy_ms(place, other);
         dial.pause_ms = (2 * dial.pause_ms).min(PAUSE_MS.1);
         for at in [Some(trying.at), trying.first.map(|(_, at)| at)].into_iter().flatten() {
-            self.network.close(at, true, now_ms, &mut self.random);
+            self.network.close(at, true, now_ms, &mut self.sim.random);
         }
     }
 
@@ -129,15 +129,15 @@ impl Ensemble {
         let dialled = side == Side::Dialler;
         if self.machine(end.place).is_down() {
             // Its system says so, or nothing does.
-            let told = self.random.chance(50);
-            return self.network.close((id, side), told, self.now_ms, &mut self.random);
+            let told = self.sim.random.chance(50);
+            return self.network.close((id, side), told, self.sim.now_ms(), &mut self.sim.random);
         }
         if !self.is_let_in(end.place, from, hello, dialled) {
             self.count("refused at the door", 1);
             if dialled {
                 return self.give_up(end.place, hello.number);
             }
-            return self.network.close((id, side), true, self.now_ms, &mut self.random);
+            return self.network.close((id, side), true, self.sim.now_ms(), &mut self.sim.random);
         }
         let offer = Offer {
             number: hello.number,
@@ -169,12 +169,12 @@ impl Ensemble {
 
     /// Lets one in that dialled, and says who this member is.
     fn accept(&mut self, (id, side): At, own: Hello, offer: Offer) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let Some(connection) = self.network.connection_mut(id) else { return };
         let end = connection.end_mut(side);
         (end.process, end.state) = (own.process, EndState::Established);
         let place = end.place;
-        self.network.send((id, side.other()), Flight::Hello(own), now_ms, &mut self.random);
+        self.network.send((id, side.other()), Flight::Hello(own), now_ms, &mut self.sim.random);
         if let Some(process) = &mut self.machine(place).process {
             process.peers.arrived.push_back((offer, (id, side)));
         }
@@ -185,7 +185,7 @@ impl Ensemble {
         let Some(process) = &mut self.machine(place).process else { return };
         let Some(dial) = process.peers.dials.get_mut(&offer.number) else { return };
         let Some(trying) = dial.trying.take_if(|trying| trying.at == at) else {
-            return self.network.close(at, true, self.now_ms, &mut self.random);
+            return self.network.close(at, true, self.sim.now_ms(), &mut self.sim.random);
         };
         let offer = Offer { as_member: trying.as_member, ..offer };
         if let Some(connection) = self.network.connection_mut(at.0) {
@@ -217,7 +217,7 @@ impl Ensemble {
                 _ => {}
             }
         }
-        self.network.close((id, side), false, self.now_ms, &mut self.random);
+        self.network.close((id, side), false, self.sim.now_ms(), &mut self.sim.random);
         self.network.clear_up(id);
     }
 }

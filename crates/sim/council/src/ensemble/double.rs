@@ -37,7 +37,7 @@ impl Ensemble {
 
     /// The operator finds out, sooner or later.
     pub(super) fn find_double(&mut self) {
-        if self.doubled.is_some() && self.random.below(FOUND_OUT_EVERY) == 0 {
+        if self.doubled.is_some() && self.sim.random.below(FOUND_OUT_EVERY) == 0 {
             self.end_double();
         }
     }
@@ -47,7 +47,7 @@ impl Ensemble {
         let Some(number) = self.doubled.take() else { return };
         let double = NUMBERS + number;
         self.count_outcome(number, double);
-        let (goes, stays) = if self.random.chance(50) { (number, double) } else { (double, number) };
+        let (goes, stays) = if self.sim.random.chance(50) { (number, double) } else { (double, number) };
         self.crash(goes);
         if stays == double {
             // It is brought to where the other was.
@@ -88,7 +88,7 @@ impl Ensemble {
         let Some(number) = self.doubled else { return };
         let lease_ms = self.config.core.lease_ms;
         let room_ms = 2 + 4 * lease_ms * DRIFT_MAX_PPM as u64 / 1_000_000;
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let serves = |machine: &mut Machine| {
             let mono_ms = machine.mono_ms(now_ms);
             let node = machine.node()?;

@@ -22,6 +22,8 @@
 //!   slow clock serves its clients for `lease_ms` times the drift longer than the leader counts, and a fast one counts
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
+use sim_kit::{MessageFaults, Without};
+
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
 use crate::ensemble::damage::Damage;
@@ -113,6 +115,18 @@ impl Faults {
         shard_stall: 0,
     };
 
+    /// Those that strike single messages.
+    #[must_use]
+    pub const fn of_messages(&self) -> MessageFaults {
+        MessageFaults { loss: self.loss, repeat: self.repeat, overtake: self.overtake }
+    }
+
+    /// Some of those that strike single messages strike none.
+    pub fn leave_out(&mut self, without: &Without) {
+        let MessageFaults { loss, repeat, overtake } = without.apply(self.of_messages());
+        (self.loss, self.repeat, self.overtake) = (loss, repeat, overtake);
+    }
+
     /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
     /// what another would show.
     pub fn draw(random: &mut Random) -> Self {
@@ -161,7 +175,7 @@ impl Ensemble {
         self.disks_are_lost(faults);
         self.numbers_are_mixed_up(faults);
         if self.moments.is_multiple_of(64) {
-            self.strikes.present = None;
+            self.sim.end_fault();
             self.retire();
         }
         self.disks_fail(faults);
@@ -169,21 +183,12 @@ impl Ensemble {
         self.bulk_is_held_up(faults);
         self.clients_are_slow(faults);
         self.shards_stall(faults);
-        self.strikes.present = None;
+        self.sim.end_fault();
     }
 
-    /// A fault strikes so often, of a thousand moments: gives what it draws from.
-    pub(super) fn strike(&mut self, often: u64) -> Option<Random> {
-        if often <= self.random.below(1000) {
-            return None;
-        }
-        let chance = self.random.fork();
-        self.strikes.next(chance)
-    }
-
-    /// As [`Self::strike`], and which of the members that run it strikes.
+    /// As [`Simulation::strike`](sim_kit::Simulation::strike), and which of the members that run it strikes.
     fn strike_one(&mut self, often: u64) -> Option<(u64, Random)> {
-        let mut chance = self.strike(often)?;
+        let mut chance = self.sim.strike(often)?;
         let numbers = self.running();
         let number = numbers.get(chance.below(numbers.len() as u64) as usize).copied()?;
         Some((number, chance))
@@ -196,15 +201,15 @@ impl Ensemble {
         if let Some((number, _)) = self.strike_one(faults.kill) {
             self.kill(number);
         }
-        if faults.restart > self.random.below(1000)
+        if faults.restart > self.sim.random.below(1000)
             && let Some(number) = self.down().first().copied()
         {
-            self.strikes.present = None;
+            self.sim.end_fault();
             self.start(number);
         }
         if let Some((number, mut chance)) = self.strike_one(faults.pause) {
             let long = 50 + chance.below(6_000);
-            let now_ms = self.now_ms;
+            let now_ms = self.sim.now_ms();
             self.machine(number).pause(now_ms, long);
             self.tell("pause", format_args!("member {number} stands still for {long} ms"));
         }
@@ -219,18 +224,18 @@ impl Ensemble {
     }
 
     fn networks_fail(&mut self, faults: &Faults) {
-        if let Some(mut chance) = self.strike(faults.part) {
+        if let Some(mut chance) = self.sim.strike(faults.part) {
             self.part(&mut chance);
         }
-        if faults.mend > self.random.below(1000) {
+        if faults.mend > self.sim.random.below(1000) {
             self.mend();
         }
-        if let Some(mut chance) = self.strike(faults.delay) {
+        if let Some(mut chance) = self.sim.strike(faults.delay) {
             let numbers = self.numbers();
             let any = |chance: &mut Random| numbers[chance.below(numbers.len() as u64) as usize];
             let (from, to) = (any(&mut chance), any(&mut chance));
             let (extra, long) = (50 + chance.below(faults.delay_max_ms), 200 + chance.below(5_000));
-            self.network.slow_down((from, to), false, extra, self.now_ms + long);
+            self.network.slow_down((from, to), false, extra, self.sim.now_ms() + long);
             self.tell(
                 "delay",
                 format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
@@ -245,7 +250,7 @@ impl Ensemble {
         let is_receiver = chance.chance(70);
         for other in self.numbers() {
             let direction = if is_receiver { (other, one) } else { (one, other) };
-            self.network.slow_down(direction, true, extra, self.now_ms + long);
+            self.network.slow_down(direction, true, extra, self.sim.now_ms() + long);
         }
         let way = if is_receiver { "to" } else { "from" };
         self.tell(
@@ -262,7 +267,7 @@ impl Ensemble {
         }
         let Some((number, mut chance)) = self.strike_one(faults.client_delay) else { return };
         let (extra, long) = (50 + chance.below(3_000), 500 + chance.below(10_000));
-        self.client_delays.insert(number, (extra, self.now_ms + long));
+        self.client_delays.insert(number, (extra, self.sim.now_ms() + long));
         self.tell(
             "clients' delay",
             format_args!(
@@ -280,7 +285,7 @@ impl Ensemble {
         let Some((number, mut chance)) = self.strike_one(faults.shard_stall) else { return };
         let shards = self.node(number).map_or(1, |node| node.shard_count());
         let (shard, long) = (chance.below(u64::from(shards)) as u16, 50 + chance.below(6_000));
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         self.machine(number).stall_shard(shard, now_ms, long);
         self.tell("shard stall", format_args!("shard {shard} of member {number} stands still for {long} ms"));
     }
@@ -321,12 +326,12 @@ impl Ensemble {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
             let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };
             let long = 50 + chance.below(most_ms);
-            self.machine(number).stalled_until_ms = self.now_ms + long;
+            self.machine(number).stalled_until_ms = self.sim.now_ms() + long;
             self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.slow) {
             let (each, long) = (5 + chance.below(150), 500 + chance.below(8_000));
-            let until_ms = self.now_ms + long;
+            let until_ms = self.sim.now_ms() + long;
             let machine = self.machine(number);
             (machine.flush_ms, machine.slow_until_ms) = (each, until_ms);
             self.tell(
@@ -347,7 +352,7 @@ impl Ensemble {
         }
         if let Some((number, mut chance)) = self.strike_one(faults.full) {
             let (room, long) = (chance.below(20_000), 500 + chance.below(10_000));
-            let (until_ms, copies) = (self.now_ms + long, chance.chance(30));
+            let (until_ms, copies) = (self.sim.now_ms() + long, chance.chance(30));
             let machine = self.machine(number);
             machine.disk.set_capacity(machine.disk.used() + room);
             machine.disk.copy_on_write(copies);
@@ -358,7 +363,7 @@ impl Ensemble {
                 format_args!("the disk of member {number}{what} has room for {room} bytes, for {long} ms"),
             );
         }
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         for machine in self.machines.values_mut() {
             if machine.full_until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
                 machine.full_until_ms = None;
@@ -406,13 +411,15 @@ impl Ensemble {
         let running = self.machines.iter().filter(|(_, machine)| !machine.off);
         let gone: Vec<_> =
             running.map(|(number, _)| *number).filter(|number| roster.member(*number).is_none()).collect();
-        let Some(number) = gone.get(self.random.below(gone.len() as u64) as usize).copied() else { return };
-        if self.random.chance(70) || self.changing || !self.is_whole() {
+        let Some(number) = gone.get(self.sim.random.below(gone.len() as u64) as usize).copied() else {
+            return;
+        };
+        if self.sim.random.chance(70) || self.changing || !self.is_whole() {
             return;
         }
         self.crash(number);
         self.machine(number).off = true;
-        if self.random.chance(50) {
+        if self.sim.random.chance(50) {
             self.empty(number);
         }
         self.machine(number).founder = false;
@@ -428,16 +435,16 @@ impl Ensemble {
         let Some(process) = machine.process.take() else { return };
         let started = process.started;
         if let Stage::Running(mut node) = process.stage
-            && self.random.chance(50)
+            && self.sim.random.chance(50)
         {
             // It dies in the middle of what its disk is asked.
-            let (disk, chance) = (machine.disk.clone(), self.random.below(3));
+            let (disk, chance) = (machine.disk.clone(), self.sim.random.below(3));
             super::die_while_asked(&mut node, &disk, chance);
             let numbers = node.take_sequences().into_iter();
             let life = machine.born;
             self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         }
-        let loss = [Loss::All, Loss::Nothing, Loss::Some][self.random.below(3) as usize];
+        let loss = [Loss::All, Loss::Nothing, Loss::Some][self.sim.random.below(3) as usize];
         machine.disk.crash(loss);
         machine.disk.repair();
         machine.full_until_ms = None;
@@ -446,7 +453,7 @@ impl Ensemble {
             format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
         );
         // Half of the time its system still closes its connections.
-        let told = self.random.chance(50);
+        let told = self.sim.random.chance(50);
         self.network.forget(number);
         self.close_all(number, started, told);
         self.gone(number);

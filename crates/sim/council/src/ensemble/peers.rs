@@ -58,7 +58,7 @@ impl Ensemble {
 
     /// Looks at connections that were established meanwhile.
     fn take_arrived(&mut self, place: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         loop {
             let Some(process) = &mut self.machine(place).process else { return };
             let Some((offer, at)) = process.peers.arrived.pop_front() else { return };
@@ -85,7 +85,7 @@ impl Ensemble {
     }
 
     fn refuse(&mut self, place: u64, number: u64, at: At, why: Refusal) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         self.count(
             match why {
                 Refusal::OutOfDate => "connection out of date",
@@ -95,14 +95,14 @@ impl Ensemble {
             },
             1,
         );
-        self.network.close(at, true, now_ms, &mut self.random);
+        self.network.close(at, true, now_ms, &mut self.sim.random);
         let Some(process) = &mut self.machine(place).process else { return };
         let connected = process.peers.table.pair_with(number).is_some();
         process.peers.connected(number, connected, now_ms + courtesy_ms(place, number));
     }
 
     fn connect(&mut self, place: u64, offer: &Offer, at: At) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let mono_ms = self.machine(place).mono_ms(now_ms);
         let Some(process) = &mut self.machine(place).process else { return };
         let (pair, up) = process.peers.table.connect(offer, at, mono_ms);
@@ -132,10 +132,10 @@ impl Ensemble {
 
     /// A pair ended: its connections are closed, and who was told of it is told so.
     fn end_pair(&mut self, place: u64, dropped: Dropped<At>) {
-        let (now_ms, number) = (self.now_ms, dropped.pair.number);
+        let (now_ms, number) = (self.sim.now_ms(), dropped.pair.number);
         self.judge_down(place, &dropped);
         for at in dropped.connections {
-            self.network.close(at, true, now_ms, &mut self.random);
+            self.network.close(at, true, now_ms, &mut self.sim.random);
         }
         let Some(process) = &mut self.machine(place).process else { return };
         process.peers.connected(number, false, now_ms + courtesy_ms(place, number));
@@ -176,7 +176,7 @@ impl Ensemble {
     }
 
     fn take_pulses(&mut self, place: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let mono_ms = self.machine(place).mono_ms(now_ms);
         let Some(process) = &self.machine(place).process else { return };
         let pairs: Vec<_> = process.peers.table.iter().map(Pair::reference).collect();
@@ -194,7 +194,7 @@ impl Ensemble {
                 Pulse::Well => {}
                 Pulse::Ping => {
                     if let Some((id, side)) = current.connection(Lane::Control).copied() {
-                        self.network.send((id, side.other()), Flight::Ping, now_ms, &mut self.random);
+                        self.network.send((id, side.other()), Flight::Ping, now_ms, &mut self.sim.random);
                     }
                 }
                 Pulse::Silent => {
@@ -219,7 +219,7 @@ impl Ensemble {
     /// A process has ended, and with it all its connections. The others hear of it unless the power failed.
     pub(super) fn close_all(&mut self, place: u64, process: u64, told: bool) {
         for at in self.network.ends_of(place, process) {
-            self.network.close(at, told, self.now_ms, &mut self.random);
+            self.network.close(at, told, self.sim.now_ms(), &mut self.sim.random);
         }
     }
 
@@ -229,7 +229,7 @@ impl Ensemble {
         let (end, attempt) = (*connection.end(side), connection.of_attempt());
         let source = connection.end(side.other()).place;
         let place = end.place;
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let mono_ms = self.machine(place).mono_ms(now_ms);
         let Some(process) = &mut self.machine(place).process else { return };
         let pair = match end.state {
@@ -238,7 +238,7 @@ impl Ensemble {
         };
         let Some(pair) = pair else {
             // Its system answers for what nobody has any more.
-            self.network.send((id, side.other()), Flight::Close, now_ms, &mut self.random);
+            self.network.send((id, side.other()), Flight::Close, now_ms, &mut self.sim.random);
             return self.count("came on an old connection", 1);
         };
         pair.heard(mono_ms);

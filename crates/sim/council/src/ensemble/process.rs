@@ -70,7 +70,7 @@ impl Ensemble {
     /// Processes that have a command to execute do so, most of them. The power of some fails meanwhile.
     pub(super) fn execute_commands(&mut self, faults: &Faults) {
         for number in self.numbers() {
-            let now_ms = self.now_ms;
+            let now_ms = self.sim.now_ms();
             let machine = self.machine(number);
             if machine.is_paused(now_ms) {
                 continue;
@@ -80,10 +80,10 @@ impl Ensemble {
                 Command::Write(_) | Command::PutAside(_) | Command::Forget => CRASHES_IN_CHANGES,
                 _ => CRASHES,
             };
-            if !self.random.chance(COMMANDS) {
+            if !self.sim.random.chance(COMMANDS) {
                 continue;
             }
-            let crash = if faults.crash > 0 { self.strike(often) } else { None };
+            let crash = if faults.crash > 0 { self.sim.strike(often) } else { None };
             let crashes = crash.is_some();
             if let Some(mut chance) = crash {
                 let disk = &self.machine(number).disk;
@@ -94,7 +94,7 @@ impl Ensemble {
                 self.count("crash in a start", 1);
                 self.crash(number);
             }
-            self.strikes.present = None;
+            self.sim.end_fault();
         }
     }
 
@@ -218,8 +218,8 @@ impl Ensemble {
 
     fn run_core(&mut self, number: u64, identity: Identity) -> Result<(), NodeError> {
         self.judge_identity(number, identity);
-        let (config, now_ms) = (self.node_config(number, Some(identity)), self.now_ms);
-        let chance = self.random.fork();
+        let (config, now_ms) = (self.node_config(number, Some(identity)), self.sim.now_ms());
+        let chance = self.sim.random.fork();
         let machine = self.machine(number);
         let (now, life, outsider) = (machine.now(now_ms), machine.born, machine.outsider);
         machine.was_member = true;
@@ -246,8 +246,8 @@ impl Ensemble {
         let mut config = self.config.clone();
         if let Some(identity) = identity {
             (config.core.member, config.core.cluster) = (identity.member, identity.cluster);
-            config.journal_seed = Some(self.random.number());
-            config.core.shards = 1 + self.random.below(SHARDS_MAX) as u16;
+            config.journal_seed = Some(self.sim.random.number());
+            config.core.shards = 1 + self.sim.random.below(SHARDS_MAX) as u16;
         }
         let machine = self.machine(number);
         config.core.feature_level = machine.level;

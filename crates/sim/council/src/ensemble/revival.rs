@@ -40,7 +40,7 @@ impl Ensemble {
 
     /// The survivor's operator makes an ensemble of it alone. Gives what it held. Nothing if it held nothing.
     pub fn force_new_ensemble(&mut self, number: u64, chance: &mut Random) -> Option<Survivor> {
-        let (now_ms, config) = (self.now_ms, self.config.journal.clone());
+        let (now_ms, config) = (self.sim.now_ms(), self.config.journal.clone());
         let machine = self.machine(number);
         aside::settle(&mut machine.disk).expect("its disk is well");
         if !aside::holds_data(&machine.disk) {
@@ -67,7 +67,7 @@ impl Ensemble {
         let mut outsiders_left = voters_min.saturating_sub(1) / 2;
         for number in self.numbers().into_iter().filter(|number| *number != survivor) {
             let away_ms = if chance.chance(50) { chance.below(AWAY_MAX_MS) } else { 0 };
-            let until_ms = self.now_ms + away_ms;
+            let until_ms = self.sim.now_ms() + away_ms;
             let machine = self.machine(number);
             let stays = aside::holds_data(&machine.disk) && !machine.damaged && !machine.off;
             (machine.away_until_ms, machine.off, machine.founder) = (until_ms, false, false);

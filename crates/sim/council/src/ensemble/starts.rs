@@ -11,7 +11,7 @@ use crate::disk::SimDisk;
 impl Ensemble {
     /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
     pub fn install(&mut self, number: u64) {
-        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.feature_level);
+        let (random, drifts, level) = (&mut self.sim.random, self.drifts, self.config.core.feature_level);
         let machine =
             self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false, level));
         machine.off = false;
@@ -24,7 +24,7 @@ impl Ensemble {
     pub fn start(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
-        if machine.level < self.config.core.feature_level && self.random.chance(50) {
+        if machine.level < self.config.core.feature_level && self.sim.random.chance(50) {
             machine.level = self.config.core.feature_level;
             self.tell("newer build", format_args!("member {number} is given a newer build"));
         }
@@ -64,7 +64,7 @@ impl Ensemble {
     /// A member's disk is replaced by an empty one.
     pub(super) fn empty(&mut self, number: u64) {
         self.crash(number);
-        let disk = SimDisk::new(self.random.number());
+        let disk = SimDisk::new(self.sim.random.number());
         let machine = self.machine(number);
         machine.replace_disk(disk);
         machine.outsider = false;
@@ -83,8 +83,9 @@ impl Ensemble {
     }
 
     pub(super) fn down(&self) -> Vec<u64> {
-        let is_down =
-            |machine: &Machine| machine.is_down() && !machine.off && machine.away_until_ms <= self.now_ms;
+        let is_down = |machine: &Machine| {
+            machine.is_down() && !machine.off && machine.away_until_ms <= self.sim.now_ms()
+        };
         self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
     }
 }

@@ -71,11 +71,11 @@ impl Ensemble {
 
     /// What comes next arrives, if there is anything.
     pub(super) fn deliver(&mut self, faults: &Faults) -> bool {
-        let overtakes = faults.overtake > self.random.below(1000);
-        let (now_ms, machines) = (self.now_ms, &self.machines);
+        let overtakes = faults.overtake > self.sim.random.below(1000);
+        let (now_ms, machines) = (self.sim.now_ms(), &self.machines);
         let is_read =
             |connection: &Connection, side, _: &Flight| Self::is_read(machines, now_ms, connection, side);
-        let Some((id, side, flight)) = self.network.arrive(now_ms, overtakes, is_read, &mut self.random)
+        let Some((id, side, flight)) = self.network.arrive(now_ms, overtakes, is_read, &mut self.sim.random)
         else {
             return false;
         };
@@ -83,14 +83,14 @@ impl Ensemble {
             return true;
         };
         let may_be_lost = matches!(flight, Flight::Message(_) | Flight::Ping);
-        let is_lost = may_be_lost && faults.loss > self.random.below(1000);
+        let is_lost = may_be_lost && faults.loss > self.sim.random.below(1000);
         if is_lost || self.network.cut.contains(&direction) {
             self.count("loss", 1);
             self.network.clear_up(id);
             return true;
         }
         if !self.machines.contains_key(&direction.1) {
-            self.network.close((id, side), false, now_ms, &mut self.random);
+            self.network.close((id, side), false, now_ms, &mut self.sim.random);
             return true;
         }
         match flight {
@@ -106,11 +106,11 @@ impl Ensemble {
     }
 
     fn message(&mut self, at: At, (from, to): Direction, bytes: Vec<u8>, faults: &Faults) {
-        self.trace.step("message", &[from, to, self.now_ms]);
-        self.trace.bytes(&bytes);
-        if faults.repeat > self.random.below(1000) {
+        self.sim.trace.step("message", &[from, to, self.sim.now_ms()]);
+        self.sim.trace.bytes(&bytes);
+        if faults.repeat > self.sim.random.below(1000) {
             self.count("repeat", 1);
-            self.network.again(at, Flight::Message(bytes.clone()), self.now_ms);
+            self.network.again(at, Flight::Message(bytes.clone()), self.sim.now_ms());
         }
         let message = PeerMessage::decode(Bytes::from(bytes)).expect("what a member encoded");
         self.receive(at, Some(message));
@@ -136,7 +136,7 @@ impl Ensemble {
     }
 
     pub(super) fn collect(&mut self, number: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let (life, outsider) = (machine.born, machine.outsider);
         let Some(node) = machine.node() else { return };
@@ -169,7 +169,7 @@ impl Ensemble {
 
     /// Messages go where the table of pairs says; those to whom it knows nowhere are lost.
     fn send_all(&mut self, number: u64, outgoing: Vec<(u64, PeerMessage)>) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let Some(process) = &mut machine.process else { return };
         for (to, message) in outgoing {
@@ -180,7 +180,7 @@ impl Ensemble {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
             let flight = Flight::Message(bytes);
-            let kept = self.network.send((id, side.other()), flight, now_ms, &mut self.random);
+            let kept = self.network.send((id, side.other()), flight, now_ms, &mut self.sim.random);
             if let (false, Stage::Running(node)) = (kept, &mut process.stage) {
                 let now = node.now();
                 node.core().lost(MemberId(to), now);

@@ -74,9 +74,10 @@ use crate::history::{Call, History};
 use crate::oracle::Oracle;
 use crate::oracle::model::Mortality;
 use crate::record::Record;
-pub use floors::{Floor, below_floor};
+pub use floors::FLOORS;
 use lives::Lives;
 use shown::Shown;
+pub use sim_kit::Judged;
 
 /// A rule.
 pub struct Rule {
@@ -341,9 +342,6 @@ pub struct Findings {
     more: usize,
     judged: Judged,
 }
-
-/// How much of what was judged.
-pub type Judged = BTreeMap<&'static str, u64>;
 
 impl Findings {
     fn add(&mut self, words: String) {

@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
-    ("sim", &["council"]),
+    ("sim", &["kit", "council"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
     ("", &["diwan"]),
