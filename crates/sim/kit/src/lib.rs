@@ -4,6 +4,8 @@
 pub mod command_line;
 mod faults;
 mod judged;
+pub mod network;
+pub mod peers;
 pub mod random;
 mod run;
 mod shrink;

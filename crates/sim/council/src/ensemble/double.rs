@@ -20,7 +20,7 @@ impl Ensemble {
     /// A second machine of a member's number starts with a blank disk, within the budget: one of the two disks goes in the end.
     pub(super) fn double(&mut self, number: u64, chance: &mut Random) {
         // Where nothing is proved, a second machine is let in nowhere: it comes from another address.
-        if !self.proven || self.doubled.is_some() || !self.may_lose_disk(number) {
+        if !self.peering.is_proven() || self.doubled.is_some() || !self.may_lose_disk(number) {
             return;
         }
         let place = NUMBERS + number;
@@ -57,7 +57,7 @@ impl Ensemble {
             }
         }
         self.machines.remove(&double);
-        self.network.cut.retain(|(from, to)| *from != double && *to != double);
+        self.peering.network.cut.retain(|(from, to)| *from != double && *to != double);
         self.unreached.remove(&double);
         self.client_delays.remove(&double);
         self.tell(

@@ -235,7 +235,7 @@ impl Ensemble {
             let any = |chance: &mut Random| numbers[chance.below(numbers.len() as u64) as usize];
             let (from, to) = (any(&mut chance), any(&mut chance));
             let (extra, long) = (50 + chance.below(faults.delay_max_ms), 200 + chance.below(5_000));
-            self.network.slow_down((from, to), false, extra, self.sim.now_ms() + long);
+            self.peering.network.slow_down((from, to), false, extra, self.sim.now_ms() + long);
             self.tell(
                 "delay",
                 format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
@@ -250,7 +250,7 @@ impl Ensemble {
         let is_receiver = chance.chance(70);
         for other in self.numbers() {
             let direction = if is_receiver { (other, one) } else { (one, other) };
-            self.network.slow_down(direction, true, extra, self.sim.now_ms() + long);
+            self.peering.network.slow_down(direction, true, extra, self.sim.now_ms() + long);
         }
         let way = if is_receiver { "to" } else { "from" };
         self.tell(
@@ -433,7 +433,6 @@ impl Ensemble {
     pub fn crash(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let Some(process) = machine.process.take() else { return };
-        let started = process.started;
         if let Stage::Running(mut node) = process.stage
             && self.sim.random.chance(50)
         {
@@ -454,8 +453,8 @@ impl Ensemble {
         );
         // Half of the time its system still closes its connections.
         let told = self.sim.random.chance(50);
-        self.network.forget(number);
-        self.close_all(number, started, told);
+        self.peering.network.forget(number);
+        self.peering.end(number, told, &mut self.sim);
         self.gone(number);
     }
 

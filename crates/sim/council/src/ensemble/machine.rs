@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::Now;
+use sim_kit::peers::{Cluster, PeerMachine};
 use storage_raft_log::Identity;
 
 use crate::disk::SimDisk;
@@ -19,7 +20,7 @@ pub(super) struct Stall {
 }
 
 /// See the module.
-pub(super) struct Machine {
+pub struct Machine {
     pub(super) disk: SimDisk,
     /// Whether a core ever ran on what this disk holds, or held. Known to those who judge, not to the member.
     pub(super) was_member: bool,
@@ -189,5 +190,27 @@ impl Machine {
     /// Another disk is in its place.
     pub(super) fn replace_disk(&mut self, disk: SimDisk) {
         (self.disk, self.was_member, self.damaged) = (disk, false, false);
+    }
+}
+
+impl PeerMachine for Machine {
+    fn is_paused(&self, now_ms: u64) -> bool {
+        self.is_paused(now_ms)
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(self.stage(), Some(Stage::Next(_)))
+    }
+
+    fn mono_ms(&self, now_ms: u64) -> u64 {
+        self.mono_ms(now_ms)
+    }
+
+    fn identity(&self) -> Option<(u64, Cluster)> {
+        self.identity().map(|identity| (identity.member, identity.cluster))
+    }
+
+    fn level(&self) -> u32 {
+        self.level
     }
 }

@@ -4,13 +4,9 @@
 
 mod aside;
 mod damage;
-mod dial;
 mod double;
 mod faults;
 mod machine;
-mod network;
-mod pair_judge;
-mod peers;
 mod process;
 mod revival;
 mod starts;
@@ -32,9 +28,10 @@ use crate::node::{Node, NodeConfig, NodeError, STEPS, SocketId, Step};
 use crate::random::Random;
 use crate::record::Record;
 use machine::Machine;
-use network::{Attempt, Flight, Network};
 use process::Stage;
 use sim_kit::Simulation;
+use sim_kit::network::Network;
+use sim_kit::peers::{self, Peering};
 
 /// After how long without faults an operator looks after members that wait for one, milliseconds.
 const OPERATOR_MS: u64 = 15_000;
@@ -45,16 +42,11 @@ pub struct Ensemble {
     pub sim: Simulation,
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
-    network: Network,
-    /// Whether members prove to each other who they are.
-    proven: bool,
+    /// The network between members, and the connections that they keep.
+    peering: Peering,
     /// The number that there are two machines of, and the last that there were.
     doubled: Option<u64>,
     was_doubled: Option<u64>,
-    /// With which machine each was connected last under which number.
-    last_places: BTreeMap<(u64, u64), u64>,
-    /// Of two pairs of the same two processes: which one of them prefers.
-    preferred: BTreeMap<(Attempt, Attempt), Attempt>,
     /// Members that no client reaches.
     unreached: BTreeSet<u64>,
     /// Members whose clients are far away: how much longer everything takes, and until when.
@@ -92,12 +84,9 @@ impl Ensemble {
             sim: Simulation::new(random),
             config,
             machines,
-            network: Network::new(base_max_ms),
-            proven,
+            peering: Peering::new(Network::new(base_max_ms), proven),
             doubled: None,
             was_doubled: None,
-            last_places: BTreeMap::new(),
-            preferred: BTreeMap::new(),
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
             drifts,
@@ -250,9 +239,9 @@ impl Ensemble {
         self.moments += 1;
         self.misfortune(faults);
         self.execute_commands(faults);
-        let most = 6 + self.network.in_flight() as u64 / 2;
+        let most = 6 + self.peering.network.in_flight() as u64 / 2;
         for _ in 0..1 + self.sim.random.below(most) {
-            if !self.deliver(faults) {
+            if !peers::deliver(self, faults.of_messages()) {
                 break;
             }
         }
@@ -342,7 +331,7 @@ impl Ensemble {
         let now_ms = self.sim.now_ms();
         for number in self.numbers() {
             if !self.machine(number).is_paused(now_ms) {
-                self.tend_peers(number);
+                peers::tend(self, number);
             }
         }
         let mut commands = Vec::new();
@@ -365,11 +354,9 @@ impl Ensemble {
                                 format!("member {number} had an identity, and says that it may found");
                             self.record.misused_memberships.push(words);
                         }
-                        let Some((id, side)) = process.peers.table.control(to).copied() else { continue };
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
-                        let flight = Flight::Message(bytes);
-                        self.network.send((id, side.other()), flight, now_ms, &mut self.sim.random);
+                        self.peering.send_to_number(*number, to, bytes, &mut self.sim);
                     }
                     commands.extend(command.map(|command| (*number, command)));
                 }
@@ -434,7 +421,7 @@ impl Ensemble {
         self.empty_outsiders();
         self.machines.values_mut().for_each(Machine::heal);
         self.start_all();
-        self.network.speed_up(self.sim.now_ms());
+        self.peering.network.speed_up(self.sim.now_ms());
         self.client_delays.clear();
         self.mend();
     }

@@ -5,10 +5,10 @@ use council_replica::founding::NUMBERS;
 use council_replica::lifecycle::{
     Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
 };
+use sim_kit::peers;
 use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
 
 use super::aside;
-use super::peers::Peers;
 use super::{Ensemble, Faults};
 use crate::disk::{Loss, SimDisk};
 use crate::loaded::Loaded;
@@ -39,10 +39,6 @@ pub(super) enum Stage {
 pub(super) struct Process {
     pub(super) lifecycle: MemberLifecycle,
     pub(super) stage: Stage,
-    /// Its connections to other members.
-    pub(super) peers: Peers,
-    /// Which of all lives began with it: a later process has a higher one.
-    pub(super) started: u64,
     /// What commands leave to later ones.
     opened: Option<(Journal<SimDisk>, Recovered)>,
     loaded: Option<Loaded<SimDisk>>,
@@ -51,14 +47,12 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn new(number: u64, setup: Setup, started: u64) -> Self {
+    pub(super) fn new(setup: Setup, started: u64) -> Self {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&started.to_le_bytes());
         Self {
             lifecycle: MemberLifecycle::new(setup, seed),
             stage: Stage::Next(Command::Open),
-            peers: Peers::new(number),
-            started,
             opened: None,
             loaded: None,
             doubts: false,
@@ -237,7 +231,7 @@ impl Ensemble {
             "start",
             format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
         );
-        self.begin_anew(number, true);
+        peers::begin_anew(self, number, true);
         self.collect(number);
         Ok(())
     }
@@ -309,7 +303,7 @@ impl Ensemble {
         self.count("seat lost to another machine", u64::from(to_another));
         let process = self.process(number);
         (process.stage, process.doubts) = (Stage::Asking, ending == Ending::Unconfirmed);
-        self.begin_anew(number, false);
+        peers::begin_anew(self, number, false);
         self.answer(number, Event::Ended(ending));
     }
 

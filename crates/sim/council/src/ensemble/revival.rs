@@ -21,7 +21,7 @@ impl Ensemble {
     pub fn black_out(&mut self) {
         self.numbers().into_iter().for_each(|number| self.crash(number));
         self.changing = false;
-        self.network.forget_all();
+        self.peering.network.forget_all();
     }
 
     /// A machine that is to survive: any of those that have data, or the one whose tree is the oldest.

@@ -28,7 +28,8 @@ impl Ensemble {
             machine.level = self.config.core.feature_level;
             self.tell("newer build", format_args!("member {number} is given a newer build"));
         }
-        let process = Process::new(number, self.setup(number), self.lives);
+        let process = Process::new(self.setup(number), self.lives);
+        self.peering.begin(number, self.lives);
         self.machine(number).process = Some(Box::new(process));
     }
 
@@ -44,11 +45,11 @@ impl Ensemble {
     /// The member stops, its disk keeps what was written. Its system closes its connections.
     pub(super) fn stop(&mut self, number: u64) {
         let machine = self.machine(number);
-        let process = machine.process.take().map_or(0, |process| process.started);
+        machine.process = None;
         machine.disk.restart();
         machine.disk.repair();
         machine.full_until_ms = None;
-        self.close_all(number, process, true);
+        self.peering.end(number, true, &mut self.sim);
         self.gone(number);
     }
 

@@ -303,7 +303,7 @@ const FORGERIES: &[Forgery] = &[
         run.ensemble.record.both_served.insert(1, 7);
     }),
     (52, "a member hears what came on an old connection", |run| {
-        run.ensemble.record.misused_pairs.push(String::from("a member is told what came before"));
+        run.ensemble.record.pairs.misused.push(String::from("a member is told what came before"));
     }),
     (51, "a member misuses its membership", |run| {
         run.ensemble.record.misused_memberships.push(String::from("a member tells what is not on its disk"));
