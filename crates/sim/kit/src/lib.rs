@@ -2,7 +2,9 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 pub mod command_line;
+pub mod damage;
 mod faults;
+mod host;
 mod judged;
 pub mod network;
 pub mod peers;
@@ -14,6 +16,7 @@ mod trace;
 mod world;
 
 pub use faults::{MessageFaults, OF_MESSAGES, Without};
+pub use host::{DRIFT_MAX_PPM, Host};
 pub use judged::{Floor, Judged, SEEDS_MIN, below_floor};
 pub use run::{Seeds, Tally, run};
 pub use shrink::{Shrunk, shrink};

@@ -7,10 +7,10 @@
 //! reaches either.
 
 use council_replica::founding::NUMBERS;
+use sim_kit::DRIFT_MAX_PPM;
 
 use super::Ensemble;
 use super::machine::Machine;
-use crate::ensemble::faults::DRIFT_MAX_PPM;
 use crate::random::Random;
 
 /// How often, of this many moments, the operator finds out.
@@ -90,7 +90,7 @@ impl Ensemble {
         let room_ms = 2 + 4 * lease_ms * DRIFT_MAX_PPM as u64 / 1_000_000;
         let now_ms = self.sim.now_ms();
         let serves = |machine: &mut Machine| {
-            let mono_ms = machine.mono_ms(now_ms);
+            let mono_ms = machine.host.mono_ms(now_ms);
             let node = machine.node()?;
             (node.core().is_serving() && node.core().lease_until_ms() > mono_ms + room_ms).then_some(())
         };

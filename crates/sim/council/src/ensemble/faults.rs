@@ -18,7 +18,7 @@
 //!   there were three once. A machine whose member was removed loses its disk only when the ensemble is whole without
 //!   it.
 //! - Only founders found: a machine that is added later, or had a seat, asks for one.
-//! - Monotonic clocks run [`DRIFT_MAX_PPM`] faster or slower at the most. Leases have no room of their own for that: a
+//! - Monotonic clocks run [`DRIFT_MAX_PPM`](sim_kit::DRIFT_MAX_PPM) faster or slower at the most. Leases have no room of their own for that: a
 //!   slow clock serves its clients for `lease_ms` times the drift longer than the leader counts, and a fast one counts
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
@@ -26,12 +26,9 @@ use sim_kit::{MessageFaults, Without};
 
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
-use crate::ensemble::damage::Damage;
 use crate::ensemble::process::Stage;
 use crate::random::Random;
-
-/// How far a monotonic clock strays at the most, millionths.
-pub const DRIFT_MAX_PPM: i64 = 1_000;
+use sim_kit::damage::Damage;
 
 /// How often, of a thousand moments, a thing goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -210,7 +207,7 @@ impl Ensemble {
         if let Some((number, mut chance)) = self.strike_one(faults.pause) {
             let long = 50 + chance.below(6_000);
             let now_ms = self.sim.now_ms();
-            self.machine(number).pause(now_ms, long);
+            self.machine(number).host.pause(now_ms, long);
             self.tell("pause", format_args!("member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.jump) {
@@ -326,14 +323,14 @@ impl Ensemble {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
             let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };
             let long = 50 + chance.below(most_ms);
-            self.machine(number).stalled_until_ms = self.sim.now_ms() + long;
+            let until_ms = self.sim.now_ms() + long;
+            self.machine(number).host.stall_disk(until_ms);
             self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.slow) {
             let (each, long) = (5 + chance.below(150), 500 + chance.below(8_000));
             let until_ms = self.sim.now_ms() + long;
-            let machine = self.machine(number);
-            (machine.flush_ms, machine.slow_until_ms) = (each, until_ms);
+            self.machine(number).host.slow_disk(each, until_ms);
             self.tell(
                 "slow disk",
                 format_args!("each flush of member {number} takes {each} ms, for {long} ms"),
@@ -341,22 +338,14 @@ impl Ensemble {
         }
         if let Some((number, mut chance)) = self.strike_one(faults.fail) {
             let (writes, after) = (chance.chance(30), 1 + chance.below(4));
-            let machine = self.machine(number);
-            match writes {
-                true => machine.disk.fail_write(machine.disk.operations() + after),
-                false => machine.disk.fail_flush(machine.disk.flushes() + after),
-            }
-            machine.failing = true;
+            self.machine(number).host.fail_disk(writes, after);
             let what = if writes { "write" } else { "flush" };
             self.tell("failing disk", format_args!("a {what} of member {number} will fail"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.full) {
             let (room, long) = (chance.below(20_000), 500 + chance.below(10_000));
             let (until_ms, copies) = (self.sim.now_ms() + long, chance.chance(30));
-            let machine = self.machine(number);
-            machine.disk.set_capacity(machine.disk.used() + room);
-            machine.disk.copy_on_write(copies);
-            machine.full_until_ms = Some(until_ms);
+            self.machine(number).host.fill_disk(room, copies, until_ms);
             let what = if copies { ", which copies on write," } else { "" };
             self.tell(
                 "full disk",
@@ -364,28 +353,18 @@ impl Ensemble {
             );
         }
         let now_ms = self.sim.now_ms();
-        for machine in self.machines.values_mut() {
-            if machine.full_until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
-                machine.full_until_ms = None;
-                machine.disk.set_capacity(u64::MAX);
-                machine.disk.copy_on_write(false);
-            }
-        }
+        self.machines.values_mut().for_each(|machine| machine.host.give_room_in_time(now_ms));
     }
 
     /// A member's disk has no room any more, until it is given some.
     pub fn fill_disk(&mut self, number: u64) {
-        let machine = self.machine(number);
-        machine.disk.set_capacity(machine.disk.used());
-        machine.full_until_ms = Some(u64::MAX);
+        self.machine(number).host.fill_disk(0, false, u64::MAX);
         self.tell("full disk", format_args!("the disk of member {number} has no room"));
     }
 
     /// A member's disk has as much room as it may want.
     pub fn give_room(&mut self, number: u64) {
-        let machine = self.machine(number);
-        machine.disk.set_capacity(u64::MAX);
-        machine.full_until_ms = None;
+        self.machine(number).host.give_room();
         self.tell("room", format_args!("the disk of member {number} has room again"));
     }
 
@@ -437,16 +416,15 @@ impl Ensemble {
             && self.sim.random.chance(50)
         {
             // It dies in the middle of what its disk is asked.
-            let (disk, chance) = (machine.disk.clone(), self.sim.random.below(3));
+            let (disk, chance) = (machine.host.disk.clone(), self.sim.random.below(3));
             super::die_while_asked(&mut node, &disk, chance);
             let numbers = node.take_sequences().into_iter();
             let life = machine.born;
             self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         }
         let loss = [Loss::All, Loss::Nothing, Loss::Some][self.sim.random.below(3) as usize];
-        machine.disk.crash(loss);
-        machine.disk.repair();
-        machine.full_until_ms = None;
+        machine.host.crash(loss);
+        machine.stalled_shards.clear();
         self.tell(
             "crash",
             format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
@@ -455,7 +433,6 @@ impl Ensemble {
         let told = self.sim.random.chance(50);
         self.peering.network.forget(number);
         self.peering.end(number, told, &mut self.sim);
-        self.gone(number);
     }
 
     /// The process of a member dies; what it wrote is there as long as the machine is.

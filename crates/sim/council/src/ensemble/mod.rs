@@ -12,7 +12,7 @@ mod revival;
 mod starts;
 mod traffic;
 
-pub use faults::{DRIFT_MAX_PPM, Faults};
+pub use faults::Faults;
 pub use revival::{Forced, force};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,7 +182,8 @@ impl Ensemble {
     #[must_use]
     pub fn stands_still(&self, number: u64, shard: u16) -> bool {
         let now_ms = self.sim.now_ms();
-        let stands = |machine: &Machine| machine.is_paused(now_ms) || machine.is_shard_stalled(shard, now_ms);
+        let stands =
+            |machine: &Machine| machine.host.is_paused(now_ms) || machine.is_shard_stalled(shard, now_ms);
         self.machines.get(&number).is_some_and(stands)
     }
 
@@ -288,11 +289,11 @@ impl Ensemble {
     fn step_one(&mut self, number: u64, step: Step) {
         let now_ms = self.sim.now_ms();
         let machine = self.machine(number);
-        if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_stalled(now_ms)) {
+        if machine.host.is_paused(now_ms) || (step == Step::Journal && machine.host.is_disk_stalled(now_ms)) {
             return;
         }
         machine.pace_flushes(now_ms);
-        let mono_ms = machine.mono_ms(now_ms);
+        let mono_ms = machine.host.mono_ms(now_ms);
         let Some(node) = machine.node() else { return };
         node.look_at_clock(mono_ms);
         let stepped = node.step(step);
@@ -321,7 +322,7 @@ impl Ensemble {
 
     fn may_fail(&mut self, number: u64) -> bool {
         let machine = self.machine(number);
-        machine.failing || machine.full_until_ms.is_some()
+        machine.host.may_fail()
     }
 
     /// Time passes, for whoever does not stand still.
@@ -330,13 +331,13 @@ impl Ensemble {
         self.sim.pass(ms);
         let now_ms = self.sim.now_ms();
         for number in self.numbers() {
-            if !self.machine(number).is_paused(now_ms) {
+            if !self.machine(number).host.is_paused(now_ms) {
                 peers::tend(self, number);
             }
         }
         let mut commands = Vec::new();
         for (number, machine) in &mut self.machines {
-            let (paused, mono_ms) = (machine.is_paused(now_ms), machine.mono_ms(now_ms));
+            let (paused, mono_ms) = (machine.host.is_paused(now_ms), machine.host.mono_ms(now_ms));
             let Some(process) = machine.process.as_mut().filter(|_| !paused) else { continue };
             match &mut process.stage {
                 Stage::Running(node) => {

@@ -66,7 +66,7 @@ impl Ensemble {
         for number in self.numbers() {
             let now_ms = self.sim.now_ms();
             let machine = self.machine(number);
-            if machine.is_paused(now_ms) {
+            if machine.host.is_paused(now_ms) {
                 continue;
             }
             let Some(Stage::Next(command)) = machine.stage() else { continue };
@@ -80,7 +80,7 @@ impl Ensemble {
             let crash = if faults.crash > 0 { self.sim.strike(often) } else { None };
             let crashes = crash.is_some();
             if let Some(mut chance) = crash {
-                let disk = &self.machine(number).disk;
+                let disk = &self.machine(number).host.disk;
                 disk.crash_at(disk.operations() + 1 + chance.below(OPERATIONS_MAX));
             }
             self.execute(number);
@@ -96,7 +96,7 @@ impl Ensemble {
         let Some(process) = &mut self.machine(number).process else { return };
         let Stage::Next(command) = std::mem::replace(&mut process.stage, Stage::Asking) else { return };
         let done = self.perform(number, command);
-        if self.machine(number).disk.crashed() {
+        if self.machine(number).host.disk.crashed() {
             return;
         }
         let event = done.unwrap_or_else(|error| Some(self.failed(number, &error)));
@@ -141,7 +141,7 @@ impl Ensemble {
 
     fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
         self.process(number).opened = None;
-        storage::forget(&mut self.machine(number).disk).map_err(disk_fault)?;
+        storage::forget(&mut self.machine(number).host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
             format_args!("member {number} forgets an identity that it never used"),
@@ -152,13 +152,13 @@ impl Ensemble {
     fn open(&mut self, number: u64) -> Result<Event, NodeError> {
         let config = self.config.journal.clone();
         let machine = self.machine(number);
-        aside::settle(&mut machine.disk).map_err(disk_fault)?;
-        storage::settle(&mut machine.disk).map_err(disk_fault)?;
-        if !aside::holds_data(&machine.disk) {
-            let had_data = aside::had_data(&mut machine.disk).map_err(disk_fault)?;
+        aside::settle(&mut machine.host.disk).map_err(disk_fault)?;
+        storage::settle(&mut machine.host.disk).map_err(disk_fault)?;
+        if !aside::holds_data(&machine.host.disk) {
+            let had_data = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
             return Ok(Event::Opened(DiskContent::Nothing { had_data }));
         }
-        let opened = Journal::open(machine.disk.clone(), config).map_err(NodeError::Open)?;
+        let opened = Journal::open(machine.host.disk.clone(), config).map_err(NodeError::Open)?;
         let content = DiskContent::of(&opened.1);
         self.process(number).opened = Some(opened);
         Ok(Event::Opened(content))
@@ -167,7 +167,7 @@ impl Ensemble {
     fn put_aside(&mut self, number: u64, reason: Reason) -> Result<Event, NodeError> {
         self.process(number).opened = None;
         let machine = self.machine(number);
-        aside::put_aside(&mut machine.disk).map_err(disk_fault)?;
+        aside::put_aside(&mut machine.host.disk).map_err(disk_fault)?;
         machine.damaged = false;
         self.count("nothing received", u64::from(reason == Reason::NothingReceived));
         self.count("doubt that another ensemble ended", u64::from(reason == Reason::AnotherEnsemble));
@@ -177,7 +177,7 @@ impl Ensemble {
 
     fn write(&mut self, number: u64, new: &NewMembership) -> Result<Event, NodeError> {
         let config = JournalConfig { identity: new.identity, ..self.config.journal.clone() };
-        let disk = self.machine(number).disk.clone();
+        let disk = self.machine(number).host.disk.clone();
         let (mut journal, recovered) = Journal::open(disk, config).map_err(NodeError::Open)?;
         let written = storage::write(&mut journal, &recovered, new);
         written.map_err(|error| NodeError::Fault(error.to_string()))?;
@@ -215,7 +215,7 @@ impl Ensemble {
         let (config, now_ms) = (self.node_config(number, Some(identity)), self.sim.now_ms());
         let chance = self.sim.random.fork();
         let machine = self.machine(number);
-        let (now, life, outsider) = (machine.now(now_ms), machine.born, machine.outsider);
+        let (now, life, outsider) = (machine.host.now(now_ms), machine.born, machine.outsider);
         machine.was_member = true;
         let loaded = self.process(number).loaded.take().expect("it is loaded before it runs");
         let mut node = Node::begin(loaded, &config, now)?;
@@ -254,7 +254,7 @@ impl Ensemble {
     fn judge_identity(&mut self, number: u64, identity: Identity) {
         let config = self.config.journal.clone();
         let machine = self.machine(number);
-        let disk = machine.disk.fork(0);
+        let disk = machine.host.disk.fork(0);
         disk.repair();
         disk.crash(Loss::All);
         let is_durable = Journal::open(disk, config).is_ok_and(|(_, recovered)| {
@@ -284,10 +284,7 @@ impl Ensemble {
             );
             return Event::Damaged;
         }
-        assert!(
-            machine.failing || machine.full_until_ms.is_some(),
-            "member {number} does not come back: {error:?}"
-        );
+        assert!(machine.host.may_fail(), "member {number} does not come back: {error:?}");
         self.tell("no start", format_args!("member {number} does not start: {error:?}"));
         Event::Failed
     }

@@ -46,20 +46,9 @@ impl Ensemble {
     pub(super) fn stop(&mut self, number: u64) {
         let machine = self.machine(number);
         machine.process = None;
-        machine.disk.restart();
-        machine.disk.repair();
-        machine.full_until_ms = None;
-        self.peering.end(number, true, &mut self.sim);
-        self.gone(number);
-    }
-
-    /// Nothing of what befell a member outlasts its process.
-    pub(super) fn gone(&mut self, number: u64) {
-        let machine = self.machine(number);
-        (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
-        (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
-        (machine.flushed_ms, machine.failing) = (None, false);
+        machine.host.end_process();
         machine.stalled_shards.clear();
+        self.peering.end(number, true, &mut self.sim);
     }
 
     /// A member's disk is replaced by an empty one.

@@ -69,7 +69,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use council_tree::Tree;
 use council_wire::{Acl, Stat};
 
-use crate::ensemble::DRIFT_MAX_PPM;
 use crate::history::{Call, History};
 use crate::oracle::Oracle;
 use crate::oracle::model::Mortality;
@@ -77,6 +76,7 @@ use crate::record::Record;
 pub use floors::FLOORS;
 use lives::Lives;
 use shown::Shown;
+use sim_kit::DRIFT_MAX_PPM;
 pub use sim_kit::Judged;
 
 /// A rule.
