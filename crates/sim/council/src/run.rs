@@ -224,12 +224,12 @@ impl Run {
         let oracle = Oracle::of(&record);
         let reaped = oracle.transactions.iter().filter(|done| matches!(done.deed, Some(Deed::Reaped(..))));
         self.ensemble.count("node reaped", reaped.count() as u64);
-        let wrongs = self.judge(&record, &oracle);
+        let wrongs = self.apply_rules(&record, &oracle);
         self.ensemble.record = record;
         wrongs
     }
 
-    fn judge(&mut self, record: &Record, oracle: &Oracle) -> Vec<String> {
+    fn apply_rules(&mut self, record: &Record, oracle: &Oracle) -> Vec<String> {
         let verdict = judge(&Evidence {
             history: &self.history,
             record,

@@ -164,7 +164,8 @@ impl<const FLUSHES: bool> Counters<FLUSHES> {
             counter.host.crash(loss);
             self.network.forget(2);
             self.counter = Some(Counter::start(counter.host));
-            self.sim.tell("crash", format_args!("machine 2 crashes; of what was not flushed is lost: {loss:?}"));
+            self.sim
+                .tell("crash", format_args!("machine 2 crashes; of what was not flushed is lost: {loss:?}"));
         }
         if let Some(mut chance) = self.sim.strike(self.pause)
             && let Some(counter) = &mut self.counter
@@ -243,8 +244,7 @@ fn seeds(count: u64, threads: usize) -> Seeds {
 /// What was told of each seed, in that order.
 fn told<W: World>(seeds: &Seeds) -> (Vec<(u64, u64, Vec<String>)>, Tally) {
     let mut told = Vec::new();
-    let tally =
-        run::<W>(seeds, |plan, report, _| told.push((plan.seed, report.hash, report.wrongs.clone())));
+    let tally = run::<W>(seeds, |plan, report, _| told.push((plan.seed, report.hash, report.wrongs.clone())));
     (told, tally)
 }
 

@@ -7,7 +7,7 @@ use base::MemberId;
 use net_peer_pairs::Lane;
 use sim_kit::network::Network;
 use sim_kit::peers::{
-    Cluster, PairRecord, Parts, PeerMachine, PeerWorld, Peering, Sent, break_pair, deliver, tend,
+    Cluster, PairRecord, Parts, PeerMachine, PeerWorld, Peering, Sent, begin_anew, break_pair, deliver, tend,
 };
 use sim_kit::random::Random;
 use sim_kit::{Host, MessageFaults, Simulation};
@@ -96,6 +96,7 @@ impl Talk {
         self.processes += 1;
         self.machine(place).runs = true;
         self.peering.begin(place, self.processes);
+        begin_anew(self, place, true);
     }
 
     fn stop(&mut self, place: u64, told: bool) {
@@ -108,8 +109,8 @@ impl Talk {
     fn pass(&mut self, ms: u64) {
         let until_ms = self.sim.now_ms() + ms;
         while self.sim.now_ms() < until_ms {
-            while deliver(self, MessageFaults { loss: 10, repeat: 10, overtake: 10 }) {}
             self.sim.pass(10);
+            while deliver(self, MessageFaults { loss: 10, repeat: 10, overtake: 10 }) {}
             (1..=3).for_each(|place| tend(self, place));
         }
     }

@@ -22,13 +22,13 @@
 //!   slow clock serves its clients for `lease_ms` times the drift longer than the leader counts, and a fast one counts
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
+use sim_kit::damage::Damage;
 use sim_kit::{MessageFaults, Without};
 
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
 use crate::ensemble::process::Stage;
 use crate::random::Random;
-use sim_kit::damage::Damage;
 
 /// How often, of a thousand moments, a thing goes wrong.
 #[derive(Clone, Copy, Debug)]

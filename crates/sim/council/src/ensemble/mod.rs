@@ -22,6 +22,9 @@ use council_replica::PeerMessage;
 use council_replica::founding::{FoundingMessage, NUMBERS};
 use council_replica::lifecycle::{Command, Ending};
 use council_tree::{Member, Roster};
+use sim_kit::Simulation;
+use sim_kit::network::Network;
+use sim_kit::peers::{self, Peering};
 
 use crate::disk::SimDisk;
 use crate::node::{Node, NodeConfig, NodeError, STEPS, SocketId, Step};
@@ -29,9 +32,6 @@ use crate::random::Random;
 use crate::record::Record;
 use machine::Machine;
 use process::Stage;
-use sim_kit::Simulation;
-use sim_kit::network::Network;
-use sim_kit::peers::{self, Peering};
 
 /// After how long without faults an operator looks after members that wait for one, milliseconds.
 const OPERATOR_MS: u64 = 15_000;

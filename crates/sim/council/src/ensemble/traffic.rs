@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use council_replica::founding::{BLANK, Cluster, NUMBERS};
 use council_replica::{MemberId, PeerMessage};
-
 use sim_kit::peers::{self, Parts, PeerWorld, Sent};
 
 use super::Ensemble;

@@ -68,6 +68,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use council_tree::Tree;
 use council_wire::{Acl, Stat};
+use sim_kit::DRIFT_MAX_PPM;
+pub use sim_kit::Judged;
 
 use crate::history::{Call, History};
 use crate::oracle::Oracle;
@@ -76,8 +78,6 @@ use crate::record::Record;
 pub use floors::FLOORS;
 use lives::Lives;
 use shown::Shown;
-use sim_kit::DRIFT_MAX_PPM;
-pub use sim_kit::Judged;
 
 /// A rule.
 pub struct Rule {

@@ -2,7 +2,8 @@
 //! them. Each process feeds a table of pairs ([`net_peer_pairs`]) as `net_peers::PeerConnections` does for a real one, and
 //! does what the table decides. Knows no message's meaning, and no rule of which pair is kept.
 //!
-//! A world implements [`PeerWorld`], tells [`Peering`] when processes begin and end, calls [`tend`] for each process
+//! A world implements [`PeerWorld`]. It tells [`Peering`] when processes begin and end, and calls [`begin_anew`] whenever a
+//! process gets its identity or loses it (until then it is connected as one without). It calls [`tend`] for each process
 //! whenever time has passed, and [`deliver`] whenever something may arrive.
 
 mod delivery;

@@ -148,7 +148,7 @@ fn take_pulses(world: &mut impl PeerWorld, place: u64) {
     }
 }
 
-/// What a member is has changed: all its pairs end, and nobody is there to be told.
+/// A process got its identity, or lost it: all its pairs end, and nobody is there to be told.
 pub fn begin_anew(world: &mut impl PeerWorld, place: u64, is_member: bool) {
     let Some(peers) = world.parts().peering.processes.get_mut(&place) else { return };
     let all = peers.table.begin_anew(is_member);
