@@ -315,10 +315,7 @@ impl Ensemble {
         }
     }
 
-    #[expect(
-        clippy::too_many_lines,
-        reason = "a list: one `if` for each fault of a disk, drawn in this order"
-    )]
+    /// One `if` for each fault, drawn in this order.
     fn disks_fail(&mut self, faults: &Faults) {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
             let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };

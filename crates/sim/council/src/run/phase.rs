@@ -21,7 +21,7 @@ pub(super) enum Phase {
         then: Then,
     },
     /// One member's disk is full.
-    Squeeze(Squeeze),
+    Squeeze(Box<Squeeze>),
     /// All is calm until then.
     Calm {
         until_ms: u64,
@@ -123,7 +123,7 @@ impl Run {
         let begun =
             member.and_then(|member| Squeeze::begin(&mut self.ensemble, *member, clients, recovery_ms));
         match begun {
-            Some(squeeze) => self.phase = Phase::Squeeze(squeeze),
+            Some(squeeze) => self.phase = Phase::Squeeze(Box::new(squeeze)),
             None => self.rest(Then::Serve),
         }
     }
