@@ -4,8 +4,8 @@
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a driver's clock and threads")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::faults::Without;
 use crate::judged::Judged;
 use crate::world::{Plan, Report, World, play};
 
-/// Reports of a thread that wait to be told.
+/// Reports of a thread that wait to be told; then it waits as well.
 const WAITING_MAX: usize = 64;
 
 /// Which seeds are played, and how.
@@ -117,14 +117,14 @@ pub fn run<W: World>(seeds: &Seeds, mut each: impl FnMut(&Plan, &Report, &Tally)
     tally
 }
 
-/// `told` says whether to go on.
-fn play_on_threads<W: World>(seeds: &Seeds, told: impl FnMut(&Plan, &Report) -> bool) {
-    let (began, next, over) = (Instant::now(), AtomicU64::new(seeds.from), AtomicBool::new(false));
-    let (sender, receiver) = sync_channel(WAITING_MAX);
-    let play_some = |sender: SyncSender<(Plan, Report)>| {
-        while !over.load(Ordering::Relaxed) && seeds.limit.is_none_or(|limit| began.elapsed() <= limit) {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end() {
+/// With n threads, each plays every nth seed, so asking one thread after the other tells them in order. `told` says
+/// whether to go on.
+fn play_on_threads<W: World>(seeds: &Seeds, mut told: impl FnMut(&Plan, &Report) -> bool) {
+    let (began, over) = (Instant::now(), AtomicBool::new(false));
+    let play_some = |nth: usize, sender: &SyncSender<(Plan, Report)>| {
+        for seed in (seeds.from..seeds.end()).skip(nth).step_by(seeds.threads) {
+            let is_late = seeds.limit.is_some_and(|limit| began.elapsed() > limit);
+            if is_late || over.load(Ordering::Relaxed) {
                 return;
             }
             let plan = seeds.plan(seed);
@@ -135,30 +135,18 @@ fn play_on_threads<W: World>(seeds: &Seeds, told: impl FnMut(&Plan, &Report) -> 
         }
     };
     thread::scope(|scope| {
-        for _ in 0..seeds.threads {
-            let (sender, play_some) = (sender.clone(), &play_some);
-            scope.spawn(move || play_some(sender));
+        let begin = |nth| {
+            let ((sender, receiver), play_some) = (sync_channel(WAITING_MAX), &play_some);
+            scope.spawn(move || play_some(nth, &sender));
+            receiver
+        };
+        let threads: Vec<_> = (0..seeds.threads).map(begin).collect();
+        // The first that has no more is the one whose turn comes behind the last seed.
+        for thread in threads.iter().cycle() {
+            if !thread.recv().is_ok_and(|(plan, report)| told(&plan, &report)) {
+                break;
+            }
         }
-        drop(sender);
-        tell_in_order(seeds.from, receiver, told);
         over.store(true, Ordering::Relaxed);
     });
-}
-
-/// Tells runs in the order of their seeds, until no more is to be told. Seeds are begun in order, so none is missing.
-fn tell_in_order(
-    mut next: u64,
-    receiver: Receiver<(Plan, Report)>,
-    mut told: impl FnMut(&Plan, &Report) -> bool,
-) {
-    let mut early = BTreeMap::new();
-    for (plan, report) in receiver {
-        early.insert(plan.seed, (plan, report));
-        while let Some((plan, report)) = early.remove(&next) {
-            if !told(&plan, &report) {
-                return;
-            }
-            next += 1;
-        }
-    }
 }

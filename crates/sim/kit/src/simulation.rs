@@ -8,7 +8,7 @@ use crate::faults::{Strikes, Without};
 use crate::random::Random;
 use crate::trace::Trace;
 
-/// When a world begins, milliseconds: 0 means "never" to many a machine.
+/// When a world begins, milliseconds. Not 0: that often stands for "never".
 const START_MS: u64 = 1_000;
 /// Lines of the story that are kept.
 const STORY_MAX: usize = 400;
