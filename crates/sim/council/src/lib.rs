@@ -1,4 +1,5 @@
-//! The other driver: the shipped machines on virtual disks and clocks, every interleaving decided by a seed.
+//! The other driver: the shipped machines on virtual disks and clocks, every interleaving decided by a seed. What is not
+//! about the council is in `sim_kit`.
 
 pub mod client;
 pub mod ensemble;
@@ -8,11 +9,8 @@ pub mod loaded;
 pub mod node;
 mod node_config;
 pub mod oracle;
-pub mod random;
 pub mod record;
 pub mod rules;
 pub mod run;
-pub mod shrink;
-pub mod trace;
 
-pub use storage_disk::sim as disk;
+pub use sim_kit::{disk, random};

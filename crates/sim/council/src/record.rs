@@ -5,6 +5,7 @@ use base::{LogIndex, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{Entry, Membership};
+use sim_kit::peers::PairRecord;
 use storage_raft_log::Disk;
 
 use crate::node::Node;
@@ -114,10 +115,8 @@ pub struct Record {
     pub claims_told: usize,
     /// Memberships that were used otherwise than they may be, in words.
     pub misused_memberships: Vec<String>,
-    /// How often a member was told that another is connected.
-    pub pairs_told: usize,
-    /// Pairs of connections that were used otherwise than they may be, in words.
-    pub misused_pairs: Vec<String>,
+    /// What is judged of pairs of connections.
+    pub pairs: PairRecord,
     /// The most bytes that a member kept for a client that did not read.
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.

@@ -1,163 +1,34 @@
 //! One run of a seed: an ensemble under faults with clients, then everything heals, comes to rest, serves once more and
-//! is looked over; then the rules are applied. The seed alone decides what happens.
+//! is looked over; then the rules are applied. The seed alone decides what happens. How runs are played, told and made
+//! smaller is `sim_kit`'s.
 
 mod calls;
+mod config;
+mod phase;
+mod reached;
 mod revival;
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use consensus_replica::MemberId;
-use council_frontend::FrontConfig;
-use council_replica::CoreConfig;
 use council_tree::Policy;
-use storage_raft_log::{JournalConfig, KeepPolicy};
+use sim_kit::{Floor, Simulation, World, report, run_to_end};
 
-use crate::ensemble::{Ensemble, Faults, Without};
+use crate::ensemble::{Ensemble, Faults};
 use crate::history::{Delivery, History};
-use crate::load::{Appetite, Features, Load, SUPER, Squeeze};
-use crate::node::{NodeConfig, small_journal};
-use crate::oracle::{Deed, Oracle, digest};
+use crate::load::{Appetite, Features, Load};
+use crate::oracle::{Deed, Oracle};
 use crate::random::Random;
 use crate::record::Record;
-use crate::rules::{CALM_ROOM_MS, Evidence, Judged, Known, Settings, Standing, judge};
+use crate::rules::{CALM_ROOM_MS, Evidence, FLOORS, Judged, Known, Settings, Standing, judge};
+use phase::Phase;
 use revival::Loss;
 
-/// The feature level of all builds here.
-const LEVEL: u32 = 3;
-/// How long everything may take to come to rest after it healed, milliseconds.
-const REST_MAX_MS: u64 = 180_000;
-/// How long all is calm after that: the longest timeout, and room, so that whoever left expires.
-const CALM_MS: u64 = 20_000;
+pub use reached::REACHED;
+pub use sim_kit::{Plan, Report};
 
-/// What some hundred seeds must have reached, or they tried nothing.
-pub const REACHED: &[&str] = &[
-    "ACL changed",
-    "acknowledged write lost with its ensemble",
-    "admission",
-    "attach race",
-    "back with old data",
-    "bulk held up",
-    "call unknown",
-    "client ahead of a new ensemble",
-    "client cut off past a lease",
-    "came on an old connection",
-    "clients cut off",
-    "clients' delay",
-    "connection out of date",
-    "crash",
-    "crash in a start",
-    "damage found",
-    "damage that did no harm",
-    "delay",
-    "disk fault",
-    "election",
-    "failing disk",
-    "forced new ensemble",
-    "full disk",
-    "full disk in the calm",
-    "install",
-    "intrusion",
-    "jump",
-    "kill",
-    "large value read",
-    "large value written",
-    "lesser pair",
-    "loss",
-    "lost name",
-    "mere claim",
-    "misdirected write",
-    "newer build",
-    "number changed hands",
-    "node reaped",
-    "nothing received",
-    "number below 0",
-    "one-way part",
-    "overtaking",
-    "part",
-    "pair replaced",
-    "pair silent",
-    "part in halves",
-    "part read or written",
-    "pause",
-    "put aside",
-    "read judged",
-    "reconfig",
-    "refused at the door",
-    "refused by ACL",
-    "second machine let in",
-    "repeat",
-    "seen too much",
-    "retired",
-    "rot",
-    "replaced while it lived",
-    "seat lost",
-    "seat lost to another machine",
-    "session moved to another shard",
-    "several reads at once",
-    "several shards",
-    "shard stall",
-    "slow client cut off",
-    "slow disk",
-    "stall",
-    "torn tail",
-    "two machines of one number",
-    "two servers at once",
-    "verdict",
-    "watch added",
-    "watch event",
-    "watch removed",
-    "watches set again",
-    "watches set again, persistent",
-    "wipe",
-    "write acknowledged",
-];
-
-/// What a run did and found.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// What is wrong; nothing if the run was clean.
-    pub wrongs: Vec<String>,
-    /// How much each rule judged.
-    pub judged: BTreeMap<u32, Judged>,
-    /// How often each thing happened.
-    pub happened: BTreeMap<&'static str, u64>,
-    /// Simulated milliseconds.
-    pub simulated_ms: u64,
-    /// The hash of every step.
-    pub hash: u64,
-    /// How many steps it is of.
-    pub steps: u64,
-    /// What happened last, in words.
-    pub story: Vec<(u64, String)>,
-    /// What the run was set to.
-    pub setting: String,
-    /// How many faults were to strike, those that were left out among them.
-    pub struck: u64,
-}
-
-/// What a run is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Decides everything.
-    pub seed: u64,
-    /// Simulated milliseconds under faults.
-    pub faulty_ms: u64,
-    /// Faults that are left out.
-    pub without: Without,
-}
-
-impl Plan {
-    /// With all that goes wrong.
-    #[must_use]
-    pub fn of(seed: u64, faulty_ms: u64) -> Self {
-        Self { seed, faulty_ms, without: Without::default() }
-    }
-}
-
-/// A run that is under way.
-struct Run {
+/// An ensemble, its clients and its operator, and those who judge it.
+pub struct Run {
     ensemble: Ensemble,
     load: Load,
     history: History,
@@ -173,27 +44,23 @@ struct Run {
     looks: Option<Random>,
     standings: Vec<Standing>,
     judged: BTreeMap<u32, Judged>,
-    hashes: Option<fn(u64, u64)>,
+    /// Simulated milliseconds under faults.
+    faulty_ms: u64,
+    phase: Phase,
+    /// What is wrong so far.
+    found: Vec<String>,
 }
 
 /// Plays a seed under no faults, with some clients and nobody who changes the members.
 #[must_use]
 pub fn quiet(founders: u64, seed: u64, simulated: Duration) -> Report {
-    let mut run = Run::of(Random::new(seed), Some(founders));
-    (run.faults, run.appetite) = (Faults::NONE, Appetite::LIGHT);
-    (run.squeezes, run.loss) = (None, None);
-    run.load = Load::new(run.appetite, founders, Random::new(seed));
-    run.play(simulated.as_millis() as u64)
+    report(Run::quiet(founders, seed, simulated.as_millis() as u64))
 }
 
 /// Plays a seed. `hashes` is told the hash of everything so far once a simulated second.
 #[must_use]
 pub fn play(plan: &Plan, hashes: Option<fn(u64, u64)>) -> Report {
-    let mut run = Run::of(Random::new(plan.seed), None);
-    run.hashes = hashes;
-    run.faults = plan.without.apply(run.faults);
-    run.ensemble.leave_out(plan.without.clone());
-    run.play(plan.faulty_ms)
+    sim_kit::play::<Run>(plan, hashes)
 }
 
 /// What a run leaves to those who judge.
@@ -212,45 +79,89 @@ pub struct Remains {
 /// # Errors
 /// Something is wrong.
 pub fn remains(plan: &Plan) -> Result<Remains, Vec<String>> {
-    let mut run = Run::of(Random::new(plan.seed), None);
-    run.faults = plan.without.apply(run.faults);
-    run.ensemble.leave_out(plan.without.clone());
-    let wrongs = run.all(plan.faulty_ms);
+    let mut run = Run::begin(plan);
+    let wrongs = run_to_end(&mut run);
     let Run { history, ensemble, standings, .. } = run;
     if wrongs.is_empty() { Ok(Remains { history, record: ensemble.record, standings }) } else { Err(wrongs) }
 }
 
-impl Run {
-    fn play(mut self, faulty_ms: u64) -> Report {
-        // Members and rules panic over what must never be; that is a finding as well.
-        let done = catch_unwind(AssertUnwindSafe(|| self.all(faulty_ms)));
-        let wrongs = done.unwrap_or_else(|panic| vec![format!("it broke: {}", words_of(&*panic))]);
-        let Run { mut ensemble, history, setting, judged, .. } = self;
-        calls::count(&history, &mut ensemble);
-        let deliveries = history.connections.iter().flat_map(|connection| &connection.deliveries);
-        let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
-        ensemble.count("watch event", events.count() as u64);
-        Report {
-            wrongs,
-            judged,
-            simulated_ms: ensemble.now_ms(),
-            hash: ensemble.trace.hash(),
-            steps: ensemble.trace.steps(),
-            story: ensemble.story().to_vec(),
-            struck: ensemble.struck(),
-            happened: ensemble.happened,
-            setting,
+impl World for Run {
+    const COMMAND: &'static str = "cargo xtask sim";
+    const LIGHT: &'static str =
+        "three members under light load, and nothing goes wrong: how fast the simulator is";
+    const REACHED: &'static [&'static str] = REACHED;
+    const FLOORS: &'static [Floor] = FLOORS;
+
+    fn begin(plan: &Plan) -> Self {
+        if plan.light {
+            return Self::quiet(3, plan.seed, plan.faulty_ms);
         }
+        let mut run = Self::of(Random::new(plan.seed), None, plan.faulty_ms);
+        run.faults.leave_out(&plan.without);
+        run.ensemble.sim.leave_out(plan.without.clone());
+        run
+    }
+
+    fn setting(&self) -> String {
+        self.setting.clone()
+    }
+
+    fn simulation(&self) -> &Simulation {
+        &self.ensemble.sim
+    }
+
+    fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.ensemble.sim
+    }
+
+    fn step(&mut self) -> bool {
+        self.next_moment();
+        !matches!(self.phase, Phase::Broken | Phase::Over)
+    }
+
+    fn judge(&mut self) -> Vec<String> {
+        let mut wrongs = std::mem::take(&mut self.found);
+        if matches!(self.phase, Phase::Broken) {
+            return wrongs;
+        }
+        self.history.ended_ms = self.ensemble.now_ms();
+        self.history.link(&self.ensemble.sequences);
+        if wrongs.is_empty() {
+            self.standings = self.look_around();
+        }
+        wrongs.extend(self.verdict());
+        wrongs
+    }
+
+    fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.judged.clone()
+    }
+
+    fn sum_up(&mut self) {
+        calls::count(&self.history, &mut self.ensemble);
+        let deliveries = self.history.connections.iter().flat_map(|connection| &connection.deliveries);
+        let events = deliveries.filter(|(_, delivery)| matches!(delivery, Delivery::Event { .. }));
+        self.ensemble.count("watch event", events.count() as u64);
+    }
+}
+
+impl Run {
+    fn quiet(founders: u64, seed: u64, simulated_ms: u64) -> Self {
+        let mut run = Self::of(Random::new(seed), Some(founders), simulated_ms);
+        (run.faults, run.appetite) = (Faults::NONE, Appetite::LIGHT);
+        (run.squeezes, run.loss) = (None, None);
+        run.load = Load::new(run.appetite, founders, Random::new(seed));
+        run
     }
 
     /// A run of so many founders, or of as many as are drawn.
     #[expect(clippy::too_many_lines, reason = "all draws of a run, in the order that a seed means")]
-    fn of(mut random: Random, founders: Option<u64>) -> Self {
+    fn of(mut random: Random, founders: Option<u64>, faulty_ms: u64) -> Self {
         let drawn = [1, 2, 3, 3, 3, 3, 4, 4, 5, 5][random.below(10) as usize];
         let founders = founders.unwrap_or(drawn);
         // What a run may lack is drawn apart: where it does, all else is as it always was.
         let mut apart = random.clone().fork();
-        let mut config = config(&mut random);
+        let mut config = config::draw(&mut random);
         let (faults, mut appetite) = (Faults::draw(&mut random), Appetite::draw(&mut random));
         appetite.features = Features::draw(&mut apart);
         config.core.reap_interval_ms = 300 + apart.below(1_500);
@@ -301,57 +212,10 @@ impl Run {
             looks: None,
             standings: Vec::new(),
             judged: BTreeMap::new(),
-            hashes: None,
+            faulty_ms,
+            phase: Phase::Faults,
+            found: Vec::new(),
         }
-    }
-
-    fn all(&mut self, faulty_ms: u64) -> Vec<String> {
-        let before = self.go_wrong(faulty_ms);
-        if !before.is_empty() {
-            return before;
-        }
-        self.ensemble.heal();
-        self.history.healed_ms = Some(self.ensemble.now_ms());
-        let mut wrongs = self.rest();
-        if wrongs.is_empty()
-            && let Some(chance) = self.squeezes.take()
-        {
-            self.squeeze(chance);
-            wrongs = self.rest();
-        }
-        if wrongs.is_empty() {
-            self.history.served_ms = Some(self.ensemble.now_ms());
-            self.history.served_from = self.history.calls.len();
-            self.load.serve(&mut self.ensemble, &mut self.history);
-            let until_ms = self.ensemble.now_ms() + CALM_MS;
-            while self.ensemble.now_ms() < until_ms {
-                self.calm_moment();
-            }
-            wrongs = self.rest();
-        }
-        self.history.ended_ms = self.ensemble.now_ms();
-        self.history.link(&self.ensemble.sequences);
-        if wrongs.is_empty() {
-            self.standings = self.look_around();
-        }
-        wrongs.extend(self.verdict());
-        wrongs
-    }
-
-    /// Everything goes wrong for so long. Gives what is wrong with an ensemble that was lost meanwhile.
-    fn go_wrong(&mut self, faulty_ms: u64) -> Vec<String> {
-        let mut wrongs = Vec::new();
-        while self.ensemble.now_ms() < faulty_ms && wrongs.is_empty() {
-            let faults = self.faults;
-            self.moment(&faults);
-            self.load.moment(&mut self.ensemble, &mut self.history);
-            self.look_for_outsiders();
-            let now_ms = self.ensemble.now_ms();
-            if let Some(loss) = self.loss.take_if(|loss| loss.is_due(now_ms, faulty_ms)) {
-                wrongs = self.lose(loss);
-            }
-        }
-        wrongs
     }
 
     /// What the rules find in the end.
@@ -360,12 +224,12 @@ impl Run {
         let oracle = Oracle::of(&record);
         let reaped = oracle.transactions.iter().filter(|done| matches!(done.deed, Some(Deed::Reaped(..))));
         self.ensemble.count("node reaped", reaped.count() as u64);
-        let wrongs = self.judge(&record, &oracle);
+        let wrongs = self.apply_rules(&record, &oracle);
         self.ensemble.record = record;
         wrongs
     }
 
-    fn judge(&mut self, record: &Record, oracle: &Oracle) -> Vec<String> {
+    fn apply_rules(&mut self, record: &Record, oracle: &Oracle) -> Vec<String> {
         let verdict = judge(&Evidence {
             history: &self.history,
             record,
@@ -379,46 +243,6 @@ impl Run {
             all.into_iter().for_each(|(what, count)| *judged.entry(what).or_default() += count);
         }
         verdict.wrongs
-    }
-
-    fn moment(&mut self, faults: &Faults) {
-        let before = self.ensemble.now_ms() / 1000;
-        self.ensemble.moment(faults);
-        let now = self.ensemble.now_ms() / 1000;
-        if let Some(tell) = self.hashes.filter(|_| now > before) {
-            tell(now, self.ensemble.trace.hash());
-        }
-    }
-
-    fn calm_moment(&mut self) {
-        self.moment(&Faults::NONE);
-        self.load.wait(&mut self.ensemble, &mut self.history);
-    }
-
-    /// One member's disk is full, for a while.
-    fn squeeze(&mut self, mut chance: Random) {
-        let members = self.members();
-        let Some(member) = members.get(chance.below(members.len() as u64) as usize) else { return };
-        let (clients, recovery_ms) = (self.appetite.clients, self.settings.recovery_max_ms());
-        let Some(mut squeeze) = Squeeze::begin(&mut self.ensemble, *member, clients, recovery_ms) else {
-            return;
-        };
-        while !squeeze.is_over() {
-            self.calm_moment();
-            squeeze.moment(&mut self.ensemble, &mut self.history);
-        }
-    }
-
-    /// Everything comes to rest: gives what does not.
-    fn rest(&mut self) -> Vec<String> {
-        let until_ms = self.ensemble.now_ms() + REST_MAX_MS;
-        while self.ensemble.now_ms() < until_ms {
-            self.calm_moment();
-            if self.load.is_done() && self.ensemble.is_whole() && self.is_settled() {
-                return Vec::new();
-            }
-        }
-        vec![format!("it does not come to rest:{}", self.describe())]
     }
 
     /// The members that are to be: all that runs, but those that were removed.
@@ -460,56 +284,6 @@ impl Run {
         };
         numbers.into_iter().filter_map(standing).collect()
     }
-}
-
-/// Settings drawn so that everything that has a bound meets it.
-fn config(random: &mut Random) -> NodeConfig {
-    let mut core = CoreConfig { tick_ms: 100, reconfig_enabled: true, ..CoreConfig::new(MemberId(1), 1) };
-    core.replica.election_tick_ms = 20 + random.below(40);
-    core.replica.feature_level = LEVEL;
-    core.replica.lease_ms = 1_500 + random.below(2_000);
-    core.resubmit_ms = 300 + random.below(1_000);
-    core.replica.entry_bytes_max = 300 + random.below(4_000) as usize;
-    core.replica.snapshot_after_bytes = 10_000 + random.below(60_000);
-    core.replica.window_bytes_max = 2_000 + random.below(60_000) as usize;
-    // As good as drawn, and what else is drawn stays what it was.
-    core.replica.lag_entries = 2 + core.resubmit_ms % 40;
-    // What is worked on at a time is drawn apart: in most runs it is less than a command, so that everything is cut.
-    let mut apart = random.clone().fork();
-    let cut = |apart: &mut Random, few: u64, most: usize| match apart.chance(70) {
-        true => (few + apart.below(8 * few)) as usize,
-        false => most,
-    };
-    core.replica.apply_bytes_max = cut(&mut apart, 100, core.replica.apply_bytes_max);
-    core.replica.snapshot_chunk_bytes = cut(&mut apart, 200, core.replica.snapshot_chunk_bytes);
-    let chunks_at_once = 1 + apart.below(4) as usize;
-    let record_bytes_max = cut(&mut apart, 300, 1 << 20);
-    core.replica.chunks_unwritten_max = apart.below(5) as usize;
-    if apart.chance(40) {
-        core.epoch_transactions_max = 20 + apart.below(300) as u32;
-    }
-    core.under_way_max = cut(&mut apart, 300, 2 << 20) as u64;
-    let snapshot_bytes_per_second = [u64::MAX, 200_000, 30_000][apart.below(3) as usize];
-    let mut front = FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() };
-    front.policy = front.policy | Policy::RECONFIG_ENABLED | Policy::EXTENDED_TYPES;
-    front.auth.super_digest = Some(digest::id_of(SUPER));
-    NodeConfig {
-        core,
-        front,
-        journal: JournalConfig { record_bytes_max, ..small_journal() },
-        chunks_at_once,
-        snapshot_bytes_per_second,
-        journal_seed: None,
-        keep: KeepPolicy { snapshots: 2, entries: 0 },
-        piece_bytes: 4 << 10,
-        seed: [0; 32],
-        founders: Vec::new(),
-    }
-}
-
-fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 #[cfg(test)]

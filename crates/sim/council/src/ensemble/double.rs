@@ -7,10 +7,10 @@
 //! reaches either.
 
 use consensus_replica::founding::NUMBERS;
+use sim_kit::DRIFT_MAX_PPM;
 
 use super::Ensemble;
 use super::machine::Machine;
-use crate::ensemble::faults::DRIFT_MAX_PPM;
 use crate::random::Random;
 
 /// How often, of this many moments, the operator finds out.
@@ -20,7 +20,7 @@ impl Ensemble {
     /// A second machine of a member's number starts with a blank disk, within the budget: one of the two disks goes in the end.
     pub(super) fn double(&mut self, number: u64, chance: &mut Random) {
         // Where nothing is proved, a second machine is let in nowhere: it comes from another address.
-        if !self.proven || self.doubled.is_some() || !self.may_lose_disk(number) {
+        if !self.peering.is_proven() || self.doubled.is_some() || !self.may_lose_disk(number) {
             return;
         }
         let place = NUMBERS + number;
@@ -37,7 +37,7 @@ impl Ensemble {
 
     /// The operator finds out, sooner or later.
     pub(super) fn find_double(&mut self) {
-        if self.doubled.is_some() && self.random.below(FOUND_OUT_EVERY) == 0 {
+        if self.doubled.is_some() && self.sim.random.below(FOUND_OUT_EVERY) == 0 {
             self.end_double();
         }
     }
@@ -47,7 +47,7 @@ impl Ensemble {
         let Some(number) = self.doubled.take() else { return };
         let double = NUMBERS + number;
         self.count_outcome(number, double);
-        let (goes, stays) = if self.random.chance(50) { (number, double) } else { (double, number) };
+        let (goes, stays) = if self.sim.random.chance(50) { (number, double) } else { (double, number) };
         self.crash(goes);
         if stays == double {
             // It is brought to where the other was.
@@ -57,7 +57,7 @@ impl Ensemble {
             }
         }
         self.machines.remove(&double);
-        self.network.cut.retain(|(from, to)| *from != double && *to != double);
+        self.peering.network.cut.retain(|(from, to)| *from != double && *to != double);
         self.unreached.remove(&double);
         self.client_delays.remove(&double);
         self.tell(
@@ -88,9 +88,9 @@ impl Ensemble {
         let Some(number) = self.doubled else { return };
         let lease_ms = self.config.core.replica.lease_ms;
         let room_ms = 2 + 4 * lease_ms * DRIFT_MAX_PPM as u64 / 1_000_000;
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let serves = |machine: &mut Machine| {
-            let mono_ms = machine.mono_ms(now_ms);
+            let mono_ms = machine.host.mono_ms(now_ms);
             let node = machine.node()?;
             (node.core().is_serving() && node.core().lease_until_ms() > mono_ms + room_ms).then_some(())
         };

@@ -18,18 +18,17 @@
 //!   there were three once. A machine whose member was removed loses its disk only when the ensemble is whole without
 //!   it.
 //! - Only founders found: a machine that is added later, or had a seat, asks for one.
-//! - Monotonic clocks run [`DRIFT_MAX_PPM`] faster or slower at the most. Leases have no room of their own for that: a
+//! - Monotonic clocks run [`DRIFT_MAX_PPM`](sim_kit::DRIFT_MAX_PPM) faster or slower at the most. Leases have no room of their own for that: a
 //!   slow clock serves its clients for `lease_ms` times the drift longer than the leader counts, and a fast one counts
 //!   a timeout too short by as much. No promise hangs on it but the length of a timeout, which holds up to the drift.
 
+use sim_kit::damage::Damage;
+use sim_kit::{MessageFaults, Without};
+
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
-use crate::ensemble::damage::Damage;
 use crate::ensemble::process::Stage;
 use crate::random::Random;
-
-/// How far a monotonic clock strays at the most, millionths.
-pub const DRIFT_MAX_PPM: i64 = 1_000;
 
 /// How often, of a thousand moments, a thing goes wrong.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +112,18 @@ impl Faults {
         shard_stall: 0,
     };
 
+    /// Those that strike single messages.
+    #[must_use]
+    pub const fn of_messages(&self) -> MessageFaults {
+        MessageFaults { loss: self.loss, repeat: self.repeat, overtake: self.overtake }
+    }
+
+    /// Some of those that strike single messages strike none.
+    pub fn leave_out(&mut self, without: &Without) {
+        let MessageFaults { loss, repeat, overtake } = without.apply(self.of_messages());
+        (self.loss, self.repeat, self.overtake) = (loss, repeat, overtake);
+    }
+
     /// A draw of which faults there are at all, and how often: a swarm in which each run lacks some, so that none hides
     /// what another would show.
     pub fn draw(random: &mut Random) -> Self {
@@ -161,7 +172,7 @@ impl Ensemble {
         self.disks_are_lost(faults);
         self.numbers_are_mixed_up(faults);
         if self.moments.is_multiple_of(64) {
-            self.strikes.present = None;
+            self.sim.end_fault();
             self.retire();
         }
         self.disks_fail(faults);
@@ -169,21 +180,12 @@ impl Ensemble {
         self.bulk_is_held_up(faults);
         self.clients_are_slow(faults);
         self.shards_stall(faults);
-        self.strikes.present = None;
+        self.sim.end_fault();
     }
 
-    /// A fault strikes so often, of a thousand moments: gives what it draws from.
-    pub(super) fn strike(&mut self, often: u64) -> Option<Random> {
-        if often <= self.random.below(1000) {
-            return None;
-        }
-        let chance = self.random.fork();
-        self.strikes.next(chance)
-    }
-
-    /// As [`Self::strike`], and which of the members that run it strikes.
+    /// As [`Simulation::strike`](sim_kit::Simulation::strike), and which of the members that run it strikes.
     fn strike_one(&mut self, often: u64) -> Option<(u64, Random)> {
-        let mut chance = self.strike(often)?;
+        let mut chance = self.sim.strike(often)?;
         let numbers = self.running();
         let number = numbers.get(chance.below(numbers.len() as u64) as usize).copied()?;
         Some((number, chance))
@@ -196,16 +198,16 @@ impl Ensemble {
         if let Some((number, _)) = self.strike_one(faults.kill) {
             self.kill(number);
         }
-        if faults.restart > self.random.below(1000)
+        if faults.restart > self.sim.random.below(1000)
             && let Some(number) = self.down().first().copied()
         {
-            self.strikes.present = None;
+            self.sim.end_fault();
             self.start(number);
         }
         if let Some((number, mut chance)) = self.strike_one(faults.pause) {
             let long = 50 + chance.below(6_000);
-            let now_ms = self.now_ms;
-            self.machine(number).pause(now_ms, long);
+            let now_ms = self.sim.now_ms();
+            self.machine(number).host.pause(now_ms, long);
             self.tell("pause", format_args!("member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.jump) {
@@ -219,18 +221,18 @@ impl Ensemble {
     }
 
     fn networks_fail(&mut self, faults: &Faults) {
-        if let Some(mut chance) = self.strike(faults.part) {
+        if let Some(mut chance) = self.sim.strike(faults.part) {
             self.part(&mut chance);
         }
-        if faults.mend > self.random.below(1000) {
+        if faults.mend > self.sim.random.below(1000) {
             self.mend();
         }
-        if let Some(mut chance) = self.strike(faults.delay) {
+        if let Some(mut chance) = self.sim.strike(faults.delay) {
             let numbers = self.numbers();
             let any = |chance: &mut Random| numbers[chance.below(numbers.len() as u64) as usize];
             let (from, to) = (any(&mut chance), any(&mut chance));
             let (extra, long) = (50 + chance.below(faults.delay_max_ms), 200 + chance.below(5_000));
-            self.network.slow_down((from, to), false, extra, self.now_ms + long);
+            self.peering.network.slow_down((from, to), false, extra, self.sim.now_ms() + long);
             self.tell(
                 "delay",
                 format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
@@ -245,7 +247,7 @@ impl Ensemble {
         let is_receiver = chance.chance(70);
         for other in self.numbers() {
             let direction = if is_receiver { (other, one) } else { (one, other) };
-            self.network.slow_down(direction, true, extra, self.now_ms + long);
+            self.peering.network.slow_down(direction, true, extra, self.sim.now_ms() + long);
         }
         let way = if is_receiver { "to" } else { "from" };
         self.tell(
@@ -262,7 +264,7 @@ impl Ensemble {
         }
         let Some((number, mut chance)) = self.strike_one(faults.client_delay) else { return };
         let (extra, long) = (50 + chance.below(3_000), 500 + chance.below(10_000));
-        self.client_delays.insert(number, (extra, self.now_ms + long));
+        self.client_delays.insert(number, (extra, self.sim.now_ms() + long));
         self.tell(
             "clients' delay",
             format_args!(
@@ -280,7 +282,7 @@ impl Ensemble {
         let Some((number, mut chance)) = self.strike_one(faults.shard_stall) else { return };
         let shards = self.node(number).map_or(1, |node| node.shard_count());
         let (shard, long) = (chance.below(u64::from(shards)) as u16, 50 + chance.below(6_000));
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         self.machine(number).stall_shard(shard, now_ms, long);
         self.tell("shard stall", format_args!("shard {shard} of member {number} stands still for {long} ms"));
     }
@@ -313,22 +315,19 @@ impl Ensemble {
         }
     }
 
-    #[expect(
-        clippy::too_many_lines,
-        reason = "a list: one `if` for each fault of a disk, drawn in this order"
-    )]
+    /// One `if` for each fault, drawn in this order.
     fn disks_fail(&mut self, faults: &Faults) {
         if let Some((number, mut chance)) = self.strike_one(faults.stall) {
             let most_ms = if chance.chance(20) { 25_000 } else { 5_000 };
             let long = 50 + chance.below(most_ms);
-            self.machine(number).stalled_until_ms = self.now_ms + long;
+            let until_ms = self.sim.now_ms() + long;
+            self.machine(number).host.stall_disk(until_ms);
             self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.slow) {
             let (each, long) = (5 + chance.below(150), 500 + chance.below(8_000));
-            let until_ms = self.now_ms + long;
-            let machine = self.machine(number);
-            (machine.flush_ms, machine.slow_until_ms) = (each, until_ms);
+            let until_ms = self.sim.now_ms() + long;
+            self.machine(number).host.slow_disk(each, until_ms);
             self.tell(
                 "slow disk",
                 format_args!("each flush of member {number} takes {each} ms, for {long} ms"),
@@ -336,51 +335,33 @@ impl Ensemble {
         }
         if let Some((number, mut chance)) = self.strike_one(faults.fail) {
             let (writes, after) = (chance.chance(30), 1 + chance.below(4));
-            let machine = self.machine(number);
-            match writes {
-                true => machine.disk.fail_write(machine.disk.operations() + after),
-                false => machine.disk.fail_flush(machine.disk.flushes() + after),
-            }
-            machine.failing = true;
+            self.machine(number).host.fail_disk(writes, after);
             let what = if writes { "write" } else { "flush" };
             self.tell("failing disk", format_args!("a {what} of member {number} will fail"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.full) {
             let (room, long) = (chance.below(20_000), 500 + chance.below(10_000));
-            let (until_ms, copies) = (self.now_ms + long, chance.chance(30));
-            let machine = self.machine(number);
-            machine.disk.set_capacity(machine.disk.used() + room);
-            machine.disk.copy_on_write(copies);
-            machine.full_until_ms = Some(until_ms);
+            let (until_ms, copies) = (self.sim.now_ms() + long, chance.chance(30));
+            self.machine(number).host.fill_disk(room, copies, until_ms);
             let what = if copies { ", which copies on write," } else { "" };
             self.tell(
                 "full disk",
                 format_args!("the disk of member {number}{what} has room for {room} bytes, for {long} ms"),
             );
         }
-        let now_ms = self.now_ms;
-        for machine in self.machines.values_mut() {
-            if machine.full_until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
-                machine.full_until_ms = None;
-                machine.disk.set_capacity(u64::MAX);
-                machine.disk.copy_on_write(false);
-            }
-        }
+        let now_ms = self.sim.now_ms();
+        self.machines.values_mut().for_each(|machine| machine.host.give_room_in_time(now_ms));
     }
 
     /// A member's disk has no room any more, until it is given some.
     pub fn fill_disk(&mut self, number: u64) {
-        let machine = self.machine(number);
-        machine.disk.set_capacity(machine.disk.used());
-        machine.full_until_ms = Some(u64::MAX);
+        self.machine(number).host.fill_disk(0, false, u64::MAX);
         self.tell("full disk", format_args!("the disk of member {number} has no room"));
     }
 
     /// A member's disk has as much room as it may want.
     pub fn give_room(&mut self, number: u64) {
-        let machine = self.machine(number);
-        machine.disk.set_capacity(u64::MAX);
-        machine.full_until_ms = None;
+        self.machine(number).host.give_room();
         self.tell("room", format_args!("the disk of member {number} has room again"));
     }
 
@@ -406,13 +387,15 @@ impl Ensemble {
         let running = self.machines.iter().filter(|(_, machine)| !machine.off);
         let gone: Vec<_> =
             running.map(|(number, _)| *number).filter(|number| roster.member(*number).is_none()).collect();
-        let Some(number) = gone.get(self.random.below(gone.len() as u64) as usize).copied() else { return };
-        if self.random.chance(70) || self.changing || !self.is_whole() {
+        let Some(number) = gone.get(self.sim.random.below(gone.len() as u64) as usize).copied() else {
+            return;
+        };
+        if self.sim.random.chance(70) || self.changing || !self.is_whole() {
             return;
         }
         self.crash(number);
         self.machine(number).off = true;
-        if self.random.chance(50) {
+        if self.sim.random.chance(50) {
             self.empty(number);
         }
         self.machine(number).founder = false;
@@ -426,30 +409,27 @@ impl Ensemble {
     pub fn crash(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let Some(process) = machine.process.take() else { return };
-        let started = process.started;
         if let Stage::Running(mut node) = process.stage
-            && self.random.chance(50)
+            && self.sim.random.chance(50)
         {
             // It dies in the middle of what its disk is asked.
-            let (disk, chance) = (machine.disk.clone(), self.random.below(3));
+            let (disk, chance) = (machine.host.disk.clone(), self.sim.random.below(3));
             super::die_while_asked(&mut node, &disk, chance);
             let numbers = node.take_sequences().into_iter();
             let life = machine.born;
             self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
         }
-        let loss = [Loss::All, Loss::Nothing, Loss::Some][self.random.below(3) as usize];
-        machine.disk.crash(loss);
-        machine.disk.repair();
-        machine.full_until_ms = None;
+        let loss = [Loss::All, Loss::Nothing, Loss::Some][self.sim.random.below(3) as usize];
+        machine.host.crash(loss);
+        machine.stalled_shards.clear();
         self.tell(
             "crash",
             format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
         );
         // Half of the time its system still closes its connections.
-        let told = self.random.chance(50);
-        self.network.forget(number);
-        self.close_all(number, started, told);
-        self.gone(number);
+        let told = self.sim.random.chance(50);
+        self.peering.network.forget(number);
+        self.peering.end(number, told, &mut self.sim);
     }
 
     /// The process of a member dies; what it wrote is there as long as the machine is.

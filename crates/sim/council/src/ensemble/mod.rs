@@ -4,22 +4,16 @@
 
 mod aside;
 mod damage;
-mod dial;
 mod double;
 mod faults;
 mod machine;
-mod network;
-mod pair_judge;
-mod peers;
 mod process;
 mod revival;
 mod starts;
-mod strikes;
 mod traffic;
 
-pub use faults::{DRIFT_MAX_PPM, Faults};
+pub use faults::Faults;
 pub use revival::{Forced, force};
-pub use strikes::{OF_MESSAGES, Without};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
@@ -28,38 +22,31 @@ use consensus_replica::founding::{FoundingMessage, NUMBERS};
 use consensus_replica::lifecycle::{Command, Ending};
 use council_replica::PeerMessage;
 use council_tree::{Member, Roster};
+use sim_kit::Simulation;
+use sim_kit::network::Network;
+use sim_kit::peers::{self, Peering};
 
 use crate::disk::SimDisk;
 use crate::node::{Node, NodeConfig, NodeError, STEPS, SocketId, Step};
 use crate::random::Random;
 use crate::record::Record;
-use crate::trace::Trace;
 use machine::Machine;
-use network::{Attempt, Flight, Network};
 use process::Stage;
-use strikes::Strikes;
 
-/// Lines of the story that are kept.
-const STORY_MAX: usize = 400;
 /// After how long without faults an operator looks after members that wait for one, milliseconds.
 const OPERATOR_MS: u64 = 15_000;
 
 /// Several members, known by their numbers.
 pub struct Ensemble {
-    /// What decides everything.
-    pub random: Random,
+    /// The clock, the random numbers, the faults and the story.
+    pub sim: Simulation,
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
-    network: Network,
-    /// Whether members prove to each other who they are.
-    proven: bool,
+    /// The network between members, and the connections that they keep.
+    peering: Peering,
     /// The number that there are two machines of, and the last that there were.
     doubled: Option<u64>,
     was_doubled: Option<u64>,
-    /// With which machine each was connected last under which number.
-    last_places: BTreeMap<(u64, u64), u64>,
-    /// Of two pairs of the same two processes: which one of them prefers.
-    preferred: BTreeMap<(Attempt, Attempt), Attempt>,
     /// Members that no client reaches.
     unreached: BTreeSet<u64>,
     /// Members whose clients are far away: how much longer everything takes, and until when.
@@ -70,22 +57,14 @@ pub struct Ensemble {
     wiped: bool,
     /// A change of members may be under way, as whoever asks for one says.
     pub changing: bool,
-    now_ms: u64,
     /// When all faults ended.
     healed_ms: Option<u64>,
     moments: u64,
-    strikes: Strikes,
     lives: u64,
-    /// How often each thing happened.
-    pub happened: BTreeMap<&'static str, u64>,
     /// What the members did, for those who judge.
     pub record: Record,
     /// Requests that became commands: the member's life, the connection and the request, and the command's number.
     pub sequences: BTreeMap<(u64, SocketId, i32), u64>,
-    /// The hash of all steps.
-    pub trace: Trace,
-    /// What happened lately, in words.
-    story: Vec<(u64, String)>,
 }
 
 impl Ensemble {
@@ -102,30 +81,22 @@ impl Ensemble {
         let machines =
             (1..=members).map(|number| (number, Machine::new(&mut random, drifts, true, level))).collect();
         let mut ensemble = Self {
-            random,
+            sim: Simulation::new(random),
             config,
             machines,
-            network: Network::new(base_max_ms),
-            proven,
+            peering: Peering::new(Network::new(base_max_ms), proven),
             doubled: None,
             was_doubled: None,
-            last_places: BTreeMap::new(),
-            preferred: BTreeMap::new(),
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
             drifts,
             wiped: false,
             changing: false,
-            now_ms: 1_000,
             healed_ms: None,
             moments: 0,
-            strikes: Strikes::default(),
             lives: 0,
-            happened: BTreeMap::new(),
             record: Record::default(),
             sequences: BTreeMap::new(),
-            trace: Trace::default(),
-            story: Vec::new(),
         };
         (1..=members).for_each(|number| ensemble.start(number));
         ensemble
@@ -133,44 +104,18 @@ impl Ensemble {
 
     /// Counts that something happened, and tells it.
     pub(crate) fn tell(&mut self, what: &'static str, words: Arguments<'_>) {
-        self.count(what, 1);
-        self.trace.step(what, &[self.now_ms]);
-        if self.story.len() == STORY_MAX {
-            self.story.remove(0);
-        }
-        let fault =
-            self.strikes.present.take().map_or_else(String::new, |number| format!("fault {number}: "));
-        self.story.push((self.now_ms, format!("{fault}{words}")));
+        self.sim.tell(what, words);
     }
 
-    /// These faults do not strike.
-    pub fn leave_out(&mut self, without: Without) {
-        self.strikes.without = without;
-    }
-
-    /// How many faults were to strike, those that are left out among them.
-    #[must_use]
-    pub const fn struck(&self) -> u64 {
-        self.strikes.count
-    }
-
-    /// Counts something. What never happened is not there.
+    /// Counts something.
     pub fn count(&mut self, what: &'static str, more: u64) {
-        if more > 0 {
-            *self.happened.entry(what).or_default() += more;
-        }
+        self.sim.count(what, more);
     }
 
     /// Milliseconds that have passed.
     #[must_use]
     pub const fn now_ms(&self) -> u64 {
-        self.now_ms
-    }
-
-    /// What happened lately: when, and in words.
-    #[must_use]
-    pub fn story(&self) -> &[(u64, String)] {
-        &self.story
+        self.sim.now_ms()
     }
 
     /// The members that run and have a seat.
@@ -223,7 +168,7 @@ impl Ensemble {
     /// How much longer what goes between a member and its clients takes now, milliseconds.
     #[must_use]
     pub fn client_delay_ms(&self, number: u64) -> u64 {
-        let delay = self.client_delays.get(&number).filter(|(_, until_ms)| self.now_ms < *until_ms);
+        let delay = self.client_delays.get(&number).filter(|(_, until_ms)| self.sim.now_ms() < *until_ms);
         delay.map_or(0, |(extra_ms, _)| *extra_ms)
     }
 
@@ -236,8 +181,9 @@ impl Ensemble {
     /// Whether a member's shard stands still now.
     #[must_use]
     pub fn stands_still(&self, number: u64, shard: u16) -> bool {
-        let now_ms = self.now_ms;
-        let stands = |machine: &Machine| machine.is_paused(now_ms) || machine.is_shard_stalled(shard, now_ms);
+        let now_ms = self.sim.now_ms();
+        let stands =
+            |machine: &Machine| machine.host.is_paused(now_ms) || machine.is_shard_stalled(shard, now_ms);
         self.machines.get(&number).is_some_and(stands)
     }
 
@@ -294,29 +240,31 @@ impl Ensemble {
         self.moments += 1;
         self.misfortune(faults);
         self.execute_commands(faults);
-        let most = 6 + self.network.in_flight() as u64 / 2;
-        for _ in 0..1 + self.random.below(most) {
-            if !self.deliver(faults) {
+        let most = 6 + self.peering.network.in_flight() as u64 / 2;
+        for _ in 0..1 + self.sim.random.below(most) {
+            if !peers::deliver(self, faults.of_messages()) {
                 break;
             }
         }
         for number in self.running() {
-            let (step, twice) = (self.random.below(STEPS.len() as u64) as usize, self.random.chance(50));
+            let (step, twice) =
+                (self.sim.random.below(STEPS.len() as u64) as usize, self.sim.random.chance(50));
             self.step(number, STEPS[step]);
             if twice {
                 STEPS.into_iter().for_each(|step| self.step(number, step));
             }
         }
-        if self.random.chance(60) {
-            let passed = 1 + self.random.below(20);
+        if self.sim.random.chance(60) {
+            let passed = 1 + self.sim.random.below(20);
             self.pass(passed);
         }
+        self.sim.end_moment();
     }
 
     /// The shard of a member that a client is given to: its listener gives each to the next.
     pub fn shard_for_client(&mut self, number: u64) -> u16 {
         let shards = self.node(number).map_or(1, |node| node.shard_count());
-        self.random.below(u64::from(shards)) as u16
+        self.sim.random.below(u64::from(shards)) as u16
     }
 
     /// A step of one member. Its shards are threads of their own: some make a round now, and of some the core takes
@@ -329,8 +277,8 @@ impl Ensemble {
         };
         let shards = self.node(number).map_or(0, |node| node.shard_count());
         for shard in 0..shards {
-            let comes = shards == 1 || self.random.chance(60);
-            let now_ms = self.now_ms;
+            let comes = shards == 1 || self.sim.random.chance(60);
+            let now_ms = self.sim.now_ms();
             let stalls = step == Step::Shards && self.machine(number).is_shard_stalled(shard, now_ms);
             if comes && !stalls {
                 self.step_one(number, of(shard));
@@ -339,17 +287,17 @@ impl Ensemble {
     }
 
     fn step_one(&mut self, number: u64, step: Step) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let machine = self.machine(number);
-        if machine.is_paused(now_ms) || (step == Step::Journal && machine.is_disk_stalled(now_ms)) {
+        if machine.host.is_paused(now_ms) || (step == Step::Journal && machine.host.is_disk_stalled(now_ms)) {
             return;
         }
         machine.pace_flushes(now_ms);
-        let mono_ms = machine.mono_ms(now_ms);
+        let mono_ms = machine.host.mono_ms(now_ms);
         let Some(node) = machine.node() else { return };
         node.look_at_clock(mono_ms);
         let stepped = node.step(step);
-        self.trace.step("step", &[number, step.number(), now_ms]);
+        self.sim.trace.step("step", &[number, step.number(), now_ms]);
         self.collect(number);
         match stepped {
             Ok(()) => {}
@@ -374,22 +322,22 @@ impl Ensemble {
 
     fn may_fail(&mut self, number: u64) -> bool {
         let machine = self.machine(number);
-        machine.failing || machine.full_until_ms.is_some()
+        machine.host.may_fail()
     }
 
     /// Time passes, for whoever does not stand still.
     #[expect(clippy::too_many_lines, reason = "a moment of all machines, in the order that a seed means")]
     pub fn pass(&mut self, ms: u64) {
-        self.now_ms += ms;
-        let now_ms = self.now_ms;
+        self.sim.pass(ms);
+        let now_ms = self.sim.now_ms();
         for number in self.numbers() {
-            if !self.machine(number).is_paused(now_ms) {
-                self.tend_peers(number);
+            if !self.machine(number).host.is_paused(now_ms) {
+                peers::tend(self, number);
             }
         }
         let mut commands = Vec::new();
         for (number, machine) in &mut self.machines {
-            let (paused, mono_ms) = (machine.is_paused(now_ms), machine.mono_ms(now_ms));
+            let (paused, mono_ms) = (machine.host.is_paused(now_ms), machine.host.mono_ms(now_ms));
             let Some(process) = machine.process.as_mut().filter(|_| !paused) else { continue };
             match &mut process.stage {
                 Stage::Running(node) => {
@@ -407,11 +355,9 @@ impl Ensemble {
                                 format!("member {number} had an identity, and says that it may found");
                             self.record.misused_memberships.push(words);
                         }
-                        let Some((id, side)) = process.peers.table.control(to).copied() else { continue };
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
-                        let flight = Flight::Message(bytes);
-                        self.network.send((id, side.other()), flight, now_ms, &mut self.random);
+                        self.peering.send_to_number(*number, to, bytes, &mut self.sim);
                     }
                     commands.extend(command.map(|command| (*number, command)));
                 }
@@ -438,7 +384,7 @@ impl Ensemble {
     /// operator, as docs/ensembles.md says: no software can tell it from a member whose ensemble was taken over. The operator
     /// does what it logs, and does so only there: a member that can be told has to mend itself, or there is no rest.
     fn look_after(&mut self, number: u64) {
-        let calm = self.healed_ms.is_some_and(|healed_ms| self.now_ms >= healed_ms + OPERATOR_MS);
+        let calm = self.healed_ms.is_some_and(|healed_ms| self.sim.now_ms() >= healed_ms + OPERATOR_MS);
         if calm && self.waits_for_operator(number) {
             self.tell(
                 "operator",
@@ -471,12 +417,12 @@ impl Ensemble {
     /// All faults end: every member runs, everything comes through.
     pub fn heal(&mut self) {
         self.tell("heal", format_args!("all faults end"));
-        self.healed_ms = Some(self.now_ms);
+        self.healed_ms = Some(self.sim.now_ms());
         self.end_double();
         self.empty_outsiders();
         self.machines.values_mut().for_each(Machine::heal);
         self.start_all();
-        self.network.speed_up(self.now_ms);
+        self.peering.network.speed_up(self.sim.now_ms());
         self.client_delays.clear();
         self.mend();
     }

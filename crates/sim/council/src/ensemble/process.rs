@@ -6,10 +6,10 @@ use consensus_replica::founding::NUMBERS;
 use consensus_replica::lifecycle::{
     Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
 };
+use sim_kit::peers;
 use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
 
 use super::aside;
-use super::peers::Peers;
 use super::{Ensemble, Faults};
 use crate::disk::{Loss, SimDisk};
 use crate::loaded::Loaded;
@@ -40,10 +40,6 @@ pub(super) enum Stage {
 pub(super) struct Process {
     pub(super) lifecycle: MemberLifecycle,
     pub(super) stage: Stage,
-    /// Its connections to other members.
-    pub(super) peers: Peers,
-    /// Which of all lives began with it: a later process has a higher one.
-    pub(super) started: u64,
     /// What commands leave to later ones.
     opened: Option<(Journal<SimDisk>, Recovered)>,
     loaded: Option<Loaded<SimDisk>>,
@@ -52,14 +48,12 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn new(number: u64, setup: Setup, started: u64) -> Self {
+    pub(super) fn new(setup: Setup, started: u64) -> Self {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&started.to_le_bytes());
         Self {
             lifecycle: MemberLifecycle::new(setup, seed),
             stage: Stage::Next(Command::Open),
-            peers: Peers::new(number),
-            started,
             opened: None,
             loaded: None,
             doubts: false,
@@ -71,9 +65,9 @@ impl Ensemble {
     /// Processes that have a command to execute do so, most of them. The power of some fails meanwhile.
     pub(super) fn execute_commands(&mut self, faults: &Faults) {
         for number in self.numbers() {
-            let now_ms = self.now_ms;
+            let now_ms = self.sim.now_ms();
             let machine = self.machine(number);
-            if machine.is_paused(now_ms) {
+            if machine.host.is_paused(now_ms) {
                 continue;
             }
             let Some(Stage::Next(command)) = machine.stage() else { continue };
@@ -81,13 +75,13 @@ impl Ensemble {
                 Command::Write(_) | Command::PutAside(_) | Command::Forget => CRASHES_IN_CHANGES,
                 _ => CRASHES,
             };
-            if !self.random.chance(COMMANDS) {
+            if !self.sim.random.chance(COMMANDS) {
                 continue;
             }
-            let crash = if faults.crash > 0 { self.strike(often) } else { None };
+            let crash = if faults.crash > 0 { self.sim.strike(often) } else { None };
             let crashes = crash.is_some();
             if let Some(mut chance) = crash {
-                let disk = &self.machine(number).disk;
+                let disk = &self.machine(number).host.disk;
                 disk.crash_at(disk.operations() + 1 + chance.below(OPERATIONS_MAX));
             }
             self.execute(number);
@@ -95,7 +89,7 @@ impl Ensemble {
                 self.count("crash in a start", 1);
                 self.crash(number);
             }
-            self.strikes.present = None;
+            self.sim.end_fault();
         }
     }
 
@@ -103,7 +97,7 @@ impl Ensemble {
         let Some(process) = &mut self.machine(number).process else { return };
         let Stage::Next(command) = std::mem::replace(&mut process.stage, Stage::Asking) else { return };
         let done = self.perform(number, command);
-        if self.machine(number).disk.crashed() {
+        if self.machine(number).host.disk.crashed() {
             return;
         }
         let event = done.unwrap_or_else(|error| Some(self.failed(number, &error)));
@@ -148,7 +142,7 @@ impl Ensemble {
 
     fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
         self.process(number).opened = None;
-        storage::forget(&mut self.machine(number).disk).map_err(disk_fault)?;
+        storage::forget(&mut self.machine(number).host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
             format_args!("member {number} forgets an identity that it never used"),
@@ -159,13 +153,13 @@ impl Ensemble {
     fn open(&mut self, number: u64) -> Result<Event, NodeError> {
         let config = self.config.journal.clone();
         let machine = self.machine(number);
-        aside::settle(&mut machine.disk).map_err(disk_fault)?;
-        storage::settle(&mut machine.disk).map_err(disk_fault)?;
-        if !aside::holds_data(&machine.disk) {
-            let had_data = aside::had_data(&mut machine.disk).map_err(disk_fault)?;
+        aside::settle(&mut machine.host.disk).map_err(disk_fault)?;
+        storage::settle(&mut machine.host.disk).map_err(disk_fault)?;
+        if !aside::holds_data(&machine.host.disk) {
+            let had_data = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
             return Ok(Event::Opened(DiskContent::Nothing { had_data }));
         }
-        let opened = Journal::open(machine.disk.clone(), config).map_err(NodeError::Open)?;
+        let opened = Journal::open(machine.host.disk.clone(), config).map_err(NodeError::Open)?;
         let content = DiskContent::of(&opened.1);
         self.process(number).opened = Some(opened);
         Ok(Event::Opened(content))
@@ -174,7 +168,7 @@ impl Ensemble {
     fn put_aside(&mut self, number: u64, reason: Reason) -> Result<Event, NodeError> {
         self.process(number).opened = None;
         let machine = self.machine(number);
-        aside::put_aside(&mut machine.disk).map_err(disk_fault)?;
+        aside::put_aside(&mut machine.host.disk).map_err(disk_fault)?;
         machine.damaged = false;
         self.count("nothing received", u64::from(reason == Reason::NothingReceived));
         self.count("doubt that another ensemble ended", u64::from(reason == Reason::AnotherEnsemble));
@@ -184,7 +178,7 @@ impl Ensemble {
 
     fn write(&mut self, number: u64, new: &NewMembership) -> Result<Event, NodeError> {
         let config = JournalConfig { identity: new.identity, ..self.config.journal.clone() };
-        let disk = self.machine(number).disk.clone();
+        let disk = self.machine(number).host.disk.clone();
         let (mut journal, recovered) = Journal::open(disk, config).map_err(NodeError::Open)?;
         let written = storage::write(&mut journal, &recovered, new);
         written.map_err(|error| NodeError::Fault(error.to_string()))?;
@@ -219,10 +213,10 @@ impl Ensemble {
 
     fn run_core(&mut self, number: u64, identity: Identity) -> Result<(), NodeError> {
         self.judge_identity(number, identity);
-        let (config, now_ms) = (self.node_config(number, Some(identity)), self.now_ms);
-        let chance = self.random.fork();
+        let (config, now_ms) = (self.node_config(number, Some(identity)), self.sim.now_ms());
+        let chance = self.sim.random.fork();
         let machine = self.machine(number);
-        let (now, life, outsider) = (machine.now(now_ms), machine.born, machine.outsider);
+        let (now, life, outsider) = (machine.host.now(now_ms), machine.born, machine.outsider);
         machine.was_member = true;
         let loaded = self.process(number).loaded.take().expect("it is loaded before it runs");
         let mut node = Node::begin(loaded, &config, now)?;
@@ -238,7 +232,7 @@ impl Ensemble {
             "start",
             format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
         );
-        self.begin_anew(number, true);
+        peers::begin_anew(self, number, true);
         self.collect(number);
         Ok(())
     }
@@ -248,8 +242,8 @@ impl Ensemble {
         if let Some(identity) = identity {
             let replica = &mut config.core.replica;
             (replica.member, replica.cluster) = (MemberId(identity.member), identity.cluster);
-            config.journal_seed = Some(self.random.number());
-            config.core.shards = 1 + self.random.below(SHARDS_MAX) as u16;
+            config.journal_seed = Some(self.sim.random.number());
+            config.core.shards = 1 + self.sim.random.below(SHARDS_MAX) as u16;
         }
         let machine = self.machine(number);
         config.core.replica.feature_level = machine.level;
@@ -262,7 +256,7 @@ impl Ensemble {
     fn judge_identity(&mut self, number: u64, identity: Identity) {
         let config = self.config.journal.clone();
         let machine = self.machine(number);
-        let disk = machine.disk.fork(0);
+        let disk = machine.host.disk.fork(0);
         disk.repair();
         disk.crash(Loss::All);
         let is_durable = Journal::open(disk, config).is_ok_and(|(_, recovered)| {
@@ -292,10 +286,7 @@ impl Ensemble {
             );
             return Event::Damaged;
         }
-        assert!(
-            machine.failing || machine.full_until_ms.is_some(),
-            "member {number} does not come back: {error:?}"
-        );
+        assert!(machine.host.may_fail(), "member {number} does not come back: {error:?}");
         self.tell("no start", format_args!("member {number} does not start: {error:?}"));
         Event::Failed
     }
@@ -311,7 +302,7 @@ impl Ensemble {
         self.count("seat lost to another machine", u64::from(to_another));
         let process = self.process(number);
         (process.stage, process.doubts) = (Stage::Asking, ending == Ending::Unconfirmed);
-        self.begin_anew(number, false);
+        peers::begin_anew(self, number, false);
         self.answer(number, Event::Ended(ending));
     }
 

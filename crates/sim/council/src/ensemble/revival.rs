@@ -21,14 +21,14 @@ impl Ensemble {
     pub fn black_out(&mut self) {
         self.numbers().into_iter().for_each(|number| self.crash(number));
         self.changing = false;
-        self.network.forget_all();
+        self.peering.network.forget_all();
     }
 
     /// A machine that is to survive: any of those that have data, or the one whose tree is the oldest.
     #[must_use]
     pub fn survivor(&mut self, chance: &mut Random) -> Option<u64> {
         let has_data =
-            |machine: &Machine| aside::holds_data(&machine.disk) && !machine.damaged && !machine.off;
+            |machine: &Machine| aside::holds_data(&machine.host.disk) && !machine.damaged && !machine.off;
         let all = self.machines.iter_mut().filter(|(_, machine)| has_data(machine));
         let zxid = |machine: &mut Machine| machine.node().map(|node| node.tree().last_zxid());
         let all: Vec<_> = all.map(|(number, machine)| (zxid(machine), *number)).collect();
@@ -40,17 +40,18 @@ impl Ensemble {
 
     /// The survivor's operator makes an ensemble of it alone. Gives what it held. Nothing if it held nothing.
     pub fn force_new_ensemble(&mut self, number: u64, chance: &mut Random) -> Option<Survivor> {
-        let (now_ms, config) = (self.now_ms, self.config.journal.clone());
+        let (now_ms, config) = (self.sim.now_ms(), self.config.journal.clone());
         let machine = self.machine(number);
-        aside::settle(&mut machine.disk).expect("its disk is well");
-        if !aside::holds_data(&machine.disk) {
+        aside::settle(&mut machine.host.disk).expect("its disk is well");
+        if !aside::holds_data(&machine.host.disk) {
             return None;
         }
-        let (journal, _) = Journal::open(machine.disk.clone(), config.clone()).expect("its disk is well");
+        let (journal, _) =
+            Journal::open(machine.host.disk.clone(), config.clone()).expect("its disk is well");
         let before = *journal.identity();
         drop(journal);
-        let wall_ms = machine.now(now_ms).wall_ms;
-        let Forced { disk, survivor, .. } = force(&machine.disk, &config, &before, wall_ms, chance)?;
+        let wall_ms = machine.host.now(now_ms).wall_ms;
+        let Forced { disk, survivor, .. } = force(&machine.host.disk, &config, &before, wall_ms, chance)?;
         machine.replace_disk(disk);
         (machine.outsider, machine.founder) = (false, false);
         let index = survivor.index;
@@ -67,9 +68,9 @@ impl Ensemble {
         let mut outsiders_left = voters_min.saturating_sub(1) / 2;
         for number in self.numbers().into_iter().filter(|number| *number != survivor) {
             let away_ms = if chance.chance(50) { chance.below(AWAY_MAX_MS) } else { 0 };
-            let until_ms = self.now_ms + away_ms;
+            let until_ms = self.sim.now_ms() + away_ms;
             let machine = self.machine(number);
-            let stays = aside::holds_data(&machine.disk) && !machine.damaged && !machine.off;
+            let stays = aside::holds_data(&machine.host.disk) && !machine.damaged && !machine.off;
             (machine.away_until_ms, machine.off, machine.founder) = (until_ms, false, false);
             if stays && outsiders_left > 0 && chance.chance(50) {
                 outsiders_left -= 1;

@@ -11,7 +11,8 @@ use crate::disk::SimDisk;
 impl Ensemble {
     /// A machine of that number is there and runs: a new one with a blank disk, or the one that was turned off.
     pub fn install(&mut self, number: u64) {
-        let (random, drifts, level) = (&mut self.random, self.drifts, self.config.core.replica.feature_level);
+        let (random, drifts, level) =
+            (&mut self.sim.random, self.drifts, self.config.core.replica.feature_level);
         let machine =
             self.machines.entry(number).or_insert_with(|| Machine::new(random, drifts, false, level));
         machine.off = false;
@@ -24,11 +25,12 @@ impl Ensemble {
     pub fn start(&mut self, number: u64) {
         let Some(machine) = self.machines.get_mut(&number).filter(|machine| !machine.off) else { return };
         self.lives += 1;
-        if machine.level < self.config.core.replica.feature_level && self.random.chance(50) {
+        if machine.level < self.config.core.replica.feature_level && self.sim.random.chance(50) {
             machine.level = self.config.core.replica.feature_level;
             self.tell("newer build", format_args!("member {number} is given a newer build"));
         }
-        let process = Process::new(number, self.setup(number), self.lives);
+        let process = Process::new(self.setup(number), self.lives);
+        self.peering.begin(number, self.lives);
         self.machine(number).process = Some(Box::new(process));
     }
 
@@ -44,27 +46,16 @@ impl Ensemble {
     /// The member stops, its disk keeps what was written. Its system closes its connections.
     pub(super) fn stop(&mut self, number: u64) {
         let machine = self.machine(number);
-        let process = machine.process.take().map_or(0, |process| process.started);
-        machine.disk.restart();
-        machine.disk.repair();
-        machine.full_until_ms = None;
-        self.close_all(number, process, true);
-        self.gone(number);
-    }
-
-    /// Nothing of what befell a member outlasts its process.
-    pub(super) fn gone(&mut self, number: u64) {
-        let machine = self.machine(number);
-        (machine.paused_from_ms, machine.paused_until_ms) = (0, 0);
-        (machine.stalled_until_ms, machine.slow_until_ms) = (0, 0);
-        (machine.flushed_ms, machine.failing) = (None, false);
+        machine.process = None;
+        machine.host.end_process();
         machine.stalled_shards.clear();
+        self.peering.end(number, true, &mut self.sim);
     }
 
     /// A member's disk is replaced by an empty one.
     pub(super) fn empty(&mut self, number: u64) {
         self.crash(number);
-        let disk = SimDisk::new(self.random.number());
+        let disk = SimDisk::new(self.sim.random.number());
         let machine = self.machine(number);
         machine.replace_disk(disk);
         machine.outsider = false;
@@ -83,8 +74,9 @@ impl Ensemble {
     }
 
     pub(super) fn down(&self) -> Vec<u64> {
-        let is_down =
-            |machine: &Machine| machine.is_down() && !machine.off && machine.away_until_ms <= self.now_ms;
+        let is_down = |machine: &Machine| {
+            machine.is_down() && !machine.off && machine.away_until_ms <= self.sim.now_ms()
+        };
         self.machines.iter().filter(|(_, machine)| is_down(machine)).map(|(number, _)| *number).collect()
     }
 }

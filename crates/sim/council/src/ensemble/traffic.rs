@@ -1,19 +1,72 @@
 //! What members say goes through the network, and arrives, or not.
 
-use consensus_replica::MemberId;
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use consensus_replica::MemberId;
 use consensus_replica::founding::{BLANK, Cluster, NUMBERS};
 use council_replica::PeerMessage;
 use net_peer_pairs::Lane;
+use sim_kit::peers::{self, Parts, PeerWorld, Sent};
 
+use super::Ensemble;
 use super::machine::Machine;
-use super::network::{Connection, Direction, EndState, Flight, Side};
-use super::peers::At;
 use super::process::Stage;
-use super::{Ensemble, Faults};
 use crate::random::Random;
+
+impl PeerWorld for Ensemble {
+    type Machine = Machine;
+
+    fn parts(&mut self) -> Parts<'_, Machine> {
+        Parts {
+            peering: &mut self.peering,
+            sim: &mut self.sim,
+            machines: &self.machines,
+            record: &mut self.record.pairs,
+        }
+    }
+
+    fn connected(&mut self, place: u64, id: MemberId, level: u32) {
+        let Some(process) = &mut self.machine(place).process else { return };
+        match &mut process.stage {
+            Stage::Asking => process.lifecycle.connected(id.0),
+            Stage::Running(node) => {
+                node.core().understands(id, level);
+                if !id.is_blank() {
+                    node.link(id.0, true);
+                }
+            }
+            Stage::Next(_) => {}
+        }
+    }
+
+    fn disconnected(&mut self, place: u64, id: MemberId) {
+        let Some(process) = &mut self.machine(place).process else { return };
+        match &mut process.stage {
+            Stage::Asking => process.lifecycle.disconnected(id.0),
+            Stage::Running(node) if !id.is_blank() => node.link(id.0, false),
+            _ => {}
+        }
+        self.collect(place);
+    }
+
+    fn received(&mut self, from: u64, to: u64, id: MemberId, message: Vec<u8>) {
+        let message = PeerMessage::decode(Bytes::from(message)).expect("what a member encoded");
+        let is_founding = matches!(message, PeerMessage::Founding(_));
+        let is_outsider = |place: u64| self.machines.get(&place).is_some_and(|machine| machine.outsider);
+        if !is_founding && is_outsider(from) != is_outsider(to) {
+            self.record.crosses(from, to);
+        }
+        let Some(process) = &mut self.machine(to).process else { return };
+        match (&mut process.stage, message) {
+            (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(id.0, said),
+            (Stage::Running(node), message) => {
+                let taken = node.peer(id.0, message);
+                taken.unwrap_or_else(|error| panic!("member {to}: {error:?}"));
+            }
+            _ => {}
+        }
+        self.collect(to);
+    }
+}
 
 impl Ensemble {
     pub(super) fn part(&mut self, chance: &mut Random) {
@@ -21,13 +74,13 @@ impl Ensemble {
         let (some, one_way) = (numbers[chance.below(numbers.len() as u64) as usize], chance.chance(30));
         if chance.chance(25) {
             let (these, those): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(|_| chance.chance(50));
-            self.network.split(&these, &those);
+            self.peering.network.split(&these, &those);
             self.tell(
                 "part in halves",
                 format_args!("between {these:?} and {those:?} nothing comes through"),
             );
         } else {
-            self.network.part(some, &numbers, one_way, chance);
+            self.peering.network.part(some, &numbers, one_way, chance);
             if !one_way && chance.chance(40) {
                 self.unreached.insert(some);
                 self.count("clients cut off", 1);
@@ -41,9 +94,9 @@ impl Ensemble {
             self.count("one-way part", 1);
         }
         // Sooner or later the connections break.
-        for (from, to) in self.network.cut.clone() {
+        for (from, to) in self.peering.network.cut.clone() {
             if chance.chance(50) {
-                self.break_pair(to, from);
+                peers::break_pair(self, to, from);
             }
         }
     }
@@ -51,94 +104,11 @@ impl Ensemble {
     /// Everything comes through again.
     pub fn mend(&mut self) {
         self.unreached.clear();
-        self.network.cut.clear();
-    }
-
-    /// Whether a process looks at what has come on a connection; else it waits in the socket.
-    fn is_read(machines: &BTreeMap<u64, Machine>, now_ms: u64, connection: &Connection, side: Side) -> bool {
-        let end = connection.end(side);
-        let Some(machine) = machines.get(&end.place) else { return true };
-        let Some(process) = &machine.process else { return true };
-        if machine.is_paused(now_ms) {
-            return false;
-        }
-        // What was another process's is its system's to refuse.
-        let is_its = process.started == end.process;
-        match end.state {
-            EndState::Greeting => true,
-            EndState::Established => !is_its || end.closed,
-            EndState::Taken(_) => !is_its || !matches!(process.stage, Stage::Next(_)),
-        }
-    }
-
-    /// What comes next arrives, if there is anything.
-    pub(super) fn deliver(&mut self, faults: &Faults) -> bool {
-        let overtakes = faults.overtake > self.random.below(1000);
-        let (now_ms, machines) = (self.now_ms, &self.machines);
-        let is_read =
-            |connection: &Connection, side, _: &Flight| Self::is_read(machines, now_ms, connection, side);
-        let Some((id, side, flight)) = self.network.arrive(now_ms, overtakes, is_read, &mut self.random)
-        else {
-            return false;
-        };
-        let Some(direction) = self.network.connection(id).map(|connection| connection.direction(side)) else {
-            return true;
-        };
-        let may_be_lost = matches!(flight, Flight::Message(_) | Flight::Ping);
-        let is_lost = may_be_lost && faults.loss > self.random.below(1000);
-        if is_lost || self.network.cut.contains(&direction) {
-            self.count("loss", 1);
-            self.network.clear_up(id);
-            return true;
-        }
-        if !self.machines.contains_key(&direction.1) {
-            self.network.close((id, side), false, now_ms, &mut self.random);
-            return true;
-        }
-        match flight {
-            Flight::Hello(hello) => self.greeted((id, side), hello),
-            Flight::Close => self.hung_up((id, side)),
-            Flight::Ping => self.receive((id, side), None),
-            Flight::Message(bytes) => {
-                self.count("overtaking", u64::from(overtakes));
-                self.message((id, side), direction, bytes, faults);
-            }
-        }
-        true
-    }
-
-    fn message(&mut self, at: At, (from, to): Direction, bytes: Vec<u8>, faults: &Faults) {
-        self.trace.step("message", &[from, to, self.now_ms]);
-        self.trace.bytes(&bytes);
-        if faults.repeat > self.random.below(1000) {
-            self.count("repeat", 1);
-            self.network.again(at, Flight::Message(bytes.clone()), self.now_ms);
-        }
-        let message = PeerMessage::decode(Bytes::from(bytes)).expect("what a member encoded");
-        self.receive(at, Some(message));
-    }
-
-    /// From one machine to another, whose pair is with the member of that id.
-    pub(super) fn hand_over(&mut self, (source, number): Direction, from: u64, message: PeerMessage) {
-        let is_founding = matches!(message, PeerMessage::Founding(_));
-        let is_outsider = |place: u64| self.machines.get(&place).is_some_and(|machine| machine.outsider);
-        if !is_founding && is_outsider(source) != is_outsider(number) {
-            self.record.crosses(source, number);
-        }
-        let Some(process) = &mut self.machine(number).process else { return };
-        match (&mut process.stage, message) {
-            (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(from, said),
-            (Stage::Running(node), message) => {
-                let taken = node.peer(from, message);
-                taken.unwrap_or_else(|error| panic!("member {number}: {error:?}"));
-            }
-            _ => {}
-        }
-        self.collect(number);
+        self.peering.network.cut.clear();
     }
 
     pub(super) fn collect(&mut self, number: u64) {
-        let now_ms = self.now_ms;
+        let now_ms = self.sim.now_ms();
         let Some(machine) = self.machines.get_mut(&number) else { return };
         let (life, outsider) = (machine.born, machine.outsider);
         let Some(node) = machine.node() else { return };
@@ -171,20 +141,12 @@ impl Ensemble {
 
     /// Messages go where the table of pairs says; those to whom it knows nowhere are lost.
     fn send_all(&mut self, number: u64, outgoing: Vec<(u64, PeerMessage)>) {
-        let now_ms = self.now_ms;
-        let Some(machine) = self.machines.get_mut(&number) else { return };
-        let Some(process) = &mut machine.process else { return };
         for (to, message) in outgoing {
-            let Some((id, side)) =
-                process.peers.table.connection(MemberId(to), Lane::of(message.is_bulky())).copied()
-            else {
-                continue;
-            };
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
-            let flight = Flight::Message(bytes);
-            let kept = self.network.send((id, side.other()), flight, now_ms, &mut self.random);
-            if let (false, Stage::Running(node)) = (kept, &mut process.stage) {
+            let sent =
+                self.peering.send(number, MemberId(to), Lane::of(message.is_bulky()), bytes, &mut self.sim);
+            if let (Sent::Dropped, Some(node)) = (sent, self.node(number)) {
                 let now = node.now();
                 node.core().lost(MemberId(to), now);
             }

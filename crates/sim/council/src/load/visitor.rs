@@ -182,7 +182,7 @@ impl Visitor {
         ensemble.count("session moved to another shard", u64::from(moved));
         self.connection = history.connections.len();
         (self.pinged_ms, self.heard_ms) = (now_ms, now_ms);
-        ensemble.trace.step("connect", &[self.name as u64, member, u64::from(shard), now_ms]);
+        ensemble.sim.trace.step("connect", &[self.name as u64, member, u64::from(shard), now_ms]);
         history.connections.push(Connection {
             life,
             conn,
@@ -276,7 +276,7 @@ impl Visitor {
         if !self.is_cut_off {
             arrive(&mut self.sending, node, client.conn(), history, arriving);
         }
-        ensemble.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
+        ensemble.sim.trace.step("ask", &[self.name as u64, xid as u64, now_ms]);
         if self.asked.is_empty() {
             self.heard_ms = now_ms;
         }
@@ -419,7 +419,7 @@ impl Visitor {
                     timeout_ms: client.timeout_ms as u64,
                     generation: generation.unwrap_or(0),
                 });
-                ensemble.trace.step("granted", &[self.name as u64, client.session.0 as u64, now_ms]);
+                ensemble.sim.trace.step("granted", &[self.name as u64, client.session.0 as u64, now_ms]);
                 for credentials in self.credentials.clone() {
                     self.ask(ensemble, history, Ask::Auth { credentials });
                 }
@@ -433,8 +433,8 @@ impl Visitor {
         }
         for (reply, left) in replies {
             self.heard_ms = now_ms;
-            ensemble.trace.step("reply", &[self.name as u64, reply.xid as u64, reply.zxid as u64]);
-            ensemble.trace.bytes(&reply.body);
+            ensemble.sim.trace.step("reply", &[self.name as u64, reply.xid as u64, reply.zxid as u64]);
+            ensemble.sim.trace.bytes(&reply.body);
             answered.extend(self.note(reply, history, now_ms, left));
         }
         if closed && self.coming.is_empty() {

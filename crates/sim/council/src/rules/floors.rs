@@ -1,15 +1,10 @@
 //! How much each rule has to judge in a hundred seeds, at the least: one that judges nothing finds nothing, whatever breaks.
 //! An eighth of what it was when the floor was set, or less, so that chance does not fall below it.
 
-use std::collections::BTreeMap;
-
-use super::Judged;
-
-/// A rule's number, what it judges, and how often in a hundred seeds of a simulated minute under faults.
-pub type Floor = (u32, &'static str, u64);
+use sim_kit::Floor;
 
 /// See the module.
-const FLOORS: &[Floor] = &[
+pub const FLOORS: &[Floor] = &[
     (1, "places of members", 10_000),
     (2, "digests of two members", 4_900),
     (2, "nodes at rest", 2_400),
@@ -88,23 +83,12 @@ const FLOORS: &[Floor] = &[
     (52, "pairs told", 1_600),
 ];
 
-/// Seeds below which chance alone may miss something.
-const SEEDS_MIN: u64 = 50;
-
-/// What was judged too seldom in so many seeds of so many simulated seconds under faults: what it was, how often it was
-/// judged, and how often it should have been.
-#[must_use]
-pub fn below_floor(judged: &BTreeMap<u32, Judged>, seeds: u64, seconds: u64) -> Vec<(Floor, u64)> {
-    if seeds < SEEDS_MIN {
-        return Vec::new();
-    }
-    let count = |rule, what| judged.get(&rule).and_then(|judged| judged.get(what)).copied().unwrap_or(0);
-    let all = FLOORS.iter().map(|floor| (*floor, count(floor.0, floor.1)));
-    all.filter(|((.., least), count)| count * 100 * 60 < least * seeds * seconds.min(60)).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use sim_kit::{SEEDS_MIN, below_floor};
+
     use super::*;
     use crate::rules::RULES;
 
@@ -119,7 +103,7 @@ mod tests {
     #[test]
     fn rule_that_judges_nothing_is_told() {
         let nothing = BTreeMap::new();
-        assert_eq!(below_floor(&nothing, SEEDS_MIN, 60).len(), FLOORS.len());
-        assert!(below_floor(&nothing, SEEDS_MIN - 1, 60).is_empty());
+        assert_eq!(below_floor(FLOORS, &nothing, SEEDS_MIN, 60).len(), FLOORS.len());
+        assert!(below_floor(FLOORS, &nothing, SEEDS_MIN - 1, 60).is_empty());
     }
 }

@@ -68,13 +68,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use council_tree::Tree;
 use council_wire::{Acl, Stat};
+use sim_kit::DRIFT_MAX_PPM;
+pub use sim_kit::Judged;
 
-use crate::ensemble::DRIFT_MAX_PPM;
 use crate::history::{Call, History};
 use crate::oracle::Oracle;
 use crate::oracle::model::Mortality;
 use crate::record::Record;
-pub use floors::{Floor, below_floor};
+pub use floors::FLOORS;
 use lives::Lives;
 use shown::Shown;
 
@@ -341,9 +342,6 @@ pub struct Findings {
     more: usize,
     judged: Judged,
 }
-
-/// How much of what was judged.
-pub type Judged = BTreeMap<&'static str, u64>;
 
 impl Findings {
     fn add(&mut self, words: String) {

@@ -47,7 +47,7 @@ impl Run {
         self.history.ended_ms = self.ensemble.now_ms();
         let before: Record = std::mem::take(&mut self.ensemble.record);
         let oracle = Oracle::of(&before);
-        let wrongs = self.judge(&before, &oracle);
+        let wrongs = self.apply_rules(&before, &oracle);
 
         let voters_min = before.voters_min();
         let (record, kept) = before.resume(self.ensemble.now_ms(), &survivor, oracle.last_zxid());

@@ -26,12 +26,12 @@ fn clean() -> Run {
 }
 
 fn play(seed: u64) -> Run {
-    let mut run = Run::of(Random::new(seed), Some(3));
+    let mut run = Run::of(Random::new(seed), Some(3), 50_000);
     run.faults = Faults { kill: 1, restart: 10, ..Faults::NONE };
     run.appetite = Appetite { asks: 40, features: Features::ALL, ..Appetite::LIGHT };
     run.load = Load::new(run.appetite, 3, Random::new(seed));
     (run.squeezes, run.loss) = (Some(Random::new(seed)), None);
-    assert_eq!(run.all(50_000), Vec::<String>::new());
+    assert_eq!(run_to_end(&mut run), Vec::<String>::new());
     run
 }
 
@@ -303,7 +303,7 @@ const FORGERIES: &[Forgery] = &[
         run.ensemble.record.both_served.insert(1, 7);
     }),
     (52, "a member hears what came on an old connection", |run| {
-        run.ensemble.record.misused_pairs.push(String::from("a member is told what came before"));
+        run.ensemble.record.pairs.misused.push(String::from("a member is told what came before"));
     }),
     (51, "a member misuses its membership", |run| {
         run.ensemble.record.misused_memberships.push(String::from("a member tells what is not on its disk"));

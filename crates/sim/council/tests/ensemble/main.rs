@@ -13,13 +13,16 @@ mod old_word;
 mod published;
 mod quorum_kept;
 mod replaced_disk;
+mod shrink;
 mod snapshots;
 mod three;
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use sim_council::run::{Plan, REACHED, Report, play, quiet};
+use sim_council::run::{Plan, Report, Run, play, quiet};
+use sim_kit::Tally;
+use sim_kit::command_line::again;
+use sim_kit::random::regressions;
 
 /// Seeds that are always played, and how many more may be until everything has happened: some of it is rare.
 const SEEDS: u64 = 80;
@@ -29,37 +32,15 @@ const FAULTY_MS: u64 = 60_000;
 /// For how long fresh seeds are played.
 const FRESH: Duration = Duration::from_secs(6);
 
-/// What several runs reached.
-#[derive(Default)]
-struct Sum {
-    seeds: u64,
-    simulated_ms: u64,
-    happened: BTreeMap<&'static str, u64>,
-}
-
-impl Sum {
-    fn add(&mut self, report: Report) {
-        self.seeds += 1;
-        self.simulated_ms += report.simulated_ms;
-        for (what, count) in report.happened {
-            *self.happened.entry(what).or_default() += count;
-        }
-    }
-
-    /// What must happen and has not.
-    fn missing(&self) -> Vec<&'static str> {
-        REACHED.iter().copied().filter(|what| !self.happened.contains_key(what)).collect()
-    }
-
-    fn tell(&self) {
-        let seconds = self.simulated_ms / 1000 / self.seeds.max(1);
-        println!("{} seeds of {seconds} simulated seconds each: {:?}", self.seeds, self.happened);
-    }
+fn tell(tally: &Tally) {
+    let seconds = tally.simulated_ms / 1000 / tally.seeds.max(1);
+    println!("{} seeds of {seconds} simulated seconds each: {:?}", tally.seeds, tally.happened);
 }
 
 fn clean(seed: u64) -> Report {
-    let report = play(&Plan::of(seed, FAULTY_MS), None);
-    let again = format!("cargo xtask sim --seed {seed} --seconds {}", FAULTY_MS / 1000);
+    let plan = Plan::of(seed, FAULTY_MS);
+    let report = play(&plan, None);
+    let again = again::<Run>(&plan);
     assert!(report.wrongs.is_empty(), "seed {seed}: {}\nagain: {again}", report.wrongs.join("\n"));
     assert!(report.simulated_ms >= FAULTY_MS);
     report
@@ -67,23 +48,22 @@ fn clean(seed: u64) -> Report {
 
 #[test]
 fn a_fixed_set_of_seeds_runs_clean_and_reaches_everything() {
-    let mut sum = Sum::default();
-    (0..SEEDS).for_each(|seed| sum.add(clean(seed)));
+    let mut tally = Tally::default();
+    (0..SEEDS).for_each(|seed| tally.add(seed, &clean(seed)));
     for seed in SEEDS..SEEDS + MORE_SEEDS_MAX {
-        if sum.missing().is_empty() {
+        if tally.not_reached::<Run>().is_empty() {
             break;
         }
-        sum.add(clean(seed));
+        tally.add(seed, &clean(seed));
     }
-    sum.tell();
-    assert!(sum.missing().is_empty(), "not reached: {:?}", sum.missing());
+    tell(&tally);
+    assert!(tally.not_reached::<Run>().is_empty(), "not reached: {:?}", tally.not_reached::<Run>());
 }
 
 #[test]
 fn seeds_that_once_found_something_run_clean() {
-    for line in include_str!("../../seeds.txt").lines().filter(|line| !line.starts_with('#')) {
-        let (seed, _) = line.split_once(' ').expect("a seed and a sentence");
-        clean(seed.parse().expect("a seed"));
+    for seed in regressions(include_str!("../../seeds.txt")) {
+        clean(seed);
     }
 }
 
@@ -92,15 +72,15 @@ fn fresh_seeds_run_clean() {
     let began = Instant::now();
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
     let first = since.as_secs() * 1000;
-    let mut sum = Sum::default();
+    let mut tally = Tally::default();
     for seed in first.. {
         if began.elapsed() > FRESH {
             break;
         }
-        sum.add(clean(seed));
+        tally.add(seed, &clean(seed));
     }
     println!("from {first} on:");
-    sum.tell();
+    tell(&tally);
 }
 
 #[test]

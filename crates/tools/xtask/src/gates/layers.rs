@@ -24,6 +24,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
+    // What every simulator stands on; the simulators themselves stand above what they simulate.
+    ("sim", &["kit"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
     ("sim", &["council"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
@@ -31,8 +33,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("", &["diwan"]),
 ];
 
-/// Layers that all services stand on. They name none of them, neither in code nor in words.
-const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node"];
+/// Layers, and single crates, that all services or all their simulators stand on. They name none of them, neither in code nor
+/// in words.
+const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node", "sim-kit"];
 
 /// Each depends on no other, but for [`CLIENTS`].
 const SERVICES: &[&str] = &["council", "log", "store", "objects"];
@@ -296,7 +299,7 @@ pub(super) fn rust_files(folder: &Path) -> anyhow::Result<Vec<std::path::PathBuf
 
 #[cfg(test)]
 mod tests {
-    use super::{Crate, LAYERS, exemption, folder, line_that_names_a_service, violations};
+    use super::{Crate, LAYERS, exemption, folder, is_shared, line_that_names_a_service, violations};
 
     fn own(name: &str, needs: &[&str]) -> Crate {
         Crate { name: name.into(), needs: needs.iter().map(|need| ((*need).into(), false)).collect() }
@@ -349,6 +352,15 @@ mod tests {
     }
 
     #[test]
+    fn simulator_kit_depends_on_no_service_and_no_simulator() {
+        assert!(workspace(own("sim-kit", &["base", "storage-disk", "net-peer-pairs"])).is_empty());
+        assert!(workspace(own("sim-council", &["sim-kit", "council-replica"])).is_empty());
+        for upwards in ["council-wire", "council-client", "sim-council"] {
+            assert_eq!(workspace(own("sim-kit", &[upwards])).len(), 1, "{upwards}");
+        }
+    }
+
+    #[test]
     fn service_uses_another_through_the_client_only() {
         let wrong = super::wrong_service("log-service", "council-tree").expect("a violation");
         assert!(wrong.contains("`council-client` only"), "{wrong}");
@@ -377,6 +389,7 @@ mod tests {
         assert_eq!(line_that_names_a_service("one\nas ZooKeeper does"), Some((2, "zookeeper")));
         assert_eq!(line_that_names_a_service("a log of records"), None);
         assert_eq!(folder("storage-raft-log"), "storage");
+        assert!(is_shared("storage-raft-log") && is_shared("sim-kit") && !is_shared("sim-council"));
     }
 
     #[test]

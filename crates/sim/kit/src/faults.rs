@@ -6,11 +6,21 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ensemble::Faults;
 use crate::random::Random;
 
 /// What strikes single messages, too often to be numbered: left out altogether or not at all.
 pub const OF_MESSAGES: [&str; 3] = ["loss", "repeat", "overtaking"];
+
+/// How often, of a thousand messages, each of [`OF_MESSAGES`] strikes one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageFaults {
+    /// It is lost.
+    pub loss: u64,
+    /// It comes twice.
+    pub repeat: u64,
+    /// It overtakes others.
+    pub overtake: u64,
+}
 
 /// Which faults are left out: `3-17,20,loss`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,9 +32,9 @@ pub struct Without {
 }
 
 impl Without {
-    /// What is left of these faults, as far as they strike single messages.
+    /// What is left of these faults.
     #[must_use]
-    pub fn apply(&self, mut faults: Faults) -> Faults {
+    pub fn apply(&self, mut faults: MessageFaults) -> MessageFaults {
         for name in &self.of_messages {
             match *name {
                 "loss" => faults.loss = 0,
@@ -84,16 +94,16 @@ impl fmt::Display for Without {
 
 /// Counts them.
 #[derive(Debug, Default)]
-pub(super) struct Strikes {
-    pub(super) count: u64,
-    pub(super) without: Without,
+pub(crate) struct Strikes {
+    pub(crate) count: u64,
+    pub(crate) without: Without,
     /// The one that strikes now, until it is told.
-    pub(super) present: Option<u64>,
+    pub(crate) present: Option<u64>,
 }
 
 impl Strikes {
     /// Another fault is to strike. Gives what it draws from, unless it is left out.
-    pub(super) fn next(&mut self, chance: Random) -> Option<Random> {
+    pub(crate) fn next(&mut self, chance: Random) -> Option<Random> {
         self.count += 1;
         let strikes = !self.without.numbers.contains(&self.count);
         self.present = strikes.then_some(self.count);

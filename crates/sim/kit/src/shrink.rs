@@ -2,10 +2,12 @@
 //! first and single faults in the end (delta debugging: Zeller and Hildebrandt 2002). Draws no chance: the same run
 //! shrinks to the same.
 //!
-//! **Not done, and what that costs.** What clients and the operator do stays as the seed has it.
+//! **Not done, and what that costs.** What the users of a world do stays as the seed has it.
 
-use crate::ensemble::OF_MESSAGES;
-use crate::run::{Plan, Report, play};
+use std::marker::PhantomData;
+
+use crate::faults::OF_MESSAGES;
+use crate::world::{Plan, Report, World, play};
 
 /// A run that fails, and needs all that is left of it for that, as far as was tried.
 #[derive(Clone, Debug)]
@@ -27,10 +29,10 @@ impl Shrunk {
 }
 
 /// Shrinks a run in no more than so many; nothing if it does not fail at all.
-pub fn shrink(plan: &Plan, runs_max: u64, fails: impl Fn(&Report) -> bool) -> Option<Shrunk> {
-    let report = play(plan, None);
+pub fn shrink<W: World>(plan: &Plan, runs_max: u64, fails: impl Fn(&Report) -> bool) -> Option<Shrunk> {
+    let report = play::<W>(plan, None);
     let found = fails(&report).then(|| Shrunk { plan: plan.clone(), report, runs: 1 })?;
-    let mut search = Search { found, runs_max, fails };
+    let mut search = Search { found, runs_max, fails, world: PhantomData::<W> };
     search.shorten();
     search.leave_messages_alone();
     search.leave_out();
@@ -38,13 +40,14 @@ pub fn shrink(plan: &Plan, runs_max: u64, fails: impl Fn(&Report) -> bool) -> Op
     Some(search.found)
 }
 
-struct Search<F> {
+struct Search<W, F> {
     found: Shrunk,
     runs_max: u64,
     fails: F,
+    world: PhantomData<W>,
 }
 
-impl<F: Fn(&Report) -> bool> Search<F> {
+impl<W: World, F: Fn(&Report) -> bool> Search<W, F> {
     /// Whether this fails as well; then it is what was found.
     fn try_it(&mut self, change: impl FnOnce(&mut Plan)) -> bool {
         if self.found.runs >= self.runs_max {
@@ -52,7 +55,7 @@ impl<F: Fn(&Report) -> bool> Search<F> {
         }
         let mut plan = self.found.plan.clone();
         change(&mut plan);
-        let report = play(&plan, None);
+        let report = play::<W>(&plan, None);
         self.found.runs += 1;
         let fails = (self.fails)(&report);
         if fails {
@@ -100,34 +103,5 @@ impl<F: Fn(&Report) -> bool> Search<F> {
             }
             size = if left_out { size } else { size / 2 }.max(1);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_takes_two_faults_shrinks_to_two_the_same_each_time() {
-        let happened = |report: &Report, what| report.happened.contains_key(what);
-        // As if a rule broke wherever a process is killed and a disk stands still.
-        let fails = |report: &Report| happened(report, "kill") && happened(report, "stall");
-        let plans = (0..100).map(|seed| Plan::of(seed, 20_000)).filter(|plan| fails(&play(plan, None)));
-        // One of the two may not strike but behind a third, and a process may also be killed on purpose in the calm, so that
-        // one fault is enough: not so in all of them.
-        let mut shrunk = plans.take(20).map(|plan| (shrink(&plan, 300, fails).expect("it fails"), plan));
-        let (shrunk, plan) =
-            shrunk.find(|(shrunk, _)| shrunk.faults().len() == 2).expect("two that stand alone");
-        assert!(shrunk.plan.faulty_ms < plan.faulty_ms && shrunk.runs < 300);
-        let again = shrink(&plan, 300, fails).expect("it fails");
-        assert_eq!((&again.plan, again.report.hash), (&shrunk.plan, shrunk.report.hash));
-        let words = shrunk.plan.without.to_string();
-        let read = Plan { without: words.parse().expect("as it was written"), ..shrunk.plan.clone() };
-        assert_eq!(play(&read, None).hash, shrunk.report.hash);
-    }
-
-    #[test]
-    fn what_does_not_fail_does_not_shrink() {
-        assert!(shrink(&Plan::of(1, 1_000), 10, |_| false).is_none());
     }
 }
