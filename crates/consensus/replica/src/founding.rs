@@ -142,7 +142,7 @@ impl Heard {
 }
 
 /// What another member proposed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Proposal {
     proposer: u64,
     cluster: Cluster,
@@ -150,6 +150,7 @@ struct Proposal {
     since_ms: Option<u64>,
 }
 
+#[derive(Debug)]
 struct Round {
     cluster: Cluster,
     /// This member, and whom it asked.
@@ -159,6 +160,7 @@ struct Round {
 }
 
 /// A blank member. See the module.
+#[derive(Debug)]
 pub struct Founding {
     number: u64,
     /// Everybody who is to vote, by the configuration.
@@ -397,13 +399,20 @@ impl Founding {
         if all || (late && round.accepted.len() + 1 >= majority) {
             let (cluster, voters) = (round.cluster, self.participants.clone());
             self.outcome = Some(Outcome::Founded { cluster, voters });
-        } else if late && round.accepted.is_empty() {
-            // Nobody is known to have written it down; whoever has says so, and is not passed over.
+        } else if late && (round.accepted.is_empty() || self.all_others_hold()) {
+            // Either nobody is known to have written it down; whoever has says so, and is not passed over. Or everybody has
+            // written something down, this or another proposal: nobody is blank who could still agree to this one.
             self.round = None;
             self.majority_since_ms = None;
             // Two proposals must never go by one name.
             self.cluster[0] = self.cluster[0].wrapping_add(1);
         }
+    }
+
+    /// Whether each of the others is heard to have a seat in an ensemble in which nothing has happened.
+    fn all_others_hold(&self) -> bool {
+        let holds = |number: &u64| matches!(self.heard.get(number), Some(Heard::Seated(_, Some(_))));
+        self.participants.iter().filter(|other| **other != self.number).all(holds)
     }
 
     /// A founding that broke off is completed when everybody is there and nobody has gone on without the others.
@@ -675,6 +684,24 @@ mod tests {
         assert_eq!(take(member(1), [(2, seated(4)), (3, seated(5))]), first);
         assert_eq!(take(member(3).holding([5; 16]), [(1, blank.clone()), (2, seated(4))]), first);
         assert_eq!(take(member(2).holding([4; 16]), [(1, blank), (3, seated(5))]), Some(Outcome::Kept));
+    }
+
+    #[test]
+    fn proposer_to_whom_too_few_agreed_joins_the_first_ensemble_once_all_others_hold_a_seat() {
+        let mut member = Founding::new(1, vec![1, 2, 3, 4], true, [5; 16], [5; 16]);
+        let seated = |cluster: u8| seated(cluster, Some(vec![1, 2, 3, 4]));
+        member.tick(0);
+        [3, 4].into_iter().for_each(|number| member.hear(BLANK | number, blank()));
+        member.tick(0);
+        member.tick(GRACE_MS);
+        member.hear(4, seated(5));
+        member.hear(3, seated(4));
+        member.tick(GRACE_MS + ROUND_MS);
+        assert_eq!(member.outcome(), None, "2 may agree yet");
+        member.hear(2, seated(4));
+        member.tick(GRACE_MS + ROUND_MS);
+        let voters = vec![1, 2, 3, 4];
+        assert_eq!(member.outcome(), Some(&Outcome::Founded { cluster: [4; 16], voters }));
     }
 
     #[test]

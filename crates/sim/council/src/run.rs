@@ -272,6 +272,9 @@ impl Run {
                 text += &format!("\nmember {number}: {:?}", node.core().status());
             }
         }
+        for (number, doing) in self.ensemble.describe() {
+            text += &format!("\nmember {number} is {doing}");
+        }
         text + &format!("\nmembers that are to be: {:?}", self.members())
     }
 

@@ -280,6 +280,17 @@ impl MemberLifecycle {
         matches!(self.setup, Setup::Alone)
     }
 
+    /// What this member does, and whom it has heard while it asks: for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match &self.state {
+            State::WaitingToJoin(waiting) | State::MembershipInDoubt(waiting) => {
+                format!("{:?}: {waiting:?}", self.state)
+            }
+            state => format!("{state:?}"),
+        }
+    }
+
     /// Who this member is, while its core runs.
     #[must_use]
     pub const fn identity(&self) -> Option<Identity> {

@@ -17,6 +17,7 @@ pub struct Reminder {
 }
 
 /// See the module.
+#[derive(Debug)]
 pub(super) struct Waiting {
     founding: Founding,
     reminded_ms: Option<u64>,

@@ -11,8 +11,11 @@ use super::Tenure;
 /// is asked.
 const DENIAL_MS: u64 = 10_000;
 
-/// After how long a founder doubts that its ensemble comes to be, milliseconds.
+/// After how long the first of the founders doubts that its ensemble comes to be, milliseconds.
 const DOUBT_MS: u64 = 10_000;
+/// How much later the next one does: as long as a member in doubt asks the others. If all asked at the same time, none would
+/// be heard to have a seat.
+const DOUBT_STEP_MS: u64 = 5_000;
 
 /// Members that say that this one was replaced by another disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +76,9 @@ impl GroupMembership {
     pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
         let is_alone = self.members.voters == [self.own.0] && self.members.learners.is_empty();
         let founds = self.members.voters.contains(&self.own.0) && !is_alone;
-        if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + DOUBT_MS {
+        let place = self.members.voters.iter().filter(|voter| **voter < self.own.0).count() as u64;
+        let doubt_ms = DOUBT_MS + place * DOUBT_STEP_MS;
+        if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + doubt_ms {
             self.tenure = Tenure::Doubtful;
         }
     }
@@ -86,8 +91,10 @@ pub(crate) fn is_untouched(raft: &RaftNode) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use consensus_raft::{Config, HardState, Recovered};
+
     use super::*;
-    use crate::test_support::{NOW, view};
+    use crate::test_support::{NOW, recovered, view};
 
     const fn later(ms: u64) -> Now {
         Now::of_ms(NOW.mono_ms() + ms, NOW.wall_ms)
@@ -111,6 +118,21 @@ mod tests {
         assert_eq!(membership.tenure(), Tenure::Sound);
         assert!(membership.deny(MemberId(0x502), MemberId(3), true, NOW));
         assert_eq!(membership.tenure(), Tenure::Lost);
+    }
+
+    #[test]
+    fn founders_doubt_one_after_the_other() {
+        let doubts = |own: u64, after_ms: u64| {
+            let mut membership = view(own, &[1, 2, 3]).membership;
+            let log = Recovered { hard_state: HardState::default(), ..recovered(&[1, 2, 3]) };
+            let log = Recovered { base_index: LogIndex::ZERO, base_term: Term::ZERO, ..log };
+            let raft = RaftNode::new(&Config::new(MemberId(own), 7), &log, LogIndex::ZERO);
+            membership.doubt(&raft, later(after_ms));
+            membership.tenure() == Tenure::Doubtful
+        };
+        for (own, doubt_ms) in [(1, 10_000), (2, 15_000), (3, 20_000)] {
+            assert!(!doubts(own, doubt_ms - 1) && doubts(own, doubt_ms), "{own}");
+        }
     }
 
     #[test]

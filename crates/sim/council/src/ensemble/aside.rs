@@ -55,8 +55,13 @@ pub(super) fn put_aside(disk: &mut SimDisk) -> Result<(), DiskError> {
     finish(disk, &place)
 }
 
+/// A directory moves as a whole, with changes of names in it that are not durable yet. Here its files move one by one, so
+/// those changes become durable first.
 fn finish(disk: &mut SimDisk, place: &str) -> Result<(), DiskError> {
     for part in PARTS {
+        if let Some(directory) = part.strip_suffix('/') {
+            disk.sync_directory(directory)?;
+        }
         for path in disk.paths().into_iter().filter(|path| path.starts_with(part)) {
             disk.rename(&path, &format!("{place}/{path}"))?;
         }
@@ -73,9 +78,11 @@ mod tests {
     use crate::disk::Loss;
 
     fn lay(disk: &SimDisk) {
-        for path in ["meta", "log/1.seg", "log/2.seg", "snapshot/1.snap"] {
+        for path in ["meta", "log/1.seg", "log/0.seg", "snapshot/1.snap"] {
             disk.put(path, path.as_bytes().to_vec());
         }
+        // A change that is not durable, as of a segment that is used again.
+        disk.clone().rename("log/0.seg", "log/2.seg").expect("it is there");
     }
 
     fn holds(disk: &SimDisk, below: &str) -> usize {

@@ -113,6 +113,15 @@ impl Ensemble {
         self.follow(number, command);
     }
 
+    /// What each process does, for people.
+    pub fn describe(&self) -> Vec<(u64, String)> {
+        let of = |machine: &super::machine::Machine| match &machine.process {
+            Some(process) => process.lifecycle.describe(),
+            None => String::from("down"),
+        };
+        self.machines.iter().map(|(number, machine)| (*number, of(machine))).collect()
+    }
+
     pub(super) fn follow(&mut self, number: u64, command: Command) {
         let Some(process) = &mut self.machine(number).process else { return };
         match command {
