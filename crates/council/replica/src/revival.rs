@@ -6,7 +6,7 @@
 
 use consensus_raft::{LogIndex, Term};
 use council_tree::{SnapshotProgress, Tree};
-use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotMeta};
+use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotError, SnapshotMeta};
 
 use consensus_replica::Replay;
 use consensus_replica::founding::NUMBERS;
@@ -70,23 +70,23 @@ pub fn epoch_after(last: u32, wall_ms: i64) -> u32 {
 /// Writes the tree as the journal's newest snapshot, in one go.
 ///
 /// # Errors
-/// The journal refuses, or its disk fails; why, in words.
+/// The journal refuses, or its disk fails.
 pub fn write_snapshot<D: Disk>(
     journal: &mut Journal<D>,
     tree: &mut Tree,
     mut meta: SnapshotMeta,
-) -> Result<(), String> {
-    journal.snapshot_begin().map_err(|error| error.to_string())?;
+) -> Result<(), SnapshotError> {
+    journal.snapshot_begin()?;
     tree.snapshot_begin();
     loop {
         let mut piece = Vec::with_capacity(SNAPSHOT_PIECE_BYTES * 2);
         let progress = tree.snapshot_chunk(&mut piece, SNAPSHOT_PIECE_BYTES);
         if !piece.is_empty() {
-            journal.snapshot_chunk(&piece).map_err(|error| error.to_string())?;
+            journal.snapshot_chunk(&piece)?;
         }
         if let SnapshotProgress::Done { digest } = progress {
             meta.digest = digest;
-            return journal.snapshot_finish(meta).map_err(|error| error.to_string());
+            return journal.snapshot_finish(meta);
         }
     }
 }

@@ -48,7 +48,7 @@ enum Pending {
 }
 
 /// The directories of a member's data.
-struct ConnectionPermit {
+struct DataDirectories {
     /// That of `meta` first.
     directories: Vec<PathBuf>,
 }
@@ -59,7 +59,7 @@ struct ConnectionPermit {
 /// The disk refuses, or data was put aside too often; nothing is lost then.
 pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
-    let place = ConnectionPermit::of(storage);
+    let place = DataDirectories::of(storage);
     place.remove_prepared().map_err(fault)?;
     let generation = place.begin(why, wall_ms, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
@@ -72,7 +72,7 @@ pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Res
 /// As [`put_aside`].
 pub(crate) fn replace(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
-    let place = ConnectionPermit::of(storage);
+    let place = DataDirectories::of(storage);
     let generation = place.begin(why, wall_ms, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
     Ok(place.generation(generation))
@@ -83,7 +83,7 @@ pub(crate) fn replace(storage: &StorageConfig, why: &str, wall_ms: i64) -> Resul
 /// # Errors
 /// The disk refuses.
 pub(crate) fn prepare(storage: &StorageConfig) -> Result<StorageConfig, StartError> {
-    let place = ConnectionPermit::of(storage);
+    let place = DataDirectories::of(storage);
     place.remove_prepared().map_err(fault)?;
     let log_dir = storage.log_dir.as_ref().map(|directory| directory.join(PREPARED));
     Ok(StorageConfig {
@@ -99,7 +99,7 @@ pub(crate) fn prepare(storage: &StorageConfig) -> Result<StorageConfig, StartErr
 /// # Errors
 /// The disk refuses, or another process uses the directory.
 pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
-    let place = ConnectionPermit::of(storage);
+    let place = DataDirectories::of(storage);
     if !place.is_unsettled() {
         return Ok(());
     }
@@ -115,7 +115,7 @@ pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
 
 /// Whether [`settle`] has something to finish.
 pub(crate) fn is_interrupted(storage: &StorageConfig) -> bool {
-    ConnectionPermit::of(storage).is_unsettled()
+    DataDirectories::of(storage).is_unsettled()
 }
 
 /// Whether data was put aside here: then a blank directory is not one that nobody was promised anything by.
@@ -125,7 +125,7 @@ pub(crate) fn holds_any(storage: &StorageConfig) -> bool {
 
 /// What to do to have put-aside data back, if there is any: a hint where none is in its place.
 pub(crate) fn how_to_take_back(storage: &StorageConfig) -> Option<String> {
-    let place = ConnectionPermit::of(storage);
+    let place = DataDirectories::of(storage);
     let newest = *place.generations().ok()?.last()?;
     let from = place.generation(newest);
     let log = match place.directories.get(1) {
@@ -148,7 +148,7 @@ fn fault(source: io::Error) -> StartError {
     StartError::System { action: "put data aside", source }
 }
 
-impl ConnectionPermit {
+impl DataDirectories {
     fn of(storage: &StorageConfig) -> Self {
         let log = storage.log_dir.clone().filter(|log| *log != storage.data_dir);
         Self { directories: [Some(storage.data_dir.clone()), log].into_iter().flatten().collect() }
@@ -365,9 +365,9 @@ mod tests {
     use super::*;
     use crate::test_support::Directory;
 
-    fn place(folder: &Directory, split: bool) -> ConnectionPermit {
+    fn place(folder: &Directory, split: bool) -> DataDirectories {
         let log = split.then(|| folder.0.join("log-disk"));
-        let place = ConnectionPermit {
+        let place = DataDirectories {
             directories: [Some(folder.0.join("data")), log].into_iter().flatten().collect(),
         };
         place.directories.iter().for_each(|directory| fs::create_dir_all(directory).unwrap());
@@ -375,11 +375,11 @@ mod tests {
     }
 
     /// Where each part lies: `log` may have a directory of its own.
-    fn home<'a>(place: &'a ConnectionPermit, part: &str) -> &'a Path {
+    fn home<'a>(place: &'a DataDirectories, part: &str) -> &'a Path {
         if part == "log" { place.directories.last().unwrap() } else { place.root() }
     }
 
-    fn lay(place: &ConnectionPermit, below: &str, content: &str) {
+    fn lay(place: &DataDirectories, below: &str, content: &str) {
         for part in PARTS {
             let directory = home(place, part).join(below);
             fs::create_dir_all(&directory).unwrap();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     /// What lies there: nothing, the same content in every part, or a mixture.
-    fn found(place: &ConnectionPermit, below: &str) -> String {
+    fn found(place: &DataDirectories, below: &str) -> String {
         let read = |part: &str| {
             let path = home(place, part).join(below).join(part);
             let path = if part == "meta" { path } else { path.join("file") };

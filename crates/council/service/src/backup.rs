@@ -199,7 +199,7 @@ pub fn restore(
         created_ms: summary.created_ms,
     };
     let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
-    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(failed)?;
+    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|error| failed(error.to_string()))?;
     journal.close().map_err(|error| failed(error.to_string()))?;
     restoration_mark::remove(storage)?;
     Ok(zxid)

@@ -258,7 +258,9 @@ impl Boot {
             Ok(zxid) => {
                 tracing::warn!(zxid, "a snapshot was restored by command: all that was there before is gone");
             }
-            Err(error) => tracing::error!(error, "nothing was restored; the server goes on with what it had"),
+            Err(error) => {
+                tracing::error!(%error, "nothing was restored; the server goes on with what it had")
+            }
         }
         // Whoever asked may have given up.
         let _ = done.send(outcome);

@@ -56,7 +56,8 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let disk = recovery::open_disk(&prepared)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
     let meta = revival::begin(&mut tree, applied, number, wall_ms);
-    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|reason| fault("journal", reason))?;
+    revival::write_snapshot(&mut journal, &mut tree, meta)
+        .map_err(|error| fault("journal", error.to_string()))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
     let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall_ms)?;
     Ok(Revived { survivor, aside })

@@ -10,7 +10,7 @@ use crate::counters::leadership::Stand;
 use crate::ensemble::EnsembleView;
 use crate::list_turn::ListTurn;
 use crate::restore::Refusal;
-use crate::snapshot_requests::SnapshotFile;
+use crate::snapshot_requests::{SnapshotFile, TakeError};
 use crate::view::{ConfigurationView, ConnectionView, DumpView, ServerView, WatchSummary, WatchView};
 use node_metrics::Sample;
 
@@ -71,7 +71,7 @@ pub(crate) trait Inspect: Send + Sync {
     /// How far apart two snapshots by command, or two restorings, must be.
     fn rate_limit(&self) -> Duration;
     /// Takes a snapshot, waits until it is durable and opens it; `None` when the command is switched off.
-    fn snapshot(&self) -> Option<Limited<SnapshotFile, String>>;
+    fn snapshot(&self) -> Option<Limited<SnapshotFile, TakeError>>;
     /// Puts the snapshot that is sent, of so many bytes, in the place of all that is there; gives the zxid that is gone
     /// on from. `None` when the command is switched off.
     fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<i64, Refusal>>;

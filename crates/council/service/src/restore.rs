@@ -15,10 +15,11 @@ use std::sync::mpsc::Sender;
 use council_replica::revival;
 use council_tree::Tree;
 use parking_lot::Mutex;
-use storage_raft_log::{Identity, Journal, SnapshotMeta};
+use storage_raft_log::{Fault, Identity, Journal, OpenError, SnapshotError, SnapshotMeta};
 
 use crate::backup::{self, BackupError};
 use crate::config::StorageConfig;
+use crate::error::StartError;
 use crate::recovery;
 use node_metrics::Histogram;
 
@@ -37,10 +38,30 @@ pub(crate) enum Refusal {
     Failed(String),
 }
 
+/// Why a sound tree did not take the place of the data. Nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RestoreError {
+    /// The server ends before it comes to it.
+    #[error("the server stops")]
+    Stopping,
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] StartError),
+    /// The journal cannot be opened.
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    /// The snapshot cannot be written.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The journal cannot be closed.
+    #[error(transparent)]
+    Disk(#[from] Fault),
+}
+
 /// A tree that is to replace the one that is there, and who is to be told of its zxid.
 pub(crate) struct Restoration {
     pub(crate) tree: Tree,
-    pub(crate) done: Sender<Result<i64, String>>,
+    pub(crate) done: Sender<Result<i64, RestoreError>>,
 }
 
 /// What is counted of restoring.
@@ -90,11 +111,10 @@ pub(crate) fn put(
     mut tree: Tree,
     before: &Tree,
     wall_ms: i64,
-) -> Result<i64, String> {
+) -> Result<i64, RestoreError> {
     tree.succeed(before);
-    let disk = recovery::open_disk(storage).map_err(|error| error.to_string())?;
-    let opened = Journal::open(disk, recovery::journal_config(storage, Identity::default()));
-    let (mut journal, _) = opened.map_err(|error| error.to_string())?;
+    let disk = recovery::open_disk(storage)?;
+    let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, Identity::default()))?;
     let zxid = tree.last_zxid().0;
     let meta = SnapshotMeta {
         index: journal.last_index().next(),
@@ -105,7 +125,7 @@ pub(crate) fn put(
         created_ms: wall_ms,
     };
     revival::write_snapshot(&mut journal, &mut tree, meta)?;
-    journal.close().map_err(|error| error.to_string())?;
+    journal.close()?;
     Ok(zxid)
 }
 

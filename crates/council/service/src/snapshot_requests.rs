@@ -32,6 +32,28 @@ pub(crate) struct SnapshotFile {
     pub(crate) bytes: u64,
 }
 
+/// Why there is no snapshot for who asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TakeError {
+    /// The core's thread is busy, or ends.
+    #[error("the server did not answer")]
+    NoAnswer,
+    /// The disk refused it.
+    #[error("the snapshot could not be written; the log says why")]
+    NotWritten,
+    /// It takes too long.
+    #[error("no snapshot within {} s", PATIENCE.as_secs())]
+    TooLong,
+    /// It is written and cannot be opened.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Unreadable {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
 /// What the journal has done so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
@@ -61,9 +83,9 @@ impl SnapshotRequests {
     }
 
     /// Calls `ask`, which has a snapshot taken and gives the index that it must reach, and waits for that snapshot.
-    pub(crate) fn take(&self, ask: impl FnOnce() -> Option<LogIndex>) -> Result<Saved, String> {
+    pub(crate) fn take(&self, ask: impl FnOnce() -> Option<LogIndex>) -> Result<Saved, TakeError> {
         let failures = self.news.lock().failures;
-        let wanted = ask().ok_or("the server did not answer")?;
+        let wanted = ask().ok_or(TakeError::NoAnswer)?;
         let deadline = Instant::now() + PATIENCE;
         let mut news = self.news.lock();
         loop {
@@ -71,22 +93,21 @@ impl SnapshotRequests {
                 return Ok(saved);
             }
             if news.failures > failures {
-                return Err(String::from("the snapshot could not be written; the log says why"));
+                return Err(TakeError::NotWritten);
             }
             if self.changed.wait_until(&mut news, deadline).timed_out() {
-                return Err(format!("no snapshot within {} s", PATIENCE.as_secs()));
+                return Err(TakeError::TooLong);
             }
         }
     }
 }
 
 /// Opens the file of a snapshot.
-pub(crate) fn open(data_dir: &Path, saved: Saved) -> Result<SnapshotFile, String> {
+pub(crate) fn open(data_dir: &Path, saved: Saved) -> Result<SnapshotFile, TakeError> {
     let name = format!("{:016x}.snap", saved.index.0);
     let path: PathBuf = data_dir.join("snapshot").join(&name);
-    let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
-    let file = File::open(&path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
+    let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+    let (bytes, file) = opened.map_err(|source| TakeError::Unreadable { path, source })?;
     Ok(SnapshotFile { zxid: saved.zxid, name, file, bytes })
 }
 
@@ -96,19 +117,20 @@ mod tests {
 
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
-        let desk = SnapshotRequests::default();
-        desk.saved(Saved { index: LogIndex(4), zxid: 1 });
-        desk.failed();
+        let requests = SnapshotRequests::default();
+        requests.saved(Saved { index: LogIndex(4), zxid: 1 });
+        requests.failed();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| desk.take(|| Some(LogIndex(5))));
-            desk.saved(Saved { index: LogIndex(4), zxid: 1 });
-            desk.saved(Saved { index: LogIndex(6), zxid: 3 });
-            assert_eq!(waiting.join().expect("it ends"), Ok(Saved { index: LogIndex(6), zxid: 3 }));
+            let waiting = scope.spawn(|| requests.take(|| Some(LogIndex(5))));
+            requests.saved(Saved { index: LogIndex(4), zxid: 1 });
+            requests.saved(Saved { index: LogIndex(6), zxid: 3 });
+            let saved = waiting.join().expect("it ends").expect("it was saved");
+            assert_eq!(saved, Saved { index: LogIndex(6), zxid: 3 });
         });
-        let failed = desk.take(|| {
-            desk.failed();
+        let failed = requests.take(|| {
+            requests.failed();
             Some(LogIndex(7))
         });
-        assert!(failed.is_err());
+        assert!(matches!(failed, Err(TakeError::NotWritten)), "{failed:?}");
     }
 }

@@ -84,7 +84,7 @@ fn snapshot(server: &dyn Inspect, request: &Request) -> Result<Response, Failure
     let file = match server.snapshot() {
         None => return Err(switched_off("admin.snapshot.enabled")),
         Some(Err(wait)) => return Err(too_soon("a snapshot was taken", wait, server.rate_limit())),
-        Some(Ok(Err(error))) => return Err(Failure::new(500, error)),
+        Some(Ok(Err(error))) => return Err(Failure::new(500, error.to_string())),
         Some(Ok(Ok(file))) => file,
     };
     let streaming = request.value("streaming").is_none_or(|value| value.eq_ignore_ascii_case("true"));

@@ -26,7 +26,7 @@ use crate::list_turn::ListTurn;
 use crate::metrics::catalog::{self, Inputs};
 use crate::metrics::zookeeper::QuotaSums;
 use crate::restore::Refusal;
-use crate::snapshot_requests::{self, SnapshotFile};
+use crate::snapshot_requests::{self, SnapshotFile, TakeError};
 use crate::view::{
     ConfigurationView, ConnectionView, DumpView, LatencyView, ServerView, SessionView, WatchSummary,
     WatchView,
@@ -366,7 +366,7 @@ impl Inspect for Introspection {
         Duration::from_millis(u64::from(self.config.admin.rate_limit_interval_ms))
     }
 
-    fn snapshot(&self) -> Option<Limited<SnapshotFile, String>> {
+    fn snapshot(&self) -> Option<Limited<SnapshotFile, TakeError>> {
         if !self.config.admin.snapshot_enabled {
             return None;
         }
@@ -434,7 +434,7 @@ impl Introspection {
         }
     }
 
-    fn take_snapshot(&self) -> Result<SnapshotFile, String> {
+    fn take_snapshot(&self) -> Result<SnapshotFile, TakeError> {
         // What is applied may be in a snapshot already: then none is begun, and none need be waited for.
         let ask = |core: &mut Core| {
             core.request_snapshot();

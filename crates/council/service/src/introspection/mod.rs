@@ -24,7 +24,7 @@ use crate::line_limit::LineLimit;
 use crate::list_turn::ListTurn;
 use crate::messages::CoreMail;
 use crate::messages::ShardMail;
-use crate::restore::{self, Refusal, Restoration, RestoreRequests};
+use crate::restore::{self, Refusal, Restoration, RestoreError, RestoreRequests};
 use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
 use crate::snapshot_requests::SnapshotRequests;
@@ -88,8 +88,8 @@ impl Introspection {
         let tree = restore::receive(&self.config.storage.data_dir, sent, bytes)?;
         let (done, outcome) = channel();
         self.core.put(CoreMail::Restore(Box::new(Restoration { tree, done })));
-        let outcome = outcome.recv().unwrap_or_else(|_| Err(String::from("the server stops")));
-        let zxid = outcome.map_err(Refusal::Failed)?;
+        let outcome = outcome.recv().unwrap_or_else(|_| Err(RestoreError::Stopping));
+        let zxid = outcome.map_err(|error| Refusal::Failed(error.to_string()))?;
         let deadline = Instant::now() + RESTART_MAX;
         while !self.standing.is_serving() {
             if Instant::now() >= deadline {
