@@ -47,8 +47,8 @@
 //! # Not done, and what that costs
 //! - There is no queue of events by time: a step draws what happens next among all that may. Fair interleavings are cheap
 //!   that way; a world that is idle for long takes as many steps as a busy one.
-//! - What comes to a socket in a direction that is cut is lost when it is delivered, not when it is sent. A process that looks
-//!   at its connections before that takes it for a sign of life.
+//! - What is sent in a direction that is cut is lost when it would be delivered: if the direction mends before that, it comes
+//!   through.
 //! - What the users of a world do cannot be left out when it is made smaller.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

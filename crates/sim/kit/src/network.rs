@@ -296,10 +296,11 @@ impl<G, M, S: Copy + Default> Network<G, M, S> {
         }
     }
 
-    /// Whether anything has arrived at that side that its process has not read.
+    /// Whether anything has arrived at that side that its process has not read. What was sent in a direction that is cut has
+    /// not.
     #[must_use]
     pub fn holds_unread(&self, id: ConnId, side: Side, now_ms: u64) -> bool {
-        let connection = self.connections.get(&id);
+        let connection = self.connections.get(&id).filter(|one| !self.cut.contains(&one.direction(side)));
         connection.is_some_and(|one| one.queue(side).front().is_some_and(|(_, due_ms)| *due_ms <= now_ms))
     }
 
