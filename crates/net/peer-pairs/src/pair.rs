@@ -114,7 +114,9 @@ impl<C> Pair<C> {
 
     /// To be asked from time to time, behind what has come until then. A ping that is due is due once.
     pub const fn pulse(&mut self, now_ms: u64) -> Pulse {
-        if now_ms > self.heard_ms + SILENCE_MS {
+        // One connection alone carries no log: however much is heard on it, the other one has to come.
+        let since_ms = if self.told_up { self.heard_ms } else { self.began_ms };
+        if now_ms > since_ms + SILENCE_MS {
             return Pulse::Silent;
         }
         if now_ms < self.pinged_ms + PING_MS {

@@ -189,3 +189,16 @@ fn pair_is_pinged_while_it_stands_and_given_up_when_it_is_silent() {
     pair.heard(SILENCE_MS + 1);
     assert_eq!(pair.pulse(2 * SILENCE_MS), Pulse::Ping);
 }
+
+#[test]
+fn pair_of_which_one_connection_never_comes_is_given_up_however_much_is_heard_on_the_other() {
+    let mut pairs = table(1);
+    let (pair, up) = pairs.connect(&offer(5), ("a", Lane::Control), 0);
+    assert_eq!(up, None);
+    let pair = pairs.current(pair).expect("it stands");
+    for now_ms in [1_000, SILENCE_MS, SILENCE_MS + 1] {
+        pair.heard(now_ms);
+    }
+    assert_ne!(pair.pulse(SILENCE_MS), Pulse::Silent);
+    assert_eq!(pair.pulse(SILENCE_MS + 1), Pulse::Silent);
+}

@@ -275,6 +275,9 @@ impl Run {
         for (number, doing) in self.ensemble.describe() {
             text += &format!("\nmember {number} is {doing}");
         }
+        for line in self.ensemble.peering.describe() {
+            text += &format!("\nconnections of {line}");
+        }
         text + &format!("\nmembers that are to be: {:?}", self.members())
     }
 

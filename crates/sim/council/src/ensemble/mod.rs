@@ -43,7 +43,7 @@ pub struct Ensemble {
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
     /// The network between members, and the connections that they keep.
-    peering: Peering,
+    pub(crate) peering: Peering,
     /// The number that there are two machines of, and the last that there were.
     doubled: Option<u64>,
     was_doubled: Option<u64>,

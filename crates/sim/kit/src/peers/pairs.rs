@@ -112,6 +112,31 @@ pub fn break_pair(world: &mut impl PeerWorld, place: u64, with: u64) {
 }
 
 impl Peering {
+    /// The connections of each process and how their other ends are, for people.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (place, peers) in &self.processes {
+            for pair in peers.table.iter() {
+                let ends = pair.connections().map(|(id, side)| match self.network.connection(*id) {
+                    Some(one) => {
+                        let other = one.end(side.other());
+                        let how = if other.closed { "closed" } else { "open" };
+                        format!(
+                            "{id} to {} of process {} ({how}, {:?})",
+                            other.place, other.process, other.state
+                        )
+                    }
+                    None => format!("{id} is gone"),
+                });
+                let ends: Vec<_> = ends.collect();
+                let who = pair.reference().number;
+                lines.push(format!("{place} with {who}: {}", ends.join(", ")));
+            }
+        }
+        lines
+    }
+
     /// Which attempt a pair that stands came of.
     fn attempt_of(&mut self, place: u64, pair: PairRef) -> Option<Attempt> {
         let at = *self.processes.get_mut(&place)?.table.current(pair)?.connections().next()?;
