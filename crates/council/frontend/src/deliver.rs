@@ -155,10 +155,16 @@ impl Front {
         }
     }
 
-    /// Names the sessions heard of since the last round.
+    /// Names the sessions heard of since the last round. A client that is not read from because this server owes it answers
+    /// counts as heard of: its pings wait unread.
     fn touched(&mut self, round: u64) {
         let since = self.round_ms;
         self.round_ms = self.common.now.mono_ms();
+        for connection in self.connections.iter_mut() {
+            if connection.paused && self.common.owes_answers(connection) {
+                connection.heard_ms = self.round_ms;
+            }
+        }
         let heard = self.connections.iter().filter(|connection| {
             matches!(connection.stage, Stage::Live | Stage::Ending) && connection.session != SessionId::NONE
         });

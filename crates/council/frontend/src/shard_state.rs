@@ -222,6 +222,14 @@ impl ShardState {
                 || self.stats.in_flight_bytes > self.config.in_flight_bytes_max)
     }
 
+    /// Whether the connection waits for answers that are still to be made, and not for its client to read them.
+    pub(crate) fn owes_answers(&self, connection: &Connection) -> bool {
+        connection.stage == Stage::Live
+            && !connection.slots.is_empty()
+            && connection.output.len() < self.config.output_bytes_max
+            && !self.has_more_than_its_share(connection, self.config.output_bytes_all_max)
+    }
+
     /// Whether so much is unsent in all, and more than its share of that to this connection.
     pub(crate) fn has_more_than_its_share(&self, connection: &Connection, unsent_bytes: usize) -> bool {
         self.stats.unsent_bytes >= unsent_bytes && connection.output.len() >= self.share_of(unsent_bytes)

@@ -403,6 +403,51 @@ fn a_connections_many_watches_come_and_go_as_fast_as_few() {
     assert!(second < 8 * first + std::time::Duration::from_secs(2), "{first:?}, then {second:?}");
 }
 
+/// A client that is not read from while it waits for answers pings in vain; one that does not read its own answers is silent.
+#[test]
+fn session_is_heard_of_while_its_client_waits_for_answers_and_is_not_read_from() {
+    use council_frontend::{FromCore, ToCore};
+    let config = FrontConfig { outstanding_max: 1, output_bytes_max: 300, ..FrontConfig::default() };
+    let mut house = House::new(&config, 1);
+    let heard_later = |house: &mut House, round| {
+        house.now.advance_ms(5_000);
+        house.deliver_to_all(FromCore::TouchRound { round });
+        let answer = house.core.queue.iter().find_map(|(_, message)| match message {
+            ToCore::Touched { round: of, sessions } if *of == round => Some(sessions.clone()),
+            _ => None,
+        });
+        let now_ms = house.now.mono_ms();
+        let sessions = answer.expect("each round is answered");
+        sessions
+            .iter()
+            .filter(|(_, heard_ms)| *heard_ms == now_ms)
+            .map(|(session, _)| session.0)
+            .collect::<Vec<_>>()
+    };
+    house.connect("a");
+    house.connect("b");
+    let id = |house: &House, name: &str| house.clients[name].session.0;
+    house.core.held = true;
+    house.now.advance_ms(1);
+    assert_eq!(heard_later(&mut house, 1), Vec::<i64>::new());
+    for path in ["/a", "/b", "/c"] {
+        house.ask("a", OpCode::Create, &wire::create(path, None, &[Acl::open()], 0));
+    }
+    for round in 2..5 {
+        assert_eq!(heard_later(&mut house, round), [id(&house, "a")], "its answers are due");
+    }
+    house.core.held = false;
+    house.core.queue.retain(|(_, message)| !matches!(message, ToCore::Touched { .. }));
+    house.pump();
+    house.core.held = true;
+    assert_eq!(heard_later(&mut house, 5), Vec::<i64>::new(), "it has its answers");
+    house.clients.get_mut("b").expect("it is connected").stalled = true;
+    (0..5).for_each(|_| house.ask("b", OpCode::GetData, &wire::read("/", false)));
+    house.now.advance_ms(1);
+    assert_eq!(heard_later(&mut house, 6), Vec::<i64>::new());
+    assert_eq!(heard_later(&mut house, 7), Vec::<i64>::new(), "it does not read what it was answered");
+}
+
 /// An event of a change that came while replies waited is behind the reply that left its watch, whatever the order
 /// in which the core answers.
 #[test]
