@@ -151,7 +151,7 @@ impl<C> Pair<C> {
     /// The other's id; that of one without is [blank](MemberId::blank).
     #[must_use]
     pub fn id(&self) -> MemberId {
-        self.id.unwrap_or(MemberId::blank(MemberNumber((self.reference.number & 0xff) as u8)))
+        self.id.unwrap_or(MemberId::blank(MemberNumber::of(self.reference.number)))
     }
 
     /// Whether the other has an id.

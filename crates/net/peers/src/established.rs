@@ -2,7 +2,6 @@
 
 use std::net::TcpStream;
 
-use base::MemberId;
 use net_peer_pairs::Offer;
 use rustls::Connection;
 
@@ -29,7 +28,7 @@ impl Established {
         let Hello { number, seat, life, level, lane, .. } = self.hello;
         Offer {
             number,
-            id: seat.map(|(id, _)| MemberId(id)),
+            id: seat.map(|(id, _)| id),
             process: life,
             level,
             lane,

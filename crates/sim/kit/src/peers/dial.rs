@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use base::MemberId;
 use net_peer_pairs::{Lane, Offer, is_outdated};
 
 use super::{At, EndState, Hello, NUMBERS, Parts, PeerWorld, Peering, pairs};
@@ -132,7 +131,7 @@ pub(super) fn greeted(world: &mut impl PeerWorld, (id, side): At, hello: Hello) 
     }
     let offer = Offer {
         number: hello.number,
-        id: hello.identity.map(|(id, _)| MemberId(id)),
+        id: hello.identity.map(|(id, _)| id),
         process: hello.process,
         level: hello.level,
         lane,

@@ -39,7 +39,7 @@ type At = (ConnId, Side);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     number: u64,
-    identity: Option<(u64, Cluster)>,
+    identity: Option<(MemberId, Cluster)>,
     process: u64,
     level: u32,
 }
@@ -68,7 +68,7 @@ pub trait PeerMachine {
     /// What its monotonic clock says.
     fn mono_ms(&self, now_ms: u64) -> u64;
     /// Its id among the others, and of which cluster, once it has one.
-    fn identity(&self) -> Option<(u64, Cluster)>;
+    fn identity(&self) -> Option<(MemberId, Cluster)>;
     /// The feature level of its build.
     fn level(&self) -> u32;
 }

@@ -72,7 +72,7 @@ fn connect(world: &mut impl PeerWorld, place: u64, offer: &Offer, at: At) {
         connection.end_mut(at.1).state = EndState::Taken(pair);
     }
     if let Some((id, level)) = up {
-        judge::up(world, place, at, id.0);
+        judge::up(world, place, at, id);
         world.connected(place, id, level);
     }
 }
@@ -177,7 +177,7 @@ pub(super) fn receive(world: &mut impl PeerWorld, (id, side): At, message: Optio
     };
     pair.heard(machines[&place].mono_ms(sim.now_ms()));
     let from = pair.id();
-    judge::receipt(world, place, from.0, attempt);
+    judge::receipt(world, place, from, attempt);
     if let Some(message) = message {
         world.received(source, place, from, message);
     }
