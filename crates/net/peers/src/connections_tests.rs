@@ -58,7 +58,7 @@ impl World {
 
     /// The pair with member 2.
     fn pair(&self) -> Option<&Pair<Lane>> {
-        self.switchboard.pairs.iter().find(|pair| pair.reference().number == 2)
+        self.switchboard.pairs.iter().find(|pair| pair.reference().number == MemberNumber(2))
     }
 
     /// The life of member 2 with which it is connected.
@@ -102,7 +102,7 @@ fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let why = judge(&world, 5).expect_err("it started earlier");
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
-    let pair = world.switchboard.pairs.pair_with(2).expect("it stands");
+    let pair = world.switchboard.pairs.pair_with(MemberNumber(2)).expect("it stands");
     world.switchboard.drop_pair(pair);
     assert_eq!(judge(&world, 5), Ok(()));
 }

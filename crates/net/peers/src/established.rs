@@ -2,6 +2,7 @@
 
 use std::net::TcpStream;
 
+use base::MemberNumber;
 use net_peer_pairs::Offer;
 use rustls::Connection;
 
@@ -27,7 +28,7 @@ impl Established {
     pub(crate) fn offer(&self) -> Offer {
         let Hello { number, seat, life, level, lane, .. } = self.hello;
         Offer {
-            number,
+            number: MemberNumber::of(number),
             id: seat.map(|(id, _)| id),
             process: life,
             level,

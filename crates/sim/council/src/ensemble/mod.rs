@@ -359,7 +359,7 @@ impl Ensemble {
                         }
                         let mut bytes = Vec::new();
                         PeerMessage::Founding(message).encode(&mut bytes);
-                        self.peering.send_to_number(*number, to.into(), bytes, &mut self.sim);
+                        self.peering.send_to_number(*number, to, bytes, &mut self.sim);
                     }
                     commands.extend(command.map(|command| (*number, command)));
                 }

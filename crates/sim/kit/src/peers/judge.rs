@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::Dropped;
 
 use super::{At, Parts, PeerWorld, Peering};
@@ -24,7 +24,7 @@ pub struct PairRecord {
 #[derive(Default)]
 pub(super) struct PairJudge {
     /// By number: the pair that was told to stand, and has not been told to have ended.
-    up: BTreeMap<u64, Attempt>,
+    up: BTreeMap<MemberNumber, Attempt>,
     /// Pairs that were told to have ended.
     ended: BTreeSet<Attempt>,
 }
@@ -42,10 +42,10 @@ pub(super) fn up(world: &mut impl PeerWorld, place: u64, at: At, id: MemberId) {
     record.told += 1;
     let Some(attempt) = peering.network.connection(at.0).map(Connection::of_attempt) else { return };
     let there = if attempt.dialler.0 == place { attempt.answerer.0 } else { attempt.dialler.0 };
-    let before = peering.last_places.insert((place, u64::from(id.number())), there);
+    let before = peering.last_places.insert((place, id.number()), there);
     sim.count("number changed hands", u64::from(before.is_some_and(|before| before != there)));
     let Some(peers) = peering.processes.get_mut(&place) else { return };
-    if peers.judge.up.insert(u64::from(id.number()), attempt).is_some() {
+    if peers.judge.up.insert(id.number(), attempt).is_some() {
         let words = format!("member {place} is told that {:x} is connected, which it is already", id.0);
         record.misused.push(words);
     }
@@ -89,7 +89,7 @@ pub(super) fn receipt(world: &mut impl PeerWorld, place: u64, from: MemberId, at
     let Parts { peering, record, .. } = world.parts();
     let Some(peers) = peering.processes.get(&place) else { return };
     let judge = &peers.judge;
-    let is_up = judge.up.get(&u64::from(from.number())).is_none_or(|up| *up == attempt);
+    let is_up = judge.up.get(&from.number()).is_none_or(|up| *up == attempt);
     if !is_up || judge.ended.contains(&attempt) {
         let words = format!("member {place} is told what came from {:x} on an old connection", from.0);
         record.misused.push(words);
