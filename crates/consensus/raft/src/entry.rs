@@ -98,10 +98,10 @@ impl HardState {
 impl Membership {
     pub(crate) fn to_engine(&self) -> eraftpb::ConfState {
         let mut state = eraftpb::ConfState::default();
-        state.voters = numbers(&self.voters);
-        state.learners = numbers(&self.learners);
-        state.voters_outgoing = numbers(&self.voters_outgoing);
-        state.learners_next = numbers(&self.learners_next);
+        state.set_voters(numbers(&self.voters));
+        state.set_learners(numbers(&self.learners));
+        state.set_voters_outgoing(numbers(&self.voters_outgoing));
+        state.set_learners_next(numbers(&self.learners_next));
         state.auto_leave = self.auto_leave;
         state
     }
