@@ -1,7 +1,5 @@
 //! The two numbers of a replicated log that must not be taken for each other: a term, and the index of an entry.
 
-use core::fmt;
-
 /// A term of a raft group: it has one leader at the most. 0 before the first election.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(pub u64);
@@ -78,24 +76,7 @@ impl LogIndex {
     }
 }
 
-/// Both are shown as the bare number, also by `{:?}`.
-macro_rules! shown_as_number {
-    ($($name:ident),+) => {$(
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.0, f)
-            }
-        }
-    )+};
-}
-
-shown_as_number!(Term, LogIndex);
+crate::shown::shown_as_number!(Term, LogIndex);
 
 #[cfg(test)]
 mod tests {

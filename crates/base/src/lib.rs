@@ -6,6 +6,7 @@ mod ids;
 mod member;
 mod random;
 mod secret;
+mod shown;
 mod time;
 
 pub use ids::{LogIndex, Term};

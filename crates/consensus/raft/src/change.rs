@@ -2,17 +2,18 @@
 
 use raft::eraftpb::{self, ConfChangeTransition, ConfChangeType};
 
+use crate::MemberId;
 use crate::message::Malformed;
 
 /// One member's new part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It votes.
-    Voter(u64),
+    Voter(MemberId),
     /// It receives everything and does not vote.
-    Learner(u64),
+    Learner(MemberId),
     /// It is no member any more.
-    Remove(u64),
+    Remove(MemberId),
 }
 
 /// What is to change at once. More than one step passes through joint consensus, which ends by itself.
@@ -34,7 +35,7 @@ impl Change {
                 Step::Remove(id) => (2, id),
             };
             out.push(kind);
-            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&id.0.to_le_bytes());
         }
         out
     }
@@ -48,7 +49,7 @@ impl Change {
             return Err(Malformed("a membership change that is cut short"));
         };
         let step = |[kind, id @ ..]: &[u8; STEP_BYTES]| {
-            let id = u64::from_le_bytes(*id);
+            let id = MemberId(u64::from_le_bytes(*id));
             match kind {
                 0 => Ok(Step::Voter(id)),
                 1 => Ok(Step::Learner(id)),
@@ -70,7 +71,7 @@ impl Change {
                 Step::Remove(id) => (ConfChangeType::RemoveNode, id),
             };
             single.set_change_type(kind);
-            single.node_id = id;
+            single.node_id = id.0;
             change.mut_changes().push(single);
         }
         change
@@ -83,7 +84,9 @@ mod tests {
 
     #[test]
     fn a_change_comes_back_whole_and_nothing_else_is_one() {
-        let change = Change { steps: vec![Step::Voter(1), Step::Learner(u64::MAX), Step::Remove(3)] };
+        let steps =
+            vec![Step::Voter(MemberId(1)), Step::Learner(MemberId(u64::MAX)), Step::Remove(MemberId(3))];
+        let change = Change { steps };
         let bytes = change.encode();
         assert_eq!(Change::decode(&bytes), Ok(change));
         assert_eq!(Change::decode(&[]), Ok(Change::default()));

@@ -1,6 +1,6 @@
 //! What the log holds, free of the engine's types.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use bytes::Bytes;
 use raft::eraftpb;
 
@@ -31,8 +31,8 @@ pub struct Entry {
 pub struct HardState {
     /// The latest term seen.
     pub term: Term,
-    /// Whom this member voted for in that term, or 0.
-    pub vote: u64,
+    /// Whom this member voted for in that term.
+    pub vote: Option<MemberId>,
     /// The highest index known to be committed. It may lag, and never runs ahead of the log.
     pub commit: LogIndex,
 }
@@ -41,13 +41,13 @@ pub struct HardState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     /// Members that vote.
-    pub voters: Vec<u64>,
+    pub voters: Vec<MemberId>,
     /// Members that only learn.
-    pub learners: Vec<u64>,
+    pub learners: Vec<MemberId>,
     /// While a change is under way: the voters before it.
-    pub voters_outgoing: Vec<u64>,
+    pub voters_outgoing: Vec<MemberId>,
     /// While a change is under way: voters that become learners at its end.
-    pub learners_next: Vec<u64>,
+    pub learners_next: Vec<MemberId>,
     /// Whether the change ends by itself.
     pub auto_leave: bool,
 }
@@ -55,7 +55,7 @@ pub struct Membership {
 impl Membership {
     /// An ensemble of one.
     #[must_use]
-    pub fn alone(voter: u64) -> Self {
+    pub fn alone(voter: MemberId) -> Self {
         Self { voters: vec![voter], ..Self::default() }
     }
 }
@@ -86,44 +86,45 @@ impl Entry {
 
 impl HardState {
     pub(crate) fn to_engine(self) -> eraftpb::HardState {
-        eraftpb::HardState { term: self.term.0, vote: self.vote, commit: self.commit.0, ..Default::default() }
+        let vote = self.vote.unwrap_or_default().0;
+        eraftpb::HardState { term: self.term.0, vote, commit: self.commit.0, ..Default::default() }
     }
 
     pub(crate) const fn from_engine(state: &eraftpb::HardState) -> Self {
-        Self { term: Term(state.term), vote: state.vote, commit: LogIndex(state.commit) }
+        Self { term: Term(state.term), vote: MemberId(state.vote).known(), commit: LogIndex(state.commit) }
     }
 }
 
 impl Membership {
     pub(crate) fn to_engine(&self) -> eraftpb::ConfState {
         let mut state = eraftpb::ConfState::default();
-        state.voters.clone_from(&self.voters);
-        state.learners.clone_from(&self.learners);
-        state.voters_outgoing.clone_from(&self.voters_outgoing);
-        state.learners_next.clone_from(&self.learners_next);
+        state.set_voters(numbers(&self.voters));
+        state.set_learners(numbers(&self.learners));
+        state.set_voters_outgoing(numbers(&self.voters_outgoing));
+        state.set_learners_next(numbers(&self.learners_next));
         state.auto_leave = self.auto_leave;
         state
     }
 
     pub(crate) fn from_engine(state: &eraftpb::ConfState) -> Self {
         Self {
-            voters: state.voters.clone(),
-            learners: state.learners.clone(),
-            voters_outgoing: state.voters_outgoing.clone(),
-            learners_next: state.learners_next.clone(),
+            voters: ids(&state.voters),
+            learners: ids(&state.learners),
+            voters_outgoing: ids(&state.voters_outgoing),
+            learners_next: ids(&state.learners_next),
             auto_leave: state.auto_leave,
         }
     }
 
     /// Whether that member has any part.
     #[must_use]
-    pub fn contains(&self, id: u64) -> bool {
+    pub fn contains(&self, id: MemberId) -> bool {
         [&self.voters, &self.learners, &self.voters_outgoing].iter().any(|list| list.contains(&id))
     }
 
     /// Everybody but `id`, each once, in order.
     #[must_use]
-    pub fn others(&self, id: u64) -> Vec<u64> {
+    pub fn others(&self, id: MemberId) -> Vec<MemberId> {
         let mut others = [&self.voters[..], &self.learners, &self.voters_outgoing].concat();
         others.retain(|other| *other != id);
         others.sort_unstable();
@@ -136,4 +137,12 @@ impl Membership {
     pub const fn majority(&self) -> usize {
         self.voters.len() / 2 + 1
     }
+}
+
+fn numbers(ids: &[MemberId]) -> Vec<u64> {
+    ids.iter().map(|id| id.0).collect()
+}
+
+fn ids(numbers: &[u64]) -> Vec<MemberId> {
+    numbers.iter().copied().map(MemberId).collect()
 }

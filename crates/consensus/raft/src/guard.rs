@@ -25,7 +25,7 @@ use raft::StateRole;
 use raft::eraftpb::{Entry, EntryType, Message, MessageType};
 
 use crate::message::MEMBERS_MAX;
-use crate::{Change, LogIndex, Membership, Step, Term};
+use crate::{Change, LogIndex, MemberId, Membership, Step, Term};
 
 /// The last term that a member takes over, or starts in. No ensemble reaches it: at an election each half second it
 /// takes 18 billion years.
@@ -52,11 +52,11 @@ type Verdict = Result<bool, Refused>;
 /// What a member knows of itself when a message comes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
-    pub(crate) id: u64,
+    pub(crate) id: MemberId,
     pub(crate) term: Term,
     pub(crate) state: StateRole,
-    /// Who was heard to lead in this term; 0 for none.
-    pub(crate) leader: u64,
+    /// Who was heard to lead in this term.
+    pub(crate) leader: Option<MemberId>,
     pub(crate) last_index: LogIndex,
     pub(crate) committed: LogIndex,
     pub(crate) committed_term: Term,
@@ -72,7 +72,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// A message of any kind but one that offers a snapshot.
     pub(crate) fn judge(&self, message: &Message) -> Verdict {
-        if message.to != self.id {
+        if message.to != self.id.0 {
             return Ok(false);
         }
         self.frame(message)?;
@@ -97,7 +97,7 @@ impl Guard {
 
     /// What holds for every kind.
     fn frame(&self, message: &Message) -> Result<(), Refused> {
-        if message.from == 0 || message.from == self.id {
+        if sender_of(message) == MemberId::NOBODY || sender_of(message) == self.id {
             return Err(Refused("a message under a wrong name"));
         }
         if message.get_msg_type() != MessageType::MsgReadIndex {
@@ -140,7 +140,7 @@ impl Guard {
         if self.state == StateRole::Leader {
             return Err(Refused("a message of another leader in the term in which this member leads"));
         }
-        if self.leader != 0 && self.leader != message.from {
+        if self.leader.is_some_and(|leader| leader != sender_of(message)) {
             return Err(Refused("a message of a second leader in one term"));
         }
         Ok(true)
@@ -217,12 +217,12 @@ impl Guard {
     fn timeout_now(&self, message: &Message) -> bool {
         self.state == StateRole::Follower
             && term_of(message) == self.term
-            && message.from == self.leader
+            && self.leader == Some(sender_of(message))
             && self.may_campaign
     }
 
     fn read_index(&self, message: &Message) -> Verdict {
-        if message.term != 0 || !names(message, message.from) {
+        if message.term != 0 || !names(message, sender_of(message)) {
             return Err(Refused("a question for a read index that was not its sender's"));
         }
         Ok(self.state == StateRole::Leader && self.reads < READS_MAX)
@@ -232,13 +232,13 @@ impl Guard {
         if !names(message, self.id) {
             return Err(Refused("a read index that this member did not ask for"));
         }
-        let of_leader = term_of(message) == self.term && message.from == self.leader;
+        let of_leader = term_of(message) == self.term && self.leader == Some(sender_of(message));
         Ok(of_leader && self.state == StateRole::Follower)
     }
 
     /// A snapshot that a leader offers. The engine takes it over when its content has come.
     pub(crate) fn offer(&self, message: &Message, membership: &Membership) -> Verdict {
-        if message.to != self.id {
+        if message.to != self.id.0 {
             return Ok(false);
         }
         self.frame(message)?;
@@ -258,8 +258,12 @@ impl Guard {
         }
         self.leads(message)?;
         // One of a later term is offered again, when a heartbeat has told of that term.
-        Ok(term_of(message) == self.term && self.leader == message.from)
+        Ok(term_of(message) == self.term && self.leader == Some(sender_of(message)))
     }
+}
+
+const fn sender_of(message: &Message) -> MemberId {
+    MemberId(message.from)
 }
 
 const fn term_of(message: &Message) -> Term {
@@ -271,9 +275,9 @@ const fn index_of(message: &Message) -> LogIndex {
 }
 
 /// Whether the question or answer names that member as the one who asks.
-fn names(message: &Message, asker: u64) -> bool {
+fn names(message: &Message, asker: MemberId) -> bool {
     let data = message.entries.first().map(|entry| &entry.data[..]);
-    data.is_some_and(|data| data.len() == READ_BYTES && data.starts_with(&asker.to_le_bytes()))
+    data.is_some_and(|data| data.len() == READ_BYTES && data.starts_with(&asker.0.to_le_bytes()))
 }
 
 /// Whether the entry can be applied, as far as the engine is concerned.
@@ -281,7 +285,10 @@ fn is_sound(entry: &Entry) -> bool {
     if entry.get_entry_type() == EntryType::EntryNormal {
         return true;
     }
-    let names_nobody = |step: &Step| matches!(step, Step::Voter(0) | Step::Learner(0) | Step::Remove(0));
+    let names_nobody = |step: &Step| {
+        let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+        *id == MemberId::NOBODY
+    };
     Change::decode(&entry.context)
         .is_ok_and(|change| change.steps.len() <= MEMBERS_MAX && !change.steps.iter().any(names_nobody))
 }
@@ -291,13 +298,13 @@ impl Membership {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let lists = [&self.voters, &self.learners, &self.voters_outgoing, &self.learners_next];
-        let is_list = |list: &&Vec<u64>| {
+        let is_list = |list: &&Vec<MemberId>| {
             let mut sorted = (*list).clone();
             sorted.sort_unstable();
             sorted.dedup();
-            sorted.len() == list.len() && !sorted.contains(&0) && sorted.len() <= MEMBERS_MAX
+            sorted.len() == list.len() && !sorted.contains(&MemberId::NOBODY) && sorted.len() <= MEMBERS_MAX
         };
-        let votes = |id: &u64| self.voters.contains(id) || self.voters_outgoing.contains(id);
+        let votes = |id: &MemberId| self.voters.contains(id) || self.voters_outgoing.contains(id);
         let is_joint = !self.voters_outgoing.is_empty();
         !self.voters.is_empty()
             && lists.iter().all(is_list)
@@ -318,10 +325,10 @@ mod tests {
 
     fn follower() -> Guard {
         Guard {
-            id: 1,
+            id: MemberId(1),
             term: Term(5),
             state: StateRole::Follower,
-            leader: 2,
+            leader: Some(MemberId(2)),
             last_index: LogIndex(50),
             committed: LogIndex(40),
             committed_term: Term(4),
@@ -390,14 +397,14 @@ mod tests {
     fn a_term_has_one_leader() {
         let heartbeat = message(MessageType::MsgHeartbeat, 3, 5);
         assert!(follower().judge(&heartbeat).is_err());
-        let leader = Guard { state: StateRole::Leader, leader: 1, ..follower() };
+        let leader = Guard { state: StateRole::Leader, leader: Some(MemberId(1)), ..follower() };
         assert!(leader.judge(&heartbeat).is_err());
         assert_eq!(leader.judge(&message(MessageType::MsgHeartbeat, 3, 6)), Ok(true));
     }
 
     #[test]
     fn responses_about_entries_that_the_leader_lacks_are_refused() {
-        let leader = Guard { state: StateRole::Leader, leader: 1, ..follower() };
+        let leader = Guard { state: StateRole::Leader, leader: Some(MemberId(1)), ..follower() };
         for kind in [MessageType::MsgAppendResponse, MessageType::MsgHeartbeatResponse] {
             assert_eq!(leader.judge(&Message { index: 50, ..message(kind, 2, 5) }), Ok(true));
             assert!(leader.judge(&Message { index: 51, ..message(kind, 2, 5) }).is_err());
@@ -411,7 +418,7 @@ mod tests {
     #[test]
     fn votes_count_only_when_asked_for() {
         let vote = message(MessageType::MsgRequestVoteResponse, 2, 5);
-        let candidate = Guard { state: StateRole::Candidate, leader: 0, ..follower() };
+        let candidate = Guard { state: StateRole::Candidate, leader: None, ..follower() };
         assert_eq!(candidate.judge(&vote), Ok(false), "the request is on its way to the disk");
         assert_eq!(Guard { asked_votes_in: Term(5), ..candidate }.judge(&vote), Ok(true));
         assert!(candidate.judge(&message(MessageType::MsgRequestVoteResponse, 2, 6)).is_err());
@@ -432,7 +439,8 @@ mod tests {
 
     #[test]
     fn read_indexes_belong_to_who_asked() {
-        let (guard, leader) = (follower(), Guard { state: StateRole::Leader, leader: 1, ..follower() });
+        let (guard, leader) =
+            (follower(), Guard { state: StateRole::Leader, leader: Some(MemberId(1)), ..follower() });
         let (ask, answer) = (MessageType::MsgReadIndex, MessageType::MsgReadIndexResp);
         assert_eq!(leader.judge(&read(ask, 2, 0, 2)), Ok(true));
         assert_eq!(guard.judge(&read(ask, 2, 0, 2)), Ok(false), "it does not lead");
@@ -448,16 +456,24 @@ mod tests {
 
     #[test]
     fn memberships_that_contradict_themselves_are_told() {
-        let sound = Membership { voters: vec![1, 2], learners: vec![3], ..Membership::default() };
+        let sound = Membership {
+            voters: [1, 2].map(MemberId).to_vec(),
+            learners: [3].map(MemberId).to_vec(),
+            ..Membership::default()
+        };
         assert!(sound.is_sound());
-        let joint = Membership { voters_outgoing: vec![2, 4], learners_next: vec![4], ..sound.clone() };
+        let joint = Membership {
+            voters_outgoing: [2, 4].map(MemberId).to_vec(),
+            learners_next: [4].map(MemberId).to_vec(),
+            ..sound.clone()
+        };
         assert!(joint.is_sound());
         for odd in [
             Membership::default(),
-            Membership { voters: vec![1, 1], ..sound.clone() },
-            Membership { voters: vec![0, 1], ..sound.clone() },
-            Membership { learners: vec![2], ..sound.clone() },
-            Membership { learners_next: vec![5], ..sound.clone() },
+            Membership { voters: [1, 1].map(MemberId).to_vec(), ..sound.clone() },
+            Membership { voters: [0, 1].map(MemberId).to_vec(), ..sound.clone() },
+            Membership { learners: [2].map(MemberId).to_vec(), ..sound.clone() },
+            Membership { learners_next: [5].map(MemberId).to_vec(), ..sound.clone() },
             Membership { auto_leave: true, ..sound.clone() },
         ] {
             assert!(!odd.is_sound(), "{odd:?}");
@@ -472,7 +488,7 @@ mod tests {
             (meta.index, meta.term) = (index, snapshot_term);
             message
         };
-        let members = Membership { voters: vec![1, 2, 3], ..Membership::default() };
+        let members = Membership { voters: [1, 2, 3].map(MemberId).to_vec(), ..Membership::default() };
         let judge = |message: &Message| follower().offer(message, &members);
         assert_eq!(judge(&offer(2, 5, 90, 5)), Ok(true));
         assert_eq!((judge(&offer(3, 6, 90, 5)), judge(&offer(3, 4, 90, 4))), (Ok(false), Ok(false)));

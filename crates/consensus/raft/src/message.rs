@@ -226,7 +226,7 @@ fn put_membership(out: &mut Vec<u8>, membership: &Membership) {
     let Membership { voters, learners, voters_outgoing, learners_next, auto_leave } = membership;
     for list in [voters, learners, voters_outgoing, learners_next] {
         put_count(out, list.len());
-        list.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
+        list.iter().for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
     }
     out.push(u8::from(*auto_leave));
 }
@@ -253,12 +253,12 @@ fn sized(bytes: &mut Bytes) -> Result<Bytes, Malformed> {
 }
 
 fn membership(bytes: &mut Bytes) -> Result<Membership, Malformed> {
-    let mut list = || -> Result<Vec<u64>, Malformed> {
+    let mut list = || -> Result<Vec<MemberId>, Malformed> {
         let count = count(bytes)?;
         if count > MEMBERS_MAX {
             return Err(Malformed("a membership that is too large"));
         }
-        (0..count).map(|_| number(bytes)).collect()
+        (0..count).map(|_| number(bytes).map(MemberId)).collect()
     };
     let (voters, learners, voters_outgoing, learners_next) = (list()?, list()?, list()?, list()?);
     let auto_leave = byte(bytes)? != 0;
@@ -288,7 +288,8 @@ mod tests {
         message.set_msg_type(MessageType::MsgSnapshot);
         let meta = message.mut_snapshot().mut_metadata();
         (meta.index, meta.term) = (90, 3);
-        let membership = Membership { voters: vec![1, 2, 3], learners: vec![4], ..Membership::default() };
+        let (voters, learners) = ([1, 2, 3].map(MemberId).to_vec(), vec![MemberId(4)]);
+        let membership = Membership { voters, learners, ..Membership::default() };
         meta.set_conf_state(membership.to_engine());
         Message(message)
     }
@@ -312,7 +313,7 @@ mod tests {
         }
         assert_eq!(
             offer().snapshot().map(|offer| (offer.index, offer.membership.learners)),
-            Some((LogIndex(90), vec![4]))
+            Some((LogIndex(90), vec![MemberId(4)]))
         );
     }
 

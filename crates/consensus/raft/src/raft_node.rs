@@ -49,7 +49,7 @@ pub struct RaftNode {
     /// What the member has applied; the engine may hear of it only when it is durable.
     applied: LogIndex,
     /// The last leader that was heard of, and its term: a term has no other.
-    led: (Term, u64),
+    led: (Term, Option<MemberId>),
     /// The last term in which this member's request for votes has left it.
     asked_votes_in: Term,
     doubt: Option<Doubt>,
@@ -95,7 +95,7 @@ impl RaftNode {
             outbox: Vec::new(),
             told: recovered.hard_state,
             applied,
-            led: (Term::ZERO, INVALID_ID),
+            led: (Term::ZERO, None),
             asked_votes_in: Term::ZERO,
             doubt: None,
         };
@@ -207,10 +207,7 @@ impl RaftNode {
     /// Whom this member has voted for in the present term.
     #[must_use]
     pub fn voted_for(&self) -> Option<MemberId> {
-        match self.node.raft.vote {
-            INVALID_ID => None,
-            id => Some(MemberId(id)),
-        }
+        MemberId(self.node.raft.vote).known()
     }
 
     /// Hands the lead to that member, if it can keep up.
@@ -412,7 +409,7 @@ impl RaftNode {
     /// Who leads, as far as this member knows.
     #[must_use]
     pub fn leader(&self) -> Option<MemberId> {
-        Some(self.node.raft.leader_id).filter(|id| *id != INVALID_ID).map(MemberId)
+        MemberId(self.node.raft.leader_id).known()
     }
 
     /// The term this member is in.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use raft::eraftpb;
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
-use crate::{Entry, HardState, LogIndex, Membership, SnapshotOffer, Term};
+use crate::{Entry, HardState, LogIndex, MemberId, Membership, SnapshotOffer, Term};
 
 /// What the journal knew when the member started.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ impl Storage for Window {
         let useful = |offer: &&SnapshotOffer| {
             offer.index >= LogIndex(request_index)
                 && offer.index >= self.compacted.0
-                && offer.membership.contains(to)
+                && offer.membership.contains(MemberId(to))
         };
         let Some(offer) = self.offer.as_ref().filter(useful) else {
             self.wanted.set(true);
@@ -222,7 +222,7 @@ mod tests {
         };
         Window::new(&Recovered {
             hard_state: HardState::default(),
-            membership: Membership::alone(1),
+            membership: Membership::alone(MemberId(1)),
             base_index: LogIndex(indices.start() - 1),
             base_term: Term(3),
             entries: indices.map(entry).collect(),

@@ -8,7 +8,7 @@ use consensus_raft::{
 fn fresh() -> Recovered {
     Recovered {
         hard_state: HardState::default(),
-        membership: Membership::alone(1),
+        membership: Membership::alone(MemberId(1)),
         base_index: LogIndex::ZERO,
         base_term: Term::ZERO,
         entries: Vec::new(),
@@ -40,7 +40,7 @@ fn it_leads_at_once_and_persists_its_vote_first() {
     let (node, persists) = leader(&fresh(), LogIndex::ZERO);
     assert_eq!(node.role(), Role::Leader);
     let voted = persists.iter().filter_map(|persist| persist.hard_state).next().unwrap();
-    assert_eq!((voted.term, voted.vote), (Term(1), 1));
+    assert_eq!((voted.term, voted.vote), (Term(1), Some(MemberId(1))));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn after_a_restart_everything_durable_is_committed_again_under_a_new_term() {
 #[test]
 fn its_learners_hear_of_a_term_only_when_its_own_disk_holds_it() {
     let mut recovered = fresh();
-    recovered.membership.learners.push(2);
+    recovered.membership.learners.push(MemberId(2));
     let (mut node, persists) = leader(&recovered, LogIndex::ZERO);
     assert_eq!(node.role(), Role::Leader);
     assert_eq!(node.outbox().len(), 0, "a crash now would have it lead in the same term again");

@@ -67,19 +67,14 @@ impl Divergence {
         let positions: Vec<_> = self.said.values().flatten().map(|(position, _)| *position).collect();
         for position in positions {
             let Some(own) = self.own.at(position).filter(|_| position > self.agreed) else { continue };
-            let others = self.at(position).filter(|(peer, _)| members.voters.contains(&peer.0));
+            let others = self.at(position).filter(|(peer, _)| members.voters.contains(peer));
             let (same, different): (Vec<_>, Vec<_>) = others.partition(|(_, digest)| *digest == own);
             if same.len() + 1 >= majority {
                 self.agreed = self.agreed.max(position);
             }
             let Some((_, theirs)) = different.first().copied() else { continue };
             if different.iter().filter(|(_, digest)| *digest == theirs).count() >= majority {
-                return Err(Fault::Divergence {
-                    position,
-                    own,
-                    theirs,
-                    different: different.into_iter().map(|(peer, digest)| (peer.0, digest)).collect(),
-                });
+                return Err(Fault::Divergence { position, own, theirs, different });
             }
         }
         Ok(())
@@ -103,7 +98,7 @@ mod tests {
     use super::*;
 
     fn three() -> Membership {
-        Membership { voters: vec![1, 2, 3], ..Membership::default() }
+        Membership { voters: [1, 2, 3].map(MemberId).to_vec(), ..Membership::default() }
     }
 
     #[test]
@@ -127,7 +122,7 @@ mod tests {
         divergence.hear(MemberId(2), 128, 7);
         assert_eq!(divergence.compare(&three()), Ok(()), "one alone may be wrong itself");
         divergence.hear(MemberId(3), 128, 7);
-        let different = vec![(2, 7), (3, 7)];
+        let different = vec![(MemberId(2), 7), (MemberId(3), 7)];
         let fault = Fault::Divergence { position: 128, own: 1, theirs: 7, different };
         assert_eq!(divergence.compare(&three()), Err(fault));
     }

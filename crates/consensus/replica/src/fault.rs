@@ -1,6 +1,6 @@
 //! Why a member must stop.
 
-use consensus_raft::LogIndex;
+use consensus_raft::{LogIndex, MemberId};
 use core::fmt;
 
 /// This host, or our own code, is broken: the member must stop.
@@ -34,7 +34,7 @@ pub enum Fault {
         /// The digest of the majority's.
         theirs: u64,
         /// Who differs from this member, with the digest of each.
-        different: Vec<(u64, u64)>,
+        different: Vec<(MemberId, u64)>,
     },
     /// The snapshot of another member, on which raft relies already, could not be written.
     SnapshotLost {

@@ -21,7 +21,7 @@
 //!   admit this one to another, or more members than are in it have a seat in another;
 //! - neither counts before all voters are heard, or `GRACE_MS` have passed.
 
-use consensus_raft::LogIndex;
+use consensus_raft::{LogIndex, MemberId, MemberNumber};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a majority waits for the others, milliseconds: who comes later is admitted.
@@ -35,23 +35,6 @@ const ROUND_MS: u64 = 5_000;
 
 /// An ensemble's id.
 pub type Cluster = [u8; 16];
-
-/// Members are told apart by their number until they have an id: the number is the id's low byte.
-pub const NUMBERS: u64 = 256;
-
-/// Marks the sender of a message that has no id yet; the rest is its number.
-pub const BLANK: u64 = 1 << 63;
-
-/// The id of the member of that number on that disk, if it is let in later: whichever leader is asked gives the same,
-/// and no other disk ever has it.
-#[must_use]
-pub const fn id_of(number: u64, incarnation: [u8; 16]) -> u64 {
-    let [a, b, c, d, e, f, ..] = incarnation;
-    let drawn = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
-    // 0 is the founders'.
-    let drawn = if drawn == 0 { 1 } else { drawn };
-    number % NUMBERS + drawn * NUMBERS
-}
 
 /// What members say while one of them has no seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,19 +51,19 @@ pub enum FoundingMessage {
         /// In which ensemble.
         cluster: Cluster,
         /// Nothing has happened in it as far as the sender's disk knows: those who were to found it.
-        untouched: Option<Vec<u64>>,
+        untouched: Option<Vec<MemberId>>,
     },
     /// Found this ensemble together.
     Propose {
         /// Its id.
         cluster: Cluster,
         /// Who is to vote in it.
-        voters: Vec<u64>,
+        voters: Vec<MemberId>,
     },
     /// The receiver's seat was given to another disk.
     Replaced {
         /// Which seat.
-        id: u64,
+        id: MemberId,
         /// By a change of members not later than this in the log.
         index: LogIndex,
     },
@@ -89,7 +72,7 @@ pub enum FoundingMessage {
         /// In which ensemble.
         cluster: Cluster,
         /// Under which id.
-        id: u64,
+        id: MemberId,
         /// For which disk.
         incarnation: [u8; 16],
     },
@@ -103,14 +86,14 @@ pub enum Outcome {
         /// Its id.
         cluster: Cluster,
         /// The founders.
-        voters: Vec<u64>,
+        voters: Vec<MemberId>,
     },
     /// It was admitted.
     Admitted {
         /// Where.
         cluster: Cluster,
         /// Under which id.
-        id: u64,
+        id: MemberId,
     },
     /// The seat that it holds is as good as any.
     Kept,
@@ -121,7 +104,7 @@ enum Heard {
     Blank,
     /// It had a seat once.
     Bereft,
-    Seated(Cluster, Option<Vec<u64>>),
+    Seated(Cluster, Option<Vec<MemberId>>),
     /// It has a seat, and says that this member has one there, too.
     Admits(Cluster),
 }
@@ -144,7 +127,7 @@ impl Heard {
 /// What another member proposed.
 #[derive(Clone, Copy, Debug)]
 struct Proposal {
-    proposer: u64,
+    proposer: MemberNumber,
     cluster: Cluster,
     /// When it was first looked at.
     since_ms: Option<u64>,
@@ -154,17 +137,17 @@ struct Proposal {
 struct Round {
     cluster: Cluster,
     /// This member, and whom it asked.
-    asked: Vec<u64>,
-    accepted: BTreeSet<u64>,
+    asked: Vec<MemberNumber>,
+    accepted: BTreeSet<MemberNumber>,
     began_ms: u64,
 }
 
 /// A blank member. See the module.
 #[derive(Debug)]
 pub struct Founding {
-    number: u64,
+    number: MemberNumber,
     /// Everybody who is to vote, by the configuration.
-    participants: Vec<u64>,
+    participants: Vec<MemberNumber>,
     founds: bool,
     /// The ensemble in which it has a seat, if it only asks whether there is another.
     holds: Option<Cluster>,
@@ -173,9 +156,9 @@ pub struct Founding {
     incarnation: [u8; 16],
     /// What an ensemble proposed by this member is called.
     cluster: Cluster,
-    heard: BTreeMap<u64, Heard>,
+    heard: BTreeMap<MemberNumber, Heard>,
     /// Who is connected.
-    met: BTreeSet<u64>,
+    met: BTreeSet<MemberNumber>,
     /// When it began to hear of others.
     began_ms: Option<u64>,
     proposal: Option<Proposal>,
@@ -184,7 +167,7 @@ pub struct Founding {
     majority_since_ms: Option<u64>,
     said_ms: Option<u64>,
     round: Option<Round>,
-    outgoing: Vec<(u64, FoundingMessage)>,
+    outgoing: Vec<(MemberNumber, FoundingMessage)>,
     outcome: Option<Outcome>,
 }
 
@@ -193,8 +176,8 @@ impl Founding {
     /// and one who does not found, because its disk had a seat once, is only admitted.
     #[must_use]
     pub const fn new(
-        number: u64,
-        participants: Vec<u64>,
+        number: MemberNumber,
+        participants: Vec<MemberNumber>,
         founds: bool,
         incarnation: [u8; 16],
         cluster: Cluster,
@@ -228,20 +211,20 @@ impl Founding {
 
     /// A member is connected. It may be one that is not in this one's configuration: an ensemble may have gone on to
     /// others since that was written, and the leader, who alone lets anybody in, be one of them.
-    pub fn meet(&mut self, number: u64) {
+    pub fn meet(&mut self, number: MemberNumber) {
         self.met.insert(number);
     }
 
     /// A member is out of reach: what it said counts no more.
-    pub fn lost(&mut self, number: u64) {
+    pub fn lost(&mut self, number: MemberNumber) {
         self.heard.remove(&number);
         self.met.remove(&number);
     }
 
-    /// A message of the member of that id; of one without a seat [`BLANK`] and its number. What only a member with a
-    /// seat may say counts for nothing from one without, and the other way round.
-    pub fn hear(&mut self, from: u64, message: FoundingMessage) {
-        let (number, is_seated) = (from % NUMBERS, from & BLANK == 0);
+    /// A message of the member of that id, which is [blank](MemberId::blank) for one without a seat. What only a member
+    /// with a seat may say counts for nothing from one without, and the other way round.
+    pub fn hear(&mut self, from: MemberId, message: FoundingMessage) {
+        let (number, is_seated) = (from.number(), !from.is_blank());
         if self.outcome.is_some() || number == self.number {
             return;
         }
@@ -274,14 +257,19 @@ impl Founding {
         }
     }
 
-    const fn id_if_admitted(&self) -> u64 {
-        id_of(self.number, self.incarnation)
+    const fn id_if_admitted(&self) -> MemberId {
+        MemberId::admitted(self.number, self.incarnation)
     }
 
     /// Whether that member may propose that these found an ensemble.
-    fn is_rightful(&self, proposer: u64, voters: &[u64]) -> bool {
-        let same = voters == self.participants && voters.contains(&self.number);
-        same && proposer < self.number && voters.contains(&proposer)
+    fn is_rightful(&self, proposer: MemberNumber, voters: &[MemberId]) -> bool {
+        let same = voters == self.founders() && self.participants.contains(&self.number);
+        same && proposer < self.number && self.participants.contains(&proposer)
+    }
+
+    /// The ids of all who vote in an ensemble that this member founds with others.
+    fn founders(&self) -> Vec<MemberId> {
+        self.participants.iter().copied().map(MemberId::founder).collect()
     }
 
     /// Time has passed.
@@ -330,7 +318,7 @@ impl Founding {
             && blank.len() >= self.majority()
             && !self.hears_of_an_ensemble();
         if agrees && self.has_listened(self.began_ms, now_ms) {
-            self.outcome = Some(Outcome::Founded { cluster, voters: self.participants.clone() });
+            self.outcome = Some(Outcome::Founded { cluster, voters: self.founders() });
         }
     }
 
@@ -364,7 +352,7 @@ impl Founding {
 
     /// Whether everybody who might contradict has had the time to.
     fn has_listened(&self, since_ms: Option<u64>, now_ms: u64) -> bool {
-        let is_heard = |number: &u64| *number == self.number || self.heard.contains_key(number);
+        let is_heard = |number: &MemberNumber| *number == self.number || self.heard.contains_key(number);
         self.participants.iter().all(is_heard)
             || since_ms.is_some_and(|since_ms| now_ms >= since_ms + GRACE_MS)
     }
@@ -385,7 +373,7 @@ impl Founding {
         }
         let cluster = self.cluster;
         let others = blank.iter().copied().filter(|other| *other != self.number);
-        let propose = FoundingMessage::Propose { cluster, voters: self.participants.clone() };
+        let propose = FoundingMessage::Propose { cluster, voters: self.founders() };
         self.outgoing.extend(others.map(|other| (other, propose.clone())));
         self.round = Some(Round { cluster, asked: blank, accepted: BTreeSet::new(), began_ms: now_ms });
         self.conclude(now_ms);
@@ -397,7 +385,7 @@ impl Founding {
         let all = round.accepted.len() + 1 >= round.asked.len();
         let late = now_ms >= round.began_ms + ROUND_MS;
         if all || (late && round.accepted.len() + 1 >= majority) {
-            let (cluster, voters) = (round.cluster, self.participants.clone());
+            let (cluster, voters) = (round.cluster, self.founders());
             self.outcome = Some(Outcome::Founded { cluster, voters });
         } else if late && (round.accepted.is_empty() || self.all_others_hold()) {
             // Either nobody is known to have written it down; whoever has says so, and is not passed over. Or everybody has
@@ -411,7 +399,7 @@ impl Founding {
 
     /// Whether each of the others is heard to have a seat in an ensemble in which nothing has happened.
     fn all_others_hold(&self) -> bool {
-        let holds = |number: &u64| matches!(self.heard.get(number), Some(Heard::Seated(_, Some(_))));
+        let holds = |number: &MemberNumber| matches!(self.heard.get(number), Some(Heard::Seated(_, Some(_))));
         self.participants.iter().filter(|other| **other != self.number).all(holds)
     }
 
@@ -424,7 +412,7 @@ impl Founding {
         {
             return;
         }
-        let mut found: BTreeMap<Cluster, &Vec<u64>> = BTreeMap::new();
+        let mut found: BTreeMap<Cluster, &Vec<MemberId>> = BTreeMap::new();
         for other in self.participants.iter().filter(|other| **other != self.number) {
             match self.heard.get(other) {
                 Some(Heard::Blank) => {}
@@ -435,7 +423,7 @@ impl Founding {
         let Some((cluster, voters)) = found.first_key_value() else { return };
         if self.holds.is_some_and(|held| held < *cluster) {
             self.outcome = Some(Outcome::Kept);
-        } else if **voters == self.participants {
+        } else if **voters == self.founders() {
             self.outcome = Some(Outcome::Founded { cluster: *cluster, voters: (*voters).clone() });
         }
     }
@@ -444,9 +432,10 @@ impl Founding {
         self.participants.len() / 2 + 1
     }
 
-    fn blank_participants(&self) -> Vec<u64> {
-        let is_blank =
-            |number: &u64| *number == self.number || matches!(self.heard.get(number), Some(Heard::Blank));
+    fn blank_participants(&self) -> Vec<MemberNumber> {
+        let is_blank = |number: &MemberNumber| {
+            *number == self.number || matches!(self.heard.get(number), Some(Heard::Blank))
+        };
         let mut blank: Vec<_> = self.participants.iter().copied().filter(is_blank).collect();
         blank.sort_unstable();
         // Whoever is no participant is not among them, and not the first.
@@ -463,7 +452,7 @@ impl Founding {
 
     /// Members that have a seat, by ensemble, if there are several: then one of them is wrong, and an operator must know.
     #[must_use]
-    pub fn ensembles(&self) -> BTreeMap<Cluster, Vec<u64>> {
+    pub fn ensembles(&self) -> BTreeMap<Cluster, Vec<MemberNumber>> {
         let mut ensembles: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (number, heard) in &self.heard {
             if let Some(cluster) = heard.voted_in() {
@@ -474,7 +463,7 @@ impl Founding {
     }
 
     /// What is to be sent, by number.
-    pub fn take_outgoing(&mut self) -> Vec<(u64, FoundingMessage)> {
+    pub fn take_outgoing(&mut self) -> Vec<(MemberNumber, FoundingMessage)> {
         std::mem::take(&mut self.outgoing)
     }
 
@@ -485,7 +474,7 @@ impl Founding {
     }
 
     /// Who was heard, and whether they have a seat: for people who wonder what is waited for.
-    pub fn heard(&self) -> impl Iterator<Item = (u64, bool)> {
+    pub fn heard(&self) -> impl Iterator<Item = (MemberNumber, bool)> {
         self.heard
             .iter()
             .map(|(number, heard)| (*number, matches!(heard, Heard::Seated(..) | Heard::Admits(_))))
@@ -497,27 +486,27 @@ mod tests {
     use super::*;
 
     struct World {
-        blank: BTreeMap<u64, Founding>,
-        seated: BTreeMap<u64, Outcome>,
-        down: Vec<u64>,
+        blank: BTreeMap<MemberNumber, Founding>,
+        seated: BTreeMap<MemberNumber, Outcome>,
+        down: Vec<MemberNumber>,
         now_ms: u64,
     }
 
     impl World {
-        fn new(members: u64, down: &[u64]) -> Self {
-            let participants: Vec<_> = (1..=members).collect();
-            let member = |number: u64| {
-                let name = [number as u8; 16];
-                (number, Founding::new(number, participants.clone(), true, name, name))
+        fn new(members: u8, down: &[u8]) -> Self {
+            let member = |number: MemberNumber| {
+                let name = [number.0; 16];
+                (number, Founding::new(number, numbers(1..=members), true, name, name))
             };
-            let blank = (1..=members).map(member).collect();
-            Self { blank, seated: BTreeMap::new(), down: down.to_vec(), now_ms: 0 }
+            let blank = numbers(1..=members).into_iter().map(member).collect();
+            Self { blank, seated: BTreeMap::new(), down: numbers(down.iter().copied()), now_ms: 0 }
         }
 
-        fn wipe(&mut self, number: u64, members: u64) {
+        fn wipe(&mut self, number: u8, members: u8) {
+            let name = [100 + number; 16];
+            let number = MemberNumber(number);
             self.seated.remove(&number);
-            let name = [100 + number as u8; 16];
-            self.blank.insert(number, Founding::new(number, (1..=members).collect(), true, name, name));
+            self.blank.insert(number, Founding::new(number, numbers(1..=members), true, name, name));
         }
 
         /// Messages arrive at once; whoever has an outcome sits down after that.
@@ -534,12 +523,12 @@ mod tests {
                     continue;
                 }
                 if let Some(member) = self.blank.get_mut(&to) {
-                    member.hear(BLANK | from, message);
+                    member.hear(MemberId::blank(from), message);
                 } else if let Some(Outcome::Founded { cluster, voters }) = self.seated.get(&to) {
                     let untouched = untouched.then(|| voters.clone());
                     let seated = FoundingMessage::Seated { cluster: *cluster, untouched };
                     if let Some(member) = self.blank.get_mut(&from) {
-                        member.hear(to, seated);
+                        member.hear(MemberId::founder(to), seated);
                     }
                 }
             }
@@ -563,7 +552,7 @@ mod tests {
     fn all_blank_members_found_one_ensemble_at_once() {
         let mut world = World::new(3, &[]);
         world.rounds(8, true);
-        let ensemble = Outcome::Founded { cluster: [1; 16], voters: vec![1, 2, 3] };
+        let ensemble = Outcome::Founded { cluster: [1; 16], voters: founders(1..=3) };
         assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 3]);
         assert!(world.now_ms < GRACE_MS);
     }
@@ -574,21 +563,22 @@ mod tests {
         world.rounds(10, true);
         assert!(world.seated.is_empty());
         world.rounds(12, true);
-        let ensemble = Outcome::Founded { cluster: [2; 16], voters: vec![1, 2, 3] };
+        let ensemble = Outcome::Founded { cluster: [2; 16], voters: founders(1..=3) };
         assert_eq!(world.seated.into_values().collect::<Vec<_>>(), vec![ensemble; 2]);
     }
 
     #[test]
     fn whoever_is_configured_otherwise_founds_nothing_with_us() {
         let mut member = member(2);
-        member.hear(BLANK | 1, blank());
-        member.hear(BLANK | 3, blank());
-        for voters in [vec![1, 2], vec![1, 2, 3, 4], vec![1, 3, 2]] {
-            member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [1; 16], voters });
+        member.hear(unseated(1), blank());
+        member.hear(unseated(3), blank());
+        for voters in [&[1, 2][..], &[1, 2, 3, 4], &[1, 3, 2]] {
+            let voters = founders(voters.iter().copied());
+            member.hear(unseated(1), FoundingMessage::Propose { cluster: [1; 16], voters });
             member.tick(GRACE_MS);
             assert_eq!(member.outcome(), None);
         }
-        member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] });
+        member.hear(unseated(1), FoundingMessage::Propose { cluster: [1; 16], voters: founders(1..=3) });
         member.tick(GRACE_MS);
         assert!(member.outcome().is_some());
     }
@@ -607,13 +597,15 @@ mod tests {
         world.wipe(1, 3);
         world.wipe(2, 3);
         world.rounds(100, false);
-        assert_eq!(world.seated.keys().copied().collect::<Vec<_>>(), [3]);
+        assert_eq!(world.seated.keys().copied().collect::<Vec<_>>(), [MemberNumber(3)]);
     }
 
     #[test]
     fn members_that_lost_their_data_found_nothing_and_let_nobody_found_anything() {
         let mut world = World::new(3, &[]);
-        world.blank.insert(1, Founding::new(1, vec![1, 2, 3], false, [1; 16], [1; 16]));
+        world
+            .blank
+            .insert(MemberNumber(1), Founding::new(MemberNumber(1), numbers(1..=3), false, [1; 16], [1; 16]));
         world.rounds(100, true);
         assert!(world.seated.is_empty());
     }
@@ -623,11 +615,11 @@ mod tests {
         let mut world = World::new(3, &[]);
         world.rounds(3, true);
         // The proposer and one other forget everything after the third has written it down.
-        let ensemble = Outcome::Founded { cluster: [9; 16], voters: vec![1, 2, 3] };
-        world.seated = BTreeMap::from([(3, ensemble.clone())]);
+        let ensemble = Outcome::Founded { cluster: [9; 16], voters: founders(1..=3) };
+        world.seated = BTreeMap::from([(MemberNumber(3), ensemble.clone())]);
         world.wipe(1, 3);
         world.wipe(2, 3);
-        world.down = vec![2];
+        world.down = numbers([2]);
         world.rounds(100, true);
         assert_eq!(world.seated.len(), 1);
         world.down.clear();
@@ -637,31 +629,32 @@ mod tests {
 
     #[test]
     fn a_seat_in_what_never_came_to_be_is_given_up_only_for_an_ensemble_that_somebody_voted_in() {
-        let doubts = || Founding::new(3, vec![1, 2, 3], true, [3; 16], [3; 16]).holding([9; 16]);
+        let doubts =
+            || Founding::new(MemberNumber(3), numbers(1..=3), true, [3; 16], [3; 16]).holding([9; 16]);
         let seated = |cluster, untouched| FoundingMessage::Seated { cluster: [cluster; 16], untouched };
         let mut member = doubts();
         member.tick(0);
-        member.hear(1, seated(9, Some(vec![1, 2, 3])));
+        member.hear(founder(1), seated(9, Some(founders(1..=3))));
         assert_eq!(member.outcome(), Some(&Outcome::Kept), "its own ensemble lives");
         let mut member = doubts();
         member.tick(0);
-        member.hear(1, seated(8, Some(vec![1, 2, 3])));
+        member.hear(founder(1), seated(8, Some(founders(1..=3))));
         member.tick(ROUND_MS);
         assert_eq!(member.outcome(), Some(&Outcome::Kept), "the other may never come to be either");
         let mut member = doubts();
         member.tick(0);
-        member.hear(1, seated(8, None));
+        member.hear(founder(1), seated(8, None));
         member.tick(10 * ROUND_MS);
         assert_eq!(member.outcome(), None, "it waits to be let in");
-        member.hear(1, admitted(3, 8));
+        member.hear(founder(1), admitted(3, 8));
         member.tick(10 * ROUND_MS);
         member.tick(10 * ROUND_MS + GRACE_MS);
         assert_eq!(member.outcome(), Some(&entered(3, 8)));
         let mut member = doubts();
         member.tick(0);
-        member.hear(1, seated(8, None));
+        member.hear(founder(1), seated(8, None));
         member.tick(10 * ROUND_MS);
-        member.lost(1);
+        member.lost(MemberNumber(1));
         member.tick(10 * ROUND_MS);
         assert_eq!(member.outcome(), Some(&Outcome::Kept), "one that is gone takes no seat away");
     }
@@ -669,18 +662,18 @@ mod tests {
     #[test]
     fn of_several_ensembles_that_nobody_voted_in_all_take_the_first() {
         let seated =
-            |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(vec![1, 2, 3]) };
+            |cluster| FoundingMessage::Seated { cluster: [cluster; 16], untouched: Some(founders(1..=3)) };
         let blank = FoundingMessage::Blank { incarnation: [1; 16], founds: true };
-        let take = |mut member: Founding, said: [(u64, FoundingMessage); 2]| {
+        let take = |mut member: Founding, said: [(u8, FoundingMessage); 2]| {
             for (number, message) in said {
                 let is_blank = matches!(message, FoundingMessage::Blank { .. });
-                member.hear(if is_blank { BLANK | number } else { number }, message);
+                member.hear(if is_blank { unseated(number) } else { founder(number) }, message);
             }
             member.tick(0);
             member.outcome().cloned()
         };
-        let member = |number| Founding::new(number, vec![1, 2, 3], true, [7; 16], [7; 16]);
-        let first = Some(Outcome::Founded { cluster: [4; 16], voters: vec![1, 2, 3] });
+        let member = |number| Founding::new(MemberNumber(number), numbers(1..=3), true, [7; 16], [7; 16]);
+        let first = Some(Outcome::Founded { cluster: [4; 16], voters: founders(1..=3) });
         assert_eq!(take(member(1), [(2, seated(4)), (3, seated(5))]), first);
         assert_eq!(take(member(3).holding([5; 16]), [(1, blank.clone()), (2, seated(4))]), first);
         assert_eq!(take(member(2).holding([4; 16]), [(1, blank), (3, seated(5))]), Some(Outcome::Kept));
@@ -688,38 +681,31 @@ mod tests {
 
     #[test]
     fn proposer_to_whom_too_few_agreed_joins_the_first_ensemble_once_all_others_hold_a_seat() {
-        let mut member = Founding::new(1, vec![1, 2, 3, 4], true, [5; 16], [5; 16]);
-        let seated = |cluster: u8| seated(cluster, Some(vec![1, 2, 3, 4]));
+        let mut member = Founding::new(MemberNumber(1), numbers(1..=4), true, [5; 16], [5; 16]);
+        let voters: Vec<_> = (1..=4).map(MemberId).collect();
+        let seated = |cluster: u8| seated(cluster, Some(voters.clone()));
+        let blank_of = |number| MemberId::blank(MemberNumber(number));
         member.tick(0);
-        [3, 4].into_iter().for_each(|number| member.hear(BLANK | number, blank()));
+        [3, 4].into_iter().for_each(|number| member.hear(blank_of(number), blank()));
         member.tick(0);
         member.tick(GRACE_MS);
-        member.hear(4, seated(5));
-        member.hear(3, seated(4));
+        member.hear(MemberId(4), seated(5));
+        member.hear(MemberId(3), seated(4));
         member.tick(GRACE_MS + ROUND_MS);
         assert_eq!(member.outcome(), None, "2 may agree yet");
-        member.hear(2, seated(4));
+        member.hear(MemberId(2), seated(4));
         member.tick(GRACE_MS + ROUND_MS);
-        let voters = vec![1, 2, 3, 4];
         assert_eq!(member.outcome(), Some(&Outcome::Founded { cluster: [4; 16], voters }));
     }
 
     #[test]
-    fn an_id_says_which_number_it_belongs_to_and_no_other_disk_has_it() {
-        let id = id_of(7, [0xff; 16]);
-        assert_eq!((id % NUMBERS, id & BLANK), (7, 0));
-        assert_ne!(id, id_of(7, [0xfe; 16]));
-        assert_ne!(id_of(7, [0; 16]), 7);
-    }
-
-    #[test]
     fn whoever_is_connected_is_asked_too_for_the_leader_may_be_in_no_configuration_of_ours() {
-        let mut member = Founding::new(3, vec![1, 2, 3], false, [3; 16], [3; 16]);
-        member.meet(5);
+        let mut member = Founding::new(MemberNumber(3), numbers(1..=3), false, [3; 16], [3; 16]);
+        member.meet(MemberNumber(5));
         member.tick(0);
         let asked: Vec<_> = member.take_outgoing().into_iter().map(|(to, _)| to).collect();
-        assert_eq!(asked, [1, 2, 5]);
-        member.lost(5);
+        assert_eq!(asked, numbers([1, 2, 5]));
+        member.lost(MemberNumber(5));
         member.tick(REPEAT_MS);
         assert_eq!(member.take_outgoing().len(), 2);
     }
@@ -727,14 +713,16 @@ mod tests {
     #[test]
     fn admission_counts_for_the_disk_that_asked_and_under_its_own_id() {
         let mut member = member(3);
-        for (id, incarnation) in [(id_of(3, [5; 16]), [5; 16]), (2, [3; 16]), (id_of(2, [3; 16]), [3; 16])] {
-            member.hear(1, FoundingMessage::Admitted { cluster: [1; 16], id, incarnation });
+        let id = |number, incarnation| MemberId::admitted(MemberNumber(number), incarnation);
+        for (id, incarnation) in [(id(3, [5; 16]), [5; 16]), (founder(2), [3; 16]), (id(2, [3; 16]), [3; 16])]
+        {
+            member.hear(founder(1), FoundingMessage::Admitted { cluster: [1; 16], id, incarnation });
             member.tick(0);
             member.tick(10 * GRACE_MS);
             assert_eq!(member.outcome(), None, "{id}");
         }
-        member.hear(1, admitted(3, 1));
-        member.hear(2, seated(1, None));
+        member.hear(founder(1), admitted(3, 1));
+        member.hear(founder(2), seated(1, None));
         member.tick(10 * GRACE_MS);
         assert_eq!(member.outcome(), Some(&entered(3, 1)), "all are heard: nothing to wait for");
     }
@@ -742,7 +730,7 @@ mod tests {
     #[test]
     fn admission_waits_for_those_who_might_contradict_it() {
         let mut member = member(3);
-        member.hear(1, admitted(3, 1));
+        member.hear(founder(1), admitted(3, 1));
         member.tick(1_000);
         member.tick(1_000 + GRACE_MS - 1);
         assert_eq!(member.outcome(), None);
@@ -752,43 +740,43 @@ mod tests {
 
     #[test]
     fn one_member_that_admits_to_an_ensemble_of_its_own_is_contradicted_by_the_others() {
-        let five = |said: &[(u64, FoundingMessage)]| {
-            let mut member = Founding::new(5, vec![1, 2, 3, 4, 5], true, [5; 16], [5; 16]);
+        let five = |said: &[(MemberId, FoundingMessage)]| {
+            let mut member = Founding::new(MemberNumber(5), numbers(1..=5), true, [5; 16], [5; 16]);
             said.iter().for_each(|(from, message)| member.hear(*from, message.clone()));
             member.tick(0);
             member.tick(10 * GRACE_MS);
             member.outcome().cloned()
         };
-        let (evil, honest) = ((4, admitted(5, 66)), |number| (number, seated(1, None)));
+        let (evil, honest) = ((founder(4), admitted(5, 66)), |number| (founder(number), seated(1, None)));
         assert_eq!(five(&[evil.clone(), honest(1), honest(2)]), None, "two say otherwise");
-        assert_eq!(five(&[evil.clone(), (1, admitted(5, 1))]), None, "one against one");
-        let led = [evil.clone(), (1, admitted(5, 1)), honest(2)];
+        assert_eq!(five(&[evil.clone(), (founder(1), admitted(5, 1))]), None, "one against one");
+        let led = [evil.clone(), (founder(1), admitted(5, 1)), honest(2)];
         assert_eq!(five(&led), Some(entered(5, 1)), "the ensemble of two");
-        let past = [(1, admitted(5, 1)), (2, seated(9, None))];
+        let past = [(founder(1), admitted(5, 1)), (founder(2), seated(9, None))];
         assert_eq!(five(&past), Some(entered(5, 1)), "one that comes from an ensemble that is no more");
     }
 
     #[test]
     fn blank_member_believes_of_each_only_what_its_part_allows() {
-        let said_by = |from: u64, message: FoundingMessage| {
+        let said_by = |from: MemberId, message: FoundingMessage| {
             let mut member = member(3);
-            member.hear(BLANK | 1, blank());
-            member.hear(BLANK | 2, blank());
+            member.hear(unseated(1), blank());
+            member.hear(unseated(2), blank());
             member.hear(from, message);
             member.tick(0);
             member.tick(10 * GRACE_MS);
             (member.outcome().cloned(), member.heard().filter(|(_, seated)| *seated).count())
         };
-        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: vec![1, 2, 3] };
-        let founded = Outcome::Founded { cluster: [66; 16], voters: vec![1, 2, 3] };
-        assert_eq!(said_by(BLANK | 1, propose()).0, Some(founded));
-        assert_eq!(said_by(1, propose()).0, None, "it has a seat");
-        assert_eq!(said_by(BLANK | 1, admitted(3, 66)), (None, 0), "it has none to give");
-        assert_eq!(said_by(BLANK | 1, seated(66, None)), (None, 0));
-        let alone = FoundingMessage::Seated { cluster: [66; 16], untouched: Some(vec![3]) };
-        assert_eq!(said_by(1, alone), (None, 1), "voters that are not configured");
+        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: founders(1..=3) };
+        let founded = Outcome::Founded { cluster: [66; 16], voters: founders(1..=3) };
+        assert_eq!(said_by(unseated(1), propose()).0, Some(founded));
+        assert_eq!(said_by(founder(1), propose()).0, None, "it has a seat");
+        assert_eq!(said_by(unseated(1), admitted(3, 66)), (None, 0), "it has none to give");
+        assert_eq!(said_by(unseated(1), seated(66, None)), (None, 0));
+        let alone = FoundingMessage::Seated { cluster: [66; 16], untouched: Some(founders([3])) };
+        assert_eq!(said_by(founder(1), alone), (None, 1), "voters that are not configured");
         assert_eq!(
-            said_by(1, blank()),
+            said_by(founder(1), blank()),
             (None, 0),
             "it says one thing to this member and another to the port"
         );
@@ -796,11 +784,11 @@ mod tests {
 
     #[test]
     fn proposal_counts_only_while_a_majority_is_heard_to_be_blank_and_nobody_has_a_seat() {
-        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: (1..=5).collect() };
-        let after = |said: &[(u64, FoundingMessage)]| {
-            let mut member = Founding::new(5, (1..=5).collect(), true, [5; 16], [5; 16]);
+        let propose = || FoundingMessage::Propose { cluster: [66; 16], voters: founders(1..=5) };
+        let after = |said: &[(MemberId, FoundingMessage)]| {
+            let mut member = Founding::new(MemberNumber(5), numbers(1..=5), true, [5; 16], [5; 16]);
             member.tick(0);
-            member.hear(BLANK | 1, propose());
+            member.hear(unseated(1), propose());
             said.iter().for_each(|(from, message)| member.hear(*from, message.clone()));
             member.tick(GRACE_MS - 1);
             assert_eq!(member.outcome(), None, "it has not listened for long enough");
@@ -808,53 +796,72 @@ mod tests {
             member.outcome().is_some()
         };
         assert!(!after(&[]), "the proposer itself may have a seat");
-        assert!(!after(&[(BLANK | 1, blank())]), "two of five");
-        assert!(after(&[(BLANK | 1, blank()), (BLANK | 2, blank())]));
-        assert!(!after(&[(BLANK | 1, blank()), (BLANK | 2, blank()), (3, seated(1, None))]));
+        assert!(!after(&[(unseated(1), blank())]), "two of five");
+        assert!(after(&[(unseated(1), blank()), (unseated(2), blank())]));
+        assert!(!after(&[(unseated(1), blank()), (unseated(2), blank()), (founder(3), seated(1, None))]));
         let mut member = member(3);
         member.tick(0);
-        member.hear(BLANK | 1, FoundingMessage::Propose { cluster: [66; 16], voters: vec![1, 2, 3] });
+        member.hear(unseated(1), FoundingMessage::Propose { cluster: [66; 16], voters: founders(1..=3) });
         member.tick(0);
         member.tick(PROPOSAL_MS + 1);
-        member.hear(BLANK | 1, blank());
+        member.hear(unseated(1), blank());
         member.tick(PROPOSAL_MS + 1);
         assert_eq!(member.outcome(), None, "the proposer has given it up long since");
     }
 
     #[test]
     fn only_those_that_were_asked_accept_a_proposal() {
-        let mut member = Founding::new(1, (1..=5).collect(), true, [1; 16], [1; 16]);
+        let mut member = Founding::new(MemberNumber(1), numbers(1..=5), true, [1; 16], [1; 16]);
         member.tick(0);
-        (2..=3).for_each(|number| member.hear(BLANK | number, blank()));
+        (2..=3).for_each(|number| member.hear(unseated(number), blank()));
         member.tick(0);
         member.tick(GRACE_MS);
         for number in [7, 8, 9] {
-            member.hear(number, FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![]) });
+            let seated = FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![]) };
+            member.hear(founder(number), seated);
         }
         member.tick(10 * ROUND_MS);
         assert_eq!(member.outcome(), None);
     }
 
+    fn numbers(numbers: impl IntoIterator<Item = u8>) -> Vec<MemberNumber> {
+        numbers.into_iter().map(MemberNumber).collect()
+    }
+
+    fn founders(numbers: impl IntoIterator<Item = u8>) -> Vec<MemberId> {
+        numbers.into_iter().map(founder).collect()
+    }
+
+    const fn founder(number: u8) -> MemberId {
+        MemberId::founder(MemberNumber(number))
+    }
+
+    const fn unseated(number: u8) -> MemberId {
+        MemberId::blank(MemberNumber(number))
+    }
+
     /// Of three.
-    fn member(number: u64) -> Founding {
-        let name = [number as u8; 16];
-        Founding::new(number, vec![1, 2, 3], true, name, name)
+    fn member(number: u8) -> Founding {
+        let name = [number; 16];
+        Founding::new(MemberNumber(number), numbers(1..=3), true, name, name)
     }
 
     fn blank() -> FoundingMessage {
         FoundingMessage::Blank { incarnation: [9; 16], founds: true }
     }
 
-    fn seated(cluster: u8, untouched: Option<Vec<u64>>) -> FoundingMessage {
+    fn seated(cluster: u8, untouched: Option<Vec<MemberId>>) -> FoundingMessage {
         FoundingMessage::Seated { cluster: [cluster; 16], untouched }
     }
 
-    fn admitted(number: u64, cluster: u8) -> FoundingMessage {
-        let incarnation = [number as u8; 16];
-        FoundingMessage::Admitted { cluster: [cluster; 16], id: id_of(number, incarnation), incarnation }
+    fn admitted(number: u8, cluster: u8) -> FoundingMessage {
+        let incarnation = [number; 16];
+        let id = MemberId::admitted(MemberNumber(number), incarnation);
+        FoundingMessage::Admitted { cluster: [cluster; 16], id, incarnation }
     }
 
-    fn entered(number: u64, cluster: u8) -> Outcome {
-        Outcome::Admitted { cluster: [cluster; 16], id: id_of(number, [number as u8; 16]) }
+    fn entered(number: u8, cluster: u8) -> Outcome {
+        let id = MemberId::admitted(MemberNumber(number), [number; 16]);
+        Outcome::Admitted { cluster: [cluster; 16], id }
     }
 }

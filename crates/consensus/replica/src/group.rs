@@ -41,7 +41,7 @@ impl<X: Clone, W> Group<X, W> {
         now: Now,
     ) -> Self {
         let mut raft = RaftNode::new(&Config::new(config.member, raft_seed), &seat.recovered, seat.applied.0);
-        if seat.recovered.membership.voters == [config.member.0] {
+        if seat.recovered.membership.voters == [config.member] {
             raft.campaign();
         }
         raft.offer_snapshot(seat.snapshot.clone());

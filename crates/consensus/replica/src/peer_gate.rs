@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn gate_lets_in_what_each_may_say() {
         let founding = PeerMessage::Founding;
-        let lost = PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) };
+        let lost = PeerMessage::LeaderLost { term: Term(1), leader: MemberId(2), last_index: LogIndex(3) };
         let chunks = PeerMessage::Chunks { index: LogIndex(1), first: 0, chunks: Vec::new(), end: None };
         let rows = [
             // Relation:               voter learner joining evicted unknown; to: follower, leader, other
@@ -124,7 +124,10 @@ mod tests {
             (PeerMessage::Taken { index: LogIndex(1), whole: true }, "xxx xxx !!! --- x--"),
             (PeerMessage::Digest { position: 1, digest: 1 }, "xxx --- !!! --- ---"),
             (founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }), "!!! !!! xxx !!! !!!"),
-            (founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1) }), "xxx xxx !!! xxx xxx"),
+            (
+                founding(FoundingMessage::Replaced { id: MemberId(1), index: LogIndex(1) }),
+                "xxx xxx !!! xxx xxx",
+            ),
             (founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }), "--- --- !!! --- ---"),
             (
                 founding(FoundingMessage::Propose { cluster: [1; 16], voters: Vec::new() }),

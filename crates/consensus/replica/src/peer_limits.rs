@@ -84,8 +84,15 @@ mod tests {
                 end: None,
             },
             PeerMessage::LeaseAsk { term: base::Term(1), at_ms: 2 },
-            PeerMessage::LeaderLost { term: base::Term(1), leader: 2, last_index: base::LogIndex(3) },
-            PeerMessage::Founding(FoundingMessage::Propose { cluster: [1; 16], voters: (1..=255).collect() }),
+            PeerMessage::LeaderLost {
+                term: base::Term(1),
+                leader: base::MemberId(2),
+                last_index: base::LogIndex(3),
+            },
+            PeerMessage::Founding(FoundingMessage::Propose {
+                cluster: [1; 16],
+                voters: (1..=255).map(base::MemberId).collect(),
+            }),
         ] {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);

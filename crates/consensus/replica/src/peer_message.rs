@@ -3,7 +3,7 @@
 //! Little-endian, of fixed width; the first byte is the kind. A decoder is bounded by the bytes it is given.
 
 use bytes::{Buf, Bytes};
-use consensus_raft::{LogIndex, Malformed, Message, Term};
+use consensus_raft::{LogIndex, Malformed, MemberId, Message, Term};
 
 use crate::founding::FoundingMessage;
 
@@ -76,7 +76,7 @@ pub enum PeerMessage<X> {
         /// The term it led.
         term: Term,
         /// Who led.
-        leader: u64,
+        leader: MemberId,
         /// How far the sender's log reaches.
         last_index: LogIndex,
     },
@@ -150,7 +150,7 @@ impl<X: MachineMessage> PeerMessage<X> {
                 message.encode(out);
             }
             Self::Machine(message) => message.encode(out),
-            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[term.0, *leader, last_index.0]),
+            Self::LeaderLost { term, leader, last_index } => put(out, 4, &[term.0, leader.0, last_index.0]),
             Self::Offer(message) => {
                 out.push(5);
                 message.encode(out);
@@ -190,8 +190,8 @@ impl<X: MachineMessage> PeerMessage<X> {
             0 => return Message::decode(bytes).map(Self::Engine),
             kind if is_of_machine(kind) => return X::decode(kind, bytes).map(Self::Machine),
             4 => {
-                let (term, leader) = (number(&mut bytes)?, number(&mut bytes)?);
-                Self::LeaderLost { term: Term(term), leader, last_index: LogIndex(number(&mut bytes)?) }
+                let (term, leader) = (Term(number(&mut bytes)?), id(&mut bytes)?);
+                Self::LeaderLost { term, leader, last_index: LogIndex(number(&mut bytes)?) }
             }
             5 => return Message::decode(bytes).map(Self::Offer),
             6 => Self::Want { index: LogIndex(number(&mut bytes)?), chunk: number(&mut bytes)? },
@@ -205,20 +205,20 @@ impl<X: MachineMessage> PeerMessage<X> {
             }
             12 => Self::Founding(FoundingMessage::Seated { cluster: name(&mut bytes)?, untouched: None }),
             13 => {
-                let (cluster, untouched) = (name(&mut bytes)?, Some(numbers(&mut bytes)?));
+                let (cluster, untouched) = (name(&mut bytes)?, Some(ids(&mut bytes)?));
                 Self::Founding(FoundingMessage::Seated { cluster, untouched })
             }
             14 => {
-                let (cluster, voters) = (name(&mut bytes)?, numbers(&mut bytes)?);
+                let (cluster, voters) = (name(&mut bytes)?, ids(&mut bytes)?);
                 Self::Founding(FoundingMessage::Propose { cluster, voters })
             }
             15 => {
-                let (cluster, id) = (name(&mut bytes)?, number(&mut bytes)?);
+                let (cluster, id) = (name(&mut bytes)?, id(&mut bytes)?);
                 let incarnation = name(&mut bytes)?;
                 Self::Founding(FoundingMessage::Admitted { cluster, id, incarnation })
             }
             17 => {
-                let id = number(&mut bytes)?;
+                let id = id(&mut bytes)?;
                 Self::Founding(FoundingMessage::Replaced { id, index: LogIndex(number(&mut bytes)?) })
             }
             16 => Self::Digest { position: signed(&mut bytes)?, digest: number(&mut bytes)? },
@@ -252,19 +252,19 @@ fn put_founding(out: &mut Vec<u8>, message: &FoundingMessage) {
         }
         FoundingMessage::Seated { cluster, untouched: voters } => {
             out.extend_from_slice(cluster);
-            voters.iter().flatten().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+            voters.iter().flatten().for_each(|voter| out.extend_from_slice(&voter.0.to_le_bytes()));
         }
         FoundingMessage::Propose { cluster, voters } => {
             out.extend_from_slice(cluster);
-            voters.iter().for_each(|voter| out.extend_from_slice(&voter.to_le_bytes()));
+            voters.iter().for_each(|voter| out.extend_from_slice(&voter.0.to_le_bytes()));
         }
         FoundingMessage::Replaced { id, index } => {
-            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&id.0.to_le_bytes());
             out.extend_from_slice(&index.0.to_le_bytes());
         }
         FoundingMessage::Admitted { cluster, id, incarnation } => {
             out.extend_from_slice(cluster);
-            out.extend_from_slice(&id.to_le_bytes());
+            out.extend_from_slice(&id.0.to_le_bytes());
             out.extend_from_slice(incarnation);
         }
     }
@@ -276,12 +276,16 @@ fn name(bytes: &mut Bytes) -> Result<[u8; 16], Malformed> {
     Ok(name)
 }
 
-fn numbers(bytes: &mut Bytes) -> Result<Vec<u64>, Malformed> {
-    let mut numbers = Vec::with_capacity(bytes.len() / 8);
+fn ids(bytes: &mut Bytes) -> Result<Vec<MemberId>, Malformed> {
+    let mut ids = Vec::with_capacity(bytes.len() / 8);
     while !bytes.is_empty() {
-        numbers.push(number(bytes)?);
+        ids.push(id(bytes)?);
     }
-    Ok(numbers)
+    Ok(ids)
+}
+
+fn id(bytes: &mut Bytes) -> Result<MemberId, Malformed> {
+    number(bytes).map(MemberId)
 }
 
 fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
@@ -330,7 +334,7 @@ mod tests {
         let chunks = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
         vec![
             PeerMessage::Machine(Note(7)),
-            PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
+            PeerMessage::LeaderLost { term: Term(1), leader: MemberId(2), last_index: LogIndex(3) },
             PeerMessage::Want { index: LogIndex(8), chunk: 9 },
             PeerMessage::Chunks { index: LogIndex(8), first: 9, chunks, end: Some(end) },
             PeerMessage::Chunks {
@@ -343,14 +347,20 @@ mod tests {
             PeerMessage::LeaseAsk { term: Term(3), at_ms: 4 },
             PeerMessage::LeaseGrant { term: Term(3), at_ms: 4 },
             PeerMessage::Digest { position: -3, digest: 4 },
-            PeerMessage::Founding(FoundingMessage::Replaced { id: 5, index: LogIndex(6) }),
+            PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(5), index: LogIndex(6) }),
             PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
             PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: None }),
-            PeerMessage::Founding(FoundingMessage::Seated { cluster: [2; 16], untouched: Some(vec![1, 2]) }),
-            PeerMessage::Founding(FoundingMessage::Propose { cluster: [3; 16], voters: vec![1, 7] }),
+            PeerMessage::Founding(FoundingMessage::Seated {
+                cluster: [2; 16],
+                untouched: Some([1, 2].map(MemberId).to_vec()),
+            }),
+            PeerMessage::Founding(FoundingMessage::Propose {
+                cluster: [3; 16],
+                voters: [1, 7].map(MemberId).to_vec(),
+            }),
             PeerMessage::Founding(FoundingMessage::Admitted {
                 cluster: [4; 16],
-                id: 258,
+                id: MemberId(258),
                 incarnation: [5; 16],
             }),
         ]

@@ -185,9 +185,9 @@ mod tests {
 
     fn applied(set: impl Fn(Replay<Vec<u8>>) -> Replay<Vec<u8>>) -> (LogIndex, usize, usize) {
         let recovered = storage_raft_log::Recovered {
-            identity: Identity { cluster: [0; 16], incarnation: [0; 16], member: 1 },
+            identity: Identity { cluster: [0; 16], incarnation: [0; 16], member: base::MemberId(1) },
             fresh: false,
-            hard_state: HardState { term: Term(1), vote: 1, commit: LogIndex(1) },
+            hard_state: HardState { term: Term(1), vote: Some(base::MemberId(1)), commit: LogIndex(1) },
             membership: storage_raft_log::Membership::default(),
             snapshot: None,
             first_index: LogIndex(1),

@@ -1,6 +1,6 @@
 //! Taking a seat with what the journal recovered.
 
-use consensus_raft::{LogIndex, Recovered, SnapshotOffer, Term};
+use consensus_raft::{LogIndex, MemberId, Recovered, SnapshotOffer, Term};
 use storage_raft_log::Batch;
 
 use crate::convert;
@@ -8,7 +8,7 @@ use crate::convert;
 /// What a member that founds an ensemble writes before anything else: who the members are. The driver appends and
 /// flushes it into a journal that is [`is_unfounded`].
 #[must_use]
-pub fn founding(voters: Vec<u64>, learners: Vec<u64>) -> Batch {
+pub fn founding(voters: Vec<MemberId>, learners: Vec<MemberId>) -> Batch {
     let founders = consensus_raft::Membership { voters, learners, ..consensus_raft::Membership::default() };
     Batch { hard_state: None, membership: Some(convert::membership(&founders)), entries: Vec::new() }
 }

@@ -20,7 +20,8 @@ pub(crate) const NOW: Now = Now::of_ms(100_000, 1_700_000_000_000);
 /// What the member `own` sees among these voters.
 pub(crate) fn view(own: u64, voters: &[u64]) -> View {
     let config = ReplicaConfig::new(MemberId(own));
-    let members = Membership { voters: voters.to_vec(), ..Membership::default() };
+    let members =
+        Membership { voters: voters.iter().copied().map(MemberId).collect(), ..Membership::default() };
     let membership = GroupMembership::new(MemberId(own), members, None, NOW);
     View { config, membership, peers: Peers::default(), now: NOW }
 }
@@ -28,8 +29,11 @@ pub(crate) fn view(own: u64, voters: &[u64]) -> View {
 /// An empty log among these voters.
 pub(crate) fn recovered(voters: &[u64]) -> Recovered {
     Recovered {
-        hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
-        membership: Membership { voters: voters.to_vec(), ..Membership::default() },
+        hard_state: HardState { term: Term(1), vote: None, commit: LogIndex(1) },
+        membership: Membership {
+            voters: voters.iter().copied().map(MemberId).collect(),
+            ..Membership::default()
+        },
         base_index: LogIndex(1),
         base_term: Term(1),
         entries: Vec::new(),

@@ -28,7 +28,7 @@ impl View {
 
     /// The other members.
     pub fn others(&self) -> Vec<MemberId> {
-        self.members().others(self.own().0).into_iter().map(MemberId).collect()
+        self.members().others(self.own())
     }
 
     /// This member's id.
@@ -38,12 +38,12 @@ impl View {
 
     /// Whether that member is a voter; while one set of voters follows another, of the newer one.
     pub fn is_voter(&self, id: MemberId) -> bool {
-        self.members().voters.contains(&id.0)
+        self.members().voters.contains(&id)
     }
 
     /// Whether there is no other member, so that leadership is never lost.
     pub fn is_alone(&self) -> bool {
-        matches!(self.members().voters[..], [only] if only == self.own().0)
+        matches!(self.members().voters[..], [only] if only == self.own())
             && self.members().learners.is_empty()
     }
 

@@ -4,12 +4,11 @@
 //!
 //! Knows no directory: a driver puts the old data aside and the new data in its place.
 
-use consensus_raft::{LogIndex, Term};
+use consensus_raft::{LogIndex, MemberId, Term};
 use council_tree::{SnapshotProgress, Tree};
 use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotError, SnapshotMeta};
 
 use consensus_replica::Replay;
-use consensus_replica::founding::NUMBERS;
 
 use crate::ReplayedTree;
 
@@ -27,7 +26,7 @@ const SNAPSHOT_PIECE_BYTES: usize = 64 << 10;
 /// vote in the new one.
 #[must_use]
 pub const fn identity(before: &Identity, cluster: [u8; 16], incarnation: [u8; 16]) -> Identity {
-    Identity { cluster, incarnation, member: before.member % NUMBERS }
+    Identity { cluster, incarnation, member: MemberId::founder(before.member.number()) }
 }
 
 /// What applies all that the survivor's log holds to the tree of its snapshot, known to be committed or not: what it
@@ -40,7 +39,7 @@ pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Rep
 /// Makes that tree, which all of the log up to `applied` is applied to, the first of an ensemble of this member alone. Gives
 /// what its snapshot says of itself, but for the digest.
 #[must_use]
-pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), number: u64, wall_ms: i64) -> SnapshotMeta {
+pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), member: MemberId, wall_ms: i64) -> SnapshotMeta {
     let (index, term) = applied;
     // The old ensemble may have had leaders that the survivor never heard of. What they gave is not given again, and a
     // client that has seen it is not ahead of every server from now on.
@@ -52,7 +51,7 @@ pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), number: u64, wall_ms: i
         index,
         // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
         term: if term > consensus_raft::TERM_MAX { Term(1) } else { term },
-        membership: Membership { voters: vec![number], ..Membership::default() },
+        membership: Membership { voters: vec![member], ..Membership::default() },
         position: tree.last_zxid().0,
         digest: 0,
         created_ms: wall_ms,
@@ -118,13 +117,13 @@ mod tests {
 
     #[test]
     fn new_ensemble_has_one_voter_a_name_of_its_own_and_zxids_behind_those_of_unknown_leaders() {
-        let before = Identity { cluster: [1; 16], incarnation: [2; 16], member: 3 + 5 * NUMBERS };
+        let before = Identity { cluster: [1; 16], incarnation: [2; 16], member: MemberId(0x503) };
         let identity = identity(&before, [4; 16], [5; 16]);
-        assert_eq!(identity, Identity { cluster: [4; 16], incarnation: [5; 16], member: 3 });
+        assert_eq!(identity, Identity { cluster: [4; 16], incarnation: [5; 16], member: MemberId(3) });
         let mut tree = Tree::new();
         tree.skip_epochs(6);
-        let meta = begin(&mut tree, (LogIndex(8), consensus_raft::TERM_MAX.next()), 3, 9_000_000);
+        let meta = begin(&mut tree, (LogIndex(8), consensus_raft::TERM_MAX.next()), MemberId(3), 9_000_000);
         assert_eq!((meta.index, meta.term, meta.position), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
-        assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![3], Zxid::new(2_250, 0)));
+        assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![MemberId(3)], Zxid::new(2_250, 0)));
     }
 }

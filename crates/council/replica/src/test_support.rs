@@ -13,8 +13,11 @@ pub(crate) const NOW: Now = Now::of_ms(100_000, 1_700_000_000_000);
 /// The seat of a member among these voters, with an empty log.
 pub(crate) fn seat(voters: &[u64]) -> Seat {
     let recovered = Recovered {
-        hard_state: HardState { term: Term(1), vote: 0, commit: LogIndex(1) },
-        membership: Membership { voters: voters.to_vec(), ..Membership::default() },
+        hard_state: HardState { term: Term(1), vote: None, commit: LogIndex(1) },
+        membership: Membership {
+            voters: voters.iter().copied().map(MemberId).collect(),
+            ..Membership::default()
+        },
         base_index: LogIndex(1),
         base_term: Term(1),
         entries: Vec::new(),

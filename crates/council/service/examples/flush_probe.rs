@@ -47,7 +47,8 @@ fn empty(directory: &Path) -> Outcome<PathBuf> {
 fn batch(first: LogIndex, count: u64) -> Batch {
     let data = bytes_of_an_entry();
     let entry = |index| Entry { index, term: Term(3), kind: EntryKind::Normal, data: data.clone().into() };
-    let hard_state = Some(HardState { term: Term(3), vote: 1, commit: first.previous() });
+    let hard_state =
+        Some(HardState { term: Term(3), vote: Some(base::MemberId(1)), commit: first.previous() });
     Batch { hard_state, membership: None, entries: first.onward().take(count as usize).map(entry).collect() }
 }
 

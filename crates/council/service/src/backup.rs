@@ -12,7 +12,7 @@
 //! A crash in the middle leaves the file `.restore-unfinished` in the directory. No server starts on it then, and the next
 //! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, MemberNumber, Term};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -187,13 +187,14 @@ pub fn restore(
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
-    let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member: number };
+    let member = MemberId::founder(MemberNumber::of(number));
+    let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member };
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
     let zxid = tree.last_zxid();
     let meta = SnapshotMeta {
         index,
         term,
-        membership: Membership { voters: vec![number], ..Membership::default() },
+        membership: Membership { voters: vec![member], ..Membership::default() },
         position: zxid.0,
         digest: 0,
         created_ms: summary.created_ms,

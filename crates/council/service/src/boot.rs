@@ -1,7 +1,7 @@
 //! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
 //! connections are here; in which order they are used is decided there.
 
-use consensus_replica::MemberId;
+use base::MemberNumber;
 use node_threads::{Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -215,9 +215,9 @@ impl Boot {
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
         let opened = self.opened.take().expect("the data is loaded before a core runs");
         if let Some((switchboard, badge)) = &mut self.peers {
-            badge.begin_membership(MemberId(identity.member), identity.cluster);
+            badge.begin_membership(identity.member, identity.cluster);
             switchboard.begin_anew(true);
-            tracing::info!(number = badge.number, id = identity.member, "this member has its identity");
+            tracing::info!(number = badge.number, id = identity.member.0, "this member has its identity");
         }
         let (core, journal) = self.furnish(opened)?;
         let overview = &self.overview;
@@ -383,7 +383,8 @@ fn setup(config: &ServerConfig) -> Setup {
     match &config.ensemble {
         None => Setup::Alone,
         Some(ensemble) => {
-            Setup::OneOfSeveral { number: ensemble.number, voters: ensemble.roster().participants() }
+            let voters = ensemble.roster().participants().into_iter().map(MemberNumber::of).collect();
+            Setup::OneOfSeveral { number: MemberNumber::of(ensemble.number), voters }
         }
     }
 }

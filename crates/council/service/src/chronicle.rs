@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use consensus_replica::founding::NUMBERS;
+use base::{MemberId, MemberNumber};
 use council_replica::{Core, SessionEnd};
 use council_tree::Roster;
 
@@ -20,8 +20,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Chronicle {
     roster: Option<Roster>,
-    /// Numbers of the voters.
-    voters: Option<Vec<u64>>,
+    /// The voters.
+    voters: Option<Vec<MemberId>>,
     told: u64,
     untold: u64,
     since: Option<Instant>,
@@ -87,19 +87,18 @@ impl Chronicle {
     /// Tells of members that vote or do no more.
     pub(crate) fn votes(&mut self, core: &Core) {
         let voters = &core.membership().voters;
-        let same = self.voters.as_ref().is_some_and(|known| known.iter().eq(voters.iter()));
-        if same {
+        if self.voters.as_ref() == Some(voters) {
             return;
         }
         let before = self.voters.replace(voters.clone());
         let Some(before) = before else { return };
-        let numbers = |ids: &[u64], not: &[u64]| -> Vec<u64> {
-            ids.iter().filter(|id| !not.contains(id)).map(|id| id % NUMBERS).collect()
+        let numbers = |ids: &[MemberId], not: &[MemberId]| -> Vec<MemberNumber> {
+            ids.iter().filter(|id| !not.contains(id)).map(|id| id.number()).collect()
         };
-        for member in numbers(voters, &before) {
+        for MemberNumber(member) in numbers(voters, &before) {
             tracing::info!(member, "member {member} has caught up and votes from now on");
         }
-        for member in numbers(&before, voters) {
+        for MemberNumber(member) in numbers(&before, voters) {
             tracing::info!(member, "member {member} votes no more");
         }
     }

@@ -1,6 +1,6 @@
 //! From what a user says to what each machine is told.
 
-use consensus_replica::{MemberId, ReplicaConfig};
+use consensus_replica::ReplicaConfig;
 use council_replica::CoreConfig;
 use council_tree::{CostLimits, Policy};
 use storage_raft_log::Identity;
@@ -116,7 +116,7 @@ const UNDER_WAY_ALONE_MAX: u64 = 2 << 20;
 /// What the core is told.
 pub(crate) fn core(config: &ServerConfig, identity: &Identity, shards: u16) -> CoreConfig {
     let (nodes, storage) = (&config.nodes, &config.storage);
-    let standard = CoreConfig::new(MemberId(identity.member), shards);
+    let standard = CoreConfig::new(identity.member, shards);
     let ensemble = config.ensemble.as_ref();
     let replica = standard.replica;
     CoreConfig {

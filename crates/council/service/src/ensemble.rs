@@ -1,12 +1,11 @@
 //! An ensemble as one of its members shows it: who the members are, who leads, who is connected, who lags. Plain data
 //! and where it comes from; how it is written is for words and pages.
 
-use base::Now;
+use base::{MemberId, Now};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
 use std::time::Instant;
 
-use consensus_replica::founding::NUMBERS;
 use council_replica::CoreStatus;
 use council_tree::Roster;
 use net_peers::OtherEnsembles;
@@ -145,8 +144,9 @@ pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
     let Around { leadership, now, .. } = *around;
     let number = member.number;
+    let is_of_number = |id: MemberId| u64::from(id.number()) == number;
     // A number whose disk was replaced has two seats for a while.
-    let progress = core.progress.iter().filter(|progress| progress.id.0 % NUMBERS == number);
+    let progress = core.progress.iter().filter(|progress| is_of_number(progress.id));
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
         entries: core.applied_index.since(progress.matched),
@@ -155,7 +155,7 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
     });
     MemberView {
         config: member.clone(),
-        votes_now: core.membership.voters.iter().any(|voter| voter % NUMBERS == number),
+        votes_now: core.membership.voters.iter().any(|voter| is_of_number(*voter)),
         link: (number != around.number).then(|| leadership.link_to(number).unwrap_or_default()),
         lag,
     }

@@ -1,7 +1,7 @@
 //! A new ensemble out of what one survivor of a lost majority has: its tree, with everything that its log holds, becomes
 //! the state of an ensemble of one, under a new name, so that no member of the old one can take part in it by mistake.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use std::path::PathBuf;
 
 use council_replica::{ReplayedTree, revival};
@@ -20,7 +20,7 @@ use storage_raft_log::{Identity, Journal};
 #[derive(Clone, Debug)]
 pub struct Survivor {
     /// The ids of those who voted, as far as its last snapshot knows.
-    pub voters: Vec<u64>,
+    pub voters: Vec<MemberId>,
     /// The last transaction in its log.
     pub last_zxid: Zxid,
     /// The last entry of its log, and ...
@@ -49,13 +49,12 @@ pub fn inspect(config: &ServerConfig) -> Result<Survivor, StartError> {
 pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let Found { survivor, identity, mut tree, applied } = load(config)?;
     let storage = &config.storage;
-    let number = ensemble(config)?.number;
     let identity = revival::identity(&identity, random::bytes()?, random::bytes()?);
     let wall_ms = node_threads::Clock::start().now().wall_ms;
     let prepared = aside::prepare(storage)?;
     let disk = recovery::open_disk(&prepared)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
-    let meta = revival::begin(&mut tree, applied, number, wall_ms);
+    let meta = revival::begin(&mut tree, applied, identity.member, wall_ms);
     revival::write_snapshot(&mut journal, &mut tree, meta)
         .map_err(|error| fault("journal", error.to_string()))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
@@ -88,10 +87,10 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
         return Err(nothing(storage));
     }
     let (mut journal, recovered) = open(storage)?;
-    if journal.identity().member % consensus_replica::founding::NUMBERS != number {
+    let owner = journal.identity().member.number();
+    if u64::from(owner) != number {
         return Err(StartError::Unsupported(format!(
-            "the data directory belongs to member {}, and this is member {number}; hint: see `myid` and `dataDir`",
-            journal.identity().member % consensus_replica::founding::NUMBERS
+            "the data directory belongs to member {owner}, and this is member {number}; hint: see `myid` and `dataDir`"
         )));
     }
     let tree = recovery::load_tree(&mut journal)?;

@@ -1,6 +1,7 @@
 //! A member that asks the others, before there is a core: what comes over the connections is handed to its
 //! [`MemberLifecycle`] until that has a command. Knows no rule of who joins what.
 
+use base::MemberNumber;
 use node_threads::Clock;
 use std::time::Duration;
 
@@ -44,8 +45,8 @@ pub(crate) fn ask_others(
         while let Some(news) = switchboard.next_news() {
             match news {
                 News::Message(message) => hear(message, lifecycle, switchboard),
-                News::Down(id) => lifecycle.disconnected(id.0),
-                News::Up(id, ..) => lifecycle.connected(id.0),
+                News::Down(id) => lifecycle.disconnected(id),
+                News::Up(id, ..) => lifecycle.connected(id),
                 News::Lost(..) => {}
             }
         }
@@ -69,7 +70,7 @@ pub(crate) fn ask_others(
 fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut PeerConnections) {
     let Message { from, pair, bytes, .. } = message;
     match PeerMessage::decode(bytes) {
-        Ok(PeerMessage::Founding(message)) => lifecycle.hear(from.0, message),
+        Ok(PeerMessage::Founding(message)) => lifecycle.hear(from, message),
         // It is for a core.
         Ok(_) => {}
         Err(error) => switchboard.refuse(pair, error.0),
@@ -78,7 +79,7 @@ fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut Pee
 
 /// Says what this member waits for, and what to do about it.
 fn remind(Reminder { heard, ensembles }: &Reminder) {
-    let listed = |(number, is_member): &(u64, bool)| {
+    let listed = |(number, is_member): &(MemberNumber, bool)| {
         format!("{number} ({})", if *is_member { "has data" } else { "empty" })
     };
     let members = heard.iter().map(listed).collect::<Vec<_>>().join(", ");

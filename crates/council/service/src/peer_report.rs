@@ -1,9 +1,8 @@
 //! What an operator should know of what other members say: that messages were refused, that others believe this member to
 //! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
 
-use base::LogIndex;
+use base::{LogIndex, MemberId};
 use consensus_replica::Denials;
-use consensus_replica::founding::BLANK;
 use council_replica::Core;
 
 /// How often something is logged at the most, milliseconds.
@@ -25,9 +24,10 @@ impl PeerReport {
         }
         self.next_ms = now_ms + INTERVAL_MS;
         for refusal in core.take_refusals() {
+            let (from, number) = (refusal.from, refusal.from.number());
             tracing::warn!(
-                member = refusal.from.number().0,
-                id = refusal.from.0 & !BLANK,
+                member = number.0,
+                id = if from.is_blank() { MemberId::founder(number).0 } else { from.0 },
                 messages = refusal.times,
                 reason = refusal.reason,
                 "messages of a member were refused; hint: see which program runs at that member's address, and who may \

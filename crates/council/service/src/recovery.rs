@@ -4,7 +4,6 @@ use base::LogIndex;
 use node_threads::Clock;
 use std::path::Path;
 
-use consensus_replica::founding::NUMBERS;
 use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
 use consensus_replica::start::Seat;
 use consensus_replica::{MemberId, ReplicaConfig};
@@ -222,8 +221,7 @@ pub(crate) fn load(
 ) -> Result<Opened, StartError> {
     let Unloaded { mut journal, recovered } = unloaded;
     // Alone nobody lags.
-    let window_bytes_max =
-        ensemble.map_or(0, |_| ReplicaConfig::new(MemberId(MEMBER_ALONE)).window_bytes_max);
+    let window_bytes_max = ensemble.map_or(0, |_| ReplicaConfig::new(MEMBER_ALONE).window_bytes_max);
     let began_us = clock.mono_us();
     let tree = load_tree(&mut journal)?;
     let loaded_us = clock.mono_us();
@@ -293,16 +291,18 @@ fn refuse_a_missing_log(directory: &Path, log_directory: &Path) -> Result<(), St
 /// Data of one member is not another's, and what several have agreed upon is not for one to go on with.
 fn refuse_another_members(
     ensemble: Option<&EnsembleConfig>,
-    member: u64,
+    member: MemberId,
     recovered: &storage_raft_log::Recovered,
 ) -> Result<(), StartError> {
     let voters = &recovered.membership.voters;
     match ensemble {
-        Some(ensemble) if member % NUMBERS != ensemble.number => Err(StartError::Unsupported(format!(
-            "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
-            member % NUMBERS,
-            ensemble.number
-        ))),
+        Some(ensemble) if u64::from(member.number()) != ensemble.number => {
+            Err(StartError::Unsupported(format!(
+                "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
+                member.number(),
+                ensemble.number
+            )))
+        }
         None if !voters.is_empty() && *voters != [member] => Err(StartError::Unsupported(format!(
             "the data directory belongs to an ensemble of {} voters; hint: name them all by `server.` lines, or \
              choose an empty directory",

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use council_service::disk::{DirDisk, DirectoryError};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Drop for Scratch {
 
 fn config() -> JournalConfig {
     JournalConfig {
-        identity: Identity { cluster: [1; 16], incarnation: [2; 16], member: 3 },
+        identity: Identity { cluster: [1; 16], incarnation: [2; 16], member: MemberId(3) },
         segment_bytes: 256 << 10,
         first_segment_bytes: 128 << 10,
         reserve_bytes: 16 << 10,

@@ -18,7 +18,7 @@ pub const YOUTH_MS: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) process: u64,
-    pub(crate) dialler: u64,
+    pub(crate) dialler: MemberNumber,
     pub(crate) attempt: u64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PairRef {
     /// The other's number.
-    pub number: u64,
+    pub number: MemberNumber,
     /// Which of this table's pairs.
     pub serial: u64,
 }
@@ -153,7 +153,7 @@ impl<C> Pair<C> {
     /// The other's id; that of one without is [blank](MemberId::blank).
     #[must_use]
     pub fn id(&self) -> MemberId {
-        self.id.unwrap_or(MemberId::blank(MemberNumber((self.reference.number & 0xff) as u8)))
+        self.id.unwrap_or(MemberId::blank(self.reference.number))
     }
 
     /// Whether the other has an id.

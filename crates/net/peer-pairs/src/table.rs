@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 
 use crate::offer::{Lane, Offer};
 use crate::pair::{Dropped, Key, Pair, PairRef};
@@ -34,17 +34,17 @@ pub enum Refusal {
 /// See the module.
 #[derive(Debug)]
 pub struct PeerPairs<C> {
-    own: u64,
+    own: MemberNumber,
     /// Whether this member has an id.
     is_member: bool,
-    pairs: BTreeMap<u64, Pair<C>>,
+    pairs: BTreeMap<MemberNumber, Pair<C>>,
     serial: u64,
 }
 
 impl<C> PeerPairs<C> {
     /// That of the member of this number, which has no id yet.
     #[must_use]
-    pub const fn new(own: u64) -> Self {
+    pub const fn new(own: MemberNumber) -> Self {
         Self { own, is_member: false, pairs: BTreeMap::new(), serial: 0 }
     }
 
@@ -110,12 +110,11 @@ impl<C> PeerPairs<C> {
 
     /// Where a message to the member of that id goes.
     pub fn connection(&mut self, id: MemberId, lane: Lane) -> Option<&mut C> {
-        let number = u64::from(id.number().0);
-        self.pairs.get_mut(&number).filter(|pair| pair.id() == id)?.connection(lane)
+        self.pairs.get_mut(&id.number()).filter(|pair| pair.id() == id)?.connection(lane)
     }
 
     /// Where a message to the member of that number goes whose id is not known.
-    pub fn control(&mut self, number: u64) -> Option<&mut C> {
+    pub fn control(&mut self, number: MemberNumber) -> Option<&mut C> {
         self.pairs.get_mut(&number)?.connection(Lane::Control)
     }
 
@@ -131,13 +130,13 @@ impl<C> PeerPairs<C> {
 
     /// Which pair stands with the member of that number.
     #[must_use]
-    pub fn pair_with(&self, number: u64) -> Option<PairRef> {
+    pub fn pair_with(&self, number: MemberNumber) -> Option<PairRef> {
         self.pairs.get(&number).map(|pair| pair.reference)
     }
 
     /// When the process of the member of that number started, if a connection with it stands.
     #[must_use]
-    pub fn process_of(&self, number: u64) -> Option<u64> {
+    pub fn process_of(&self, number: MemberNumber) -> Option<u64> {
         self.pairs.get(&number).map(|pair| pair.key.process)
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use bytes::Bytes;
 use mio::{Events, Poll, Token, Waker};
 use net_peer_pairs::{Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict};
@@ -103,7 +103,7 @@ impl PeerConnections {
             diallers,
             roster: None,
             rosters_told: false,
-            pairs: PeerPairs::new(own),
+            pairs: PeerPairs::new(MemberNumber::of(own)),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
             news: VecDeque::new(),
@@ -122,7 +122,7 @@ impl PeerConnections {
         };
         match verdict {
             None | Some(Verdict::Refused(_)) => {
-                return self.diallers.connected(number, self.pairs.pair_with(number).is_some());
+                return self.diallers.connected(number, self.pairs.pair_with(offer.number).is_some());
             }
             Some(Verdict::Joins) => {}
             Some(Verdict::Replaces(dropped)) => self.end(dropped),
@@ -133,7 +133,7 @@ impl PeerConnections {
             Err(error) => {
                 tracing::warn!(member = number, %error, "a connection to a member cannot be used");
                 self.diallers.connected(number, false);
-                return self.pairs.pair_with(number).into_iter().for_each(|pair| self.drop_pair(pair));
+                return self.pairs.pair_with(offer.number).into_iter().for_each(|pair| self.drop_pair(pair));
             }
         };
         self.credentials.connected.begin(&hello);
@@ -144,7 +144,7 @@ impl PeerConnections {
     }
 
     fn tell_up(&mut self, pair: PairRef, id: MemberId, level: u32) {
-        let (is_member, number) = (self.pairs.is_member(), pair.number);
+        let (is_member, number) = (self.pairs.is_member(), pair.number.0);
         let Some(pair) = self.pairs.current(pair) else { return };
         tracing::info!(member = number, seated = pair.is_with_member(), "connected to a member");
         self.news.push_back(News::Up(id, level));
@@ -171,7 +171,7 @@ impl PeerConnections {
     fn dial_members(&mut self) {
         let pairs = &self.pairs;
         let roster = self.credentials.names.to_dial();
-        self.diallers.know(&roster, self.own, |number| pairs.pair_with(number).is_some());
+        self.diallers.know(&roster, self.own, |number| pairs.pair_with(MemberNumber::of(number)).is_some());
     }
 
     fn drop_pair(&mut self, pair: PairRef) {
@@ -181,12 +181,12 @@ impl PeerConnections {
     }
 
     fn end(&mut self, Dropped { pair, told_id, connections }: Dropped<Lane>) {
-        self.credentials.connected.end(pair.number);
+        self.credentials.connected.end(pair.number.into());
         self.news.extend(told_id.map(News::Down));
         for lane in connections {
             lane.close(self.poll.registry());
         }
-        self.diallers.connected(pair.number, false);
+        self.diallers.connected(pair.number.into(), false);
     }
 
     /// This member has an identity from now on, or has none any more: all connections end, and are made anew under what
@@ -236,14 +236,14 @@ impl PeerConnections {
 
     /// A message of that pair cannot be understood: the pair ends, and nothing that came on it behind the message is told.
     pub fn refuse(&mut self, pair: PairRef, error: &str) {
-        tracing::error!(member = pair.number, error, "a member sent what cannot be understood");
+        tracing::error!(member = pair.number.0, error, "a member sent what cannot be understood");
         self.news.retain(|news| !matches!(news, News::Message(message) if message.pair == pair));
         self.drop_pair(pair);
     }
 
     /// False when the pair is of no use any more.
     fn read(&mut self, reference: PairRef) -> bool {
-        let number = reference.number;
+        let number = reference.number.0;
         let Some(pair) = self.pairs.current(reference) else { return true };
         let (id, is_with_member, mut heard) = (pair.id(), pair.is_with_member(), false);
         for lane in pair.connections_mut() {
@@ -288,7 +288,7 @@ impl PeerConnections {
             Pulse::Ping => pair.connection(LaneName::Control).into_iter().for_each(Lane::ping),
             Pulse::Silent => {
                 tracing::warn!(
-                    member = reference.number,
+                    member = reference.number.0,
                     "a member has fallen silent: the connection to it is given up"
                 );
                 return false;
@@ -312,7 +312,12 @@ impl PeerConnections {
     }
 
     /// Queues a message for a member of which it is not known whether it has an identity.
-    pub fn send_to_number(&mut self, number: u64, channel: ChannelNumber, encode: impl FnOnce(&mut Vec<u8>)) {
+    pub fn send_to_number(
+        &mut self,
+        number: MemberNumber,
+        channel: ChannelNumber,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) {
         if let Some(control) = self.pairs.control(number) {
             control.put(channel, encode);
         }
@@ -363,12 +368,12 @@ const fn token(number: u64, lane: LaneName) -> Token {
     Token(number as usize * 2 + matches!(lane, LaneName::Bulk) as usize)
 }
 
-const fn member_of(token: Token) -> Option<(u64, LaneName)> {
+const fn member_of(token: Token) -> Option<(MemberNumber, LaneName)> {
     if token.0 == WAKER.0 {
         return None;
     }
     let lane = if token.0.is_multiple_of(2) { LaneName::Control } else { LaneName::Bulk };
-    Some((token.0 as u64 / 2, lane))
+    Some((MemberNumber::of(token.0 as u64 / 2), lane))
 }
 
 #[cfg(test)]

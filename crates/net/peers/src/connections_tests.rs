@@ -58,7 +58,7 @@ impl World {
 
     /// The pair with member 2.
     fn pair(&self) -> Option<&Pair<Lane>> {
-        self.switchboard.pairs.iter().find(|pair| pair.reference().number == 2)
+        self.switchboard.pairs.iter().find(|pair| pair.reference().number == MemberNumber(2))
     }
 
     /// The life of member 2 with which it is connected.
@@ -68,7 +68,7 @@ impl World {
 }
 
 fn hello(life: u64) -> Hello {
-    let seat = Some((2, CLUSTER));
+    let seat = Some((MemberId(2), CLUSTER));
     Hello { lane: LaneName::Control, attempt: 4, number: 2, seat, life, wanted: 1, level: 1 }
 }
 
@@ -102,7 +102,7 @@ fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let why = judge(&world, 5).expect_err("it started earlier");
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
-    let pair = world.switchboard.pairs.pair_with(2).expect("it stands");
+    let pair = world.switchboard.pairs.pair_with(MemberNumber(2)).expect("it stands");
     world.switchboard.drop_pair(pair);
     assert_eq!(judge(&world, 5), Ok(()));
 }
@@ -120,7 +120,7 @@ fn pairs_dialled_at_once_are_settled_without_proof_while_they_are_young() {
 #[test]
 fn connection_of_a_pair_comes_once_and_from_one_member() {
     let mut world = World::new();
-    let other_disk = Hello { lane: LaneName::Bulk, seat: Some((2 + 256, CLUSTER)), ..hello(5) };
+    let other_disk = Hello { lane: LaneName::Bulk, seat: Some((MemberId(2 + 256), CLUSTER)), ..hello(5) };
     world.take(hello(5), true, 0);
     world.take(other_disk, true, 0);
     assert_eq!(world.life(), None, "the second is another's");
@@ -134,7 +134,7 @@ fn connection_of_a_pair_comes_once_and_from_one_member() {
 #[test]
 fn connection_of_a_number_that_is_not_named_is_closed() {
     let mut world = World::new();
-    world.take_both(Hello { number: 7, seat: Some((7, CLUSTER)), ..hello(5) }, true, 0);
+    world.take_both(Hello { number: 7, seat: Some((MemberId(7), CLUSTER)), ..hello(5) }, true, 0);
     assert_eq!(world.switchboard.pairs.iter().count(), 0);
 }
 

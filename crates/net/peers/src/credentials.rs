@@ -136,7 +136,7 @@ pub struct LocalIdentity {
     pub number: u64,
     life: u64,
     level: u32,
-    seat: RwLock<Option<(u64, Cluster)>>,
+    seat: RwLock<Option<(MemberId, Cluster)>>,
 }
 
 impl LocalIdentity {
@@ -146,7 +146,7 @@ impl LocalIdentity {
 
     /// From now on this member has an identity.
     pub fn begin_membership(&self, id: MemberId, cluster: Cluster) {
-        *self.seat.write() = Some((id.0, cluster));
+        *self.seat.write() = Some((id, cluster));
     }
 
     /// It has none any more.

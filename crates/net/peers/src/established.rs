@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use base::MemberId;
+use base::MemberNumber;
 use net_peer_pairs::Offer;
 use rustls::Connection;
 
@@ -28,8 +28,8 @@ impl Established {
     pub(crate) fn offer(&self) -> Offer {
         let Hello { number, seat, life, level, lane, .. } = self.hello;
         Offer {
-            number,
-            id: seat.map(|(id, _)| MemberId(id)),
+            number: MemberNumber::of(number),
+            id: seat.map(|(id, _)| id),
             process: life,
             level,
             lane,

@@ -8,7 +8,7 @@ use super::*;
 use crate::secret::EnsembleSecret;
 
 fn hello(number: u64, wanted: u64) -> Hello {
-    let seat = Some((number, [9; 16]));
+    let seat = Some((base::MemberId(number), [9; 16]));
     Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
 }
 

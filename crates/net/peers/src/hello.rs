@@ -24,7 +24,7 @@ pub(crate) struct Hello {
     /// Its number in the configuration.
     pub(crate) number: u64,
     /// Its id and its ensemble, once it has a seat.
-    pub(crate) seat: Option<(u64, Cluster)>,
+    pub(crate) seat: Option<(MemberId, Cluster)>,
     /// When its process started: a later life replaces an earlier one.
     pub(crate) life: u64,
     /// The member that the dialler wants to reach; 0 from the one that answers.
@@ -38,7 +38,7 @@ impl Hello {
         let mut out = Vec::with_capacity(HELLO_BYTES);
         out.push(u8::from(self.lane == Lane::Bulk));
         let (id, cluster) = self.seat.unwrap_or_default();
-        for number in [self.attempt, self.number, id, self.life, self.wanted] {
+        for number in [self.attempt, self.number, id.0, self.life, self.wanted] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&cluster);
@@ -57,7 +57,7 @@ impl Hello {
         let (attempt, own, id, life, wanted) = (number(), number(), number(), number(), number());
         let cluster = take(&mut rest);
         let level = u32::from_le_bytes(take(&mut rest));
-        let seat = (id != 0).then_some((id, cluster));
+        let seat = MemberId(id).known().map(|id| (id, cluster));
         Ok(Self { lane, attempt, number: own, seat, life, wanted, level })
     }
 
@@ -119,7 +119,7 @@ impl Hello {
 
     fn judge_seat(&self, other: &Self) -> Result<(), String> {
         let Some((id, theirs)) = other.seat else { return Ok(()) };
-        if u64::from(MemberId(id).number().0) != other.number {
+        if u64::from(id.number()) != other.number {
             return Err(format!("its id {id} is none of member {}", other.number));
         }
         match self.seat {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn hello(number: u64, wanted: u64, cluster: Option<u8>) -> Hello {
-        let seat = cluster.map(|name| (number, [name; 16]));
+        let seat = cluster.map(|name| (MemberId(number), [name; 16]));
         Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let judge = |other: &Hello| hello(1, 0, Some(9)).judge_dialler(other, |number| number == 2);
         assert_eq!(judge(&hello(2, 1, Some(9))), Ok(()));
         assert_eq!(judge(&hello(2, 1, None)), Ok(()));
-        let later_disk = Hello { seat: Some((2 + 256 * 77, [9; 16])), ..hello(2, 1, None) };
+        let later_disk = Hello { seat: Some((MemberId(2 + 256 * 77), [9; 16])), ..hello(2, 1, None) };
         assert_eq!(judge(&later_disk), Ok(()));
     }
 
@@ -181,7 +181,7 @@ mod tests {
         assert!(dialler_refusal(hello(0, 1, None)).contains("1 to 255"));
         assert!(dialler_refusal(hello(256, 1, None)).contains("1 to 255"));
         assert!(dialler_refusal(hello(2, 1, Some(8))).contains("another ensemble"));
-        let leaders_id = Hello { seat: Some((3, [9; 16])), ..hello(2, 1, None) };
+        let leaders_id = Hello { seat: Some((MemberId(3), [9; 16])), ..hello(2, 1, None) };
         assert!(dialler_refusal(leaders_id).contains("its id 3 is none of member 2"));
     }
 
@@ -192,6 +192,6 @@ mod tests {
         assert!(judge(hello(3, 0, Some(9))).expect_err("another").contains("is member 3"));
         assert!(judge(hello(1, 2, Some(9))).is_err(), "a hello of a dialler, sent back");
         assert!(judge(Hello { attempt: 4, ..hello(1, 0, Some(9)) }).is_err());
-        assert!(judge(Hello { seat: Some((3, [9; 16])), ..hello(1, 0, None) }).is_err());
+        assert!(judge(Hello { seat: Some((MemberId(3), [9; 16])), ..hello(1, 0, None) }).is_err());
     }
 }

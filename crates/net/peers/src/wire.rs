@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+use base::MemberId;
 use bytes::{Bytes, BytesMut};
 use net_peer_pairs::Lane;
 
@@ -43,7 +44,7 @@ pub struct Claim {
     /// Its number.
     pub number: u64,
     /// Its id and its ensemble, unless its disk is blank.
-    pub seat: Option<(u64, Cluster)>,
+    pub seat: Option<(MemberId, Cluster)>,
     /// The member that it says it wants to reach.
     pub wanted: u64,
     /// The connection that it says this is.
@@ -164,7 +165,7 @@ impl Member {
     }
 
     fn terms<'a>(&self, prover: Option<&'a Prover>, wanted: u64) -> Terms<'a> {
-        let (number, seat) = (self.number, self.cluster.map(|cluster| (self.number, cluster)));
+        let (number, seat) = (self.number, self.cluster.map(|cluster| (MemberId(self.number), cluster)));
         let own = Hello { lane: Lane::Control, attempt: ATTEMPT, number, seat, life: 77, wanted, level: 1 };
         Terms { own, nonce: [number as u8; NONCE_BYTES], prover, binding: [0; 32], hints: Hints::PLAIN }
     }

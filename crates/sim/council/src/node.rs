@@ -147,7 +147,7 @@ impl<D: Disk> Node<D> {
             now,
         };
         let (mut rounds, mut idle) = (0, 0);
-        let is_alone = |core: &Core| core.membership().voters == [core.id().0] && core.peers().is_empty();
+        let is_alone = |core: &Core| core.membership().voters == [core.id()] && core.peers().is_empty();
         while is_alone(&node.core) && !node.core.is_serving() {
             rounds += 1;
             let before = node.core.applied_index();
@@ -171,21 +171,21 @@ impl<D: Disk> Node<D> {
     ///
     /// # Errors
     /// The core found itself broken: the member is dead.
-    pub fn peer(&mut self, from: u64, message: PeerMessage) -> Result<(), NodeError> {
-        let taken = self.core.peer(MemberId(from), message, self.now);
+    pub fn peer(&mut self, from: MemberId, message: PeerMessage) -> Result<(), NodeError> {
+        let taken = self.core.peer(from, message, self.now);
         self.collect();
         taken.map_err(|fault| NodeError::Fault(fault.to_string()))
     }
 
     /// The connection to another member stands, or broke.
-    pub fn link(&mut self, peer: u64, up: bool) {
-        self.core.link(MemberId(peer), up, self.now);
+    pub fn link(&mut self, peer: MemberId, up: bool) {
+        self.core.link(peer, up, self.now);
         self.collect();
     }
 
     /// What is to be sent to other members.
-    pub fn take_outgoing(&mut self) -> Vec<(u64, PeerMessage)> {
-        self.core.take_outgoing().into_iter().map(|(to, message)| (to.0, message)).collect()
+    pub fn take_outgoing(&mut self) -> Vec<(MemberId, PeerMessage)> {
+        self.core.take_outgoing()
     }
 
     fn collect(&mut self) {

@@ -1,5 +1,6 @@
 //! How a node is set up, and why it did not start.
 
+use base::MemberId;
 use consensus_raft::{Entry, EntryKind};
 use council_frontend::FrontConfig;
 use council_replica::CoreConfig;
@@ -40,7 +41,7 @@ pub struct NodeConfig {
     /// What passwords, ids and timeouts are drawn from.
     pub seed: [u8; 32],
     /// Who votes when the ensemble is founded.
-    pub founders: Vec<u64>,
+    pub founders: Vec<MemberId>,
 }
 
 /// A journal of small files, so that a short run meets their ends.

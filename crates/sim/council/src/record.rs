@@ -1,7 +1,7 @@
 //! What the members did: which entries they applied, in which order, and what their trees were then. Only looks;
 //! judges nothing but that which it could not keep otherwise.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{Entry, Membership};
@@ -98,7 +98,7 @@ pub struct Record {
     /// Where the members stood, in the order of time.
     pub applies: Vec<Apply>,
     /// Who led in which term, by id.
-    pub reigns: BTreeMap<Term, BTreeSet<u64>>,
+    pub reigns: BTreeMap<Term, BTreeSet<MemberId>>,
     /// When the latest lead was won.
     pub reign_began_ms: u64,
     /// The members as of each index at which a change of them was applied, and who says so.
@@ -225,7 +225,7 @@ impl Record {
             self.applied(at_ms, member, entry);
         }
         if let Some(term) = node.leads_in()
-            && self.reigns.entry(term).or_default().insert(node.core().id().0)
+            && self.reigns.entry(term).or_default().insert(node.core().id())
         {
             self.reign_began_ms = at_ms;
         }

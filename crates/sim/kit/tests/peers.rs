@@ -33,8 +33,8 @@ impl PeerMachine for Machine {
         self.host.mono_ms(now_ms)
     }
 
-    fn identity(&self) -> Option<(u64, Cluster)> {
-        self.runs.then_some((self.number, [1; 16]))
+    fn identity(&self) -> Option<(MemberId, Cluster)> {
+        self.runs.then_some((MemberId(self.number), [1; 16]))
     }
 
     fn level(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! What is put into the journal and comes out of it again: entries, hard state, membership.
 
 use alloc::vec::Vec;
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use bytes::Bytes;
 
 /// The part of Raft's state that must survive a crash. The whole is rewritten whenever a part of it changes.
@@ -9,8 +9,8 @@ use bytes::Bytes;
 pub struct HardState {
     /// The latest term seen.
     pub term: Term,
-    /// Whom this member voted for in `term`; 0 for nobody.
-    pub vote: u64,
+    /// Whom this member voted for in `term`.
+    pub vote: Option<MemberId>,
     /// The highest index known committed. It may lag, and never runs ahead of the log.
     pub commit: LogIndex,
 }
@@ -41,13 +41,13 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     /// Members that vote.
-    pub voters: Vec<u64>,
+    pub voters: Vec<MemberId>,
     /// Members that follow without a vote.
-    pub learners: Vec<u64>,
+    pub learners: Vec<MemberId>,
     /// The voters of the configuration being left; empty outside a joint one.
-    pub voters_outgoing: Vec<u64>,
+    pub voters_outgoing: Vec<MemberId>,
     /// Outgoing voters that become learners once the joint configuration is left.
-    pub learners_next: Vec<u64>,
+    pub learners_next: Vec<MemberId>,
     /// Whether the joint configuration is left by itself.
     pub auto_leave: bool,
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::{Entry, EntryKind, HardState, Membership, SnapshotMeta};
 use alloc::vec::Vec;
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use core::ops::Range;
 pub(crate) use storage_wal::codec::{Input, Malformed, VARINT_BYTES_MAX, put_varint};
 
@@ -22,27 +22,27 @@ pub(crate) fn log_index(input: &mut Input<'_>) -> Result<LogIndex, Malformed> {
 
 pub(crate) fn put_hard_state(out: &mut Vec<u8>, state: &HardState) {
     put_varint(out, state.term.0);
-    put_varint(out, state.vote);
+    put_varint(out, state.vote.unwrap_or_default().0);
     put_varint(out, state.commit.0);
 }
 
 pub(crate) fn hard_state(input: &mut Input<'_>) -> Result<HardState, Malformed> {
-    Ok(HardState { term: term(input)?, vote: input.varint()?, commit: log_index(input)? })
+    Ok(HardState { term: term(input)?, vote: MemberId(input.varint()?).known(), commit: log_index(input)? })
 }
 
 pub(crate) fn put_membership(out: &mut Vec<u8>, membership: &Membership) {
     let Membership { voters, learners, voters_outgoing, learners_next, auto_leave } = membership;
     for list in [voters, learners, voters_outgoing, learners_next] {
         put_varint(out, list.len() as u64);
-        list.iter().for_each(|id| put_varint(out, *id));
+        list.iter().for_each(|id| put_varint(out, id.0));
     }
     out.push(u8::from(*auto_leave));
 }
 
 pub(crate) fn membership(input: &mut Input<'_>) -> Result<Membership, Malformed> {
-    let mut list = || -> Result<Vec<u64>, Malformed> {
+    let mut list = || -> Result<Vec<MemberId>, Malformed> {
         let count = input.count()?;
-        (0..count).map(|_| input.varint()).collect()
+        (0..count).map(|_| input.varint().map(MemberId)).collect()
     };
     let (voters, learners, voters_outgoing, learners_next) = (list()?, list()?, list()?, list()?);
     let auto_leave = match input.byte()? {
@@ -172,12 +172,12 @@ mod tests {
     use bytes::Bytes;
 
     fn sample() -> (HardState, Membership, Vec<Entry>) {
-        let state = HardState { term: Term(300), vote: u64::MAX, commit: LogIndex::ZERO };
+        let state = HardState { term: Term(300), vote: Some(MemberId(u64::MAX)), commit: LogIndex::ZERO };
         let membership = Membership {
-            voters: vec![1, 2, 300],
-            learners: vec![u64::MAX],
+            voters: [1, 2, 300].map(MemberId).to_vec(),
+            learners: vec![MemberId(u64::MAX)],
             voters_outgoing: vec![],
-            learners_next: vec![7],
+            learners_next: vec![MemberId(7)],
             auto_leave: true,
         };
         let entry = |index, kind, data: &'static [u8]| Entry {

@@ -2,6 +2,7 @@
 
 use crate::codec::{Input, Malformed};
 use alloc::vec::Vec;
+use base::MemberId;
 use storage_wal::meta::Meta;
 
 /// Who a data directory belongs to: chosen by the caller when the directory is made, read back ever after.
@@ -12,20 +13,20 @@ pub struct Identity {
     /// This very data directory: a directory made anew is another incarnation, for it has forgotten its votes.
     pub incarnation: [u8; 16],
     /// The member, within the ensemble.
-    pub member: u64,
+    pub member: MemberId,
 }
 
 impl Identity {
     pub(crate) fn to_meta(self) -> Meta {
         let mut owner = Vec::with_capacity(24);
         owner.extend_from_slice(&self.cluster);
-        owner.extend_from_slice(&self.member.to_le_bytes());
+        owner.extend_from_slice(&self.member.0.to_le_bytes());
         Meta { incarnation: self.incarnation, owner }
     }
 
     pub(crate) fn of_meta(meta: &Meta) -> Result<Identity, Malformed> {
         let mut input = Input::new(&meta.owner);
-        let (cluster, member) = (input.array()?, u64::from_le_bytes(input.array()?));
+        let (cluster, member) = (input.array()?, MemberId(u64::from_le_bytes(input.array()?)));
         input.finish()?;
         Ok(Identity { cluster, incarnation: meta.incarnation, member })
     }

@@ -43,7 +43,7 @@ mod snapshot;
 mod snapshots;
 mod state;
 
-pub use base::{LogIndex, Term};
+pub use base::{LogIndex, MemberId, Term};
 pub use batch::{Batch, Entry, EntryKind, HardState, Membership, SnapshotMeta};
 pub use config::{JournalConfig, JournalStats, KeepPolicy};
 pub use error::{AppendError, ReadError, SnapshotError};

@@ -69,7 +69,7 @@ impl State {
         self.hard_state.commit = self.hard_state.commit.max(reset.index);
         if self.hard_state.term < reset.term {
             self.hard_state.term = reset.term;
-            self.hard_state.vote = 0;
+            self.hard_state.vote = None;
         }
     }
 
@@ -250,12 +250,14 @@ impl Restore for Restoring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::MemberId;
 
     #[test]
     fn checkpoint_comes_back_and_fits_its_bound() {
         let mut state = State::empty();
-        state.hard_state = HardState { term: Term(4), vote: 1, commit: LogIndex(70) };
-        state.membership = Membership { voters: alloc::vec![1, u64::MAX], ..Membership::default() };
+        state.hard_state = HardState { term: Term(4), vote: Some(MemberId(1)), commit: LogIndex(70) };
+        state.membership =
+            Membership { voters: [1, u64::MAX].map(MemberId).to_vec(), ..Membership::default() };
         state.index = SparseIndex::after(LogIndex(77), Term(3));
         let mut bytes = Vec::new();
         state.encode(LOG, &mut bytes);

@@ -1,10 +1,12 @@
 //! Directories of another format, of another program, and unfinished ones.
 
 use storage_disk::sim::SimDisk;
-use storage_raft_log::{Batch, HardState, Identity, Journal, JournalConfig, LogIndex, OpenError, Term};
+use storage_raft_log::{
+    Batch, HardState, Identity, Journal, JournalConfig, LogIndex, MemberId, OpenError, Term,
+};
 
 fn config() -> JournalConfig {
-    let identity = Identity { cluster: [1; 16], incarnation: [2; 16], member: 3 };
+    let identity = Identity { cluster: [1; 16], incarnation: [2; 16], member: MemberId(3) };
     JournalConfig {
         identity,
         segment_bytes: 64 << 10,
@@ -80,7 +82,7 @@ fn unfinished_directory_is_made_anew_and_one_in_use_is_not() {
         assert_eq!(journal.identity(), &config().identity, "stopped at operation {operation}");
     }
     let (mut journal, _) = Journal::open(disk.clone(), config()).unwrap();
-    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
+    let hard_state = Some(HardState { term: Term(1), vote: Some(MemberId(1)), commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, ..Batch::default() }).unwrap();
     journal.flush().unwrap();
     drop(journal);

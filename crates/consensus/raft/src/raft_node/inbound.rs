@@ -1,6 +1,5 @@
 //! What peers say, on its way to the engine: judged first, by what this member knows of itself.
 
-use raft::INVALID_ID;
 use raft::eraftpb::{self, MessageType};
 
 use super::RaftNode;
@@ -53,9 +52,8 @@ impl RaftNode {
     }
 
     pub(super) fn note_leader(&mut self) {
-        let raft = &self.node.raft;
-        if raft.leader_id != INVALID_ID {
-            self.led = (Term(raft.term), raft.leader_id);
+        if let Some(leader) = self.leader() {
+            self.led = (self.term(), Some(leader));
         }
     }
 
@@ -63,12 +61,12 @@ impl RaftNode {
         let (committed, committed_term) = self.commit_info();
         let raft = &self.node.raft;
         let term = Term(raft.term);
-        let led = if raft.leader_id == INVALID_ID { self.led } else { (term, raft.leader_id) };
+        let led = self.leader().map_or(self.led, |leader| (term, Some(leader)));
         Guard {
-            id: raft.id,
+            id: self.id(),
             term,
             state: raft.state,
-            leader: if led.0 == term { led.1 } else { INVALID_ID },
+            leader: led.1.filter(|_| led.0 == term),
             last_index: LogIndex(raft.raft_log.last_index()),
             committed,
             committed_term,

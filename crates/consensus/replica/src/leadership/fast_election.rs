@@ -73,7 +73,7 @@ impl FastElection {
         let line = self.reports.len() as u64 + 1;
         self.campaign_ms = Some(match self.tries < TRIES {
             // Twice as long each time: answers over a long link must find the campaign that asked for them.
-            true => now_ms + ((line + self.place(member)) * STEP_MS << (self.tries - 1)),
+            true => now_ms + (((line + self.place(member)) * STEP_MS) << (self.tries - 1)),
             false => u64::MAX,
         });
         true

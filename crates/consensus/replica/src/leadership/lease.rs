@@ -105,7 +105,7 @@ impl Lease {
         let mut asked: BTreeSet<MemberId> = BTreeSet::new();
         if raft.role() == Role::Leader {
             let voters = view.members().voters.iter().chain(&view.members().voters_outgoing);
-            asked.extend(voters.copied().map(MemberId));
+            asked.extend(voters);
         } else {
             asked.extend(raft.leader());
             if at_ms > self.until_ms(view) {
@@ -139,7 +139,7 @@ impl Lease {
             Role::Leader => {
                 leadership.leads()
                     && view.now.mono_ms() <= self.until_ms(view)
-                    && view.members().contains(peer.0)
+                    && view.members().contains(peer)
                     && self.keeps_up(peer, raft)
                     && !view.membership.is_replacement(peer)
                     && !self.replaced.contains(&peer)
@@ -270,8 +270,8 @@ impl Lease {
             _ if view.peers.level(id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(id),
             answered_ms => answered_ms.copied().unwrap_or(0),
         };
-        let of_a_majority = |voters: &[u64]| {
-            let mut times: Vec<_> = voters.iter().map(|id| answered(MemberId(*id))).collect();
+        let of_a_majority = |voters: &[MemberId]| {
+            let mut times: Vec<_> = voters.iter().map(|id| answered(*id)).collect();
             times.sort_unstable_by(|one, other| other.cmp(one));
             times.get(voters.len() / 2).copied()
         };

@@ -1,6 +1,6 @@
 //! What a member's lifecycle asks of its driver, and what the driver answers. Data only.
 
-use consensus_raft::Term;
+use consensus_raft::{MemberId, Term};
 use storage_raft_log::{Identity, Recovered};
 
 use crate::founding::Cluster;
@@ -85,7 +85,7 @@ pub struct NewMembership {
     /// Who it belongs to.
     pub identity: Identity,
     /// Who bootstraps the ensemble; nobody if there is one already.
-    pub founders: Option<Vec<u64>>,
+    pub founders: Option<Vec<MemberId>>,
 }
 
 impl NewMembership {
@@ -100,7 +100,7 @@ impl NewMembership {
 }
 
 /// The id of a member that is alone.
-pub const MEMBER_ALONE: u64 = 1;
+pub const MEMBER_ALONE: MemberId = MemberId(1);
 
 /// What a member tells the others of its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

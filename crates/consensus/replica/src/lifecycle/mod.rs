@@ -45,11 +45,12 @@ pub use waiting::Reminder;
 
 use core::fmt;
 
+use consensus_raft::{MemberId, MemberNumber};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use storage_raft_log::Identity;
 
-use crate::founding::{Cluster, FoundingMessage, NUMBERS, Outcome};
+use crate::founding::{Cluster, FoundingMessage, Outcome};
 use waiting::Waiting;
 
 /// Who a member is by its configuration.
@@ -60,9 +61,9 @@ pub enum Setup {
     /// It is one of several.
     OneOfSeveral {
         /// Its number.
-        number: u64,
+        number: MemberNumber,
         /// The numbers of all that vote when the ensemble is bootstrapped.
-        voters: Vec<u64>,
+        voters: Vec<MemberNumber>,
     },
 }
 
@@ -85,7 +86,7 @@ pub struct MemberLifecycle {
     setup: Setup,
     random: ChaCha20Rng,
     state: State,
-    outgoing: Vec<(u64, FoundingMessage)>,
+    outgoing: Vec<(MemberNumber, FoundingMessage)>,
 }
 
 impl MemberLifecycle {
@@ -138,7 +139,7 @@ impl MemberLifecycle {
             (DiskContent::Unused(identity), false) => {
                 self.state = State::Repairing;
                 // A founder writes who else founds before anybody hears of it.
-                let is_founder = identity.member < NUMBERS;
+                let is_founder = identity.member.is_founder();
                 if is_founder { Command::Forget } else { Command::PutAside(Reason::NothingReceived) }
             }
         }
@@ -182,22 +183,22 @@ impl MemberLifecycle {
         }
     }
 
-    /// A member is connected while this one asks: its id, or its number marked as [`crate::founding::BLANK`].
-    pub fn connected(&mut self, id: u64) {
+    /// A member is connected while this one asks: by its id, which is [blank](MemberId::blank) for one that has none.
+    pub fn connected(&mut self, id: MemberId) {
         if let Some(waiting) = self.waiting() {
             waiting.connected(id);
         }
     }
 
     /// A member is not connected any more.
-    pub fn disconnected(&mut self, id: u64) {
+    pub fn disconnected(&mut self, id: MemberId) {
         if let Some(waiting) = self.waiting() {
             waiting.disconnected(id);
         }
     }
 
     /// A member says something while this one asks.
-    pub fn hear(&mut self, from: u64, message: FoundingMessage) {
+    pub fn hear(&mut self, from: MemberId, message: FoundingMessage) {
         if let Some(waiting) = self.waiting() {
             waiting.hear(from, message);
         }
@@ -229,7 +230,7 @@ impl MemberLifecycle {
     /// What to write; nothing if the membership that this member holds is kept.
     fn new_membership(&mut self, outcome: Outcome) -> Option<NewMembership> {
         let (cluster, member, founders) = match outcome {
-            Outcome::Founded { cluster, voters } => (cluster, self.number(), Some(voters)),
+            Outcome::Founded { cluster, voters } => (cluster, MemberId::founder(self.number()), Some(voters)),
             Outcome::Admitted { cluster, id } => (cluster, id, None),
             Outcome::Kept => return None,
         };
@@ -238,7 +239,7 @@ impl MemberLifecycle {
     }
 
     /// What to send to other members, by number: which of them have an id is not known.
-    pub fn take_outgoing(&mut self) -> Vec<(u64, FoundingMessage)> {
+    pub fn take_outgoing(&mut self) -> Vec<(MemberNumber, FoundingMessage)> {
         core::mem::take(&mut self.outgoing)
     }
 
@@ -269,9 +270,9 @@ impl MemberLifecycle {
         name
     }
 
-    const fn number(&self) -> u64 {
+    const fn number(&self) -> MemberNumber {
         match self.setup {
-            Setup::Alone => MEMBER_ALONE,
+            Setup::Alone => MEMBER_ALONE.number(),
             Setup::OneOfSeveral { number, .. } => number,
         }
     }

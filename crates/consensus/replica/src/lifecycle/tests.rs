@@ -1,24 +1,24 @@
 //! Walks through the machine: what it is told, and what it commands.
 
 use super::*;
-use crate::founding::{BLANK, id_of};
 
 const CLUSTER: Cluster = [9; 16];
 
-fn one_of_three(number: u64) -> MemberLifecycle {
-    MemberLifecycle::new(Setup::OneOfSeveral { number, voters: vec![1, 2, 3] }, [number as u8; 32])
+fn one_of_three(number: u8) -> MemberLifecycle {
+    let voters = [1, 2, 3].map(MemberNumber).to_vec();
+    MemberLifecycle::new(Setup::OneOfSeveral { number: MemberNumber(number), voters }, [number; 32])
 }
 
 fn alone() -> MemberLifecycle {
     MemberLifecycle::new(Setup::Alone, [7; 32])
 }
 
-fn identity(member: u64) -> Identity {
+fn identity(member: MemberId) -> Identity {
     Identity { cluster: CLUSTER, incarnation: [5; 16], member }
 }
 
-fn admitted_id() -> u64 {
-    id_of(3, [8; 16])
+fn admitted_id() -> MemberId {
+    MemberId::admitted(MemberNumber(3), [8; 16])
 }
 
 /// Opens a directory with that content.
@@ -59,9 +59,9 @@ fn blank_member_bootstraps_and_runs_only_once_that_is_written_and_loaded() {
     let asks = open(&mut member, DiskContent::Nothing { had_data: false });
     assert_eq!(asks, Command::AskOthers(Claim::Blank));
     assert_eq!(claims_to_found(&mut member), [true, true]);
-    for number in [2, 3] {
-        member.connected(BLANK | number);
-        member.hear(BLANK | number, FoundingMessage::Blank { incarnation: [1; 16], founds: true });
+    for id in [2, 3].map(|number| MemberId::blank(MemberNumber(number))) {
+        member.connected(id);
+        member.hear(id, FoundingMessage::Blank { incarnation: [1; 16], founds: true });
     }
     assert_eq!(member.tick(1), None);
     let proposed = member.take_outgoing().into_iter().find_map(|(_, message)| match message {
@@ -69,13 +69,13 @@ fn blank_member_bootstraps_and_runs_only_once_that_is_written_and_loaded() {
         _ => None,
     });
     let cluster = proposed.expect("a proposal");
-    for number in [2, 3] {
-        let untouched = Some(vec![1, 2, 3]);
-        member.hear(number, FoundingMessage::Seated { cluster, untouched });
+    for id in [MemberId(2), MemberId(3)] {
+        let untouched = Some([1, 2, 3].map(MemberId).to_vec());
+        member.hear(id, FoundingMessage::Seated { cluster, untouched });
     }
     let Some(Command::Write(new)) = member.tick(2) else { panic!("an outcome") };
-    assert_eq!((new.identity.cluster, new.identity.member), (cluster, 1));
-    assert_eq!((new.founders, member.identity()), (Some(vec![1, 2, 3]), None));
+    assert_eq!((new.identity.cluster, new.identity.member), (cluster, MemberId(1)));
+    assert_eq!((new.founders, member.identity()), (Some([1, 2, 3].map(MemberId).to_vec()), None));
     assert_eq!(member.step(Event::Written(new.identity)), Command::Load);
     assert_eq!(member.identity(), None);
     assert_eq!(member.step(Event::Loaded), Command::Run(new.identity));
@@ -92,7 +92,7 @@ fn member_whose_data_was_put_aside_bootstraps_nothing() {
 #[test]
 fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
     let mut member = one_of_three(3);
-    run(&mut member, identity(3));
+    run(&mut member, identity(MemberId(3)));
     assert_eq!(member.step(Event::Ended(Ending::Evicted)), Command::PutAside(Reason::Evicted));
     assert_eq!(member.identity(), None);
     assert_eq!(member.step(Event::Done), Command::Open);
@@ -100,10 +100,10 @@ fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
     assert_eq!(asks, Command::AskOthers(Claim::HadData));
     assert_eq!(member.tick(0), None);
     let incarnation = disk_name(&mut member);
-    let id = id_of(3, incarnation);
-    member.hear(1, FoundingMessage::Admitted { cluster: CLUSTER, id, incarnation });
+    let id = MemberId::admitted(MemberNumber(3), incarnation);
+    member.hear(MemberId(1), FoundingMessage::Admitted { cluster: CLUSTER, id, incarnation });
     assert_eq!(member.tick(1), None, "others might contradict");
-    member.hear(2, voted_in(CLUSTER));
+    member.hear(MemberId(2), voted_in(CLUSTER));
     let Some(Command::Write(new)) = member.tick(2) else { panic!("an outcome") };
     assert_eq!((new.identity.member, new.identity.cluster, new.founders), (id, CLUSTER, None));
 }
@@ -111,25 +111,28 @@ fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
 #[test]
 fn doubtful_membership_is_asked_about_before_its_data_is_used_again() {
     let mut member = one_of_three(3);
-    run(&mut member, identity(3));
+    run(&mut member, identity(MemberId(3)));
     let asks = member.step(Event::Ended(Ending::Unconfirmed));
     assert_eq!(asks, Command::AskOthers(Claim::Unconfirmed(CLUSTER)));
     assert_eq!(claims_to_found(&mut member), [false, false]);
-    member.hear(1, FoundingMessage::Seated { cluster: CLUSTER, untouched: Some(vec![1, 2, 3]) });
+    member.hear(
+        MemberId(1),
+        FoundingMessage::Seated { cluster: CLUSTER, untouched: Some([1, 2, 3].map(MemberId).to_vec()) },
+    );
     assert_eq!(member.tick(1), Some(Command::Open), "its ensemble is there");
-    run(&mut member, identity(3));
+    run(&mut member, identity(MemberId(3)));
 }
 
 #[test]
 fn doubtful_member_that_is_admitted_elsewhere_puts_its_data_aside_first() {
     let mut member = one_of_three(3);
-    run(&mut member, identity(3));
+    run(&mut member, identity(MemberId(3)));
     member.step(Event::Ended(Ending::Unconfirmed));
     assert_eq!(member.tick(0), None);
     let incarnation = disk_name(&mut member);
-    let (cluster, id) = ([4; 16], id_of(3, incarnation));
-    member.hear(1, FoundingMessage::Admitted { cluster, id, incarnation });
-    member.hear(2, voted_in(cluster));
+    let (cluster, id) = ([4; 16], MemberId::admitted(MemberNumber(3), incarnation));
+    member.hear(MemberId(1), FoundingMessage::Admitted { cluster, id, incarnation });
+    member.hear(MemberId(2), voted_in(cluster));
     assert_eq!(member.tick(1), Some(Command::PutAside(Reason::AnotherEnsemble)));
     let Command::Write(new) = member.step(Event::Done) else { panic!("it was put aside") };
     assert_eq!((new.identity.member, new.identity.cluster), (id, cluster));
@@ -141,7 +144,7 @@ fn damage_is_put_aside_where_others_have_the_data_and_stops_a_server_that_is_alo
         let (mut member, mut single) = (one_of_three(1), alone());
         for lifecycle in [&mut member, &mut single] {
             if loading {
-                assert_eq!(open(lifecycle, DiskContent::Data(identity(1))), Command::Load);
+                assert_eq!(open(lifecycle, DiskContent::Data(identity(MemberId(1)))), Command::Load);
             }
         }
         assert_eq!(member.step(Event::Damaged), Command::PutAside(Reason::Damaged));
@@ -153,7 +156,7 @@ fn damage_is_put_aside_where_others_have_the_data_and_stops_a_server_that_is_alo
 #[test]
 fn identity_without_a_word_is_forgotten_by_a_founder_and_put_aside_by_an_admitted_member() {
     let mut founder = one_of_three(3);
-    assert_eq!(open(&mut founder, DiskContent::Unused(identity(3))), Command::Forget);
+    assert_eq!(open(&mut founder, DiskContent::Unused(identity(MemberId(3)))), Command::Forget);
     assert_eq!(founder.step(Event::Done), Command::Open);
     let asks = open(&mut founder, DiskContent::Nothing { had_data: false });
     assert_eq!(asks, Command::AskOthers(Claim::Blank), "nobody heard of it");
@@ -164,12 +167,12 @@ fn identity_without_a_word_is_forgotten_by_a_founder_and_put_aside_by_an_admitte
 
 #[test]
 fn server_that_is_alone_bootstraps_itself_and_asks_nobody() {
-    for content in [DiskContent::Nothing { had_data: true }, DiskContent::Unused(identity(1))] {
+    for content in [DiskContent::Nothing { had_data: true }, DiskContent::Unused(identity(MemberId(1)))] {
         let mut server = alone();
         let Command::Write(new) = open(&mut server, content) else { panic!("{content:?}") };
-        assert_eq!((new.identity.member, new.founders), (1, Some(vec![1])));
-        assert_eq!(server.step(Event::Written(identity(1))), Command::Load);
-        assert_eq!(server.step(Event::Loaded), Command::Run(identity(1)));
+        assert_eq!((new.identity.member, new.founders), (MemberId(1), Some(vec![MemberId(1)])));
+        assert_eq!(server.step(Event::Written(identity(MemberId(1)))), Command::Load);
+        assert_eq!(server.step(Event::Loaded), Command::Run(identity(MemberId(1))));
         assert_eq!(server.step(Event::Ended(Ending::Restore)), Command::Restore);
         assert_eq!(server.step(Event::Done), Command::Open);
     }
@@ -180,7 +183,7 @@ fn process_stops_in_any_state() {
     let mut asking = one_of_three(1);
     open(&mut asking, DiskContent::Nothing { had_data: false });
     let mut running = one_of_three(1);
-    run(&mut running, identity(1));
+    run(&mut running, identity(MemberId(1)));
     for (mut member, event) in
         [(one_of_three(1), Event::Failed), (asking, Event::Stopped), (running, Event::Ended(Ending::Stopped))]
     {
@@ -195,10 +198,10 @@ fn operator_is_reminded_every_ten_seconds_of_what_is_waited_for() {
     open(&mut member, DiskContent::Nothing { had_data: true });
     assert_eq!(member.tick(5), None);
     assert_eq!(member.reminder(10_004), None);
-    member.hear(2, voted_in(CLUSTER));
-    member.hear(3, voted_in([4; 16]));
+    member.hear(MemberId(2), voted_in(CLUSTER));
+    member.hear(MemberId(3), voted_in([4; 16]));
     let reminder = member.reminder(10_005).expect("it is time");
-    assert_eq!(reminder.heard, [(2, true), (3, true)]);
-    assert_eq!(reminder.ensembles, [vec![3], vec![2]]);
+    assert_eq!(reminder.heard, [(MemberNumber(2), true), (MemberNumber(3), true)]);
+    assert_eq!(reminder.ensembles, [vec![MemberNumber(3)], vec![MemberNumber(2)]]);
     assert_eq!(member.reminder(10_006), None);
 }

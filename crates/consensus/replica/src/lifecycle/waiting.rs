@@ -1,8 +1,9 @@
 //! A member that asks the others: what they say and the time go in, messages and in the end an outcome come out. Knows
 //! no disk and no connection.
 
-use crate::founding::{Founding, FoundingMessage, NUMBERS, Outcome};
+use crate::founding::{Founding, FoundingMessage, Outcome};
 use crate::lifecycle::Claim;
+use consensus_raft::{MemberId, MemberNumber};
 
 /// How often an operator is told what this member waits for, milliseconds.
 const REMIND_MS: u64 = 10_000;
@@ -11,9 +12,9 @@ const REMIND_MS: u64 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reminder {
     /// The members that were heard, by number, and whether each has a membership.
-    pub heard: Vec<(u64, bool)>,
+    pub heard: Vec<(MemberNumber, bool)>,
     /// Members that have voted, by ensemble. If there is more than one, an operator has to decide.
-    pub ensembles: Vec<Vec<u64>>,
+    pub ensembles: Vec<Vec<MemberNumber>>,
 }
 
 /// See the module.
@@ -27,8 +28,8 @@ impl Waiting {
     /// `names` are drawn for this wait: what the disk is called, and what an ensemble is that this member proposes.
     pub(super) fn new(
         claim: Claim,
-        number: u64,
-        voters: Vec<u64>,
+        number: MemberNumber,
+        voters: Vec<MemberNumber>,
         (disk, cluster): ([u8; 16], [u8; 16]),
     ) -> Self {
         let founds = claim == Claim::Blank;
@@ -41,21 +42,21 @@ impl Waiting {
     }
 
     /// A member is connected; see [`Founding::meet`].
-    pub(super) fn connected(&mut self, id: u64) {
-        self.founding.meet(id % NUMBERS);
+    pub(super) fn connected(&mut self, id: MemberId) {
+        self.founding.meet(id.number());
     }
 
     /// A member is not connected any more.
-    pub(super) fn disconnected(&mut self, id: u64) {
-        self.founding.lost(id % NUMBERS);
+    pub(super) fn disconnected(&mut self, id: MemberId) {
+        self.founding.lost(id.number());
     }
 
-    pub(super) fn hear(&mut self, from: u64, message: FoundingMessage) {
+    pub(super) fn hear(&mut self, from: MemberId, message: FoundingMessage) {
         self.founding.hear(from, message);
     }
 
     /// Time has passed. Gives what is to be sent, by number.
-    pub(super) fn tick(&mut self, now_ms: u64) -> Vec<(u64, FoundingMessage)> {
+    pub(super) fn tick(&mut self, now_ms: u64) -> Vec<(MemberNumber, FoundingMessage)> {
         self.reminded_ms.get_or_insert(now_ms);
         self.founding.tick(now_ms);
         self.founding.take_outgoing()

@@ -31,7 +31,7 @@ pub struct Denials {
 impl GroupMembership {
     /// Whether the sender's id is gone, and its number is to be a member.
     pub(crate) fn has_replaced(&self, id: MemberId) -> bool {
-        !id.is_blank() && !self.members.contains(id.0) && self.names(id.number())
+        !id.is_blank() && !self.members.contains(id) && self.names(id.number())
     }
 
     /// A member says that this member's id is gone: then what it holds is an old copy of what the others have. It puts
@@ -65,18 +65,17 @@ impl GroupMembership {
     pub fn denials(&self, now: Now) -> Denials {
         let fresh = self.denials.iter().filter(|(_, said_ms)| now.mono_ms() <= **said_ms + DENIAL_MS);
         let numbers: Vec<_> = fresh.map(|(number, _)| *number).collect();
-        let others = self.members.others(self.own.0);
-        let is_known =
-            |number: &&MemberNumber| others.iter().any(|other| MemberId(*other).number() == **number);
+        let others = self.members.others(self.own);
+        let is_known = |number: &&MemberNumber| others.iter().any(|other| other.number() == **number);
         let known = numbers.iter().filter(is_known).count();
         Denials { numbers, known, needed: self.members.majority() }
     }
 
     /// Looks whether anything comes of the ensemble that this member was to found.
     pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
-        let is_alone = self.members.voters == [self.own.0] && self.members.learners.is_empty();
-        let founds = self.members.voters.contains(&self.own.0) && !is_alone;
-        let place = self.members.voters.iter().filter(|voter| **voter < self.own.0).count() as u64;
+        let is_alone = self.members.voters == [self.own] && self.members.learners.is_empty();
+        let founds = self.members.voters.contains(&self.own) && !is_alone;
+        let place = self.members.voters.iter().filter(|voter| **voter < self.own).count() as u64;
         let doubt_ms = DOUBT_MS + place * DOUBT_STEP_MS;
         if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + doubt_ms {
             self.tenure = Tenure::Doubtful;

@@ -59,9 +59,8 @@ impl GroupMembership {
     /// The members are these now. Gives those that were removed.
     pub(crate) fn change(&mut self, next: Membership) -> Vec<MemberId> {
         let before = core::mem::replace(&mut self.members, next);
-        let mut removed = before.others(self.own.0);
+        let mut removed = before.others(self.own);
         removed.retain(|peer| !self.members.contains(*peer));
-        let removed: Vec<_> = removed.into_iter().map(MemberId).collect();
         for peer in &removed {
             if self.evicted.len() == EVICTED_MAX {
                 self.evicted.pop_first();
@@ -129,7 +128,7 @@ impl GroupMembership {
             Relation::Joining
         } else if self.votes(id) {
             Relation::Voter
-        } else if self.members.contains(id.0) {
+        } else if self.members.contains(id) {
             Relation::Learner
         } else if self.evicted.contains(&id) {
             Relation::Evicted
@@ -139,7 +138,7 @@ impl GroupMembership {
     }
 
     fn votes(&self, id: MemberId) -> bool {
-        self.members.voters.contains(&id.0) || self.members.voters_outgoing.contains(&id.0)
+        self.members.voters.contains(&id) || self.members.voters_outgoing.contains(&id)
     }
 }
 
@@ -149,7 +148,8 @@ mod tests {
     use crate::test_support::view;
 
     fn members(voters: &[u64], learners: &[u64]) -> Membership {
-        Membership { voters: voters.to_vec(), learners: learners.to_vec(), ..Membership::default() }
+        let ids = |ids: &[u64]| ids.iter().copied().map(MemberId).collect();
+        Membership { voters: ids(voters), learners: ids(learners), ..Membership::default() }
     }
 
     #[test]

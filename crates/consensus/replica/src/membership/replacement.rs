@@ -21,8 +21,8 @@ impl GroupMembership {
     /// lease was over; another one would outlast the change.
     pub(crate) fn is_replaced(&self, id: MemberId) -> bool {
         let Membership { voters, voters_outgoing, .. } = &self.members;
-        let is_successor = |other: &u64| *other != id.0 && MemberId(*other).number() == id.number();
-        voters_outgoing.contains(&id.0) && !voters.contains(&id.0) && voters.iter().any(is_successor)
+        let is_successor = |other: &MemberId| *other != id && other.number() == id.number();
+        voters_outgoing.contains(&id) && !voters.contains(&id) && voters.iter().any(is_successor)
     }
 
     /// The voters who are to go when that member begins to vote; nothing while one of them `serves` clients, as far as is
@@ -39,7 +39,7 @@ impl GroupMembership {
     /// Replacements that are not needed: the old id's member `lives`. Of two without a voter, the one that is not here
     /// goes, or else one of them.
     pub(crate) fn dismissed(&self, lives: impl Fn(MemberId) -> bool) -> Vec<Step> {
-        let learners: Vec<_> = self.members.learners.iter().copied().map(MemberId).collect();
+        let learners = &self.members.learners;
         let is_dismissed = |place: usize, id: MemberId| {
             let others = |other: &&MemberId| **other != id && other.number() == id.number();
             if self.is_replacement(id) {
@@ -50,12 +50,12 @@ impl GroupMembership {
             earlier || (alive && !lives(id))
         };
         let dismissed = learners.iter().enumerate().filter(|(place, id)| is_dismissed(*place, **id));
-        dismissed.map(|(_, id)| Step::Remove(id.0)).collect()
+        dismissed.map(|(_, id)| Step::Remove(*id)).collect()
     }
 
     fn voters_of(&self, number: MemberNumber) -> impl Iterator<Item = MemberId> {
         let voters = self.members.voters.iter().chain(&self.members.voters_outgoing);
-        voters.copied().map(MemberId).filter(move |id| id.number() == number)
+        voters.copied().filter(move |id| id.number() == number)
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
 
     fn with_learners(learners: &[MemberId], voters: &[u64]) -> GroupMembership {
         let mut membership = view(1, &[1, 2, 3]).membership;
-        let (voters, learners) = (voters.to_vec(), learners.iter().map(|id| id.0).collect());
+        let (voters, learners) = (voters.iter().copied().map(MemberId).collect(), learners.to_vec());
         membership.replace(Membership { voters, learners, ..Membership::default() });
         membership
     }
@@ -87,15 +87,15 @@ mod tests {
     #[test]
     fn replacement_goes_where_the_old_member_lives() {
         let membership = with_learners(&[NEW], &[1, 2, 3]);
-        assert_eq!(membership.dismissed(|id| id == OLD), [Step::Remove(NEW.0)]);
+        assert_eq!(membership.dismissed(|id| id == OLD), [Step::Remove(NEW)]);
         assert_eq!(membership.dismissed(|id| id != OLD), []);
     }
 
     #[test]
     fn replacement_that_is_not_here_goes_of_two_without_a_voter() {
         let membership = with_learners(&[NEW, NEWER], &[1, 2]);
-        assert_eq!(membership.dismissed(|id| id == NEWER), [Step::Remove(NEW.0)]);
-        assert_eq!(membership.dismissed(|_| true), [Step::Remove(NEWER.0)]);
+        assert_eq!(membership.dismissed(|id| id == NEWER), [Step::Remove(NEW)]);
+        assert_eq!(membership.dismissed(|_| true), [Step::Remove(NEWER)]);
         assert_eq!(membership.dismissed(|_| false), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use consensus_raft::{Change, MemberId, MemberNumber, RaftNode, Role, Step};
 
-use crate::founding::{FoundingMessage, id_of};
+use crate::founding::FoundingMessage;
 use crate::leadership::Leadership;
 use crate::membership::is_untouched;
 use crate::view::View;
@@ -24,8 +24,8 @@ pub(crate) fn admit(
     if raft.role() != Role::Leader || !leadership.leads() {
         return None;
     }
-    let id = MemberId(id_of(u64::from(number.0), incarnation));
-    if view.members().contains(id.0) {
+    let id = MemberId::admitted(number, incarnation);
+    if view.members().contains(id) {
         return Some(id);
     }
     let known = view.membership.names(number);
@@ -39,8 +39,8 @@ pub(crate) fn admit(
     }
     // A voter's id is kept until the new one is as good (`replacement`).
     let gone = before.into_iter().filter(|id| !view.is_voter(*id));
-    let mut steps: Vec<_> = gone.map(|id| Step::Remove(id.0)).collect();
-    steps.push(Step::Learner(id.0));
+    let mut steps: Vec<_> = gone.map(Step::Remove).collect();
+    steps.push(Step::Learner(id));
     // Refused while another change is under way: the member will ask again.
     let _ = raft.propose_change(&Change { steps });
     None

@@ -44,19 +44,19 @@ impl Reconfiguration<'_> {
         let Some(wanted) = membership.wanted().filter(|_| !membership.is_changing()) else {
             return NextStep::Nothing;
         };
-        let (own, members) = (self.view.own().0, membership.members());
-        let votes = |id: u64| wanted.votes(MemberId(id).number());
+        let (own, members) = (self.view.own(), membership.members());
+        let votes = |id: MemberId| wanted.votes(id.number());
         let mut steps = Vec::new();
-        for id in members.others(0) {
+        for id in members.others(MemberId::NOBODY) {
             let is_voter = members.voters.contains(&id);
             match votes(id) {
-                None if parts(MemberId(id), self.view) => {}
+                None if parts(id, self.view) => {}
                 None => steps.push(Step::Remove(id)),
                 Some(false) if is_voter => steps.push(Step::Learner(id)),
                 _ => {}
             }
         }
-        let stays = |id: &u64| votes(*id) == Some(true);
+        let stays = |id: &MemberId| votes(*id) == Some(true);
         let loses_vote = |step: &Step| matches!(step, Step::Remove(id) | Step::Learner(id) if *id == own);
         if steps.iter().any(loses_vote) && members.voters.iter().any(stays) {
             return NextStep::Transfer;
@@ -79,7 +79,7 @@ impl Reconfiguration<'_> {
         let mut kept = Vec::with_capacity(steps.len());
         let (living, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
-            voters.contains(id) && self.view.lives(MemberId(*id))
+            voters.contains(id) && self.view.lives(*id)
         });
         for step in others {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
@@ -89,7 +89,7 @@ impl Reconfiguration<'_> {
         for step in living {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
             let stay: Vec<_> = voters.iter().copied().filter(|voter| *voter != id).collect();
-            if 2 * stay.iter().filter(|voter| self.view.lives(MemberId(**voter))).count() > stay.len() {
+            if 2 * stay.iter().filter(|voter| self.view.lives(**voter)).count() > stay.len() {
                 voters = stay;
                 kept.push(step);
             }
@@ -106,8 +106,8 @@ impl Reconfiguration<'_> {
             .into_iter()
             .find_map(|id| membership.replaced_by(id, serves).map(|replaced| (id, replaced)));
         let Some((id, replaced)) = promoted else { return Vec::new() };
-        let removed = replaced.into_iter().map(|voter| Step::Remove(voter.0));
-        [Step::Voter(id.0)].into_iter().chain(removed).collect()
+        let removed = replaced.into_iter().map(Step::Remove);
+        [Step::Voter(id)].into_iter().chain(removed).collect()
     }
 
     /// Learners who are to vote and have caught up.
@@ -159,7 +159,10 @@ mod tests {
     #[test]
     fn reconfiguration_removes_the_dead_first_and_hands_over_when_it_is_to_go_itself() {
         assert_eq!(next(&[1, 2, 3, 4, 5]), NextStep::Nothing);
-        assert_eq!(next(&[1, 2, 3]), NextStep::Change(vec![Step::Remove(4), Step::Remove(5)]));
+        assert_eq!(
+            next(&[1, 2, 3]),
+            NextStep::Change(vec![Step::Remove(MemberId(4)), Step::Remove(MemberId(5))])
+        );
         assert_eq!(next(&[2, 3, 4, 5]), NextStep::Transfer);
     }
 }

@@ -23,7 +23,7 @@ impl<M: StateMachine> Replica<M> {
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn peer(&mut self, from: MemberId, message: PeerMessage<M::Message>, now: Now) -> Result<(), Fault> {
         self.group.view.now = now;
-        if self.group.view.members().contains(from.0) {
+        if self.group.view.members().contains(from) {
             self.group.view.peers.hear(from, now.mono_ms());
         }
         self.tell_replaced(from, &message);
@@ -46,8 +46,7 @@ impl<M: StateMachine> Replica<M> {
             PeerMessage::LeaderLost { term, leader, last_index } => {
                 // Of later terms this member will hear from those who lead in them.
                 if term <= raft.term() {
-                    let leader = (leader != 0).then_some(MemberId(leader));
-                    self.leader_lost(LeaderTerm { term, leader }, from, last_index);
+                    self.leader_lost(LeaderTerm { term, leader: leader.known() }, from, last_index);
                 }
             }
             PeerMessage::Offer(message) => {
@@ -120,7 +119,7 @@ impl<M: StateMachine> Replica<M> {
         let knows = self.group.leadership.leads() || (self.group.lease.serves() && asks);
         let is_answer = matches!(message, PeerMessage::Founding(_));
         if knows && !is_answer && self.group.view.membership.has_replaced(id) {
-            let replaced = FoundingMessage::Replaced { id: id.0, index: self.group.applier.index() };
+            let replaced = FoundingMessage::Replaced { id, index: self.group.applier.index() };
             self.group.out.send(id, PeerMessage::Founding(replaced));
         }
     }
@@ -132,7 +131,7 @@ impl<M: StateMachine> Replica<M> {
             FoundingMessage::Replaced { id, index } => {
                 let is_ahead = index > self.group.applier.index();
                 let now = self.group.view.now;
-                if self.group.view.membership.deny(from, MemberId(id), is_ahead, now) {
+                if self.group.view.membership.deny(from, id, is_ahead, now) {
                     self.stop_serving();
                 }
                 return;
@@ -143,7 +142,7 @@ impl<M: StateMachine> Replica<M> {
         let cluster = self.group.view.config.cluster;
         let Group { leadership, raft, view, .. } = &mut self.group;
         let answer = match admit(number, incarnation, leadership, raft, view) {
-            Some(id) => FoundingMessage::Admitted { cluster, id: id.0, incarnation },
+            Some(id) => FoundingMessage::Admitted { cluster, id, incarnation },
             None => seated(raft, view),
         };
         self.group.out.send(MemberId::blank(number), PeerMessage::Founding(answer));
@@ -176,7 +175,7 @@ impl<M: StateMachine> Replica<M> {
         }
         let lost = LeaderTerm { term: self.group.raft.term(), leader: Some(peer) };
         let last_index = self.group.raft.last_index();
-        let message = PeerMessage::LeaderLost { term: lost.term, leader: peer.0, last_index };
+        let message = PeerMessage::LeaderLost { term: lost.term, leader: peer, last_index };
         let others = self.group.view.others().into_iter().filter(|other| *other != peer);
         self.group.out.send_each(others, &message);
         self.leader_lost(lost, self.group.view.own(), last_index);

@@ -98,10 +98,9 @@ impl<M: StateMachine> Replica<M> {
 
 /// Members that these steps remove while another of the same number begins to vote.
 fn replaced_by(steps: &[Step]) -> Vec<MemberId> {
-    let begins =
-        |number| steps.iter().any(|step| matches!(step, Step::Voter(id) if MemberId(*id).number() == number));
+    let begins = |number| steps.iter().any(|step| matches!(step, Step::Voter(id) if id.number() == number));
     let removed = steps.iter().filter_map(|step| match step {
-        Step::Remove(id) => Some(MemberId(*id)),
+        Step::Remove(id) => Some(*id),
         _ => None,
     });
     removed.filter(|id| begins(id.number())).collect()

@@ -130,7 +130,7 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
             }
             return;
         }
-        if self.is_finishing() || is_busy || !offer.membership.contains(view.own().0) {
+        if self.is_finishing() || is_busy || !offer.membership.contains(view.own()) {
             out.send(from, PeerMessage::Taken { index, whole: false });
             return;
         }

@@ -14,13 +14,13 @@ const FOLLOWER: MemberId = MemberId(2);
 const INDEX: LogIndex = LogIndex(10);
 
 fn members() -> Membership {
-    Membership { voters: vec![1, 2], ..Membership::default() }
+    Membership { voters: vec![LEADER, FOLLOWER], ..Membership::default() }
 }
 
 /// Raft of a leader whose log begins behind its snapshot.
 fn leader() -> RaftNode {
     let recovered = Recovered {
-        hard_state: HardState { term: Term(1), vote: 0, commit: INDEX },
+        hard_state: HardState { term: Term(1), vote: None, commit: INDEX },
         membership: members(),
         base_index: INDEX,
         base_term: Term(1),

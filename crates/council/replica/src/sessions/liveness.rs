@@ -12,9 +12,6 @@ use crate::group::Group;
 use crate::message::CouncilMessage;
 use crate::output::Output;
 
-/// An id that no member has: none was ever heard of under it.
-const NOBODY: MemberId = MemberId(0);
-
 /// A session that has been silent for its whole timeout, under that generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condemned {
@@ -135,7 +132,7 @@ impl Sessions {
         let peers = view.others();
         let silent = peers.iter().filter(|peer| view.heard_ms(**peer) < began_ms);
         let silent: Vec<_> = silent.map(|peer| (peer.number(), group.serves_until_ms(*peer))).collect();
-        let (own, stranger_ms) = (view.own(), group.serves_until_ms(NOBODY));
+        let (own, stranger_ms) = (view.own(), group.serves_until_ms(MemberId::NOBODY));
         let heard_ms = |session, generation| {
             let holder = holder(session, generation);
             let mut departed_ms = view.peers.departed_ms(holder);

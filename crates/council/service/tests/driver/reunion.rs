@@ -71,7 +71,7 @@ fn one_survivor_begins_anew_and_lets_the_others_in() {
         ensemble.directories.insert(number, Directory::new());
     }
     let config = ensemble.config(2);
-    assert_eq!(force_new_ensemble::inspect(&config).unwrap().voters, [1, 2, 3]);
+    assert_eq!(force_new_ensemble::inspect(&config).unwrap().voters, [1, 2, 3].map(base::MemberId));
     let revived = force_new_ensemble::revive(&config).unwrap();
     assert!(revived.aside.join("meta").exists());
     let survivor = revived.survivor;

@@ -1,6 +1,6 @@
 //! What outlives a server, and what keeps one from starting.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use std::fs;
 use std::net::TcpListener;
 use std::sync::mpsc;
@@ -137,14 +137,14 @@ fn many_writes(count: usize) -> Vec<u8> {
 fn a_log_of_more_transactions_than_a_shard_may_have_waiting_is_recovered() {
     let directory = Directory::new();
     let disk = DirDisk::open(&directory.0.join("data")).unwrap();
-    let identity = Identity { member: 1, ..Identity::default() };
+    let identity = Identity { member: MemberId(1), ..Identity::default() };
     let config = JournalConfig { identity, ..JournalConfig::default() };
     let (mut journal, _) = Journal::open(disk, config).unwrap();
-    journal.append(&consensus_replica::start::founding(vec![1], Vec::new())).unwrap();
+    journal.append(&consensus_replica::start::founding(vec![MemberId(1)], Vec::new())).unwrap();
     let data = bytes::Bytes::from(many_writes(5_000));
     let entry =
         |index| Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data: data.clone() };
-    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
+    let hard_state = Some(HardState { term: Term(1), vote: Some(MemberId(1)), commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, membership: None, entries: (1..=60).map(entry).collect() }).unwrap();
     drop(journal.close().unwrap());
 

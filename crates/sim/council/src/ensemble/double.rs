@@ -6,8 +6,8 @@
 //! The second machine has a place of its own: its number and [`NUMBERS`] more. There is one at a time. Who dials the number
 //! reaches either.
 
-use consensus_replica::founding::NUMBERS;
 use sim_kit::DRIFT_MAX_PPM;
+use sim_kit::peers::NUMBERS;
 
 use super::Ensemble;
 use super::machine::Machine;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::MemberId;
 use sim_kit::Host;
 use sim_kit::peers::{Cluster, PeerMachine};
 use storage_raft_log::Identity;
@@ -144,7 +145,7 @@ impl PeerMachine for Machine {
         self.host.mono_ms(now_ms)
     }
 
-    fn identity(&self) -> Option<(u64, Cluster)> {
+    fn identity(&self) -> Option<(MemberId, Cluster)> {
         self.identity().map(|identity| (identity.member, identity.cluster))
     }
 

@@ -18,7 +18,8 @@ pub use revival::{Forced, force};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use consensus_replica::founding::{FoundingMessage, NUMBERS};
+use base::MemberId;
+use consensus_replica::founding::FoundingMessage;
 use consensus_replica::lifecycle::{Command, Ending};
 use council_replica::PeerMessage;
 use council_tree::{Member, Roster};
@@ -206,9 +207,10 @@ impl Ensemble {
         clusters.len() == 1
             && all.iter().all(|number| {
                 let Some(node) = self.node(*number) else { return false };
-                let id = node.core().id().0;
+                let id = node.core().id();
                 let membership = node.core().membership();
-                let numbers = |ids: &[u64]| ids.iter().map(|id| id % NUMBERS).collect::<BTreeSet<_>>();
+                let numbers =
+                    |ids: &[MemberId]| ids.iter().map(|id| id.number().into()).collect::<BTreeSet<u64>>();
                 let is_seated = membership.voters.contains(&id) == votes.contains(number);
                 is_seated
                     && seats.contains(id)
@@ -404,9 +406,9 @@ impl Ensemble {
         if denials.numbers.is_empty() {
             return false;
         }
-        let id = node.core().id().0;
+        let id = node.core().id();
         let others = node.core().membership().others(id);
-        let known: BTreeSet<_> = others.iter().map(|id| id % NUMBERS).collect();
+        let known: BTreeSet<_> = others.iter().map(|id| u64::from(id.number())).collect();
         let Some(farthest) = self.farthest() else { return false };
         let seats = farthest.core().membership().clone();
         let tells =

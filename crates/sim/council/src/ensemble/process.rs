@@ -1,12 +1,12 @@
 //! A member's process: it executes what its [`MemberLifecycle`] commands, as the server's `boot` does, one command at a
 //! time. Between two commands, and within one, the power may fail. Knows no rule of which command follows which.
 
-use consensus_replica::MemberId;
-use consensus_replica::founding::NUMBERS;
+use base::MemberNumber;
 use consensus_replica::lifecycle::{
     Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
 };
 use sim_kit::peers;
+use sim_kit::peers::NUMBERS;
 use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
 
 use super::aside;
@@ -199,7 +199,7 @@ impl Ensemble {
             None => {
                 self.tell(
                     "admission",
-                    format_args!("member {number} is admitted as {:x}", new.identity.member),
+                    format_args!("member {number} is admitted as {:x}", new.identity.member.0),
                 );
                 self.count("second machine let in", u64::from(number >= NUMBERS));
             }
@@ -250,14 +250,14 @@ impl Ensemble {
         let mut config = self.config.clone();
         if let Some(identity) = identity {
             let replica = &mut config.core.replica;
-            (replica.member, replica.cluster) = (MemberId(identity.member), identity.cluster);
+            (replica.member, replica.cluster) = (identity.member, identity.cluster);
             config.journal_seed = Some(self.sim.random.number());
             config.core.shards = 1 + self.sim.random.below(SHARDS_MAX) as u16;
         }
         let machine = self.machine(number);
         config.core.replica.feature_level = machine.level;
         config.seed = [(machine.born % 251) as u8; 32];
-        config.seed[1] = (number % NUMBERS) as u8;
+        config.seed[1] = MemberNumber::of(number).0;
         config
     }
 
@@ -270,7 +270,7 @@ impl Ensemble {
         disk.crash(Loss::All);
         let is_durable = Journal::open(disk, config).is_ok_and(|(_, recovered)| {
             let content = DiskContent::of(&recovered);
-            let is_founder = identity.member < NUMBERS;
+            let is_founder = identity.member.is_founder();
             recovered.identity == identity && (!is_founder || content == DiskContent::Data(identity))
         });
         let doubts = self.process(number).doubts;

@@ -146,7 +146,7 @@ pub fn force(
     let config = JournalConfig { identity, ..config.clone() };
     let (mut journal, _) = Journal::open(disk.clone(), config).expect("a blank disk");
     let meta = revival::begin(&mut tree, applied.applied(), identity.member, wall_ms);
-    let survivor = Survivor { member: identity.member, index, zxid: meta.position, log };
+    let survivor = Survivor { member: identity.member.number().into(), index, zxid: meta.position, log };
     revival::write_snapshot(&mut journal, &mut tree, meta).expect("a blank disk");
     journal.close().expect("a blank disk");
     Some(Forced { disk, identity, survivor })

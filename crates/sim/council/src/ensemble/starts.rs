@@ -1,7 +1,8 @@
 //! Processes of members begin and end. What a process does in between is in `process`.
 
-use consensus_replica::founding::NUMBERS;
+use base::MemberNumber;
 use consensus_replica::lifecycle::Setup;
+use sim_kit::peers::NUMBERS;
 
 use super::Ensemble;
 use super::machine::Machine;
@@ -39,8 +40,8 @@ impl Ensemble {
         let founder = self.machines.get(&number).is_some_and(|machine| machine.founder);
         let number = number % NUMBERS;
         let voters = self.numbers().into_iter().filter(|other| *other < NUMBERS);
-        let voters = voters.filter(|other| founder || *other != number).collect();
-        Setup::OneOfSeveral { number, voters }
+        let voters = voters.filter(|other| founder || *other != number).map(MemberNumber::of).collect();
+        Setup::OneOfSeveral { number: MemberNumber::of(number), voters }
     }
 
     /// The member stops, its disk keeps what was written. Its system closes its connections.

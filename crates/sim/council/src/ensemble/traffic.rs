@@ -1,8 +1,8 @@
 //! What members say goes through the network, and arrives, or not.
 
 use bytes::Bytes;
-use consensus_replica::MemberId;
-use consensus_replica::founding::{BLANK, Cluster, NUMBERS};
+use consensus_replica::founding::Cluster;
+use consensus_replica::{MemberId, MemberNumber};
 use council_replica::PeerMessage;
 use net_peer_pairs::Lane;
 use sim_kit::peers::{self, Parts, PeerWorld, Sent};
@@ -27,11 +27,11 @@ impl PeerWorld for Ensemble {
     fn connected(&mut self, place: u64, id: MemberId, level: u32) {
         let Some(process) = &mut self.machine(place).process else { return };
         match &mut process.stage {
-            Stage::Asking => process.lifecycle.connected(id.0),
+            Stage::Asking => process.lifecycle.connected(id),
             Stage::Running(node) => {
                 node.core().understands(id, level);
                 if !id.is_blank() {
-                    node.link(id.0, true);
+                    node.link(id, true);
                 }
             }
             Stage::Next(_) => {}
@@ -41,8 +41,8 @@ impl PeerWorld for Ensemble {
     fn disconnected(&mut self, place: u64, id: MemberId) {
         let Some(process) = &mut self.machine(place).process else { return };
         match &mut process.stage {
-            Stage::Asking => process.lifecycle.disconnected(id.0),
-            Stage::Running(node) if !id.is_blank() => node.link(id.0, false),
+            Stage::Asking => process.lifecycle.disconnected(id),
+            Stage::Running(node) if !id.is_blank() => node.link(id, false),
             _ => {}
         }
         self.collect(place);
@@ -57,9 +57,9 @@ impl PeerWorld for Ensemble {
         }
         let Some(process) = &mut self.machine(to).process else { return };
         match (&mut process.stage, message) {
-            (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(id.0, said),
+            (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(id, said),
             (Stage::Running(node), message) => {
-                let taken = node.peer(id.0, message);
+                let taken = node.peer(id, message);
                 taken.unwrap_or_else(|error| panic!("member {to}: {error:?}"));
             }
             _ => {}
@@ -140,22 +140,21 @@ impl Ensemble {
     }
 
     /// Messages go where the table of pairs says; those to whom it knows nowhere are lost.
-    fn send_all(&mut self, number: u64, outgoing: Vec<(u64, PeerMessage)>) {
+    fn send_all(&mut self, number: u64, outgoing: Vec<(MemberId, PeerMessage)>) {
         for (to, message) in outgoing {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
-            let sent =
-                self.peering.send(number, MemberId(to), Lane::of(message.is_bulky()), bytes, &mut self.sim);
+            let sent = self.peering.send(number, to, Lane::of(message.is_bulky()), bytes, &mut self.sim);
             if let (Sent::Dropped, Some(node)) = (sent, self.node(number)) {
                 let now = node.now();
-                node.core().lost(MemberId(to), now);
+                node.core().lost(to, now);
             }
         }
     }
 
-    pub(super) fn id_of(&self, number: u64) -> u64 {
+    pub(super) fn id_of(&self, number: u64) -> MemberId {
         let identity = self.machines.get(&number).and_then(Machine::identity);
-        identity.map_or(BLANK | (number % NUMBERS), |identity| identity.member)
+        identity.map_or(MemberId::blank(MemberNumber::of(number)), |identity| identity.member)
     }
 
     pub(super) fn cluster(&self, number: u64) -> Option<Cluster> {

@@ -13,9 +13,6 @@ use crate::oracle::model::{CONFIG, SYSTEM};
 use crate::rules::lives::StepKind;
 use crate::rules::{Evidence, Findings, Standing, tell};
 
-/// A member's id has its number in its low byte.
-const NUMBERS: u64 = 256;
-
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let is_system = |path: &str| SYSTEM.iter().any(|(system, _)| *system == path);
     for step in evidence.lives().steps.iter().filter(|step| is_system(&step.path)) {
@@ -76,7 +73,7 @@ fn at_rest(evidence: &Evidence<'_>, standing: &Standing, findings: &mut Findings
     let text = standing.nodes.get(CONFIG).map_or(&[][..], |held| &held.data);
     let named: BTreeSet<_> = Members::read(text).unwrap_or_default().voters().into_iter().collect();
     let Some((_, membership)) = evidence.record.memberships.last_key_value() else { return };
-    let votes: BTreeSet<_> = membership.voters.iter().map(|id| id % NUMBERS).collect();
+    let votes: BTreeSet<_> = membership.voters.iter().map(|id| u64::from(id.number())).collect();
     findings.judged("members at rest");
     if named != votes {
         findings.add(format!("member {} names {named:?}, and {votes:?} vote", standing.member));

@@ -5,7 +5,7 @@
 //!
 //! Alone it catches the planted bugs `51-admits-under-an-old-id`, `54-forgets-changes-of-members-at-a-start`.
 
-use base::LogIndex;
+use base::{LogIndex, MemberId};
 use std::collections::BTreeSet;
 
 use consensus_raft::{Change, EntryKind, Membership};
@@ -64,12 +64,12 @@ fn intersect(before: &Membership, after: &Membership) -> bool {
 }
 
 /// A quorum is a majority of each of them.
-fn halves(membership: &Membership) -> impl Iterator<Item = &[u64]> {
+fn halves(membership: &Membership) -> impl Iterator<Item = &[MemberId]> {
     [&membership.voters[..], &membership.voters_outgoing].into_iter().filter(|half| !half.is_empty())
 }
 
-fn meet(before: &[u64], after: &[u64]) -> bool {
+fn meet(before: &[MemberId], after: &[MemberId]) -> bool {
     let all: BTreeSet<_> = before.iter().chain(after).collect();
-    let majority = |voters: &[u64]| voters.len() / 2 + 1;
+    let majority = |voters: &[MemberId]| voters.len() / 2 + 1;
     majority(before) + majority(after) > all.len()
 }

@@ -242,7 +242,7 @@ const FORGERIES: &[Forgery] = &[
     }),
     (39, "clients may do what they may not", claim_to_be_others),
     (40, "two lead at a time", |run| {
-        run.ensemble.record.reigns.values_mut().next().expect("a reign").insert(99);
+        run.ensemble.record.reigns.values_mut().next().expect("a reign").insert(base::MemberId(99));
     }),
     (41, "a write in the calm is lost", |run| {
         let calls = run.history.calls.iter_mut().rev();

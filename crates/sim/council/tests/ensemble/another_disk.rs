@@ -2,7 +2,7 @@
 //! heard of its clients.
 
 use consensus_replica::MemberId;
-use consensus_replica::founding::{BLANK, FoundingMessage, NUMBERS};
+use consensus_replica::founding::FoundingMessage;
 use council_replica::PeerMessage;
 use council_wire::OpCode;
 use sim_council::client::Client;
@@ -11,7 +11,7 @@ use sim_council::ensemble::member_of;
 use sim_council::load::SUPER;
 use sim_council::node::{Node, STEPS};
 
-use crate::three::{LEASE_MS, LEVEL, Nodes, leader, node, pass, start, start_as};
+use crate::three::{LEASE_MS, LEVEL, Nodes, blank, leader, node, pass, start, start_as};
 
 /// The session's, and less than a lease.
 const TIMEOUT_MS: u64 = 3_000;
@@ -75,27 +75,27 @@ fn a_session_of_whoever_had_the_number_before_outlives_its_lease() {
     let apart = |from, to| from != before && to != before;
     reconfig(&mut nodes, led, "", &before.to_string(), apart);
     reconfig(&mut nodes, led, &format!("server.{before}={}", member_of(before)), "", apart);
-    let blank = FoundingMessage::Blank { incarnation: INCARNATION, founds: false };
+    let empty = FoundingMessage::Blank { incarnation: INCARNATION, founds: false };
     let ask = |nodes: &mut Nodes| {
-        let said = PeerMessage::Founding(blank.clone());
-        node(nodes, led).peer(BLANK | before, said).expect("nothing is wrong with it");
+        let said = PeerMessage::Founding(empty.clone());
+        node(nodes, led).peer(blank(before), said).expect("nothing is wrong with it");
         let held = pass(nodes, 50, apart);
         held.into_iter().find_map(|(from, _, message)| match message {
-            PeerMessage::Founding(FoundingMessage::Admitted { id, .. }) if from == led => Some(id),
+            PeerMessage::Founding(FoundingMessage::Admitted { id, .. }) if from == led => Some(id.0),
             _ => None,
         })
     };
     let next = (0..10).find_map(|_| ask(&mut nodes)).expect("it is let in");
-    assert_eq!((next % NUMBERS, next == before), (before, false));
+    assert_eq!((u64::from(MemberId(next).number()), next == before), (before, false));
     let now = node(&mut nodes, led).now();
     nodes.insert(next, start_as(next, SimDisk::new(next), now, &[led, stays]));
     for other in [led, stays] {
         node(&mut nodes, other).core().understands(MemberId(next), LEVEL);
-        node(&mut nodes, other).link(next, true);
+        node(&mut nodes, other).link(MemberId(next), true);
     }
     let votes = (0..100).any(|_| {
         pass(&mut nodes, 20, apart);
-        node(&mut nodes, next).core().membership().voters.contains(&next)
+        node(&mut nodes, next).core().membership().voters.contains(&MemberId(next))
     });
     assert!(votes);
     assert_eq!(ping(&mut client, node(&mut nodes, before)), 1, "it serves");
@@ -110,7 +110,7 @@ fn a_session_of_whoever_had_the_number_before_outlives_its_lease() {
     });
     assert!(follows);
     let apart = |from, to| from != before && to != before && from != led && to != led;
-    [stays, next].into_iter().for_each(|other| node(&mut nodes, other).link(led, false));
+    [stays, next].into_iter().for_each(|other| node(&mut nodes, other).link(MemberId(led), false));
     let leads = leader(&mut nodes, |number| number == stays || number == next, apart);
 
     // The client of the one before is heard of as long as that one may serve it.

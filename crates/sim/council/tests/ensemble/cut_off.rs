@@ -1,6 +1,7 @@
 //! A member that is cut off, among three and a network that does as it is told: what a leader may count its lease from and
 //! may still answer, who gives leases, and when somebody who comes back serves again.
 
+use base::MemberId;
 use std::collections::BTreeMap;
 
 use council_replica::PeerMessage;
@@ -22,7 +23,7 @@ fn words_that_were_long_under_way_make_no_lease_longer() {
     assert!(!late.is_empty(), "somebody asks for a lease");
     pass(&mut nodes, LEASE_MS / 8, apart);
     for (from, _, message) in late {
-        node(&mut nodes, led).peer(from, message).expect("nothing is wrong with it");
+        node(&mut nodes, led).peer(MemberId(from), message).expect("nothing is wrong with it");
     }
     pass(&mut nodes, 100, |_, _| false);
     assert!(node(&mut nodes, led).leads_in().is_some(), "it knows of nothing");
@@ -48,7 +49,7 @@ fn a_sync_is_not_answered_while_somebody_else_may_lead() {
     assert_eq!(client.replies(node(&mut nodes, led)).len(), 1);
     // The others know at once that it is gone, and it does not.
     for other in (1..=3).filter(|other| *other != led) {
-        node(&mut nodes, other).link(led, false);
+        node(&mut nodes, other).link(MemberId(led), false);
     }
     let apart = |from, to| from != led && to != led;
     leader(&mut nodes, |number| number != led, apart);
@@ -70,7 +71,7 @@ fn whoever_has_led_and_starts_anew_gives_no_lease_to_those_who_believe_in_it() {
     let ask = PeerMessage::LeaseAsk { term, at_ms: node(&mut nodes, believer).now().mono_ms() };
     let grants = |node: &mut Node<SimDisk>| {
         node.take_outgoing();
-        node.peer(believer, ask.clone()).expect("nothing is wrong with it");
+        node.peer(MemberId(believer), ask.clone()).expect("nothing is wrong with it");
         node.take_outgoing().iter().any(|(_, said)| matches!(said, PeerMessage::LeaseGrant { .. }))
     };
     assert!(grants(node(&mut nodes, led)), "it leads");
@@ -149,7 +150,7 @@ fn lease_of_a_new_leader_is_granted_to_no_member_that_lacks_what_was_committed_b
     assert_eq!(client.replies(node(&mut nodes, led)).len(), 1, "it is committed");
     assert!(node(&mut nodes, late).core().status().serving, "it has a lease yet");
     for other in [late, next] {
-        node(&mut nodes, other).link(led, false);
+        node(&mut nodes, other).link(MemberId(led), false);
     }
     // The one that lags may vote and ask for leases, and gets no entry.
     let apart = |from, to, message: &PeerMessage| from != led && to != led && lags(to, message);

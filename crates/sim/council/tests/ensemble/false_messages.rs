@@ -1,18 +1,18 @@
 //! Messages that no member that works sends, in the name of one that is a member: they stop no member, change nothing that
 //! is committed, and are counted.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
 use consensus_replica::Tenure;
-use consensus_replica::founding::{BLANK, FoundingMessage};
+use consensus_replica::founding::FoundingMessage;
 use council_replica::{CouncilMessage, PeerMessage};
 use council_wire::SessionId;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::Node;
 
-use crate::three::{LEASE_MS, Nodes, leader, node, pass, three};
+use crate::three::{LEASE_MS, Nodes, blank, leader, node, pass, three};
 
 const FAR: u64 = 1 << 40;
 const WRITES: usize = 20;
@@ -176,18 +176,21 @@ fn false_others(term: Term) -> Vec<PeerMessage> {
         PeerMessage::Taken { index: LogIndex(FAR), whole: true },
         PeerMessage::Machine(CouncilMessage::Forward(garbage)),
         PeerMessage::Machine(CouncilMessage::Forward(Bytes::new())),
-        PeerMessage::LeaderLost { term: Term(u64::MAX), leader: 1, last_index: LogIndex(u64::MAX) },
+        PeerMessage::LeaderLost { term: Term(u64::MAX), leader: MemberId(1), last_index: LogIndex(u64::MAX) },
         PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),
         PeerMessage::Founding(FoundingMessage::Seated { cluster: [1; 16], untouched: None }),
-        PeerMessage::Founding(FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] }),
+        PeerMessage::Founding(FoundingMessage::Propose {
+            cluster: [1; 16],
+            voters: [1, 2, 3].map(MemberId).to_vec(),
+        }),
         PeerMessage::Founding(FoundingMessage::Admitted {
             cluster: [1; 16],
-            id: 77 * 256 + 1,
+            id: MemberId(77 * 256 + 1),
             incarnation: [1; 16],
         }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1 << 62) }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 2, index: LogIndex(1 << 62) }),
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 3, index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(1), index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(2), index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(3), index: LogIndex(1 << 62) }),
     ]
 }
 
@@ -237,9 +240,9 @@ fn false_engine_messages_stop_no_member_and_change_nothing() {
             };
             let (what, message) = false_engine(term, last).swap_remove(case);
             let what = format!("{what}, to {}", if to_leader { "a leader" } else { "a follower" });
-            node(&mut nodes, target).peer(from, message.message(from, target)).expect(&what);
+            node(&mut nodes, target).peer(MemberId(from), message.message(from, target)).expect(&what);
             if message.snapshot.is_some() {
-                node(&mut nodes, target).peer(from, message.offer(from, target)).expect(&what);
+                node(&mut nodes, target).peer(MemberId(from), message.offer(from, target)).expect(&what);
             }
             pass(&mut nodes, 500, |_, _| true);
             assert!(node(&mut nodes, target).core().term() < Term(1_000), "{what}");
@@ -256,7 +259,7 @@ fn false_messages_of_every_other_kind_stop_no_member_and_change_nothing() {
         for target in [1, 2, 3] {
             let from = if from_unknown { 200 + 256 * 9 } else { target % 3 + 1 };
             for message in false_others(term) {
-                node(&mut nodes, target).peer(from, message).expect("it goes on");
+                node(&mut nodes, target).peer(MemberId(from), message).expect("it goes on");
             }
         }
         assert!(nodes.values_mut().all(|node| node.core().status().refused_messages > 0));
@@ -270,7 +273,7 @@ fn a_message_under_another_name_is_refused_and_told() {
     let other = if led == 1 { 2 } else { 1 };
     let term = node(&mut nodes, led).core().term();
     let heartbeat = Engine { kind: HEARTBEAT, term: term.next().0, ..Engine::default() };
-    node(&mut nodes, other).peer(200, heartbeat.message(led, other)).expect("it goes on");
+    node(&mut nodes, other).peer(MemberId(200), heartbeat.message(led, other)).expect("it goes on");
     let core = node(&mut nodes, other).core();
     assert_eq!((core.term(), core.status().refused_messages), (term, 1));
     let told = core.take_refusals();
@@ -281,14 +284,14 @@ fn a_message_under_another_name_is_refused_and_told() {
 #[test]
 fn a_member_believes_only_a_majority_that_it_was_replaced() {
     let (mut nodes, _) = begin();
-    let replaced = |index| PeerMessage::Founding(FoundingMessage::Replaced { id: 3, index });
+    let replaced = |index| PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(3), index });
     let mut say = |from: u64, index: u64| {
-        node(&mut nodes, 3).peer(from, replaced(LogIndex(index))).expect("it goes on");
+        node(&mut nodes, 3).peer(MemberId(from), replaced(LogIndex(index))).expect("it goes on");
         node(&mut nodes, 3).core().tenure()
     };
     // One member, however often, strangers, and what was true before this member came.
     assert_eq!(say(201, 1 << 62), Tenure::Sound);
-    assert_eq!(say(BLANK | 2, 1 << 62), Tenure::Sound);
+    assert_eq!(say(blank(2).0, 1 << 62), Tenure::Sound);
     assert_eq!((say(1, 1 << 62), say(1, 1 << 62)), (Tenure::Sound, Tenure::Sound));
     assert_eq!(say(2, 1), Tenure::Sound);
     assert_eq!(say(2, 1 << 62), Tenure::Lost);
@@ -299,9 +302,10 @@ fn what_one_member_says_of_a_replacement_is_forgotten_when_the_leader_counts_on_
     let (mut nodes, led) = begin();
     let target = led % 3 + 1;
     let others: Vec<_> = (1..=3).filter(|other| *other != target).collect();
-    let replaced = PeerMessage::Founding(FoundingMessage::Replaced { id: target, index: LogIndex(1 << 62) });
+    let replaced =
+        PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(target), index: LogIndex(1 << 62) });
     for other in others {
-        node(&mut nodes, target).peer(other, replaced.clone()).expect("it goes on");
+        node(&mut nodes, target).peer(MemberId(other), replaced.clone()).expect("it goes on");
         pass(&mut nodes, LEASE_MS, |_, _| true);
     }
     assert_eq!(node(&mut nodes, target).core().tenure(), Tenure::Sound);
@@ -317,7 +321,7 @@ fn a_member_gives_no_vote_while_a_leader_counts_on_what_it_lacks() {
         (core.term(), core.applied_index())
     };
     let heartbeat = Engine { kind: HEARTBEAT, term: term.0, commit: last.next().0, ..Engine::default() };
-    node(&mut nodes, target).peer(led, heartbeat.message(led, target)).expect("it goes on");
+    node(&mut nodes, target).peer(MemberId(led), heartbeat.message(led, target)).expect("it goes on");
     assert_eq!(node(&mut nodes, target).core().status().lacks_index, last.next());
     let other = 6 - led - target;
     let vote = Engine {
@@ -328,13 +332,13 @@ fn a_member_gives_no_vote_while_a_leader_counts_on_what_it_lacks() {
         ..Engine::default()
     };
     let votes = |nodes: &mut Nodes| {
-        node(nodes, target).link(led, false);
-        node(nodes, target).peer(other, vote.message(other, target)).expect("it goes on");
+        node(nodes, target).link(MemberId(led), false);
+        node(nodes, target).peer(MemberId(other), vote.message(other, target)).expect("it goes on");
         pass(nodes, 50, |_, _| false).iter().any(|(from, to, _)| (*from, *to) == (target, other))
             && node(nodes, target).core().term() > term
     };
     assert!(!votes(&mut nodes));
-    node(&mut nodes, target).link(led, true);
+    node(&mut nodes, target).link(MemberId(led), true);
     // Once it has that it votes again.
     let mut client = Client::connect(node(&mut nodes, led), 20_000);
     pass(&mut nodes, 500, |_, _| true);

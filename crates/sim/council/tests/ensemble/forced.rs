@@ -1,6 +1,6 @@
 //! One member survives its ensemble, and a new one is made of it (`force-new-ensemble`).
 
-use base::Now;
+use base::{MemberId, Now};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::ensemble::force;
@@ -43,7 +43,7 @@ fn new_ensemble_gives_no_zxid_that_the_lost_one_gave_behind_an_election_its_surv
     if led != SURVIVOR {
         node(&mut nodes, led).core().step_aside();
     }
-    [2, 3].into_iter().for_each(|one| node(&mut nodes, one).link(SURVIVOR, false));
+    [2, 3].into_iter().for_each(|one| node(&mut nodes, one).link(MemberId(SURVIVOR), false));
     led = leader(&mut nodes, |one| one != SURVIVOR && one != led, APART);
     let mut client = Client::connect(node(&mut nodes, led), 30_000);
     pass(&mut nodes, 1_000, APART);
@@ -52,11 +52,11 @@ fn new_ensemble_gives_no_zxid_that_the_lost_one_gave_behind_an_election_its_surv
     assert_eq!(err, 0);
 
     nodes.clear();
-    let before = Identity { cluster: [1; 16], incarnation: [1; 16], member: SURVIVOR };
+    let before = Identity { cluster: [1; 16], incarnation: [1; 16], member: MemberId(SURVIVOR) };
     let wall_ms = 1_700_000_000_000;
     let forced = force(&disk, &small_journal(), &before, wall_ms, &mut Random::new(1)).expect("it has data");
     let now = Now::of_ms(1_000, wall_ms);
-    let survivor: Node<SimDisk> = start_with(&[1, 2, 3], forced.identity.member, forced.disk, now, |_| ());
+    let survivor: Node<SimDisk> = start_with(&[1, 2, 3], forced.identity.member.0, forced.disk, now, |_| ());
     nodes.insert(SURVIVOR, survivor);
     let mut client = Client::connect(node(&mut nodes, SURVIVOR), 30_000);
     pass(&mut nodes, 1_000, |_, _| true);

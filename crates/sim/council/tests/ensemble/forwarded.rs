@@ -1,6 +1,7 @@
 //! A follower's commands are forwarded to the leader, which puts each into its log once. What it has not put there, or has
 //! lost with an earlier term, it takes when it is forwarded again.
 
+use base::MemberId;
 use council_replica::{CouncilMessage, PeerMessage};
 use sim_council::client::Client;
 use sim_council::node::Step;
@@ -54,7 +55,7 @@ fn command_lost_with_leaders_term_is_taken_when_it_leads_again() {
     client.create(node(&mut nodes, FOLLOWER), "/b", b"", 0);
     pass(&mut nodes, 100, |from, to| from != led && (from, to) != (other, led));
     for one in [FOLLOWER, other] {
-        node(&mut nodes, one).link(led, false);
+        node(&mut nodes, one).link(MemberId(led), false);
     }
     let is_forward =
         |message: &PeerMessage| matches!(message, PeerMessage::Machine(CouncilMessage::Forward(_)));
@@ -64,7 +65,7 @@ fn command_lost_with_leaders_term_is_taken_when_it_leads_again() {
     assert_eq!(next, Some(other));
 
     for one in [FOLLOWER, other] {
-        node(&mut nodes, one).link(led, true);
+        node(&mut nodes, one).link(MemberId(led), true);
     }
     pass_what(&mut nodes, 2_000, |_, _, message| !is_forward(message));
     assert!(node(&mut nodes, led).leads_in().is_none());
@@ -91,7 +92,7 @@ fn command_of_deposed_leader_is_forwarded_though_much_was_under_way() {
     let stalls = |number: u64, step: Step| number != led || step != Step::Journal;
     pass_how(&mut nodes, 50, stalls, |from, to, _| from != led && to != led);
     for other in (1..=3).filter(|other| *other != led) {
-        node(&mut nodes, other).link(led, false);
+        node(&mut nodes, other).link(MemberId(led), false);
     }
     let is_next = |nodes: &Nodes| nodes.iter().any(|(id, node)| *id != led && node.leads_in().is_some());
     while !is_next(&nodes) {

@@ -1,7 +1,7 @@
 //! Leases to the millisecond: how many members a leader's lease needs, and how old the tree may be of a member that begins
 //! to serve.
 
-use base::{LogIndex, Now};
+use base::{LogIndex, MemberId, Now};
 use council_replica::PeerMessage;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
@@ -55,7 +55,7 @@ fn lease_of_leader_in_joint_consensus_needs_both_majorities() {
     let mut others = (1..=3).filter(|number| *number != led);
     let (gone, stays) = (others.next().expect("one"), others.next().expect("another"));
     nodes.remove(&gone);
-    [led, stays].into_iter().for_each(|other| node(&mut nodes, other).link(gone, false));
+    [led, stays].into_iter().for_each(|other| node(&mut nodes, other).link(MemberId(gone), false));
     pass(&mut nodes, 3 * LEASE_MS, |_, _| true);
     let next = join(&[1, 2, 3], &mut nodes, led, gone, |_, _| true);
     let is_joint = (0..1_000).any(|_| {
@@ -64,7 +64,9 @@ fn lease_of_leader_in_joint_consensus_needs_both_majorities() {
     });
     assert!(is_joint);
     let membership = node(&mut nodes, led).core().membership().clone();
-    assert!(membership.voters.contains(&next) && membership.voters_outgoing.contains(&gone));
+    assert!(
+        membership.voters.contains(&MemberId(next)) && membership.voters_outgoing.contains(&MemberId(gone))
+    );
     assert_lease_ends(&mut nodes, led, &[led, next]);
 }
 
@@ -136,7 +138,7 @@ fn leader_serves_only_behind_first_entry_of_its_own_term() {
     assert_eq!(node(&mut nodes, SLOW).applied_index(), LogIndex::ZERO);
 
     nodes.remove(&led);
-    [SLOW, other].into_iter().for_each(|one| node(&mut nodes, one).link(led, false));
+    [SLOW, other].into_iter().for_each(|one| node(&mut nodes, one).link(MemberId(led), false));
     let leads = (0..2_000).any(|_| {
         pass_how(&mut nodes, STEP_MS, applies, |_, _, _| true);
         let next = node(&mut nodes, SLOW);
@@ -170,7 +172,7 @@ fn lease_is_granted_to_no_removed_member() {
     reconfig(&mut nodes, led, "", &gone.to_string(), apart);
     let is_removed = (0..100).any(|_| {
         pass_what(&mut nodes, STEP_MS, leases_only);
-        !node(&mut nodes, led).core().membership().contains(gone)
+        !node(&mut nodes, led).core().membership().contains(MemberId(gone))
     });
     assert!(is_removed);
     let removed_ms = node(&mut nodes, led).now().mono_ms();
@@ -197,7 +199,7 @@ fn lease_that_is_granted_late_counts_from_when_it_was_asked_for() {
         pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
         for (from, to, message) in held {
             if to == asker && matches!(message, PeerMessage::LeaseGrant { .. }) {
-                node(&mut nodes, asker).peer(from, message).expect("nothing is wrong with it");
+                node(&mut nodes, asker).peer(MemberId(from), message).expect("nothing is wrong with it");
             }
         }
         let until_ms = node(&mut nodes, asker).core().lease_until_ms();

@@ -21,7 +21,7 @@ fn levels(nodes: &Nodes) -> Vec<u32> {
 fn start_on(disks: &[SimDisk; 3], id: u64, level: u32, now: Now) -> Node<SimDisk> {
     let disk = disks[id as usize - 1].clone();
     let mut node = start_with(&FOUNDERS, id, disk, now, |core| core.replica.feature_level = level);
-    FOUNDERS.into_iter().filter(|other| *other != id).for_each(|other| node.link(other, true));
+    FOUNDERS.into_iter().filter(|other| *other != id).for_each(|other| node.link(MemberId(other), true));
     node
 }
 
@@ -42,8 +42,8 @@ fn level_rises_only_when_every_member_is_known_to_understand_it() {
         nodes.insert(one, start(one, NEWER, now));
         node(&mut nodes, one).core().understands(MemberId(knows), NEWER);
     }
-    node(&mut nodes, third).link(led, false);
-    node(&mut nodes, third).link(led, true);
+    node(&mut nodes, third).link(MemberId(led), false);
+    node(&mut nodes, third).link(MemberId(led), true);
     let led = (0..20).find_map(|_| {
         let led = leader(&mut nodes, |_| true, |_, _| true);
         if led == third {
@@ -94,9 +94,9 @@ fn level_is_raised_again_where_that_was_lost_with_a_term() {
     others.iter().for_each(|other| node(&mut nodes, led).core().understands(MemberId(*other), NEWER));
     pass(&mut nodes, 200, apart);
     assert!(node(&mut nodes, led).core().status().commands > before, "it raises the level");
-    others.iter().for_each(|other| node(&mut nodes, *other).link(led, false));
+    others.iter().for_each(|other| node(&mut nodes, *other).link(MemberId(led), false));
     let next = leader(&mut nodes, |id| id != led, apart);
-    others.iter().for_each(|other| node(&mut nodes, *other).link(led, true));
+    others.iter().for_each(|other| node(&mut nodes, *other).link(MemberId(led), true));
     pass(&mut nodes, 2_000, |_, _| true);
     assert_eq!(levels(&nodes), [OLDER; 3], "the next leader knows nobody's build");
     node(&mut nodes, next).core().step_aside();

@@ -1,10 +1,11 @@
 //! The word of a disk that is gone again comes late, while the member that has its number now is cut off. Seed 989733.
 
-use consensus_replica::founding::{BLANK, FoundingMessage};
+use base::MemberId;
+use consensus_replica::founding::FoundingMessage;
 use council_replica::PeerMessage;
 use sim_council::disk::SimDisk;
 
-use crate::three::{LEASE_MS, Nodes, leader, node, pass, start};
+use crate::three::{LEASE_MS, Nodes, blank, leader, node, pass, start};
 
 #[test]
 fn a_word_alone_takes_nobodys_vote() {
@@ -16,17 +17,17 @@ fn a_word_alone_takes_nobodys_vote() {
 
     let apart = |from, to| from != cut && to != cut;
     pass(&mut nodes, 4 * LEASE_MS, apart);
-    let blank = FoundingMessage::Blank { incarnation: [9; 16], founds: false };
+    let empty = FoundingMessage::Blank { incarnation: [9; 16], founds: false };
     let learners = |nodes: &mut Nodes| node(nodes, led).core().membership().learners.clone();
     let admitted = (0..10).any(|_| {
-        let said = PeerMessage::Founding(blank.clone());
-        node(&mut nodes, led).peer(BLANK | cut, said).expect("nothing is wrong with it");
+        let said = PeerMessage::Founding(empty.clone());
+        node(&mut nodes, led).peer(blank(cut), said).expect("nothing is wrong with it");
         pass(&mut nodes, 50, apart);
         !learners(&mut nodes).is_empty()
     });
     assert!(admitted, "a disk in the place of one that is silent may learn");
     pass(&mut nodes, 20 * LEASE_MS, apart);
-    assert_eq!(node(&mut nodes, led).core().membership().voters, [1, 2, 3]);
+    assert_eq!(node(&mut nodes, led).core().membership().voters, [1, 2, 3].map(MemberId));
 
     // Another one fails: the two that are left are a majority, and the seat that nobody has goes.
     let apart = |from, to| from != stays && to != stays;
@@ -37,5 +38,5 @@ fn a_word_alone_takes_nobodys_vote() {
         core.status().serving && core.membership().learners.is_empty()
     });
     assert!(settles);
-    assert_eq!(node(&mut nodes, leads).core().membership().voters, [1, 2, 3]);
+    assert_eq!(node(&mut nodes, leads).core().membership().voters, [1, 2, 3].map(MemberId));
 }

@@ -1,6 +1,7 @@
 //! `/zookeeper/config` is in the form that ZooKeeper's own parser reads, with two ports for each member, whatever form
 //! the members were named in.
 
+use base::MemberId;
 use council_tree::Roster;
 use council_wire::OpCode;
 use sim_council::client::Client;
@@ -90,7 +91,7 @@ fn published_text_of_an_older_build_is_mended_by_the_next_leader_which_takes_cha
     // The others elect a leader of their own.
     let apart = |from, to| from != led && to != led;
     let others: Vec<_> = (1..=3).filter(|number| *number != led).collect();
-    others.iter().for_each(|other| node(&mut nodes, *other).link(led, false));
+    others.iter().for_each(|other| node(&mut nodes, *other).link(MemberId(led), false));
     let next = leader(&mut nodes, |number| number != led, apart);
     pass(&mut nodes, 500, apart);
     assert_eq!(ports(&mut nodes, next), [(1, 1001); 3]);

@@ -1,6 +1,6 @@
 //! A disk takes the place of one whose member is cut off and may still serve: its member must not serve at the same time.
 
-use base::LogIndex;
+use base::{LogIndex, MemberId};
 use council_replica::PeerMessage;
 use sim_council::client::Client;
 
@@ -44,7 +44,7 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
     let apart = |from, to| is_cut(from) == is_cut(to);
     let apart_ms = node(&mut nodes, OLD).now().mono_ms();
     for id in FOUNDERS.into_iter().filter(|id| !is_cut(*id)) {
-        [LED, OLD].into_iter().for_each(|gone| node(&mut nodes, id).link(gone, false));
+        [LED, OLD].into_iter().for_each(|gone| node(&mut nodes, id).link(MemberId(gone), false));
     }
     let next = leader(&mut nodes, |id| !is_cut(id), apart);
     let passed_ms = node(&mut nodes, next).now().mono_ms() - apart_ms;
@@ -68,7 +68,7 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
         serves_new
     });
     assert!(serves, "it takes its place in the end");
-    assert!(node(&mut nodes, new).core().membership().voters.contains(&new));
+    assert!(node(&mut nodes, new).core().membership().voters.contains(&MemberId(new)));
     assert!(
         served_ms > caught_up_ms + LEASE_MS / 4,
         "the old one served until {served_ms} ms, {caught_up_ms}"
@@ -81,9 +81,10 @@ fn grants(nodes: &mut Nodes, led: u64, to: u64) -> bool {
     let term = leader.leads_in().expect("it leads");
     let ask = PeerMessage::LeaseAsk { term, at_ms: leader.now().mono_ms() };
     leader.take_outgoing();
-    leader.peer(to, ask).expect("nothing is wrong with it");
-    let is_grant =
-        |(other, said): &(u64, PeerMessage)| *other == to && matches!(said, PeerMessage::LeaseGrant { .. });
+    leader.peer(MemberId(to), ask).expect("nothing is wrong with it");
+    let is_grant = |(other, said): &(MemberId, PeerMessage)| {
+        *other == MemberId(to) && matches!(said, PeerMessage::LeaseGrant { .. })
+    };
     leader.take_outgoing().iter().any(is_grant)
 }
 
@@ -97,19 +98,22 @@ fn lease_is_granted_to_no_member_whose_replacement_is_proposed() {
     let (old, stays) = (others.next().expect("one"), others.next().expect("another"));
     pass(&mut nodes, 500, |_, _| true);
     assert!(grants(&mut nodes, led, old) && grants(&mut nodes, led, stays));
-    [led, stays].into_iter().for_each(|other| node(&mut nodes, other).link(old, false));
+    [led, stays].into_iter().for_each(|other| node(&mut nodes, other).link(MemberId(old), false));
     let apart = |from, to| from != old && to != old;
     pass(&mut nodes, 3 * LEASE_MS, apart);
     let new = join(&[1, 2, 3], &mut nodes, led, old, apart);
     // It catches up, and the leader proposes that it vote. The voter that is left does not hear of that.
     pass(&mut nodes, LEASE_MS / 2, |from, to| apart(from, to) && from != stays && to != stays);
-    assert!(node(&mut nodes, led).core().membership().voters.contains(&old), "nothing is committed");
+    assert!(
+        node(&mut nodes, led).core().membership().voters.contains(&MemberId(old)),
+        "nothing is committed"
+    );
     assert!(grants(&mut nodes, led, stays), "it has a lease itself");
     assert!(!grants(&mut nodes, led, old), "the old member would serve beside the new one");
     let replaced = (0..100).any(|_| {
         pass(&mut nodes, 10, apart);
         assert!(!grants(&mut nodes, led, old), "while the change is under way");
-        node(&mut nodes, led).core().membership().voters.contains(&new)
+        node(&mut nodes, led).core().membership().voters.contains(&MemberId(new))
     });
     assert!(replaced, "it takes its place");
 }

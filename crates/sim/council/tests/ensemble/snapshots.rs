@@ -1,5 +1,6 @@
 //! A member that was away for so long that it is given a snapshot.
 
+use base::MemberId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -137,7 +138,7 @@ fn snapshot_of_which_chunks_come_twice_is_taken_at_once() {
             true
         });
         for (from, message) in chunks.borrow().iter().rev().take(2) {
-            node(&mut nodes, late).peer(*from, message.clone()).expect("it goes on");
+            node(&mut nodes, late).peer(MemberId(*from), message.clone()).expect("it goes on");
         }
     }
     assert!(chunks.borrow().len() > 2, "in several messages");
@@ -167,7 +168,7 @@ fn snapshot_that_is_changed_on_its_way_is_not_taken() {
             chunks[0] = bytes.into();
             changed += 1;
             let message = PeerMessage::Chunks { index, first, chunks, end };
-            node(&mut nodes, to).peer(from, message).expect("it goes on");
+            node(&mut nodes, to).peer(MemberId(from), message).expect("it goes on");
         }
     }
     assert_eq!(changed, 1);

@@ -1,10 +1,9 @@
 //! Three members, and a network and a clock that do as they are told.
 
 use base::Now;
-use consensus_replica::MemberId;
+use consensus_replica::{MemberId, MemberNumber};
 use std::collections::BTreeMap;
 
-use consensus_replica::founding::NUMBERS;
 use council_frontend::FrontConfig;
 use council_replica::{CoreConfig, PeerMessage};
 use council_tree::{Policy, Roster};
@@ -18,6 +17,7 @@ pub(crate) const LEASE_MS: u64 = 4_000;
 pub(crate) const LEVEL: u32 = 3;
 const STEP_MS: u64 = 10;
 
+/// By id.
 pub(crate) type Nodes = BTreeMap<u64, Node<SimDisk>>;
 
 pub(crate) fn three() -> Nodes {
@@ -47,7 +47,7 @@ pub(crate) fn start_among(
     let mut node = start_with(founders, id, disk, now, |_| ());
     for other in others {
         node.core().understands(MemberId(*other), LEVEL);
-        node.link(*other, true);
+        node.link(MemberId(*other), true);
     }
     node
 }
@@ -60,7 +60,8 @@ pub(crate) fn start_with(
     now: Now,
     set: impl FnOnce(&mut CoreConfig),
 ) -> Node<SimDisk> {
-    let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(id), 1) };
+    let member = MemberId(id);
+    let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(member, 1) };
     core.replica.feature_level = LEVEL;
     core.reconfig_enabled = true;
     core.replica.window_bytes_max = 5_000;
@@ -74,7 +75,7 @@ pub(crate) fn start_with(
     let digest = council_frontend::auth::digest_id(front.auth.digest_algorithm, SUPER.as_bytes());
     front.auth.super_digest = Some(digest);
     let config = NodeConfig {
-        founders: if id < NUMBERS { founders.to_vec() } else { Vec::new() },
+        founders: founders.iter().filter(|_| member.is_founder()).copied().map(MemberId).collect(),
         core,
         front,
         journal: small_journal(),
@@ -83,7 +84,7 @@ pub(crate) fn start_with(
         chunks_at_once: 4,
         snapshot_bytes_per_second: u64::MAX,
         journal_seed: None,
-        seed: [(id % NUMBERS) as u8; 32],
+        seed: [member.number().0; 32],
     };
     Node::start(disk, &config, now).expect("the disk is well")
 }
@@ -96,7 +97,7 @@ pub(crate) fn founders_with(founders: &[u64], set: impl Fn(&mut CoreConfig)) -> 
         let mut node = start_with(founders, *id, SimDisk::new(*id), now, &set);
         for other in founders.iter().filter(|other| *other != id) {
             node.core().understands(MemberId(*other), LEVEL);
-            node.link(*other, true);
+            node.link(MemberId(*other), true);
         }
         nodes.insert(*id, node);
     }
@@ -134,11 +135,11 @@ pub(crate) fn pass_how(
             node.pass(STEP_MS);
             let steps = STEPS.into_iter().filter(|step| takes(*from, *step));
             steps.for_each(|step| node.step(step).expect("the disk is well"));
-            sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to, message)));
+            sent.extend(node.take_outgoing().into_iter().map(|(to, message)| (*from, to.0, message)));
         }
         for (from, to, message) in sent {
             match nodes.get_mut(&to).filter(|_| comes(from, to, &message)) {
-                Some(node) => node.peer(from, message).expect("nothing is wrong with it"),
+                Some(node) => node.peer(MemberId(from), message).expect("nothing is wrong with it"),
                 None => held.push((from, to, message)),
             }
         }
@@ -159,6 +160,11 @@ pub(crate) fn leader(
         all.find_map(|(number, node)| leads(node).then_some(*number))
     });
     found.expect("somebody leads")
+}
+
+/// What a member of that number is called as long as its disk is blank.
+pub(crate) const fn blank(number: u64) -> MemberId {
+    MemberId::blank(MemberNumber::of(number))
 }
 
 pub(crate) fn node(nodes: &mut Nodes, number: u64) -> &mut Node<SimDisk> {

@@ -151,7 +151,7 @@ fn roomy() -> JournalConfig {
 
 fn with_a_term(disk: &SimDisk) -> Journal<SimDisk> {
     let (mut journal, _) = Journal::open(disk.clone(), roomy()).unwrap();
-    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO });
+    let hard_state = Some(HardState { term: Term(1), vote: Some(base::MemberId(1)), commit: LogIndex::ZERO });
     journal.append(&Batch { hard_state, ..Batch::default() }).unwrap();
     journal.flush().unwrap();
     journal

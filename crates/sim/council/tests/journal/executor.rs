@@ -131,7 +131,8 @@ impl World {
         self.last_index = self.last_index.plus(count);
         self.number += 1;
         self.unanswered.push_back((self.number, self.last_index));
-        let hard_state = HardState { term: Term(1), vote: 1, commit: self.durable_index };
+        let hard_state =
+            HardState { term: Term(1), vote: Some(base::MemberId(1)), commit: self.durable_index };
         let batch = Batch { hard_state: Some(hard_state), entries, ..Batch::default() };
         let reserved = self.space == Space::Full;
         self.feed(JournalRequest::Persist { number: self.number, batch, reserved, commands: count });
@@ -158,7 +159,7 @@ impl World {
             self.last_index = index;
         }
         self.snapshot = Some(snapshot);
-        let membership = Membership { voters: vec![1], ..Membership::default() };
+        let membership = Membership { voters: vec![base::MemberId(1)], ..Membership::default() };
         let meta = SnapshotMeta { index, term: Term(1), membership, ..SnapshotMeta::default() };
         self.feed(JournalRequest::SnapshotFinish { meta, replaces });
     }

@@ -66,7 +66,7 @@ fn a_batch_of_many_megabytes_keeps_a_beginning_of_its_entries() {
         kind: EntryKind::Normal,
         data: vec![index as u8; 300 << 10].into(),
     };
-    let hard_state = Some(HardState { term: Term(1), vote: 1, commit: LogIndex(12) });
+    let hard_state = Some(HardState { term: Term(1), vote: Some(base::MemberId(1)), commit: LogIndex(12) });
     let batch = Batch { hard_state, membership: None, entries: (1..=12).map(entry).collect() };
     let mut kept = [false; 13];
     for seed in 0..10 {

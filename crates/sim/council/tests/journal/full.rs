@@ -26,7 +26,10 @@ fn fill(world: &mut World) {
 
 fn vote(world: &mut World) -> Batch {
     let HardState { term, commit, .. } = world.model.present().hard_state;
-    Batch { hard_state: Some(HardState { term: term.next(), vote: 2, commit }), ..Batch::default() }
+    Batch {
+        hard_state: Some(HardState { term: term.next(), vote: Some(base::MemberId(2)), commit }),
+        ..Batch::default()
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl LogState {
         self.hard_state.commit = self.hard_state.commit.max(meta.index);
         if self.hard_state.term < meta.term {
             self.hard_state.term = meta.term;
-            self.hard_state.vote = 0;
+            self.hard_state.vote = None;
         }
     }
 

@@ -1,7 +1,7 @@
 //! A journal on a simulated disk, worked on as a member would, chance deciding what comes next.
 
 use crate::model::Model;
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use sim_council::disk::{Loss, SimDisk};
 use sim_council::random::Random;
 use storage_raft_log::{
@@ -29,7 +29,7 @@ impl From<SnapshotError> for Stopped {
 /// Segments so small that a few batches fill them.
 pub(crate) fn config() -> JournalConfig {
     JournalConfig {
-        identity: Identity { cluster: [1; 16], incarnation: [9; 16], member: 1 },
+        identity: Identity { cluster: [1; 16], incarnation: [9; 16], member: MemberId(1) },
         segment_bytes: 6 << 10,
         first_segment_bytes: 3 << 10,
         reserve_bytes: 512,
@@ -172,7 +172,11 @@ impl World {
         let last = state.last_index();
         let overwrites = last > hard_state.commit && random.chance(20);
         if overwrites || hard_state.term == Term::ZERO || random.chance(10) {
-            hard_state = HardState { term: hard_state.term.next(), vote: random.below(4), ..hard_state };
+            hard_state = HardState {
+                term: hard_state.term.next(),
+                vote: MemberId(random.below(4)).known(),
+                ..hard_state
+            };
         }
         let first = if overwrites {
             hard_state.commit.next().plus(random.below(last.since(hard_state.commit)))
@@ -197,8 +201,8 @@ impl World {
     }
 
     fn membership(&mut self) -> Membership {
-        let voters = (0..self.random.below(5)).collect();
-        Membership { voters, learners: vec![self.random.number()], ..Membership::default() }
+        let voters = (0..self.random.below(5)).map(MemberId).collect();
+        Membership { voters, learners: vec![MemberId(self.random.number())], ..Membership::default() }
     }
 
     /// A step of a snapshot of the member's own: begun, continued, completed or given up.

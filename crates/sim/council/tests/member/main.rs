@@ -22,7 +22,7 @@ use storage_raft_log::KeepPolicy;
 /// Small files and short times, so that a short run meets their ends.
 fn config() -> NodeConfig {
     NodeConfig {
-        founders: vec![1],
+        founders: vec![base::MemberId(1)],
         core: CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(1), 1) },
         front: FrontConfig { timeout_min_ms: 200, timeout_max_ms: 60_000, ..FrontConfig::default() },
         journal: small_journal(),

@@ -4,7 +4,7 @@
 
 mod world;
 
-use base::LogIndex;
+use base::{LogIndex, MemberId};
 use consensus_raft::Step;
 use sim_council::random::{Random, seeds};
 use world::World;
@@ -59,11 +59,11 @@ fn a_learner_that_missed_its_promotion_gives_its_vote() {
     let mut world = World::new(1, Random::new(5));
     world.allow_changes();
     world.heal();
-    world.change(vec![Step::Learner(2)]);
+    world.change(vec![Step::Learner(MemberId(2))]);
     for _ in 0..20 {
         world.quiet_round();
     }
-    world.change(vec![Step::Voter(2)]);
+    world.change(vec![Step::Voter(MemberId(2))]);
     world.work_unheard();
     assert_eq!(world.changes_applied(), 3, "the first by both, the second by the leader alone");
     world.crash(1);

@@ -87,7 +87,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(members: u64, random: Random) -> Self {
-        let founding = Membership { voters: (1..=members).collect(), ..Membership::default() };
+        let founding = Membership { voters: (1..=members).map(MemberId).collect(), ..Membership::default() };
         let disk = Disk { founding, ..Disk::default() };
         let mut world = Self {
             random,
@@ -312,11 +312,12 @@ impl World {
         let swap = self.random.below(extra) + 1;
         let kind = self.random.below(4);
         let Some(leader) = self.leader() else { return };
+        let (new, old) = (MemberId(extra), MemberId(swap.min(extra - 1)));
         let change = match kind {
-            0 => Change { steps: vec![Step::Learner(extra)] },
-            1 => Change { steps: vec![Step::Voter(extra)] },
-            2 => Change { steps: vec![Step::Voter(extra), Step::Remove(swap.min(extra - 1))] },
-            _ => Change { steps: (1..extra).map(Step::Voter).collect() },
+            0 => Change { steps: vec![Step::Learner(new)] },
+            1 => Change { steps: vec![Step::Voter(new)] },
+            2 => Change { steps: vec![Step::Voter(new), Step::Remove(old)] },
+            _ => Change { steps: (1..extra).map(|id| Step::Voter(MemberId(id))).collect() },
         };
         let _ = leader.raft.propose_change(&change);
     }
@@ -452,7 +453,7 @@ impl World {
         applied == last
             && voters.iter().all(|id| {
                 self.members
-                    .get(id)
+                    .get(&id.0)
                     .is_some_and(|member| member.applied.0 == applied && member.state == state)
             })
     }

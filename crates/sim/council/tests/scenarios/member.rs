@@ -2,7 +2,6 @@
 
 use base::Now;
 use base::{LogIndex, Term};
-use consensus_replica::founding::NUMBERS;
 use consensus_replica::{MemberId, Tenure};
 use council_frontend::FrontConfig;
 use council_replica::CoreConfig;
@@ -35,7 +34,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     fn config(&self, id: u64) -> NodeConfig {
-        let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(MemberId(id), 1) };
+        let member = MemberId(id);
+        let mut core = CoreConfig { tick_ms: 100, ..CoreConfig::new(member, 1) };
         core.replica.feature_level = LEVEL;
         core.reconfig_enabled = true;
         core.roster = Some(Roster::new(self.founders.iter().copied().map(member_of)));
@@ -49,7 +49,7 @@ impl Settings {
         let digest = council_frontend::auth::digest_id(front.auth.digest_algorithm, SUPER.as_bytes());
         front.auth.super_digest = Some(digest);
         NodeConfig {
-            founders: if id < NUMBERS { self.founders.clone() } else { Vec::new() },
+            founders: self.founders.iter().filter(|_| member.is_founder()).copied().map(MemberId).collect(),
             core,
             front,
             journal: small_journal(),
@@ -58,7 +58,7 @@ impl Settings {
             chunks_at_once: 4,
             snapshot_bytes_per_second: self.snapshot_bytes_per_second,
             journal_seed: None,
-            seed: [(id % NUMBERS) as u8; 32],
+            seed: [member.number().0; 32],
         }
     }
 }
@@ -296,14 +296,14 @@ impl Member {
     pub(crate) fn connect(&mut self, other: u64) {
         if let Some(node) = &mut self.node {
             node.core().understands(MemberId(other), LEVEL);
-            node.link(other, true);
+            node.link(MemberId(other), true);
         }
     }
 
     /// A connection to another member ended.
     pub(crate) fn disconnect(&mut self, other: u64) {
         if let Some(node) = &mut self.node {
-            node.link(other, false);
+            node.link(MemberId(other), false);
         }
     }
 }
@@ -315,7 +315,7 @@ fn path(name: &str) -> String {
 /// Ids in brackets, to be named.
 fn members(node: &mut Node<SimDisk>) -> String {
     let membership = node.core().membership();
-    let list = |ids: &[u64]| {
+    let list = |ids: &[MemberId]| {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         ids.iter().map(|id| format!("[{id}]")).collect::<Vec<_>>().join(" ")

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::Now;
-use consensus_replica::founding::{BLANK, FoundingMessage, NUMBERS, id_of};
+use consensus_replica::founding::FoundingMessage;
+use consensus_replica::{MemberId, MemberNumber};
 use council_replica::PeerMessage;
 use sim_council::disk::SimDisk;
 use sim_council::node::{Node, NodeError, Step};
@@ -111,7 +112,7 @@ impl World {
             self.told.push(format!("{}: {}", name(*id), picture(member, &name)));
         }
         for number in self.blank.keys() {
-            self.told.push(format!("{}: not let in", name(BLANK | number)));
+            self.told.push(format!("{}: not let in", name(blank(*number))));
         }
     }
 
@@ -204,11 +205,11 @@ impl World {
 
     fn receive(&mut self, sent: Sent, takes_turn: bool) -> Result<(), NodeError> {
         let Sent { from, to, message } = sent;
-        if to & BLANK != 0 {
+        if MemberId(to).is_blank() {
             return self.answer_blank(to, &message);
         }
         if let Some(node) = self.members.get_mut(&to).and_then(Member::active) {
-            let taken = node.peer(from, message);
+            let taken = node.peer(MemberId(from), message);
             self.survives(to, taken)?;
         }
         if takes_turn { self.turn(to) } else { Ok(()) }
@@ -307,7 +308,7 @@ impl World {
             self.told.extend(visitor.hear(node).into_iter().map(|heard| format!("{client} <- {heard}")));
         }
         for (to, message) in outgoing {
-            self.send(Sent { from: id, to, message });
+            self.send(Sent { from: id, to: to.0, message });
         }
     }
 
@@ -400,17 +401,18 @@ impl World {
         self.blanks += 1;
         let incarnation = [self.blanks; 16];
         self.blank.insert(number, incarnation);
-        let disks = self.members.keys().filter(|id| **id % NUMBERS == number).count() as u8;
+        let disks =
+            self.members.keys().filter(|id| u64::from(MemberId(**id).number()) == number).count() as u8;
         let name =
             if disks > 0 { format!("{number}{}", char::from(b'a' + disks)) } else { number.to_string() };
-        self.names.insert(id_of(number, incarnation), name);
+        self.names.insert(MemberId::admitted(MemberNumber::of(number), incarnation).0, name);
     }
 
     fn ask_to_be_let_in(&mut self) {
         for (number, incarnation) in self.blank.clone() {
             for to in self.ids() {
-                let blank = FoundingMessage::Blank { incarnation, founds: false };
-                let sent = Sent { from: BLANK | number, to, message: PeerMessage::Founding(blank) };
+                let empty = FoundingMessage::Blank { incarnation, founds: false };
+                let sent = Sent { from: blank(number), to, message: PeerMessage::Founding(empty) };
                 self.send(sent);
             }
         }
@@ -418,17 +420,18 @@ impl World {
 
     /// A member answers an empty disk, which starts if it is let in.
     fn answer_blank(&mut self, to: u64, message: &PeerMessage) -> Result<(), NodeError> {
-        let number = to & !BLANK;
+        let number = u64::from(MemberId(to).number());
         let PeerMessage::Founding(FoundingMessage::Admitted { id, incarnation, .. }) = message else {
             return Ok(());
         };
+        let id = id.0;
         if self.blank.get(&number) != Some(incarnation) {
             return Ok(());
         }
         self.blank.remove(&number);
-        self.told.push(format!("{number} is let in as {}", self.name(*id)));
-        self.members.insert(*id, Member::new(SimDisk::new(*id), START));
-        self.start(*id)
+        self.told.push(format!("{number} is let in as {}", self.name(id)));
+        self.members.insert(id, Member::new(SimDisk::new(id), START));
+        self.start(id)
     }
 
     // Clients.
@@ -462,10 +465,15 @@ impl World {
     }
 }
 
+/// What the member of that number is known by as long as its disk is blank.
+fn blank(number: u64) -> u64 {
+    MemberId::blank(MemberNumber::of(number)).0
+}
+
 fn name_of(names: &BTreeMap<u64, String>, id: u64) -> String {
     match names.get(&id) {
         Some(name) => name.clone(),
-        None if id & BLANK != 0 => format!("blank {}", id & !BLANK),
+        None if MemberId(id).is_blank() => format!("blank {}", MemberId(id).number()),
         None => id.to_string(),
     }
 }

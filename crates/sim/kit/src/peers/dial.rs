@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use base::MemberId;
+use base::MemberNumber;
 use net_peer_pairs::{Lane, Offer, is_outdated};
 
 use super::{At, EndState, Hello, NUMBERS, Parts, PeerWorld, Peering, pairs};
@@ -50,19 +50,19 @@ impl Dial {
 }
 
 /// How long a number waits before it dials another.
-pub(super) const fn courtesy_ms(own: u64, other: u64) -> u64 {
-    if own % NUMBERS < other { COURTESY_MS } else { 0 }
+pub(super) const fn courtesy_ms(own: u64, other: MemberNumber) -> u64 {
+    if MemberNumber::of(own).0 < other.0 { COURTESY_MS } else { 0 }
 }
 
 /// Whoever is not connected is dialled.
 pub(super) fn dial_others(world: &mut impl PeerWorld, place: u64) {
     let Parts { sim, machines, .. } = world.parts();
     let now_ms = sim.now_ms();
-    let own = place % NUMBERS;
-    let others: BTreeSet<_> = machines.keys().map(|other| other % NUMBERS).collect();
+    let own = MemberNumber::of(place);
+    let others: BTreeSet<_> = machines.keys().map(|other| MemberNumber::of(*other)).collect();
     for other in others.into_iter().filter(|other| *other != own) {
         let Some(peers) = world.parts().peering.processes.get_mut(&place) else { return };
-        let due_ms = now_ms + courtesy_ms(own, other);
+        let due_ms = now_ms + courtesy_ms(place, other);
         let attempt = peers.dials.entry(other).or_insert_with(|| Dial::new(due_ms));
         match &attempt.trying {
             Some(trying) if now_ms >= trying.until_ms => give_up(world, place, other),
@@ -73,9 +73,9 @@ pub(super) fn dial_others(world: &mut impl PeerWorld, place: u64) {
 }
 
 /// Dials the machine of that number, or one of two. Behind the `first` connection of an attempt comes the second.
-fn dial(world: &mut impl PeerWorld, place: u64, other: u64, first: Option<(Offer, At)>) {
+fn dial(world: &mut impl PeerWorld, place: u64, other: MemberNumber, first: Option<(Offer, At)>) {
     let Parts { peering, sim, machines, .. } = world.parts();
-    let places = [other, NUMBERS + other].into_iter();
+    let places = [other.into(), NUMBERS + u64::from(other)].into_iter();
     let places: Vec<_> = places.filter(|there| machines.contains_key(there)).collect();
     let to = places[sim.random.below(places.len() as u64) as usize];
     let hello = peering.hello(place, &machines[&place]);
@@ -99,7 +99,7 @@ fn dial(world: &mut impl PeerWorld, place: u64, other: u64, first: Option<(Offer
 }
 
 /// An attempt has failed.
-fn give_up(world: &mut impl PeerWorld, place: u64, other: u64) {
+fn give_up(world: &mut impl PeerWorld, place: u64, other: MemberNumber) {
     let Parts { peering, sim, .. } = world.parts();
     let Some(peers) = peering.processes.get_mut(&place) else { return };
     let Some(dial) = peers.dials.get_mut(&other) else { return };
@@ -132,7 +132,7 @@ pub(super) fn greeted(world: &mut impl PeerWorld, (id, side): At, hello: Hello) 
     }
     let offer = Offer {
         number: hello.number,
-        id: hello.identity.map(|(id, _)| MemberId(id)),
+        id: hello.identity.map(|(id, _)| id),
         process: hello.process,
         level: hello.level,
         lane,

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::Dropped;
 
-use super::{At, NUMBERS, Parts, PeerWorld, Peering};
+use super::{At, Parts, PeerWorld, Peering};
 use crate::network::{Attempt, Connection};
 
 /// What was judged, and what was wrong.
@@ -23,7 +24,7 @@ pub struct PairRecord {
 #[derive(Default)]
 pub(super) struct PairJudge {
     /// By number: the pair that was told to stand, and has not been told to have ended.
-    up: BTreeMap<u64, Attempt>,
+    up: BTreeMap<MemberNumber, Attempt>,
     /// Pairs that were told to have ended.
     ended: BTreeSet<Attempt>,
 }
@@ -36,16 +37,16 @@ impl PairJudge {
 }
 
 /// A member is told that another is connected.
-pub(super) fn up(world: &mut impl PeerWorld, place: u64, at: At, id: u64) {
+pub(super) fn up(world: &mut impl PeerWorld, place: u64, at: At, id: MemberId) {
     let Parts { peering, sim, record, .. } = world.parts();
     record.told += 1;
     let Some(attempt) = peering.network.connection(at.0).map(Connection::of_attempt) else { return };
     let there = if attempt.dialler.0 == place { attempt.answerer.0 } else { attempt.dialler.0 };
-    let before = peering.last_places.insert((place, id % NUMBERS), there);
+    let before = peering.last_places.insert((place, id.number()), there);
     sim.count("number changed hands", u64::from(before.is_some_and(|before| before != there)));
     let Some(peers) = peering.processes.get_mut(&place) else { return };
-    if peers.judge.up.insert(id % NUMBERS, attempt).is_some() {
-        let words = format!("member {place} is told that {id:x} is connected, which it is already");
+    if peers.judge.up.insert(id.number(), attempt).is_some() {
+        let words = format!("member {place} is told that {:x} is connected, which it is already", id.0);
         record.misused.push(words);
     }
 }
@@ -84,13 +85,13 @@ pub(super) fn broken(
 }
 
 /// A member is told what came on a connection of that attempt.
-pub(super) fn receipt(world: &mut impl PeerWorld, place: u64, from: u64, attempt: Attempt) {
+pub(super) fn receipt(world: &mut impl PeerWorld, place: u64, from: MemberId, attempt: Attempt) {
     let Parts { peering, record, .. } = world.parts();
     let Some(peers) = peering.processes.get(&place) else { return };
     let judge = &peers.judge;
-    let is_up = judge.up.get(&(from % NUMBERS)).is_none_or(|up| *up == attempt);
+    let is_up = judge.up.get(&from.number()).is_none_or(|up| *up == attempt);
     if !is_up || judge.ended.contains(&attempt) {
-        let words = format!("member {place} is told what came from {from:x} on an old connection");
+        let words = format!("member {place} is told what came from {:x} on an old connection", from.0);
         record.misused.push(words);
     }
 }

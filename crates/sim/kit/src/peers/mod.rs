@@ -13,7 +13,7 @@ mod pairs;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::{Lane, Offer, PairRef, PeerPairs};
 
 use crate::network::{Attempt, ConnId, Flight, Network, Side};
@@ -38,8 +38,8 @@ type At = (ConnId, Side);
 /// What a member says of itself on a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    number: u64,
-    identity: Option<(u64, Cluster)>,
+    number: MemberNumber,
+    identity: Option<(MemberId, Cluster)>,
     process: u64,
     level: u32,
 }
@@ -68,7 +68,7 @@ pub trait PeerMachine {
     /// What its monotonic clock says.
     fn mono_ms(&self, now_ms: u64) -> u64;
     /// Its id among the others, and of which cluster, once it has one.
-    fn identity(&self) -> Option<(u64, Cluster)>;
+    fn identity(&self) -> Option<(MemberId, Cluster)>;
     /// The feature level of its build.
     fn level(&self) -> u32;
 }
@@ -109,7 +109,7 @@ struct Peers {
     /// Which of all processes: a later one has a higher number.
     process: u64,
     table: PeerPairs<At>,
-    dials: BTreeMap<u64, Dial>,
+    dials: BTreeMap<MemberNumber, Dial>,
     attempts: u64,
     /// Connections on which both sides have said who they are, and which were not looked at yet.
     arrived: VecDeque<(Offer, At)>,
@@ -117,7 +117,7 @@ struct Peers {
 }
 
 impl Peers {
-    fn new(number: u64, process: u64) -> Self {
+    fn new(number: MemberNumber, process: u64) -> Self {
         Self {
             process,
             table: PeerPairs::new(number),
@@ -129,7 +129,7 @@ impl Peers {
     }
 
     /// The member of that number is connected, or is not.
-    fn connected(&mut self, number: u64, connected: bool, due_ms: u64) {
+    fn connected(&mut self, number: MemberNumber, connected: bool, due_ms: u64) {
         if let Some(dial) = self.dials.get_mut(&number) {
             dial.connected(connected, due_ms);
         }
@@ -155,7 +155,7 @@ pub struct Peering {
     /// By place.
     processes: BTreeMap<u64, Peers>,
     /// With which machine each was connected last under which number.
-    last_places: BTreeMap<(u64, u64), u64>,
+    last_places: BTreeMap<(u64, MemberNumber), u64>,
     /// Of two pairs of the same two processes: which one of them prefers.
     preferred: BTreeMap<(Attempt, Attempt), Attempt>,
 }
@@ -175,7 +175,7 @@ impl Peering {
 
     /// A process begins on a machine. `process` is not 0, and higher than that of any before it.
     pub fn begin(&mut self, place: u64, process: u64) {
-        self.processes.insert(place, Peers::new(place % NUMBERS, process));
+        self.processes.insert(place, Peers::new(MemberNumber::of(place), process));
     }
 
     /// A process has ended, and with it all its connections. The others hear of it unless the power failed.
@@ -203,7 +203,7 @@ impl Peering {
     pub fn send_to_number(
         &mut self,
         place: u64,
-        number: u64,
+        number: MemberNumber,
         message: Vec<u8>,
         sim: &mut Simulation,
     ) -> Sent {
@@ -229,6 +229,6 @@ impl Peering {
     fn hello(&self, place: u64, machine: &impl PeerMachine) -> Hello {
         let process = self.processes.get(&place).map_or(0, |peers| peers.process);
         let (identity, level) = (machine.identity(), machine.level());
-        Hello { number: place % NUMBERS, identity, process, level }
+        Hello { number: MemberNumber::of(place), identity, process, level }
     }
 }

@@ -1,10 +1,11 @@
 //! The pairs of connections that a process keeps: it feeds its table ([`net_peer_pairs`]), and does what that decides.
 //! Knows no rule of which pair is kept.
 
+use base::MemberNumber;
 use net_peer_pairs::{Dropped, Lane, Offer, Pair, PairRef, Pulse, Refusal, Verdict};
 
 use super::dial::{courtesy_ms, dial_others};
-use super::{At, EndState, NUMBERS, Parts, PeerMachine, PeerWorld, Peering, judge};
+use super::{At, EndState, Parts, PeerMachine, PeerWorld, Peering, judge};
 use crate::network::{Attempt, Connection, Flight};
 
 /// Time has passed for a process that does not stand still: it dials, looks at what was established, pings, and gives up what
@@ -45,7 +46,7 @@ fn take_arrived(world: &mut impl PeerWorld, place: u64) {
     }
 }
 
-fn refuse(world: &mut impl PeerWorld, place: u64, number: u64, at: At, why: Refusal) {
+fn refuse(world: &mut impl PeerWorld, place: u64, number: MemberNumber, at: At, why: Refusal) {
     let Parts { peering, sim, .. } = world.parts();
     sim.count(
         match why {
@@ -72,7 +73,7 @@ fn connect(world: &mut impl PeerWorld, place: u64, offer: &Offer, at: At) {
         connection.end_mut(at.1).state = EndState::Taken(pair);
     }
     if let Some((id, level)) = up {
-        judge::up(world, place, at, id.0);
+        judge::up(world, place, at, id);
         world.connected(place, id, level);
     }
 }
@@ -104,7 +105,7 @@ pub(super) fn broke(world: &mut impl PeerWorld, place: u64, pair: PairRef, attem
 pub fn break_pair(world: &mut impl PeerWorld, place: u64, with: u64) {
     let Parts { peering, .. } = world.parts();
     let Some(peers) = peering.processes.get(&place) else { return };
-    let Some(pair) = peers.table.pair_with(with % NUMBERS) else { return };
+    let Some(pair) = peers.table.pair_with(MemberNumber::of(with)) else { return };
     let attempt = peering.attempt_of(place, pair);
     if attempt.is_some_and(|attempt| [attempt.dialler.0, attempt.answerer.0].contains(&with)) {
         broke(world, place, pair, attempt);
@@ -202,7 +203,7 @@ pub(super) fn receive(world: &mut impl PeerWorld, (id, side): At, message: Optio
     };
     pair.heard(machines[&place].mono_ms(sim.now_ms()));
     let from = pair.id();
-    judge::receipt(world, place, from.0, attempt);
+    judge::receipt(world, place, from, attempt);
     if let Some(message) = message {
         world.received(source, place, from, message);
     }

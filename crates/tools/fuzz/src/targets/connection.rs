@@ -87,7 +87,7 @@ pub(crate) fn config() -> NodeConfig {
     let sasl =
         SaslConfig { super_users: vec!["bob".into()], allow_failed_clients: true, ..SaslConfig::new(&users) };
     NodeConfig {
-        founders: vec![1],
+        founders: vec![MemberId(1)],
         piece_bytes: 4 << 10,
         chunks_at_once: 4,
         snapshot_bytes_per_second: u64::MAX,

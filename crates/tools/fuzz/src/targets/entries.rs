@@ -29,8 +29,11 @@ pub(crate) fn run(bytes: &[u8]) {
     let config = connection::config();
     let (mut journal, _) = Journal::open(disk.clone(), config.journal.clone()).expect("the disk is empty");
     let mut founding = consensus_replica::start::founding(config.founders.clone(), Vec::new());
-    founding.hard_state =
-        Some(HardState { term: Term(1), vote: 1, commit: LogIndex::ZERO.plus(entries.len() as u64) });
+    founding.hard_state = Some(HardState {
+        term: Term(1),
+        vote: Some(base::MemberId(1)),
+        commit: LogIndex::ZERO.plus(entries.len() as u64),
+    });
     founding.entries = entries;
     if journal.append(&founding).is_err() {
         return;

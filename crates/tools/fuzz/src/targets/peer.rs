@@ -6,8 +6,8 @@
 use base::{LogIndex, Now, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
-use consensus_replica::founding::{BLANK, FoundingMessage};
-use consensus_replica::{MemberId, Tenure};
+use consensus_replica::founding::FoundingMessage;
+use consensus_replica::{MemberId, MemberNumber, Tenure};
 use council_replica::{CouncilMessage, PeerMessage};
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
@@ -50,7 +50,7 @@ pub(crate) fn run(bytes: &[u8]) {
         };
         let from = if action & 8 == 0 { EVIL } else { u64::from(action) + (4 << 8) };
         if let Some(message) = said
-            && !world.nodes[to].peer(from, message).map_or_else(may_stop, |()| true)
+            && !world.nodes[to].peer(MemberId(from), message).map_or_else(may_stop, |()| true)
         {
             return;
         }
@@ -73,7 +73,7 @@ impl World {
             let mut node = Node::start(SimDisk::new(id), &config(id), START).expect("the disk is well");
             (1..=3).filter(|other| *other != id).for_each(|other| {
                 node.core().understands(MemberId(other), 3);
-                node.link(other, true);
+                node.link(MemberId(other), true);
             });
             node
         };
@@ -104,8 +104,8 @@ impl World {
                     self.nodes[from].step(step).expect("the member is well");
                 }
                 for (to, message) in self.nodes[from].take_outgoing() {
-                    let Some(node) = self.nodes.get_mut(to.wrapping_sub(1) as usize) else { continue };
-                    if !node.peer(from as u64 + 1, message).map_or_else(may_stop, |()| true) {
+                    let Some(node) = self.nodes.get_mut(to.0.wrapping_sub(1) as usize) else { continue };
+                    if !node.peer(MemberId(from as u64 + 1), message).map_or_else(may_stop, |()| true) {
                         return false;
                     }
                 }
@@ -128,7 +128,7 @@ const START: Now = connection::START;
 
 fn config(id: u64) -> NodeConfig {
     let mut config = connection::config();
-    config.founders = vec![1, 2, 3];
+    config.founders = vec![MemberId(1), MemberId(2), MemberId(3)];
     config.core.replica.member = MemberId(id);
     config.core.replica.feature_level = 3;
     config.core.replica.election_tick_ms = 20;
@@ -226,7 +226,11 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
         4 => PeerMessage::LeaseGrant { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
         5 => {
             let (term, leader) = (Term(near(input, term)?), near(input, 1)?);
-            PeerMessage::LeaderLost { term, leader, last_index: LogIndex(near(input, last)?) }
+            PeerMessage::LeaderLost {
+                term,
+                leader: MemberId(leader),
+                last_index: LogIndex(near(input, last)?),
+            }
         }
         6 => PeerMessage::Want { index: LogIndex(near(input, last)?), chunk: near(input, 0)? },
         7 => {
@@ -237,13 +241,13 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
         8 => PeerMessage::Taken { index: LogIndex(near(input, last)?), whole: kind & 0x80 != 0 },
         9 => PeerMessage::Digest { position: near(input, 128)? as i64, digest: near(input, 1)? },
         10 => {
-            let (id, index) = (near(input, 9)?, LogIndex(near(input, last)?));
+            let (id, index) = (MemberId(near(input, 9)?), LogIndex(near(input, last)?));
             PeerMessage::Founding(FoundingMessage::Replaced { id, index })
         }
         11 => PeerMessage::Founding(FoundingMessage::Blank { incarnation: [kind; 16], founds: true }),
         12 => PeerMessage::Founding(FoundingMessage::Seated { cluster: [kind; 16], untouched: None }),
         _ => {
-            let id = near(input, BLANK)?;
+            let id = MemberId(near(input, MemberId::blank(MemberNumber(0)).0)?);
             PeerMessage::Founding(FoundingMessage::Admitted { cluster: [1; 16], id, incarnation: [1; 16] })
         }
     })
@@ -266,7 +270,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         seeds.push([&[4, kind, 8, 8, 8, 8][..], &[6, 20], &[5, kind, 8, 8, 8, 8], &[6, 40]].concat());
     }
     let messages = [
-        PeerMessage::Founding(FoundingMessage::Replaced { id: 1, index: LogIndex(1 << 62) }),
+        PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(1), index: LogIndex(1 << 62) }),
         PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 },
         PeerMessage::Digest { position: 128, digest: 1 },
     ];

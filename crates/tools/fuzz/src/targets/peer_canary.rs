@@ -1,6 +1,7 @@
 //! A planted bug of the kind that lets strangers in: a judge that looks at the number of the one that dials, and believes
 //! the id. What is checked of those who are let in must tell.
 
+use base::MemberId;
 use net_peers::wire::Claim;
 
 use super::peer_wire::{Introduction, judge, member};
@@ -24,6 +25,6 @@ pub(crate) fn run(bytes: &[u8]) {
         && wanted == under_attack.number
         && Some(cluster) == under_attack.cluster;
     if careless {
-        judge(&under_attack, &Claim { number: own, seat: Some((id, cluster)), wanted, attempt: 0 });
+        judge(&under_attack, &Claim { number: own, seat: Some((MemberId(id), cluster)), wanted, attempt: 0 });
     }
 }

@@ -4,12 +4,12 @@
 //! A stranger without the secret is never let in and learns nothing of the ensemble; one that is let in is a named
 //! member under an id of its own; and it makes no difference in which pieces bytes arrive.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MemberId, Term};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use consensus_raft::Message;
-use consensus_replica::founding::{FoundingMessage, NUMBERS};
+use consensus_replica::founding::FoundingMessage;
 use council_replica::{CouncilMessage, PeerMessage};
 use council_service::peers::{CHANNEL, channel, read_roster};
 use net_peers::wire::{ATTEMPT, Answered, Claim, HELLO_BYTES, Member, Prove, frame_of, framed};
@@ -91,7 +91,7 @@ fn dialled(member: &Member, mut input: Input<'_>, mode: u8) {
 pub(super) fn judge(member: &Member, claim: &Claim) {
     assert!(claim.number != OWN && member.roster.member(claim.number).is_some(), "no member's number");
     let Some((id, cluster)) = claim.seat else { return };
-    assert_eq!(id % NUMBERS, claim.number, "another member's id");
+    assert_eq!(u64::from(id.number()), claim.number, "another member's id");
     assert!(member.cluster.is_none_or(|own| own == cluster), "a member of another ensemble");
 }
 
@@ -208,10 +208,10 @@ fn messages() -> Vec<Vec<u8>> {
     bytes.extend((0..13).map(|kind| [&[0][..], &engine(kind)].concat()));
     let founding = [
         FoundingMessage::Blank { incarnation: [1; 16], founds: true },
-        FoundingMessage::Seated { cluster: [1; 16], untouched: Some(vec![1, 2, 3]) },
-        FoundingMessage::Propose { cluster: [1; 16], voters: vec![1, 2, 3] },
-        FoundingMessage::Replaced { id: 1, index: LogIndex(9) },
-        FoundingMessage::Admitted { cluster: [1; 16], id: 258, incarnation: [1; 16] },
+        FoundingMessage::Seated { cluster: [1; 16], untouched: Some([1, 2, 3].map(MemberId).to_vec()) },
+        FoundingMessage::Propose { cluster: [1; 16], voters: [1, 2, 3].map(MemberId).to_vec() },
+        FoundingMessage::Replaced { id: MemberId(1), index: LogIndex(9) },
+        FoundingMessage::Admitted { cluster: [1; 16], id: MemberId(258), incarnation: [1; 16] },
     ];
     let others = [
         PeerMessage::Machine(CouncilMessage::Forward(Bytes::from_static(b"command"))),
@@ -222,7 +222,7 @@ fn messages() -> Vec<Vec<u8>> {
         }),
         PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
         PeerMessage::LeaseGrant { term: Term(1), at_ms: 2 },
-        PeerMessage::LeaderLost { term: Term(1), leader: 2, last_index: LogIndex(3) },
+        PeerMessage::LeaderLost { term: Term(1), leader: MemberId(2), last_index: LogIndex(3) },
         PeerMessage::Want { index: LogIndex(1), chunk: 2 },
         PeerMessage::Chunks {
             index: LogIndex(1),

@@ -1,6 +1,6 @@
 //! Any damage to a data directory that a journal has written.
 
-use base::Term;
+use base::{MemberId, Term};
 use bytes::Bytes;
 use sim_council::disk::{Loss, SimDisk};
 use storage_raft_log::{
@@ -37,7 +37,7 @@ pub(crate) fn run(bytes: &[u8]) {
 /// Segments so small that a few batches fill them.
 fn config() -> JournalConfig {
     JournalConfig {
-        identity: Identity { cluster: [1; 16], incarnation: [9; 16], member: 1 },
+        identity: Identity { cluster: [1; 16], incarnation: [9; 16], member: MemberId(1) },
         segment_bytes: 6 << 10,
         first_segment_bytes: 3 << 10,
         reserve_bytes: 512,
@@ -81,9 +81,10 @@ fn append(journal: &mut Journal<SimDisk>, term: Term, shape: u16) -> Option<()> 
         kind: EntryKind::Normal,
         data: Bytes::from(vec![shape as u8; usize::from(shape & 1023)]),
     });
-    let hard_state = (shape & 1 != 0).then_some(HardState { term, vote: 1, commit: first.previous() });
+    let hard_state =
+        (shape & 1 != 0).then_some(HardState { term, vote: Some(MemberId(1)), commit: first.previous() });
     let membership = (shape & 2 != 0)
-        .then(|| consensus_replica::start::founding(vec![1], Vec::new()).membership)
+        .then(|| consensus_replica::start::founding(vec![MemberId(1)], Vec::new()).membership)
         .flatten();
     journal.append(&Batch { hard_state, membership, entries: entries.collect() }).ok()
 }

@@ -87,7 +87,7 @@ impl Rig {
     }
 
     fn finish(&mut self, index: u64, replaces: bool) {
-        let membership = Membership { voters: vec![1], ..Membership::default() };
+        let membership = Membership { voters: vec![base::MemberId(1)], ..Membership::default() };
         let meta =
             SnapshotMeta { index: LogIndex(index), term: Term(1), membership, ..SnapshotMeta::default() };
         self.feed(JournalRequest::SnapshotFinish { meta, replaces });
