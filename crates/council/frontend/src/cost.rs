@@ -1,5 +1,5 @@
-//! What answers may cost: in bytes, because they are kept until the client reads them, and in work, because everybody
-//! else waits meanwhile.
+//! What answers may cost: in bytes, because they are kept until the client reads them, and in work, because all other
+//! clients wait meanwhile.
 //!
 //! A unit of work is about one node or path that is looked at, a tenth of a microsecond or a few. Counting them needs no
 //! clock, and is the same on every machine.

@@ -1,4 +1,4 @@
-//! Frames of a live connection: told apart, bounded, and handed to those who answer them.
+//! Frames of a connection with a session: decoded, bounded, and passed to the code that answers them.
 
 use council_tree::Tree;
 use council_wire::{
@@ -168,7 +168,7 @@ impl ShardState {
         self.refuse(connection, xid, opcode, ErrorCode::MarshallingError);
     }
 
-    /// The reply's xid is that of pings, whatever the request's was; listings show the request's.
+    /// The reply's xid is always that of pings; listings show the request's xid.
     fn ping(&mut self, connection: &mut Connection, asked: i32) {
         if !connection.slots.is_empty() {
             return self.reply(connection, Reply::of_error(xid::PING, Some(OpCode::Ping), 0));

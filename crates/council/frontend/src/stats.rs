@@ -1,6 +1,6 @@
 //! Counters: of one connection as the word `cons` shows them, of a shard as metrics want them.
 //!
-//! Plain fields, added up by whoever shows them. Knows no format.
+//! Plain fields. The code that shows them adds them up. Knows no format.
 
 use council_wire::OpCode;
 

@@ -17,7 +17,7 @@ use support::{peer, rounds, wire};
 /// The most that is read from one socket in a round, and the most that is written to one.
 const READ_BYTES_MAX: usize = 64 << 10;
 const WRITE_BYTES_MAX: usize = 256 << 10;
-/// How long a connection that was told goodbye may stay.
+/// How long a connection may stay after the server has said goodbye.
 const LINGER_MS: u64 = 1_000;
 
 /// One connection, from outside.

@@ -16,7 +16,7 @@ pub struct SaslConfig {
 }
 
 impl SaslConfig {
-    /// Users of whom none is super user. Every exchange must succeed.
+    /// Users without a super user. Every exchange must succeed.
     #[must_use]
     pub fn new(users: &Passwords) -> Self {
         let (service, host) = (council_wire::sasl::SERVICE, council_wire::sasl::HOST);

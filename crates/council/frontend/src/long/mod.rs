@@ -79,7 +79,7 @@ pub(crate) struct Question<'a> {
 /// How a piece ended.
 pub(crate) enum Step {
     More,
-    /// The reply is whole, but for its header.
+    /// The reply is complete except for its header.
     Done(ErrorCode),
     /// There is no reply but this error.
     Failed(ErrorCode),

@@ -34,7 +34,7 @@ impl Watching {
         self.settled = self.settled.take().filter(|settled| settled.slot != slot);
     }
 
-    /// Whether nobody watches anything.
+    /// Whether there is no watch.
     pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty() && self.settled.is_none()
     }

@@ -1,11 +1,11 @@
-//! setWatches: a client is back and says what it watched and how far it had seen.
+//! setWatches: a client that has reconnected sends its watches and the last zxid that it has seen.
 //!
-//! One-shot watches follow ZooKeeper's rules: judged against the tree, either an event at once or the watch again.
-//! Such events carry zxid -1 and are not filtered by ACL, as there.
+//! One-shot watches follow ZooKeeper's rules: each is compared with the tree, and either sends an event at once or is
+//! set again. Such events carry zxid -1 and are not filtered by ACL, as in ZooKeeper.
 //!
-//! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an
-//! exists watch on a node that came and went meanwhile hears that it is gone. Both are told once a path, judged
-//! against the tree as it is now, and only to those who may read the node when they are told.
+//! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an exists
+//! watch on a node that came and went meanwhile gets the deletion. Both kinds of events are sent once a path, follow
+//! the tree as it is now, and go only to clients that may read the node at that time.
 //!
 //! All of it happens at one moment, the zxid of the reply, however many pieces it takes: what changed up to there is
 //! told before the reply, what changes later is told behind it, by the watches that were set. In three stages:
