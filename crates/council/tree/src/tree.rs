@@ -64,7 +64,7 @@ impl fmt::Debug for Tree {
 
 impl Tree {
     /// A tree as a fresh ZooKeeper has it: `/`, `/zookeeper`, `/zookeeper/quota` and `/zookeeper/config`. Its table has
-    /// the seed 0, which anybody can guess: for tests and tools.
+    /// the seed 0, which is no secret: for tests and tools.
     #[must_use]
     pub fn new() -> Self {
         Self::seeded(0)
@@ -146,7 +146,7 @@ impl Tree {
         self.terms = self.terms.wrapping_add(self.term(slot, hash));
     }
 
-    /// A number that two trees share exactly when all that is replicated is the same (but for chance).
+    /// A number that two trees share exactly when all that is replicated is the same (except by chance).
     #[must_use]
     pub fn digest(&self) -> u64 {
         let rest = digest::of_rest(self.zxid, self.feature_level, self.config_version);

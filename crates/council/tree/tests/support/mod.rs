@@ -75,7 +75,7 @@ pub(crate) struct Client {
     pub(crate) identities: IdentityList,
 }
 
-/// A tree, the time, and those who write to it.
+/// A tree, the time, and the clients that write to it.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) tree: Tree,
