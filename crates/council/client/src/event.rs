@@ -10,7 +10,7 @@ use crate::delivery::state_event;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Something that can be left at nodes. Clones are the same watcher: left twice at one node it hears an event once.
+/// Something that can be left at nodes. Clones are the same watcher: left twice at one node, it gets an event once.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     id: u64,
@@ -25,7 +25,7 @@ enum Ear {
     Recipe(Sender<Heard>),
 }
 
-/// What a recipe's watcher is told.
+/// What a recipe's watcher gets.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Event(Event),
@@ -50,7 +50,7 @@ impl Watcher {
     }
 
     pub(crate) fn tell(&self, event: &Event) {
-        // If nobody receives events any more, that is their choice.
+        // The user may have dropped the receiver: then events are dropped.
         match &self.ear {
             Ear::Events(sender) => drop(sender.send(event.clone())),
             Ear::Recipe(sender) => drop(sender.send(Heard::Event(event.clone()))),

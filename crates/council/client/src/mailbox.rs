@@ -90,7 +90,7 @@ impl Mailbox {
         std::mem::take(&mut self.lock().commands)
     }
 
-    /// Nobody takes commands any more; these came last.
+    /// No thread takes commands any more; these came last.
     pub(crate) fn finish(&self, error: Error) -> Vec<Command> {
         let mut queue = self.lock();
         queue.over = Some(error);

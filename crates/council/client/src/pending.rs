@@ -47,7 +47,7 @@ impl<T> Completer<T> {
 }
 
 impl<T> Drop for Completer<T> {
-    /// Nobody may wait for ever, whatever becomes of the thread that should have answered.
+    /// No caller may wait for ever, also if the thread that should have answered has failed.
     fn drop(&mut self) {
         if !self.given {
             self.give(Err(Error::ConnectionLost));

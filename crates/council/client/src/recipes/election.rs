@@ -92,10 +92,10 @@ impl Election {
         self.running.wait(time, changed).unwrap_or_else(|| self.standing())
     }
 
-    /// Is a candidate no more, and waits until the server has said so.
+    /// Withdraws the candidate, and waits until the server has confirmed it.
     ///
     /// # Errors
-    /// When the time is over: the server is told later then, or the session ends.
+    /// When the time is over: the request goes to the server later, or the session ends.
     pub fn resign(self, time: Duration) -> Result<(), RecipeError> {
         self.running.release();
         self.running.wait(time, |contender| contender.is_over().then_some(())).ok_or(RecipeError::TimedOut)
