@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What a TLS server's alert begins with: a client that speaks plain text is told it.
+/// What a TLS server's alert begins with: a client without TLS gets it.
 pub const TLS_ALERT: [u8; 2] = [21, 3];
 
 /// The last attempt to reach one server of the connect string.
@@ -98,9 +98,9 @@ pub enum ConnectFailure {
 }
 
 impl ConnectFailure {
-    /// Whether the failure stays until something is changed: a server is started, a name or a certificate is mended.
+    /// Whether the failure lasts until something is changed: a server is started, a name or a certificate is corrected.
     /// Only a server that is slow or closes connections is expected to serve by itself. A server that restarts refuses
-    /// connections for a moment, too; that counts as lasting, so that a wrong port is told at once.
+    /// connections for a moment, too; that counts as lasting, so that a wrong port is reported at once.
     #[must_use]
     pub const fn is_lasting(&self) -> bool {
         !matches!(self, Self::TimedOut | Self::Closed)
