@@ -1,5 +1,5 @@
-//! JAAS files, as far as they name the users of SASL DIGEST-MD5: a server's, and the one of a client. Their form is
-//! `net_auth::jaas`'s business.
+//! JAAS files, as far as they name the users of SASL DIGEST-MD5: a server's, and the one of a client. `net_auth::jaas`
+//! knows their form.
 
 use std::path::Path;
 
