@@ -61,7 +61,7 @@ impl Used {
 }
 
 impl AttemptLimiter {
-    /// Nobody has guessed yet.
+    /// No attempt was used yet.
     #[must_use]
     pub const fn new(limits: AttemptLimits) -> Self {
         Self { limits, used: BTreeMap::new() }
