@@ -102,7 +102,7 @@ impl<S> EventLoop<S> {
         }
     }
 
-    /// Closes a socket, whatever is still to be said.
+    /// Closes a socket, also if output is left.
     pub(crate) fn drop_socket<D, F>(&mut self, driver: &mut D, front: &mut F, token: u32)
     where
         D: SocketDriver<Socket = S>,
