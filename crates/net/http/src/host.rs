@@ -1,6 +1,6 @@
-//! Under which names the commands may be asked for. A web page can make its own name lead to this machine (DNS
-//! rebinding), and a browser then lets it read what a server at a loopback address answers. The header `Host` still
-//! says the page's name, so that such a request can be told.
+//! Which host names requests for commands may use. A web page can make its own name lead to this machine (DNS
+//! rebinding), and a browser then lets it read what a server at a loopback address answers. The header `Host` still has
+//! the page's name, so such a request can be recognised.
 
 use std::net::{IpAddr, SocketAddr};
 
