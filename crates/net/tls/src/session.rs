@@ -56,7 +56,7 @@ impl TlsSession {
             }
             let ended = self.connection.read_tls(socket)? == 0;
             if let Err(error) = self.connection.process_new_packets() {
-                // The peer may still be told why.
+                // The alert to the peer may still be sent.
                 let _ = self.flush(socket);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }

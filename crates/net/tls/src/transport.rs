@@ -12,9 +12,9 @@ use crate::session::TlsSession;
 /// What TLS begins with. A plain protocol that shares a port with it must begin otherwise.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// How a connection speaks.
+/// Whether a connection is encrypted.
 pub enum Security {
-    /// Plainly.
+    /// Not encrypted.
     Plain,
     /// Encrypted.
     Tls(Box<TlsSession>),
@@ -29,7 +29,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// A socket that speaks like this.
+    /// A socket of this kind.
     #[must_use]
     pub fn new(stream: TcpStream, speech: Security) -> Self {
         Self { stream, speech }
