@@ -1,4 +1,4 @@
-//! The command line: what can be said, and its help.
+//! The command line: commands, options, and their help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What the command line says; ends the process when that is nothing, or help.
+/// Parses the command line; ends the process if it is wrong or asks for help.
 pub(crate) fn parse() -> Cli {
     Cli::parse_from(with_zkcli_options(std::env::args_os()))
 }
@@ -106,8 +106,8 @@ const WITH_VALUE: [&str; 9] = [
 const WITHOUT_VALUE: [&str; 1] = ["--waitforconnection"];
 const SHORT_WITH_VALUE: [&str; 4] = ["-s", "-t", "-a", "-D"];
 
-/// zkCli's own options have one dash: whoever has `-server host:port` in the fingers, or in a script, need not learn
-/// another way. Only options before the shell's command are meant.
+/// zkCli's own options have one dash: they are accepted, for users and scripts that say `-server host:port`. Applies
+/// only to options before the shell's command.
 fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let service = usize::from(arguments.get(1).is_some_and(|word| word == "council"));
@@ -139,7 +139,7 @@ pub(crate) enum Command {
     /// Run a whole ensemble on this machine, for trying it out.
     #[command(after_help = UP_HELP)]
     Up(UpArguments),
-    /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
+    /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
     /// The coordination service: shell, status, members, backups.
@@ -150,7 +150,7 @@ pub(crate) enum Command {
     /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
     #[command(disable_help_flag = true)]
     Lab {
-        /// What `diwan-lab` is told; `diwan lab --help` lists its commands.
+        /// Arguments for `diwan-lab`; `diwan lab --help` lists its commands.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         arguments: Vec<OsString>,
     },
@@ -173,10 +173,10 @@ pub(crate) enum ShortCommand {
     /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
     #[command(after_help = SHELL_HELP)]
     Shell(ShellArguments),
-    /// Show the members of a running ensemble: roles, who lags, sessions, snapshots.
+    /// Show the members of a running ensemble: roles, lag, sessions, snapshots.
     #[command(after_help = STATUS_HELP)]
     Status(StatusArguments),
-    /// Show or change who the members of a running ensemble are.
+    /// Show or change the membership of a running ensemble.
     #[command(after_help = MEMBER_HELP)]
     Member(MemberArguments),
     /// Make the line of a configuration that names the super user.
@@ -233,7 +233,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<String>,
 
-    /// Stop when the standard input ends: whoever started this server is gone then.
+    /// Stop when the standard input ends: the process that started this server is gone then.
     #[arg(long, hide = true)]
     pub(crate) until_input_ends: bool,
 }
@@ -277,7 +277,7 @@ pub(crate) struct ShellArguments {
 }
 
 impl ShellArguments {
-    /// How the shell is to be, and its command.
+    /// The shell's options, and its command.
     pub(crate) fn split(self) -> Checked<(ShellOptions, Vec<String>)> {
         let options = ShellOptions {
             connection: self.connect.resolve()?,
@@ -314,7 +314,7 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "PORT", default_value_t = 7001)]
     http_port: u16,
 
-    /// Leave a member that dies as it is.
+    /// Do not restart a member that ends.
     #[arg(long)]
     no_restart: bool,
 
@@ -344,7 +344,7 @@ pub(crate) struct MemberArguments {
     #[command(subcommand)]
     wish: MemberCommand,
 
-    /// Say what would become of the members and whether this identity may do it, and change nothing.
+    /// Show the membership that would result and whether this identity may do it, and change nothing.
     #[arg(long, global = true)]
     dry_run: bool,
 
@@ -377,7 +377,7 @@ enum MemberCommand {
 }
 
 impl MemberArguments {
-    /// Whom to ask, what for, and whether it is only to be tried.
+    /// The servers, the command, and whether it is a dry run.
     pub(crate) fn split(self) -> Checked<(Connection, Wish, bool)> {
         let wish = match self.wish {
             MemberCommand::List => Wish::List,
@@ -405,7 +405,7 @@ pub(crate) struct ForceArguments {
 }
 
 impl ForceArguments {
-    /// Where the configuration comes from, and whether it is meant.
+    /// Where the configuration comes from, and whether `--yes` is given.
     pub(crate) fn split(self) -> (Sources, bool) {
         (Sources { file: Some(self.config), properties: self.properties, flags: Vec::new() }, self.yes)
     }
@@ -426,7 +426,7 @@ pub(crate) struct StatusArguments {
 }
 
 impl StatusArguments {
-    /// Who is to be asked.
+    /// The servers to ask.
     ///
     /// # Errors
     /// When a file or a property is of no use.
