@@ -1,5 +1,5 @@
-//! Do the tests bite? Bugs are planted one at a time in a copy of the workspace; each must be found by the simulated
-//! ensembles, or by the torture that it names.
+//! Checks that the tests find bugs. Bugs are planted one at a time in a copy of the workspace; each must be found by
+//! the simulated ensembles, or by the torture that it names.
 
 mod mutant;
 mod scratch;

@@ -1,4 +1,4 @@
-//! A planted bug as its file tells it: what is broken, who should find it, and which lines stand in place of which.
+//! A planted bug as its file describes it: what is broken, which test should find it, and which lines replace which.
 //! Knows neither how it is built nor what finds it.
 
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) struct Mutant {
     /// Of what should find it, any will do.
     pub(super) expected: Vec<Finding>,
     pub(super) torture: Torture,
-    /// Who had a bug of that kind.
+    /// The system that had a bug of that kind.
     pub(super) like: Option<String>,
     pub(super) edits: Vec<Edit>,
 }
@@ -75,7 +75,7 @@ impl Mutant {
         })
     }
 
-    /// Whether that is what somebody calls it: by its number, or by words of its name.
+    /// Whether the argument names it: by its number, or by words of its name.
     pub(super) fn is_called(&self, wanted: &str) -> bool {
         match (wanted.parse::<u32>(), self.number()) {
             (Ok(wanted), Some(number)) => number == wanted,
