@@ -66,7 +66,7 @@ pub struct Others {
     /// Where clients find each.
     pub(super) clients: Vec<SocketAddr>,
     pub(super) load: LoadProgram,
-    /// Whether whoever is at that address serves.
+    /// Whether the server at that address serves.
     pub(super) serves: fn(SocketAddr) -> bool,
     /// Whether that one, counted from 1, leads.
     pub(super) leads: fn(&Self, usize) -> bool,
