@@ -65,7 +65,7 @@ pub(super) fn take_over(plot: &mut Plot) {
     plot.send(client, pool::read(OpCode::Exists, &node, false));
 }
 
-/// A stranger with the session's id and no password: refused, and better not to the owner's cost.
+/// Another client with the session's id and no password: it is refused, and the owner must not be affected.
 pub(super) fn wrong_password(plot: &mut Plot) {
     plot.on_purpose("wrong password");
     let client = plot.client();
