@@ -1,4 +1,4 @@
-//! From what a load saw and the meters said to points.
+//! Makes points from what a load saw and the meters read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct Read {
     pub(super) load_is_here: bool,
     pub(super) meters: Meters,
     pub(super) disk_bytes: u64,
-    /// When something befell the servers, since measuring began.
+    /// When a fault happened to the servers, since measuring began.
     pub(super) moments: Vec<Duration>,
 }
 

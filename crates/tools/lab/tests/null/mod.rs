@@ -11,7 +11,7 @@ use council_wire::{
     end_frame, start_frame, xid,
 };
 
-/// What becomes of writes.
+/// What happens with writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeps {
     Nothing,
@@ -43,7 +43,7 @@ impl Null {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&state);
-                // A client that is gone has nobody to complain to.
+                // A client that is gone needs no error.
                 thread::spawn(move || drop(serve(stream, &state)));
             }
         });

@@ -110,7 +110,7 @@ fn join(
 }
 
 /// Loads the leader and one follower twice; before the second time `prepared` is done to the other follower, during it
-/// `fault`, which tells how long that took.
+/// `fault`, which returns how long that took.
 fn run(
     bench: &Bench,
     sheet: &mut Sheet,
