@@ -1,4 +1,4 @@
-//! Figures: what was measured, once a repeat for each contestant, and what they are held against.
+//! Figures: what was measured, once a repeat for each contestant, and what they are compared with.
 
 use super::{Limit, Who};
 use crate::statistics::{median, spread};
