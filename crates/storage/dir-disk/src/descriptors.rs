@@ -1,4 +1,4 @@
-//! Descriptors that are kept for the time when the system has no others.
+//! Descriptors that are kept in reserve, for use when the system has no others.
 
 use rustix::io::Errno;
 use std::fs::File;

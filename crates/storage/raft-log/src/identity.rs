@@ -1,10 +1,10 @@
-//! Who a data directory belongs to, and its form in the file `meta`.
+//! The owner of a data directory, and its form in the file `meta`.
 
 use crate::codec::{Input, Malformed};
 use alloc::vec::Vec;
 use storage_wal::meta::Meta;
 
-/// Who a data directory belongs to: chosen by the caller when the directory is made, read back ever after.
+/// The owner of a data directory: chosen by the caller when the directory is made, read back at each later start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The ensemble.

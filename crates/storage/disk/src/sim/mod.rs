@@ -89,7 +89,7 @@ pub struct SimDisk(Rc<RefCell<State>>);
 pub struct SimFile(u64);
 
 impl SimDisk {
-    /// An empty disk, whose chances come from this seed.
+    /// An empty disk, with random choices from this seed.
     pub fn new(seed: u64) -> SimDisk {
         SimDisk(Rc::new(RefCell::new(State {
             random: Random::new(seed),
