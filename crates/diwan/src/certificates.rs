@@ -59,7 +59,7 @@ pub(crate) struct Order {
     pub(crate) days: u32,
 }
 
-/// What a user can mend, with how.
+/// An error that a user can correct, with a hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
@@ -253,7 +253,7 @@ fn tell(order: &Order, out: &mut impl Write) -> io::Result<()> {
     out.flush()?;
     eprintln!(
         "The certificates hold until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, nothing else;\n\
-         keep `{AUTHORITY_KEY}` where nobody gets at it: it signs for further members.\n\
+         keep `{AUTHORITY_KEY}` where no other user can read it: it signs for further members.\n\
          hint: a running ensemble goes over from plain text with all members at once: stop all, add the lines, start all",
         Term::of(order.days).until
     );

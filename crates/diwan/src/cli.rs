@@ -182,7 +182,7 @@ pub(crate) enum ShortCommand {
     /// Make the line of a configuration that names the super user.
     #[command(after_help = digest::HELP)]
     Digest(DigestArguments),
-    /// Begin anew with one survivor of a lost majority. The server must be stopped.
+    /// Make a new ensemble from one survivor of a lost majority. The server must be stopped.
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
 }

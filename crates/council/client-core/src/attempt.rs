@@ -51,10 +51,10 @@ pub enum ConnectFailure {
     /// The server took the connection and closed it without opening a session.
     #[error("the server closed the connection: it may have no leader, or too many connections")]
     Closed,
-    /// This client speaks plain text, and the port expects TLS.
+    /// This client does not use TLS, and the port expects it.
     #[error("the port expects TLS")]
     ExpectsTls,
-    /// This client speaks TLS, and the port does not.
+    /// This client uses TLS, and the port does not.
     #[error("the port does not speak TLS")]
     NotTls,
     /// The server closed the connection before TLS was agreed upon.

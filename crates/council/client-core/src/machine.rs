@@ -244,7 +244,8 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         Err(refusal(council_wire::ErrorCode::NoWatcher.code(), path))
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected.
     pub fn listen(&mut self, listener: W, to: &mut impl Handler<T, W>) {
         self.session.listen(listener, to);
     }

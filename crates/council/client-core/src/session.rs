@@ -310,8 +310,8 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         there
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected
-    /// or the session is over.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected or the session is over.
     pub(crate) fn listen(&mut self, listener: W, to: &mut impl Handler<T, W>) {
         let now = match &self.over {
             Some(error) => Some(last_state(error)),

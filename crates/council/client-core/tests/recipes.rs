@@ -72,7 +72,7 @@ fn run_lock(seed: u64, kinds: &[Kind], layouts: &[Layout], again: bool) {
             }
         }
     }
-    assert!(holds > 0, "seed {seed}: nobody ever held the lock");
+    assert!(holds > 0, "seed {seed}: no contender ever held the lock");
     // Without faults each contender gets the lock in turn, and none leaves a node behind.
     for _ in 0..kinds.len() {
         world.heal_until(|world| {

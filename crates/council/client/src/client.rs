@@ -120,7 +120,8 @@ impl Client {
         pending
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected.
     ///
     /// # Errors
     /// When the session is over: then the state changes no more.

@@ -36,8 +36,8 @@ pub(crate) enum Heard {
 }
 
 impl Watcher {
-    /// A watcher, and where its events come out. They come before the reply of any operation that could show what
-    /// they tell.
+    /// A watcher, and where its events come out. They come before the reply of any operation that could show their
+    /// change.
     #[must_use]
     pub fn new() -> (Self, Events) {
         let (sender, receiver) = mpsc::channel();
@@ -86,7 +86,7 @@ impl Events {
         self.0.recv()
     }
 
-    /// Waits for the next event, but not for ever.
+    /// Waits for the next event, with a time limit.
     ///
     /// # Errors
     /// When there was none, or the watcher and all its clones are gone.

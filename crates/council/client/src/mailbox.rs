@@ -25,7 +25,7 @@ pub(crate) enum Command {
         kind: WatcherType,
         completer: Completer<()>,
     },
-    /// Tell a watcher of changes of the connection's state.
+    /// Report changes of the connection's state to a watcher.
     Listen(Watcher),
     Unlisten(Watcher),
     /// Break the connection; the session goes on.

@@ -140,7 +140,7 @@ impl Client {
         self.perform(Ok(operation::reconfig(&change)), None)
     }
 
-    /// Does all of it or nothing. When one operation is refused, [`crate::Error::Transaction`] tells which.
+    /// Does all of it or nothing. When one operation is refused, [`crate::Error::Transaction`] says which.
     pub fn commit(&self, multi: &Multi) -> Pending<Vec<MultiResult>> {
         self.perform(operation::commit(self.chroot(), multi), None)
     }
@@ -155,7 +155,7 @@ impl Client {
         self.perform(operation::add_watch(self.chroot(), path, mode), Some(watcher))
     }
 
-    /// Takes all of this client's watchers of these kinds off a node. They hear of it.
+    /// Takes all of this client's watchers of these kinds off a node. They get an event of it.
     pub fn remove_watches(&self, path: &str, kind: WatcherType) -> Pending<()> {
         self.perform(operation::remove_watches(self.chroot(), path, kind), None)
     }

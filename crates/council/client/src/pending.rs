@@ -23,7 +23,7 @@ struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// A poisoned lock only means that another thread died between two assignments: the value is whole.
+    /// A poisoned lock only means that another thread panicked between two assignments: the value is whole.
     fn lock(&self) -> MutexGuard<'_, Option<Result<T, Error>>> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,7 @@ impl<T> Pending<T> {
         }
     }
 
-    /// Waits for the result, but not for ever.
+    /// Waits for the result, with a time limit.
     ///
     /// # Errors
     /// This handle again, when the time is over.

@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// How many requests wait for something that only the core can tell.
+    /// How many requests wait for a message of the core.
     pub(crate) fn outstanding(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_waiting()).count()
     }

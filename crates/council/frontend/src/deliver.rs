@@ -155,7 +155,7 @@ impl Front {
         }
     }
 
-    /// Names the sessions heard of since the last round.
+    /// Names the sessions whose clients sent something since the last round.
     fn touched(&mut self, round: u64) {
         let since = self.round_ms;
         self.round_ms = self.common.now.mono_ms();

@@ -1,4 +1,4 @@
-//! What a shard and the core tell each other.
+//! The messages between a shard and the core.
 //!
 //! Two ordered channels: one from each shard to the core, one stream back. The order of the stream is the order
 //! that clients see: the changes of a transaction come before its outcome, a read that waited comes right behind
@@ -71,10 +71,11 @@ pub enum ToCore {
     Touched {
         /// Which round.
         round: u64,
-        /// Sessions heard of since the round before, and when: milliseconds of [`base::Now::mono_ms`].
+        /// Sessions whose clients sent something since the round before, and when: milliseconds of
+        /// [`base::Now::mono_ms`].
         sessions: Vec<(SessionId, u64)>,
     },
-    /// A connection with a session is gone. The session lives on until it expires.
+    /// A connection with a session is gone. The session stays until it expires.
     Disconnected {
         /// Which.
         conn: ConnId,
@@ -148,7 +149,7 @@ pub enum FromCore {
         /// The transaction that closed it.
         zxid: Zxid,
     },
-    /// Tell which sessions were heard of: [`ToCore::Touched`].
+    /// Asks which sessions' clients have sent something: [`ToCore::Touched`].
     TouchRound {
         /// Which round.
         round: u64,

@@ -307,7 +307,8 @@ impl ShardState {
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
     }
 
-    /// A setWatches whose turn has come; whether it is done. What takes longer is begun anew in turns of its own.
+    /// Does a setWatches that is next in order; returns whether it is done. One that takes longer begins again in turns
+    /// of its own.
     fn begin_set(
         &mut self,
         connection: &mut Connection,

@@ -35,7 +35,7 @@ pub(crate) struct ShardState {
     pub(crate) applied: Zxid,
     pub(crate) writable: bool,
     pub(crate) watching: Watching,
-    /// The living connection of each session of this shard.
+    /// The current connection of each session of this shard.
     pub(crate) sessions: BTreeMap<SessionId, ConnId>,
     pub(crate) to_core: Vec<ToCore>,
     pub(crate) events: Vec<FrontEvent>,
@@ -144,7 +144,7 @@ impl ShardState {
         }
         connection.stats.answer(name, answered.xid, answered.zxid, latency_us, self.now);
         let bytes = self.sent(connection);
-        // As in ZooKeeper, what opens a session, keeps it alive or shows who the client is does not count.
+        // As in ZooKeeper, requests that open a session, keep it alive or authenticate do not count.
         let uncounted = [OpCode::CreateSession, OpCode::Ping, OpCode::Auth, OpCode::Sasl];
         if answered.operation.is_some_and(|operation| !uncounted.contains(&operation)) {
             self.stats.reply_bytes += bytes as u64;

@@ -1,7 +1,7 @@
 //! What the log carries: commands, with everything that decides their result.
 //!
-//! The encoded form is versioned by its first byte. It is the log's format: what is written here once must be read
-//! for ever.
+//! The encoded form is versioned by its first byte. It is the log's format: all later builds must read what is written
+//! here.
 
 use alloc::vec::Vec;
 

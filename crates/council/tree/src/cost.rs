@@ -95,7 +95,7 @@ pub enum Excess {
     Path(usize, usize),
     /// [`CostLimits::acl_entries_max`].
     AclEntries(usize, usize),
-    /// Bytes that several `auth` entries of one ACL stand for: they stand for the same identities.
+    /// Bytes that several `auth` entries of one ACL expand to: all expand to the same identities.
     AuthAgain(usize, usize),
     /// [`CostLimits::quota_text_bytes_max`].
     QuotaText(usize, usize),
@@ -258,9 +258,9 @@ impl Tree {
         Some(self.arena.node(slot).stat.acl)
     }
 
-    /// Counting all below a quota anew is what one command may do once; every further time is counted here. What is
-    /// counted may have been created by the command itself. Below `/zookeeper` it also looks for all quotas below which
-    /// the command has changed something.
+    /// One command may count all nodes below a quota once; every further time is counted here. What is counted may have
+    /// been created by the command itself. Below `/zookeeper` it also looks for all quotas below which the command has
+    /// changed something.
     fn cost_of_recounts(&self, operations: &[MultiOperation<'_>]) -> u64 {
         let (mut creates, mut recounts, mut searches, mut levels) = (0_u64, 0_u64, 0_u64, 0_u64);
         for operation in operations {

@@ -114,7 +114,7 @@ impl<'a> Verdicts<'a> {
         Self { identities, policy, bearer: OnceCell::new(), known, entries: Cell::new(0) }
     }
 
-    /// How many entries were held against identities so far.
+    /// How many entries were compared with identities so far.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries.get()

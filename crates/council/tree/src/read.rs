@@ -71,8 +71,8 @@ impl<'a> NodeRef<'a> {
         verdicts.permits(&self.tree.acls, self.node.stat.acl, required)
     }
 
-    /// How many entries of its ACL are held against identities to know whether they have one of the bits of `required`:
-    /// none if every client may.
+    /// How many entries of its ACL are compared with identities to know whether they have one of the bits of
+    /// `required`: none if every client may.
     #[must_use]
     pub fn entries_to_judge(&self, required: i32) -> usize {
         let acl = self.node.stat.acl;
@@ -85,7 +85,7 @@ impl<'a> NodeRef<'a> {
         self.node.owner() == Owner::Container
     }
 
-    /// How long it lives without being set, in milliseconds, if it is a TTL node.
+    /// The time to live after the last set, in milliseconds, if it is a TTL node.
     #[must_use]
     pub fn ttl_ms(&self) -> Option<i64> {
         match self.node.owner() {
@@ -221,7 +221,7 @@ impl Tree {
 
     /// Up to `max` of a session's ephemeral nodes behind the place `after`, in no order that means anything. So the
     /// whole is listed without the tree being held for long; nodes that come or go meanwhile may be among them. When
-    /// the tree was replaced since the last piece, the list begins anew.
+    /// the tree was replaced since the last piece, the list begins again.
     #[must_use]
     pub fn ephemerals_piece(
         &self,

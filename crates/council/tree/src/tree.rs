@@ -89,8 +89,9 @@ impl Tree {
         self.root.key.seed()
     }
 
-    /// Puts another tree in the place of this one, which is given back. What a read of many nodes remembers of this one
-    /// means nothing in the other, and [`Tree::replacements`] tells the two apart: so no tree is replaced but by this.
+    /// Replaces this tree by another one, and returns the old one. What a read of many nodes remembers of the old tree
+    /// is not valid in the new one, and [`Tree::replacements`] distinguishes the two: so a tree must only be replaced
+    /// by this.
     #[must_use = "to drop a large tree takes long"]
     pub fn replace(&mut self, mut new: Self) -> Self {
         new.replacements = self.replacements + 1;

@@ -43,7 +43,7 @@ impl Work {
         self.0 += count as u64 * FREED_ENTRY_STEPS;
     }
 
-    /// So many entries of an ACL were held against identities.
+    /// So many entries of an ACL were compared with identities.
     pub(crate) const fn entries(&mut self, count: u64) {
         self.0 += count;
     }

@@ -7,7 +7,7 @@
 //! | [`Passwords`] | users and their passwords |
 //! | [`jaas`] | the users that the text of a JAAS file names |
 //! | [`AttemptLimiter`] | how often an address may show a wrong password |
-//! | [`Nonces`] | bytes that nobody can guess, from a seed |
+//! | [`Nonces`] | bytes that cannot be guessed, from a seed |
 //! | [`certificate_subject`] | the name of a certificate's holder |
 //! | [`constant_time_eq`] | compares secrets |
 //!

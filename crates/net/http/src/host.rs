@@ -43,7 +43,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// This machine's name, if the system tells.
+/// This machine's name, if the system has one.
 pub fn own_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(String::from(name.trim())).filter(|name| !name.is_empty())

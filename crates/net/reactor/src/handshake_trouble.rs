@@ -11,7 +11,7 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 /// How often it is logged.
 const TOLD: Duration = Duration::from_secs(10);
 
-/// How the settings are called in a protocol's configuration that these lines speak of.
+/// The names that a protocol's configuration has for the settings in these lines.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsHints {
     /// The port for clients without encryption.

@@ -180,7 +180,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
             Err(refusal) => return self.tell_refused(peer, &refusal),
         };
         self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
-        // Both fail only for a socket that is already gone, which its first read will tell.
+        // Both fail only for a socket that is already gone, which its first read will show.
         let _ = stream.set_nodelay(true);
         if self.config.keep_alive {
             let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new());
@@ -199,7 +199,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
     }
 }
 
-/// Errors of one connection that died in the queue, not of the listener.
+/// Errors of one connection that was closed in the queue, not of the listener.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -18,7 +18,7 @@ pub enum Security {
     Plain,
     /// Encrypted.
     Tls(Box<TlsSession>),
-    /// Its first byte will tell.
+    /// Its first byte will decide.
     Undecided,
 }
 
@@ -80,8 +80,8 @@ impl Transport {
         Ok(true)
     }
 
-    /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the next byte to arrive
-    /// is announced by the poll anew.
+    /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the poll announces the next
+    /// byte to arrive.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
         loop {
             let read = match &mut self.speech {

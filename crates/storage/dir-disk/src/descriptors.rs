@@ -8,7 +8,7 @@ use std::io;
 /// and read.
 const SPARES: usize = 8;
 
-/// Descriptors that are given up when the system has no others, so that the log goes on.
+/// Descriptors that are released when the system has no others, so that the log can continue.
 #[derive(Debug, Default)]
 pub(crate) struct SpareDescriptors(Vec<File>);
 

@@ -42,7 +42,7 @@ pub enum DirectoryError {
 }
 
 /// A data directory on a real disk, or two: the log may lie in a directory of its own, on a disk of its own. As long as
-/// it lives, no other process can open either.
+/// this value exists, no other process can open either.
 #[derive(Debug)]
 pub struct DirDisk {
     root: PathBuf,
@@ -331,7 +331,7 @@ impl Disk for DirDisk {
             let mut names: Vec<String> = entries
                 .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
                 .collect::<io::Result<_>>()?;
-            // What lies elsewhere belongs to the directory all the same.
+            // Files in the other place still belong to the directory.
             let log_is_apart = directory.is_empty() && self.log_root != self.root;
             if log_is_apart && self.path(LOG_NAME).is_dir() && !names.iter().any(|name| name == LOG_NAME) {
                 names.push(String::from(LOG_NAME));

@@ -9,7 +9,8 @@ use storage_wal::meta::Meta;
 pub struct Identity {
     /// The ensemble.
     pub cluster: [u8; 16],
-    /// This very data directory: a directory made anew is another incarnation, for it has forgotten its votes.
+    /// This very data directory: a directory that is made again is another incarnation, because it has forgotten its
+    /// votes.
     pub incarnation: [u8; 16],
     /// The member, within the ensemble.
     pub member: u64,

@@ -219,8 +219,8 @@ pub const fn log_bytes_max(entries: usize, content_bytes: usize) -> u64 {
 
 /// Cuts a batch into pieces for one record each, so that no segment ends with much room unused.
 ///
-/// If a crash keeps only a beginning of them, the hard state must not speak of entries that are lost: the first
-/// piece carries term and vote, the last one the commit index.
+/// If a crash keeps only a beginning of them, the hard state must not refer to entries that are lost: the first piece
+/// carries term and vote, the last one the commit index.
 fn split(batch: &Batch, before: HardState, record_bytes_max: usize) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(1);
     let mut rest = batch.entries.as_slice();

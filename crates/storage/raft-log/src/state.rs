@@ -143,7 +143,7 @@ pub(crate) fn checkpoint_bytes_max(membership: &Membership) -> usize {
     5 * VARINT_BYTES_MAX + codec::membership_bytes_max(membership)
 }
 
-/// All that earlier segments could tell of the log, so that they can be dropped.
+/// All that earlier segments say of the log, so that they can be dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Checkpoint {
     last_index: LogIndex,

@@ -28,8 +28,8 @@ const META_READ_BYTES: usize = 4096;
 /// Which directory this is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// This very data directory: a directory made anew is another incarnation, for it has forgotten what the old one
-    /// acknowledged. Records of its log verify under no other.
+    /// This very data directory: a directory that is made again is another incarnation, because it has forgotten what
+    /// the old one acknowledged. Records of its log verify under no other.
     pub incarnation: [u8; 16],
     /// The owner of the directory, in the owner's own encoding.
     pub owner: Vec<u8>,

@@ -81,7 +81,8 @@ impl<D: Disk> Wal<D> {
     /// this directory is its incarnation: no other directory may have the same, not even one made later in its place.
     ///
     /// # Errors
-    /// The disk refused a call. What is there is unfinished: [`meta`](crate::meta) tells it from a log that is in use.
+    /// The disk refused a call. The log is unfinished: [`meta`](crate::meta) distinguishes it from a log that is in
+    /// use.
     pub fn create(
         mut disk: D,
         config: WalConfig,

@@ -4,7 +4,8 @@
 //! - [`Outcome::Written`] and [`Outcome::Unchanged`] are certain. [`Outcome::Unknown`] says that the connection broke
 //!   while the write was under way: it may have taken effect, once. A caller that must know writes a value that shows
 //!   its writer, and reads it.
-//! - Nothing depends on the session but the connection: after an expired session a read goes on under the next one.
+//! - The recipe does not depend on the session, only on the connection: after an expired session it continues under the
+//!   next one.
 
 use council_wire::{Acl, ErrorCode, Malformed, Stat};
 

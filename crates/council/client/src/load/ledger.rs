@@ -177,7 +177,7 @@ impl Ledger {
         } else if stat.version == 0 && !Stamp::new(node, 0, 0).is_in(data) {
             self.violated(|| format!("node {node} was never written, and is not as it was made"));
         } else if !Stamp::is_of(node, data) {
-            self.violated(|| format!("node {node} holds what nobody wrote to it"));
+            self.violated(|| format!("node {node} holds a value that was not written to it"));
         }
     }
 

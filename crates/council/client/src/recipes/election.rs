@@ -21,7 +21,7 @@ use crate::Client;
 /// let client = Options::new().renew_session(true).connect("127.0.0.1:2181")?;
 /// let election = Election::enter(&client, "/app/leader", b"broker-7")?;
 /// while let Some(epoch) = election.wait_leader(Duration::from_secs(60)) {
-///     // Everything that the leader does is done under the epoch, and refused by whoever has seen a greater one.
+///     // Everything that the leader does carries the epoch; resources refuse an epoch below the greatest seen.
 ///     println!("leader under the epoch {epoch}");
 ///     election.wait_change(Duration::from_secs(60));
 /// }

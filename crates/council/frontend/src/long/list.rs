@@ -28,7 +28,7 @@ pub(crate) struct List {
     restarts: u8,
 }
 
-/// What tells whether a part would be read the same again.
+/// What shows whether a part would be read the same again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Read {
@@ -80,7 +80,7 @@ enum Read {
 }
 
 impl List {
-    /// Reads on for so much work. With all the work there is, it begins anew and comes to its end.
+    /// Continues reading for so much work. With unlimited work, it begins again and finishes.
     pub(crate) fn go_on(
         &mut self,
         question: Question<'_>,

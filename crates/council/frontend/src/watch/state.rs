@@ -12,7 +12,7 @@ pub(crate) struct Watching {
     pub(crate) history: History,
     /// Watches that are set and not yet all in their table: at most one connection makes so many at a time.
     pub(crate) settled: Option<Settled>,
-    /// Reused for each change: the connections to tell, and the frame to tell them.
+    /// Reused for each change: the connections that get an event, and its frame.
     pub(crate) told: Vec<u32>,
     pub(crate) event_frame: Vec<u8>,
 }

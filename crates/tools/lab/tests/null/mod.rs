@@ -172,7 +172,7 @@ impl State {
         if self.nodes.contains_key(&path) {
             return ErrorCode::NodeExists;
         }
-        // Only what a load is asked to write is forgotten: a parent that is missing would be noticed by anybody.
+        // Only what a load is asked to write is forgotten: any client would notice that a parent is missing.
         let forgotten = self.forgets() && path.starts_with("/own/") && path.contains("/n");
         if !forgotten {
             let stat = Stat { czxid: self.zxid, mzxid: self.zxid, ..Stat::default() };
