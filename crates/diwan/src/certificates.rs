@@ -252,7 +252,8 @@ fn tell(order: &Order, out: &mut impl Write) -> io::Result<()> {
     }
     out.flush()?;
     eprintln!(
-        "The certificates hold until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, nothing else;\n\
+        "The certificates are valid until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, \
+         nothing else;\n\
          keep `{AUTHORITY_KEY}` where no other user can read it: it signs for further members.\n\
          hint: a running ensemble goes over from plain text with all members at once: stop all, add the lines, start all",
         Term::of(order.days).until

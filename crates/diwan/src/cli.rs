@@ -18,7 +18,7 @@ use crate::up::UpOptions;
 
 const SERVE_HELP: &str = "\
 Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwan-data`.
-`diwan config keys` lists every key; `diwan config check FILE` says what a file comes to.
+`diwan config keys` lists every key; `diwan config check FILE` says what a file means.
 
   diwan serve
   diwan serve --config zoo.cfg
@@ -26,7 +26,7 @@ Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwa
 
 const SHELL_HELP: &str = "\
 Without COMMAND a terminal gets a prompt with completion, and a pipe is read line by line. \
-One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it hears.
+One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows its events.
 
   diwan shell ls /
   diwan shell create -e -s /lock/member- alice
@@ -36,8 +36,8 @@ One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it h
 zkCli's own way, `-server HOST:PORT`, is taken too, and so are `-client-configuration FILE` and CLIENT_JVMFLAGS.";
 
 const UP_HELP: &str = "\
-Each member is a process; they authenticate and encrypt what they say to each other. A member that \
-dies is started again. Lives until ctrl-c, which stops all; the next run goes on with the same data.
+Each member is a process; their connections to each other are authenticated and encrypted. A member that \
+ends is started again. Runs until ctrl-c, which stops all; the next run uses the same data.
 
   diwan up
   diwan up --members 5 --dir /tmp/five --client-port 3181
@@ -45,11 +45,11 @@ dies is started again. Lives until ctrl-c, which stops all; the next run goes on
 
 const STATUS_HELP: &str = "\
 One member that answers is enough to see all; those that do not are shown as such. \
-The status is 0 when there is a leader, else 1.
+The status is 0 when there is a leader, otherwise 1.
 
   diwan status                             what runs here at the usual ports
   diwan status --server zk1:8080,zk2:8080  the AdminServers' addresses, not those for clients
-  diwan status --server zk1:8443 --tls-ca ca.pem  where a proxy encrypts what the AdminServers say
+  diwan status --server zk1:8443 --tls-ca ca.pem  if a TLS proxy is before the AdminServers
   diwan status --json";
 
 const CERTIFICATES_HELP: &str = "\
@@ -354,21 +354,21 @@ pub(crate) struct MemberArguments {
 
 #[derive(Debug, Subcommand)]
 enum MemberCommand {
-    /// Show them.
+    /// Show the members.
     List,
-    /// Let one join, or change where it is: start a new one with an empty data directory.
+    /// Add a member, or change its address: start a new one with an empty data directory.
     Add {
-        /// Its number and where it is.
+        /// Its number and its address.
         #[arg(value_name = "N=HOST:PORT[:PORT][:observer][;[HOST:]CLIENT-PORT]")]
         member: String,
     },
-    /// Let one go.
+    /// Remove a member.
     Remove {
         /// Its number.
         #[arg(value_name = "N")]
         number: u64,
     },
-    /// Let an observer vote.
+    /// Make an observer a voter.
     Promote {
         /// Its number.
         #[arg(value_name = "N")]
@@ -399,7 +399,7 @@ pub(crate) struct ForceArguments {
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     properties: Vec<String>,
 
-    /// Do it. Without this the command says what would be lost, and changes nothing.
+    /// Make the change. Without this option the command says what would be lost, and changes nothing.
     #[arg(long)]
     yes: bool,
 }

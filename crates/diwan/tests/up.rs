@@ -1,4 +1,4 @@
-//! `diwan up` and `diwan status` as a newcomer meets them: one command, three servers, a leader that dies.
+//! `diwan up` and `diwan status` as a new user meets them: one command, three servers, a leader that is killed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod server;
