@@ -45,7 +45,7 @@ pub enum ServerStep {
         /// The user.
         user: String,
     },
-    /// The client is not who it says it is, or does not speak the mechanism. The exchange is over.
+    /// The client could not prove its identity, or does not follow the mechanism. The exchange is over.
     Failed(Failure),
 }
 
@@ -56,7 +56,7 @@ pub enum ClientStep {
     Send(Vec<u8>),
     /// Both sides have shown that they know the password.
     Done,
-    /// The server does not know the password, or does not speak the mechanism. The exchange is over.
+    /// The server does not know the password, or does not follow the mechanism. The exchange is over.
     Failed(Failure),
 }
 
@@ -79,7 +79,7 @@ pub enum Failure {
     /// A token of which a part is missing.
     #[error("a token has no `{0}`")]
     Missing(&'static str),
-    /// A token of which a part is there twice, so that it could mean either.
+    /// A token with a part that is there twice, so that it could mean either.
     #[error("a token has `{0}` twice")]
     Repeated(&'static str),
     /// A token of which a part is not what was offered or asked for.
