@@ -4,7 +4,7 @@
 //! are in use at least, whatever they are used for: no count of ours is needed. A connection whose number lies in the
 //! reserve is closed again. The reserve is for the log, snapshots, keys that are read again, and other members:
 //!
-//! - its first part is as large as all connections to other members can be, those included that are being made anew;
+//! - its first part is as large as all connections to other members can be, including those that are being made again;
 //! - of the rest, pages (probes, metrics, commands) and unknown hosts at the port between members may use the first
 //!   half, so that clients never shut out a probe;
 //! - connections to that port from a member's address may use three quarters;
