@@ -367,7 +367,7 @@ fn large_replies_are_made_one_after_the_other() {
     }
 }
 
-/// Nodes of each list of a house whose tree is to be replaced: more than one turn visits.
+/// Nodes of each list in tests that replace the tree: more than one turn visits.
 const SHIFTED: usize = 5_000;
 
 /// A house whose nodes lie in other slots once its tree is loaded from a snapshot: where children and ephemeral nodes

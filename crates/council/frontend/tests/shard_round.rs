@@ -1,5 +1,4 @@
-//! Rounds of a shard over sockets that do as they are told: what is done in which order, how much of it, and how
-//! connections end.
+//! Rounds of a shard over scripted sockets: what is done in which order, how much of it, and how connections end.
 
 mod support;
 
@@ -28,7 +27,7 @@ struct Wire {
     output: Vec<u8>,
     /// How many bytes the socket still takes.
     room: usize,
-    /// Whether it opens only when it is told so.
+    /// Whether it opens only on command.
     opening: bool,
     has_ended: bool,
     is_broken: bool,
@@ -204,7 +203,7 @@ impl Shard {
         self.round.turn(&mut self.toy, self.now);
     }
 
-    /// The core does what it was told.
+    /// The core executes its commands.
     fn core(&mut self) {
         self.toy.core.queue.extend(self.toy.sent.drain(..).map(|message| (0, message)));
         while let Some(stream) = self.toy.core.step() {

@@ -68,7 +68,7 @@ error_codes! {
     NewConfigNoQuorum = -13, "NewConfigNoQuorum";
     /// Another membership change is under way.
     ReconfigInProgress = -14, "ReconfigInProgress";
-    /// The start of the range of errors that clients are told of.
+    /// The start of the range of errors that are sent to clients.
     ApiError = -100, "APIError";
     /// The node does not exist.
     NoNode = -101, "NoNode";

@@ -115,7 +115,7 @@ impl Reconfig<'_> {
     reason = "the fields carry the names of ZooKeeper's records; opcode.rs says what each operation does"
 )]
 pub enum Request<'a> {
-    /// create, create2, createContainer: the operation code tells which.
+    /// create, create2, createContainer: the operation code says which.
     Create(Create<'a>),
     CreateTtl(Create<'a>, /* milliseconds */ i64),
     Delete {
