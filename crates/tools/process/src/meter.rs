@@ -72,7 +72,7 @@ pub fn written_bytes(pid: u32) -> io::Result<u64> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unknown form of /proc/PID/io"))
 }
 
-/// Whether process `pid` stands still, all its threads.
+/// Whether all threads of process `pid` are stopped.
 ///
 /// # Errors
 /// The process is gone.

@@ -95,7 +95,7 @@ impl Service {
         Ok(())
     }
 
-    /// Stops all its threads (SIGSTOP), and waits until they stand still; its sockets stay.
+    /// Stops all its threads (SIGSTOP), and waits until they are stopped; its sockets stay open.
     ///
     /// # Errors
     /// It has ended, or does not heed the signal.

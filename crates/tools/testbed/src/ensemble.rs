@@ -197,7 +197,7 @@ impl Ensemble {
         Ok(())
     }
 
-    /// SIGSTOP, and until the process stands still; its sockets stay.
+    /// Sends SIGSTOP, and waits until the process is stopped; its sockets stay open.
     ///
     /// # Errors
     /// The host could not.
@@ -434,7 +434,7 @@ impl Ensemble {
         member.server = None;
     }
 
-    /// Whether a member runs, as far as it was told to.
+    /// Whether a member is meant to run.
     #[must_use]
     pub fn is_up(&self, number: usize) -> bool {
         self.members[number - 1].condition == Condition::Up

@@ -128,7 +128,7 @@ impl Server {
         Ok(self.service.stop()?)
     }
 
-    /// SIGSTOP, then waits until all its threads stand still.
+    /// Sends SIGSTOP, then waits until all its threads are stopped.
     ///
     /// # Errors
     /// The host could not.

@@ -49,7 +49,7 @@ pub(super) fn resume(plot: &mut Plot) {
     }
 }
 
-/// Another client holds the session's password too; the session moves to it and its first owner starts anew.
+/// Another client holds the session's password too; the session moves to it and its first owner starts a new one.
 pub(super) fn take_over(plot: &mut Plot) {
     let client = plot.client();
     let node = pool::fresh(&mut plot.dice, "held");

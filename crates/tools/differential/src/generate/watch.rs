@@ -111,7 +111,7 @@ pub(super) fn reconnect(plot: &mut Plot) {
     plot.connect(watcher, SessionRef::Mine);
 }
 
-/// What a watcher of `top` could hear of.
+/// Changes of which a watcher of `top` could get events.
 fn change(plot: &mut Plot, writer: usize, top: &str) {
     let child = format!("{top}/child");
     let grandchild = format!("{child}/grand");

@@ -18,7 +18,7 @@ use self::certainty::Estimate;
 use crate::figure;
 use crate::record::{Point, Run, StoreError};
 
-/// The figures that are held against each other, and whether more is worse.
+/// The figures that are compared with each other, and whether more is worse.
 const FIGURES: [(&str, bool); 8] = [
     (figure::RATE, false),
     (figure::MEAN, true),

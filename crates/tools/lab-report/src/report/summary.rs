@@ -147,7 +147,7 @@ impl<'r> Summary<'r> {
         self.rows.iter().find(|row| (row.system, row.series, row.at) == (system, series, at))
     }
 
-    /// The figures that are held against the peers': those that the experiment is about, and system calls.
+    /// The figures that are compared with the peers': those that the experiment is about, and system calls.
     pub(super) fn compared(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.experiment.ratios.iter().copied().chain([figure::CALLS])
     }

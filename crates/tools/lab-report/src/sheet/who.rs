@@ -3,7 +3,7 @@
 /// The systems that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// What Diwan is held against.
+    /// What Diwan is compared with.
     Peer,
     /// Diwan.
     Diwan,

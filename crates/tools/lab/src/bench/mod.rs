@@ -26,7 +26,7 @@ use tools_testbed::PeerError;
 
 use crate::measure::StandError;
 
-/// What Diwan is held against.
+/// What Diwan is compared with.
 const PEER: &str = "ZooKeeper";
 
 /// Why a row could not be measured.

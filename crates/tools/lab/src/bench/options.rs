@@ -53,7 +53,7 @@ pub struct Options {
     pub markdown: Option<PathBuf>,
     /// Whether only to list the rows.
     pub list: bool,
-    /// Whether only to tell how to use it.
+    /// Whether only to show the usage.
     pub help: bool,
     /// The arguments as they were given.
     pub arguments: String,
@@ -78,7 +78,7 @@ pub struct Scale {
     pub heavy: u32,
     /// Sessions of a crowd.
     pub sessions: usize,
-    /// Transactions between two snapshots, where some are to be taken.
+    /// Transactions between two snapshots, for rows that take some.
     pub snapshot_every: u32,
     /// Writes a second while they are.
     pub paced_writes: f64,

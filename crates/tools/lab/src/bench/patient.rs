@@ -19,7 +19,7 @@ use super::Failure;
 /// The session it asks for. It looks for another server after two thirds of it without an answer, as clients do.
 pub(super) const SESSION: Duration = Duration::from_secs(6);
 const GIVE_UP: Duration = Duration::from_secs(4);
-/// How long a connection may take: a server that stands still accepts none.
+/// How long a connection may take: a stopped server accepts none.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// Between two writes, and before all servers are tried once more: how much load there is.
 const THINK: Duration = Duration::from_millis(1);

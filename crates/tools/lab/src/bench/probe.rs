@@ -19,7 +19,7 @@ use crate::measure::milliseconds;
 
 /// Bytes of one append.
 const APPEND: usize = 1024;
-/// Bytes of the file; the probe begins anew at its end.
+/// Bytes of the file; the probe begins again at its end.
 const FILE: usize = 64 << 20;
 
 /// A disk is calm when no flush of a second takes longer.

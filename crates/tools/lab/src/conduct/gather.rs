@@ -58,7 +58,7 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BT
     add(figure::ERRORS, all.errors as f64);
     let names = || phases.iter().map(|phase| phase.name.as_str());
     let spent = read.meters.spent(names());
-    // Meters of a process that ended tell nothing of what it did.
+    // Meters of a process that ended show nothing of its work.
     let all_live =
         spec.fates.iter().all(|(_, fate)| matches!(fate, Fate::PauseLeader(_) | Fate::CutLeaderOff(_)));
     if spent.resident > 0 && all_live {

@@ -68,7 +68,7 @@ enum Running {
 /// What loads servers: a client of their protocol.
 #[derive(Clone, Debug)]
 pub enum Speaks {
-    /// ZooKeeper's protocol, which loads here speak.
+    /// ZooKeeper's protocol, which this crate's loads use.
     ZooKeeper(Servers),
     /// Another protocol, by a program of its own, at these addresses.
     Other(LoadProgram, Vec<String>),
@@ -277,7 +277,7 @@ impl Stand {
         }
     }
 
-    /// Stands still for so long.
+    /// Stops (SIGSTOP) for so long.
     ///
     /// # Errors
     /// The host could not.
@@ -285,7 +285,7 @@ impl Stand {
         match &mut self.running {
             Running::Members(ensemble) => {
                 ensemble.pause(number)?;
-                // How long it stands still is what is measured.
+                // No synchronisation: the length of the stop is what is measured.
                 std::thread::sleep(time);
                 Ok(ensemble.resume(number)?)
             }

@@ -92,7 +92,8 @@ impl Calls {
     }
 }
 
-/// `perf` on all processes: it is told when to count, and answers when it does, so it may stay where it is in between.
+/// `perf` on all processes: it gets a message when to count, and answers when it does, so it may keep running in
+/// between.
 struct Perf {
     child: Child,
     control: fs::File,

@@ -136,14 +136,14 @@ impl Others {
         self.wait(number)
     }
 
-    /// Stands still for so long.
+    /// Stops (SIGSTOP) for so long.
     ///
     /// # Errors
     /// The host could not.
     pub fn pause(&mut self, number: usize, time: Duration) -> Result<(), Failure> {
         let service = &mut self.members[number - 1].service;
         service.pause()?;
-        // How long it stands still is what is measured.
+        // No synchronisation: the length of the stop is what is measured.
         thread::sleep(time);
         Ok(service.resume()?)
     }

@@ -78,7 +78,7 @@ impl Servers {
         &self.keys
     }
 
-    /// All of them, as clients are told.
+    /// The connect string of all of them.
     pub(super) fn connect_string(&self) -> String {
         let texts: Vec<_> =
             self.members.iter().map(|member| format!("127.0.0.1:{}", member.ports().plain)).collect();

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     table: Option<PathBuf>,
 }
 
-/// What became of a planted bug.
+/// The result of a planted bug.
 struct Trial {
     /// Nothing if it survived.
     failure: Option<Failure>,

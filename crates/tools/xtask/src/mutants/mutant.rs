@@ -22,7 +22,7 @@ pub(super) struct Mutant {
     pub(super) title: String,
     /// The class of bugs it stands for.
     pub(super) class: String,
-    /// Of what should find it, any will do.
+    /// Any of the expected tests may find it.
     pub(super) expected: Vec<Finding>,
     pub(super) torture: Torture,
     /// The system that had a bug of that kind.
@@ -122,7 +122,7 @@ impl Edit {
     /// The text with the lines replaced.
     ///
     /// # Errors
-    /// They are not there exactly once: the source has changed, and the bug must be planted anew.
+    /// They are not there exactly once: the source has changed, and the bug must be planted again.
     pub(super) fn apply(&self, text: &str) -> anyhow::Result<String> {
         let (lines, old): (Vec<_>, Vec<_>) =
             (text.lines().collect(), self.old.iter().map(String::as_str).collect());

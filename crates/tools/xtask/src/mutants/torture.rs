@@ -16,7 +16,7 @@ use crate::workspace::cargo;
 /// The simulator's package and its program.
 const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
-/// Everything anew on a slow machine takes a part of this.
+/// A complete build on a slow machine takes a part of this.
 const BUILD_DEADLINE: Duration = Duration::from_secs(60 * 60);
 /// A thousand seeds take a part of this. A run that needs more hangs.
 const RUN_DEADLINE: Duration = Duration::from_secs(90 * 60);

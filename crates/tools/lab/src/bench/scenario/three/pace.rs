@@ -40,7 +40,7 @@ pub(in crate::bench::scenario) const FOLLOWER_STOPPED: Row = Row {
             |_, _| Ok(()),
             move |ensemble, number| {
                 ensemble.pause(number)?;
-                // How long it stands still is what is measured.
+                // No synchronisation: the length of the stop is what is measured.
                 thread::sleep(pause);
                 ensemble.resume(number)?;
                 Ok(pause)
