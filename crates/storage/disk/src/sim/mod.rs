@@ -225,7 +225,7 @@ impl SimDisk {
         state.durable_names.remove(path);
     }
 
-    /// A copy of the disk as it is now, with chances of its own.
+    /// A copy of the disk as it is now, with random choices of its own.
     pub fn fork(&self, seed: u64) -> SimDisk {
         let state = self.0.borrow();
         SimDisk(Rc::new(RefCell::new(State {
