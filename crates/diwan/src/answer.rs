@@ -1,4 +1,4 @@
-//! What a member says of itself and the others when its AdminServer is asked for `ensemble`.
+//! A member's answer to the AdminServer's command `ensemble`: its own state and what it knows of the others.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     /// `leader`, `follower`, `observer`, `looking` or `standalone`.
     pub(crate) role: String,
     pub(crate) serving: bool,
-    /// The number of who leads, as far as it knows; 0 for nobody.
+    /// The leader's number, as far as it knows; 0 for none.
     pub(crate) leader: u64,
     pub(crate) term: u64,
     pub(crate) pid: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Answer {
     /// The last snapshot's zxid, and its time in seconds since 1970.
     pub(crate) snapshot: Option<(String, i64)>,
     pub(crate) client_port: Option<u64>,
-    /// Numbers of members that it hears, and whose data belongs to another ensemble.
+    /// Numbers of members that connect to it with data of another ensemble.
     pub(crate) other_ensembles: Vec<u64>,
     /// All members; none of a server alone.
     pub(crate) members: Vec<Sight>,
@@ -95,7 +95,7 @@ fn sight(value: &Value) -> Option<Sight> {
 }
 
 impl Answer {
-    /// What tells one ensemble from another: who its members are.
+    /// The members: they identify the ensemble.
     pub(crate) fn ensemble(&self) -> Vec<(u64, &str, u64)> {
         self.members.iter().map(|sight| (sight.member, sight.host.as_str(), sight.peer_port)).collect()
     }

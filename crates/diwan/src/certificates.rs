@@ -1,8 +1,8 @@
 //! `diwan certificates`: an authority, a key with a certificate for each member of an ensemble, in the form that
 //! `zoo.cfg` names, and a secret for all of them. Writes files and never replaces one.
 //!
-//! A certificate names its member's hosts, and by the URI `diwan:member:N` the member itself: with it, a host can be
-//! called otherwise tomorrow, and the certificate of one member is of no use to another.
+//! A certificate names its member's hosts, and by the URI `diwan:member:N` the member itself: so a host may get another
+//! name later, and the certificate of one member is of no use to another.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -19,12 +19,12 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 
-/// For how long certificates hold unless told otherwise.
+/// For how long certificates are valid by default.
 pub(crate) const DAYS: u32 = 3650;
 const AUTHORITY: &str = "ca.pem";
 const AUTHORITY_KEY: &str = "ca-key.pem";
 const SECRET: &str = "ensemble.secret";
-/// Bytes drawn for a secret; the file has two letters for each.
+/// Random bytes of a secret; the file has two hexadecimal digits for each.
 const SECRET_BYTES: usize = 32;
 
 /// A member, and the names and addresses by which others dial it.
@@ -59,7 +59,7 @@ pub(crate) struct Order {
     pub(crate) days: u32,
 }
 
-/// What a user can mend, with how.
+/// An error that a user can correct, with a hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
@@ -110,7 +110,7 @@ pub(crate) fn key_store(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("member-{number}.pem"))
 }
 
-/// The file of whom members trust.
+/// The file with the authority that members trust.
 pub(crate) fn trust_store(directory: &Path) -> PathBuf {
     directory.join(AUTHORITY)
 }
@@ -230,7 +230,7 @@ fn signed(member: &Holder, authority: &Issuer<'_, KeyPair>, term: Term) -> Resul
     Ok(format!("{}{}", certificate.pem(), key.serialize_pem()))
 }
 
-/// Whoever may read the file from the first moment on is said by its mode.
+/// Creates the file with this mode, so that no other user can read it at any moment.
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = file.and_then(|mut file| {
@@ -252,8 +252,9 @@ fn tell(order: &Order, out: &mut impl Write) -> io::Result<()> {
     }
     out.flush()?;
     eprintln!(
-        "The certificates hold until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, nothing else;\n\
-         keep `{AUTHORITY_KEY}` where nobody gets at it: it signs for further members.\n\
+        "The certificates are valid until {}. Copy to each member its `member-N.pem`, `{AUTHORITY}` and `{SECRET}`, \
+         nothing else;\n\
+         keep `{AUTHORITY_KEY}` where no other user can read it: it signs for further members.\n\
          hint: a running ensemble goes over from plain text with all members at once: stop all, add the lines, start all",
         Term::of(order.days).until
     );

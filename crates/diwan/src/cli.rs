@@ -1,4 +1,4 @@
-//! The command line: what can be said, and its help.
+//! The command line: commands, options, and their help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::up::UpOptions;
 
 const SERVE_HELP: &str = "\
 Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwan-data`.
-`diwan config keys` lists every key; `diwan config check FILE` says what a file comes to.
+`diwan config keys` lists every key; `diwan config check FILE` says what a file means.
 
   diwan serve
   diwan serve --config zoo.cfg
@@ -26,7 +26,7 @@ Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwa
 
 const SHELL_HELP: &str = "\
 Without COMMAND a terminal gets a prompt with completion, and a pipe is read line by line. \
-One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it hears.
+One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows its events.
 
   diwan shell ls /
   diwan shell create -e -s /lock/member- alice
@@ -36,8 +36,8 @@ One COMMAND that leaves a watch (`get -w`, `addWatch`) stays and shows what it h
 zkCli's own way, `-server HOST:PORT`, is taken too, and so are `-client-configuration FILE` and CLIENT_JVMFLAGS.";
 
 const UP_HELP: &str = "\
-Each member is a process; they authenticate and encrypt what they say to each other. A member that \
-dies is started again. Lives until ctrl-c, which stops all; the next run goes on with the same data.
+Each member is a process; their connections to each other are authenticated and encrypted. A member that \
+ends is started again. Runs until ctrl-c, which stops all; the next run uses the same data.
 
   diwan up
   diwan up --members 5 --dir /tmp/five --client-port 3181
@@ -45,11 +45,11 @@ dies is started again. Lives until ctrl-c, which stops all; the next run goes on
 
 const STATUS_HELP: &str = "\
 One member that answers is enough to see all; those that do not are shown as such. \
-The status is 0 when there is a leader, else 1.
+The status is 0 when there is a leader, otherwise 1.
 
   diwan status                             what runs here at the usual ports
   diwan status --server zk1:8080,zk2:8080  the AdminServers' addresses, not those for clients
-  diwan status --server zk1:8443 --tls-ca ca.pem  where a proxy encrypts what the AdminServers say
+  diwan status --server zk1:8443 --tls-ca ca.pem  if a TLS proxy is before the AdminServers
   diwan status --json";
 
 const CERTIFICATES_HELP: &str = "\
@@ -85,7 +85,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What the command line says; ends the process when that is nothing, or help.
+/// Parses the command line; ends the process if it is wrong or asks for help.
 pub(crate) fn parse() -> Cli {
     Cli::parse_from(with_zkcli_options(std::env::args_os()))
 }
@@ -106,8 +106,8 @@ const WITH_VALUE: [&str; 9] = [
 const WITHOUT_VALUE: [&str; 1] = ["--waitforconnection"];
 const SHORT_WITH_VALUE: [&str; 4] = ["-s", "-t", "-a", "-D"];
 
-/// zkCli's own options have one dash: whoever has `-server host:port` in the fingers, or in a script, need not learn
-/// another way. Only options before the shell's command are meant.
+/// zkCli's own options have one dash: they are accepted, for users and scripts that say `-server host:port`. Applies
+/// only to options before the shell's command.
 fn with_zkcli_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let service = usize::from(arguments.get(1).is_some_and(|word| word == "council"));
@@ -139,7 +139,7 @@ pub(crate) enum Command {
     /// Run a whole ensemble on this machine, for trying it out.
     #[command(after_help = UP_HELP)]
     Up(UpArguments),
-    /// Make keys and certificates with which members authenticate and encrypt what they say to each other.
+    /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
     /// The coordination service: shell, status, members, backups.
@@ -150,7 +150,7 @@ pub(crate) enum Command {
     /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
     #[command(disable_help_flag = true)]
     Lab {
-        /// What `diwan-lab` is told; `diwan lab --help` lists its commands.
+        /// Arguments for `diwan-lab`; `diwan lab --help` lists its commands.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         arguments: Vec<OsString>,
     },
@@ -173,16 +173,16 @@ pub(crate) enum ShortCommand {
     /// Talk to a server with zkCli's commands: one from the command line, or many at a prompt or from a pipe.
     #[command(after_help = SHELL_HELP)]
     Shell(ShellArguments),
-    /// Show the members of a running ensemble: roles, who lags, sessions, snapshots.
+    /// Show the members of a running ensemble: roles, lag, sessions, snapshots.
     #[command(after_help = STATUS_HELP)]
     Status(StatusArguments),
-    /// Show or change who the members of a running ensemble are.
+    /// Show or change the membership of a running ensemble.
     #[command(after_help = MEMBER_HELP)]
     Member(MemberArguments),
     /// Make the line of a configuration that names the super user.
     #[command(after_help = digest::HELP)]
     Digest(DigestArguments),
-    /// Begin anew with one survivor of a lost majority. The server must be stopped.
+    /// Make a new ensemble from one survivor of a lost majority. The server must be stopped.
     #[command(after_help = FORCE_HELP)]
     ForceNewEnsemble(ForceArguments),
 }
@@ -233,7 +233,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<String>,
 
-    /// Stop when the standard input ends: whoever started this server is gone then.
+    /// Stop when the standard input ends: the process that started this server is gone then.
     #[arg(long, hide = true)]
     pub(crate) until_input_ends: bool,
 }
@@ -277,7 +277,7 @@ pub(crate) struct ShellArguments {
 }
 
 impl ShellArguments {
-    /// How the shell is to be, and its command.
+    /// The shell's options, and its command.
     pub(crate) fn split(self) -> Checked<(ShellOptions, Vec<String>)> {
         let options = ShellOptions {
             connection: self.connect.resolve()?,
@@ -314,7 +314,7 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "PORT", default_value_t = 7001)]
     http_port: u16,
 
-    /// Leave a member that dies as it is.
+    /// Do not restart a member that ends.
     #[arg(long)]
     no_restart: bool,
 
@@ -344,7 +344,7 @@ pub(crate) struct MemberArguments {
     #[command(subcommand)]
     wish: MemberCommand,
 
-    /// Say what would become of the members and whether this identity may do it, and change nothing.
+    /// Show the membership that would result and whether this identity may do it, and change nothing.
     #[arg(long, global = true)]
     dry_run: bool,
 
@@ -354,21 +354,21 @@ pub(crate) struct MemberArguments {
 
 #[derive(Debug, Subcommand)]
 enum MemberCommand {
-    /// Show them.
+    /// Show the members.
     List,
-    /// Let one join, or change where it is: start a new one with an empty data directory.
+    /// Add a member, or change its address: start a new one with an empty data directory.
     Add {
-        /// Its number and where it is.
+        /// Its number and its address.
         #[arg(value_name = "N=HOST:PORT[:PORT][:observer][;[HOST:]CLIENT-PORT]")]
         member: String,
     },
-    /// Let one go.
+    /// Remove a member.
     Remove {
         /// Its number.
         #[arg(value_name = "N")]
         number: u64,
     },
-    /// Let an observer vote.
+    /// Make an observer a voter.
     Promote {
         /// Its number.
         #[arg(value_name = "N")]
@@ -377,7 +377,7 @@ enum MemberCommand {
 }
 
 impl MemberArguments {
-    /// Whom to ask, what for, and whether it is only to be tried.
+    /// The servers, the command, and whether it is a dry run.
     pub(crate) fn split(self) -> Checked<(Connection, Wish, bool)> {
         let wish = match self.wish {
             MemberCommand::List => Wish::List,
@@ -399,13 +399,13 @@ pub(crate) struct ForceArguments {
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     properties: Vec<String>,
 
-    /// Do it. Without this the command says what would be lost, and changes nothing.
+    /// Make the change. Without this option the command says what would be lost, and changes nothing.
     #[arg(long)]
     yes: bool,
 }
 
 impl ForceArguments {
-    /// Where the configuration comes from, and whether it is meant.
+    /// Where the configuration comes from, and whether `--yes` is given.
     pub(crate) fn split(self) -> (Sources, bool) {
         (Sources { file: Some(self.config), properties: self.properties, flags: Vec::new() }, self.yes)
     }
@@ -426,7 +426,7 @@ pub(crate) struct StatusArguments {
 }
 
 impl StatusArguments {
-    /// Who is to be asked.
+    /// The servers to ask.
     ///
     /// # Errors
     /// When a file or a property is of no use.

@@ -1,4 +1,4 @@
-//! Files of this process: how many it may hold, and who may read those that it makes.
+//! Files of this process: how many it may hold, and which users may read those that it makes.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};

@@ -86,7 +86,7 @@ impl BuildFolder {
         if let Some(triple) = &self.triple {
             command.arg("--target").arg(triple);
         }
-        // What cargo told this program of its own package: build scripts look at these, and would run again.
+        // Variables that cargo sets for this program's own package: build scripts depend on them, and would run again.
         let of_package = |name: &str| PACKAGE.iter().any(|of| name.starts_with(of));
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
             command.env_remove(name);

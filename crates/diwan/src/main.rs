@@ -1,4 +1,4 @@
-//! The binary: configuration, composition of the pieces below, the shell, and what looks after ensembles.
+//! The binary: configuration, composition of the pieces below, the shell, and the commands that manage ensembles.
 
 mod answer;
 mod certificates;
@@ -28,7 +28,7 @@ use cli::{Command, ConfigCommand, CouncilCommand, ShortCommand};
 fn main() -> ExitCode {
     match run(cli::parse().command) {
         Ok(code) => code,
-        // Who reads the output of a pipe has seen enough of it.
+        // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: cannot write: {error}");

@@ -1,4 +1,4 @@
-//! `diwan member`: who the members of a running ensemble are to be, seen and changed through one of its servers.
+//! `diwan member`: shows and changes the membership of a running ensemble, through one of its servers.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -79,7 +79,7 @@ fn attempt(access: &Connection, wish: &Wish, dry: bool) -> Checked<String> {
         permitted(&client, access)?;
         return Ok(format!("{}\n{summary}\nNothing was changed.", next.published().text()));
     }
-    // Only on top of what was just seen: somebody else may be at it, too.
+    // Only on top of the configuration that was just read: another client may change it, too.
     let done = client.reconfig(joining.as_deref(), leaving.as_deref(), None, present.version);
     let (text, _) = done.wait_for(PATIENCE).map_err(|_| silent(access))?.map_err(|error| refusal(&error))?;
     let text = text.unwrap_or_default();
@@ -106,7 +106,7 @@ fn wanted(text: &str) -> Checked<String> {
     Ok(format!("server.{}={}", member.number, member.published()))
 }
 
-/// What becomes of each member that does not stay as it is, a line each.
+/// What changes for each member, a line each.
 fn changes(present: &Roster, next: &Roster) -> Vec<String> {
     let (present, next) = (present.published(), next.published());
     let role = |member: &MemberConfig| if member.votes { "votes" } else { "observes" };
@@ -147,8 +147,8 @@ fn already(wish: &Wish, present: &Roster) -> String {
     }
 }
 
-/// Asks for a change on top of a configuration that never was: the server judges whether this identity may change the
-/// members before it judges the rest, and then refuses.
+/// Asks for a change on top of a configuration that never existed: the server judges whether this identity may change
+/// the members before it judges the rest, and then refuses.
 fn permitted(client: &Client, access: &Connection) -> Checked<()> {
     let asked = client.reconfig(None, None, Some(""), i64::MAX);
     match asked.wait_for(PATIENCE).map_err(|_| silent(access))? {

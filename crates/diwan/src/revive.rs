@@ -1,4 +1,5 @@
-//! `diwan force-new-ensemble`: one survivor of a lost majority begins anew, once its operator knows what may be lost.
+//! `diwan force-new-ensemble`: one survivor of a lost majority becomes a new ensemble, after its operator has seen what
+//! may be lost.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -38,7 +38,7 @@ pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
 }
 
 fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
-    // A key that nobody knows may be why another is missing.
+    // An unknown key may be the reason why another is missing.
     for Notice { line, key, verdict, .. } in notices {
         if let Verdict::Unknown(near) = verdict {
             let place = line.map_or_else(String::new, |line| format!("line {line}: "));
@@ -53,8 +53,8 @@ fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
 }
 
 fn serve(config: ServerConfig, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
-    // Before the threads begin, so that none of them is told of a signal.
-    let signals = signals::catch().map_err(|error| format!("signals cannot be heard: {error}"))?;
+    // Before the threads begin, so that none of them gets a signal.
+    let signals = signals::catch().map_err(|error| format!("signals cannot be caught: {error}"))?;
     let data = config.storage.data_dir.clone();
     let command_url = config.admin.command_url.clone();
     let server =
@@ -73,13 +73,13 @@ fn serve(config: ServerConfig, sources: &Sources, log: Log, until_input_ends: bo
     Ok(())
 }
 
-/// Whoever started this server holds the other end of its standard input, and is gone when that ends.
+/// The process that started this server holds the other end of its standard input. When that ends, the process is gone.
 fn heed_input(server: &Arc<Server>) -> io::Result<()> {
     let server = Arc::downgrade(server);
     std::thread::Builder::new().name(String::from("input")).spawn(move || {
         // That it breaks means the same as that it ends.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        tracing::info!("whoever started this server is gone: it stops");
+        tracing::info!("the process that started this server is gone: it stops");
         if let Some(server) = server.upgrade() {
             server.stop();
         }
@@ -116,7 +116,7 @@ fn tell_notices(notices: &[Notice]) {
     }
 }
 
-/// Members that speak in plain text do so as ZooKeeper's; nobody is to do it unawares.
+/// Warns if members speak in plain text. ZooKeeper's members do so too, but it must be a choice.
 fn tell_of_plain_text(config: &ServerConfig) {
     let Some(ensemble) = config.ensemble.as_ref().filter(|ensemble| ensemble.tls.is_none()) else { return };
     let members: String = ensemble
@@ -126,11 +126,11 @@ fn tell_of_plain_text(config: &ServerConfig) {
         .collect();
     let risk = match ensemble.secret {
         Some(_) => {
-            "members prove who they are, and speak in plain text: anyone on the path between them can read along"
+            "members authenticate, but speak in plain text: anyone on the path between them can read it"
         }
         None => {
-            "members speak in plain text and prove nothing: anyone who reaches their ports from the address of one can pose \
-             as it, and anyone on the path can read along"
+            "members speak in plain text and do not authenticate: anyone who reaches their ports from the address \
+             of a member can pose as it, and anyone on the path can read it"
         }
     };
     let cures = match ensemble.secret {

@@ -1,4 +1,4 @@
-//! Signals of a running server: which stop it, which have it read its settings again, and which it ignores.
+//! Signals of a running server: which of them stop it, which make it read its settings again, and which it ignores.
 //!
 //! | signal | effect |
 //! |---|---|
@@ -38,7 +38,7 @@ impl Wish {
     }
 }
 
-/// Signals that are caught. To be made before any thread begins, so that none of them is told of a signal.
+/// Signals that are caught. To be made before any thread begins, so that none of them gets a signal.
 pub(crate) fn catch() -> io::Result<Signals> {
     Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
 }

@@ -1,4 +1,4 @@
-//! Columns for people: as wide as what is in them, two spaces apart.
+//! Text columns: as wide as what is in them, two spaces apart.
 
 use std::io::{self, Write};
 

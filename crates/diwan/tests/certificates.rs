@@ -1,5 +1,5 @@
 //! `diwan certificates`: files that a member takes, lines that name them, and nothing replaced. And the warning that
-//! leads there.
+//! recommends it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod server;

@@ -19,7 +19,7 @@ use server::{Folder, diwan, said};
 /// Long enough for a busy machine; nothing waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running server with an AdminServer, whose log is read line by line.
+/// A running server with an AdminServer; its log is read line by line.
 struct Live {
     child: Child,
     lines: Receiver<String>,
@@ -157,7 +157,7 @@ fn wrong_password_gets_no_backup_and_is_written_down() {
     command.args(["--password-file", text(&password)]).env_remove("DIWAN_PASSWORD");
     assert!(said(command.output().unwrap()).0);
     assert!(live.until_line("operation=snapshot").ends_with("\tresult=success"));
-    // Nobody can be asked here.
+    // There is no terminal to ask here.
     let mut command = council(&["backup", "--server", &live.admin]);
     let (fine, _, errors) = said(command.env_remove("DIWAN_PASSWORD").output().unwrap());
     assert!(!fine && errors.contains("--password-file"), "{errors}");
@@ -171,7 +171,7 @@ fn password_is_sent_to_no_server_that_a_script_does_not_name() {
     assert!(errors.contains("`--server HOST:PORT`"), "{errors}");
 }
 
-/// Asks for a snapshot in vain; gives the status.
+/// Asks for a snapshot that is refused; returns the status.
 fn ask_in_vain(live: &Live, headers: &str) -> u16 {
     let mut stream = TcpStream::connect(&live.admin).unwrap();
     write!(stream, "GET /commands/snapshot HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n").unwrap();

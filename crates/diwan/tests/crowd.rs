@@ -1,4 +1,4 @@
-//! More connections than anybody needs, on a server that is a process of its own.
+//! Very many connections, on a server that is a process of its own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod server;

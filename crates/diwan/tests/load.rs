@@ -85,7 +85,7 @@ fn load_through_tls_with_sasl_is_answered_and_checked() {
     let measured = brief(servers.clone()).unwrap();
     assert_eq!((measured.errors, measured.verdict), (0, Ok(())));
     assert!(measured.operations > 0 && measured.reads > 0 && measured.writes > 0);
-    // The same access lets in a client; what the load made is open to everybody.
+    // The same access lets in a client; the nodes of the load are open to everyone.
     let client = servers.options().connect(&servers.connect_string(0)).unwrap();
     let users: Vec<_> =
         client.who_am_i().wait().unwrap().into_iter().map(|identity| identity.scheme).collect();

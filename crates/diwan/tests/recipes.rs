@@ -29,7 +29,7 @@ fn expire(server: &Server, client: &Client) {
     let deadline = Instant::now() + LONG;
     while client.ticket() == ticket && client.state() != SessionState::Expired {
         assert!(Instant::now() < deadline, "the session does not end");
-        // The client itself wants the session back meanwhile: whoever of both came last has it.
+        // The client itself takes the session back meanwhile: the later of the two connections has it.
         let other = Options::new().resume(ticket.clone()).connect(&server.address()).unwrap();
         let _ = other.wait_connected(LONG);
         other.close();
@@ -120,7 +120,7 @@ fn leader_whose_session_expires_is_followed_and_becomes_a_candidate_again() {
     until(|| one.standing() == Standing::Waiting);
     other.resign(LONG).unwrap();
     assert!(one.wait_leader(LONG).unwrap() > next);
-    // The data of the leader's node says who it is.
+    // The data of the leader's node names the leader.
     let name = contenders(&second, "/leader").remove(0);
     assert!(name.starts_with("_c_") && name.contains("-latch-"), "{name}");
     assert_eq!(second.data(&format!("/leader/{name}")).wait().unwrap().0.as_deref(), Some(&b"one"[..]));

@@ -126,7 +126,7 @@ fn a_data_directory_that_cannot_be_is_named() {
     let folder = Folder::new();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    // The second can be written to by nobody, the system's own user included.
+    // No user can write to the second, not even root.
     for data in [file.join("data"), "/proc/diwan".into()] {
         let errors = refused(serve(&data));
         let named = format!("the data directory `{}` cannot be used", data.join("council").display());
@@ -236,7 +236,7 @@ fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
     );
 }
 
-/// A server whose log can be read line by line.
+/// A server with a log that can be read line by line.
 struct Logged {
     child: std::process::Child,
     lines: std::sync::mpsc::Receiver<String>,
@@ -248,7 +248,7 @@ impl Logged {
         let reader = BufReader::new(child.stderr.take().unwrap());
         let (told, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            // Whoever listens may be gone.
+            // The receiver may be gone.
             reader.lines().map_while(Result::ok).for_each(|line| drop(told.send(line)));
         });
         Self { child, lines }
@@ -277,7 +277,7 @@ impl Drop for Logged {
     }
 }
 
-/// A session of a client that says nothing any more, opened by hand; gives where its client was.
+/// A session of a client that has become silent, opened by hand; returns its client's address.
 fn silent_session(address: &str, timeout_ms: i32) -> String {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     let mut hello = [0_u8; 4 + 45];
@@ -374,7 +374,7 @@ fn signals_that_end_other_programs_reload_or_do_nothing() {
     server.line("the configuration has errors now");
     client.create("/on", b"", CreateMode::Persistent).wait().unwrap();
     client.close();
-    // Told at the level that was asked for last.
+    // Logged at the level that was asked for last.
     server.line("a session was closed by its client");
     server.signal(Signal::TERM);
     assert!(server.child.wait().unwrap().success());

@@ -1,4 +1,4 @@
-//! `diwan up` and `diwan status` as a newcomer meets them: one command, three servers, a leader that dies.
+//! `diwan up` and `diwan status` as a new user meets them: one command, three servers, a leader that is killed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod server;
@@ -140,7 +140,7 @@ fn status(arguments: &[&str]) -> (bool, String, String) {
     said(diwan().arg("status").args(arguments).output().unwrap())
 }
 
-/// Asks until it succeeds: an operation under way when a connection breaks is the client's to ask again.
+/// Asks until it succeeds: if a connection breaks, the client must repeat the operation under way.
 fn again<T>(what: &str, mut ask: impl FnMut() -> Result<T, council_client::Error>) -> T {
     until(what, || ask().ok())
 }
@@ -211,7 +211,7 @@ fn status_finds_all_through_one_and_fails_without_a_leader() {
         assert!(line.contains(&row.role) && line.contains(&row.clients), "{table}");
     }
 
-    // One that is alone in answering tells of the others.
+    // One member's answer is enough to show the others.
     let one = rows.iter().find(|row| row.role == "follower").unwrap();
     let (fine, json, _) = status(&["--server", &one.http, "--json"]);
     let picture: Value = serde_json::from_str(&json).unwrap();
@@ -231,16 +231,16 @@ fn status_finds_all_through_one_and_fails_without_a_leader() {
     assert_eq!(behind.filter(|member| member["lag_entries"].is_u64()).count(), 2, "{json}");
 
     kill(second.pid);
-    ensemble.line(|line| line.contains("nobody leads"));
+    ensemble.line(|line| line.contains("no leader"));
     let last = rows.iter().find(|row| row.role == "follower").unwrap();
-    let errors = until("it notices that nobody leads", || {
+    let errors = until("it notices that there is no leader", || {
         let (fine, _, errors) = status(&["--server", &last.http]);
         (!fine).then_some(errors)
     });
     assert!(errors.contains("error: there is no leader"), "{errors}");
     assert!(errors.contains("hint: 2 of the 3 that vote must run"), "{errors}");
 
-    // Whoever started them is gone: they go, too.
+    // The process that started them is gone: they end, too.
     ensemble.signal(Signal::KILL);
     until("the last member ends", || is_gone(last.pid).then_some(()));
     let (fine, table, errors) = status(&["--server", &last.http]);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What a TLS server's alert begins with: a client that speaks plain text is told it.
+/// What a TLS server's alert begins with: a client without TLS gets it.
 pub const TLS_ALERT: [u8; 2] = [21, 3];
 
 /// The last attempt to reach one server of the connect string.
@@ -51,10 +51,10 @@ pub enum ConnectFailure {
     /// The server took the connection and closed it without opening a session.
     #[error("the server closed the connection: it may have no leader, or too many connections")]
     Closed,
-    /// This client speaks plain text, and the port expects TLS.
+    /// This client does not use TLS, and the port expects it.
     #[error("the port expects TLS")]
     ExpectsTls,
-    /// This client speaks TLS, and the port does not.
+    /// This client uses TLS, and the port does not.
     #[error("the port does not speak TLS")]
     NotTls,
     /// The server closed the connection before TLS was agreed upon.
@@ -98,9 +98,9 @@ pub enum ConnectFailure {
 }
 
 impl ConnectFailure {
-    /// Whether the failure stays until something is changed: a server is started, a name or a certificate is mended.
+    /// Whether the failure lasts until something is changed: a server is started, a name or a certificate is corrected.
     /// Only a server that is slow or closes connections is expected to serve by itself. A server that restarts refuses
-    /// connections for a moment, too; that counts as lasting, so that a wrong port is told at once.
+    /// connections for a moment, too; that counts as lasting, so that a wrong port is reported at once.
     #[must_use]
     pub const fn is_lasting(&self) -> bool {
         !matches!(self, Self::TimedOut | Self::Closed)

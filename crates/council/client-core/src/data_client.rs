@@ -12,11 +12,11 @@ use crate::path::Chroot;
 use crate::request::{Replied, Reply, Request};
 use crate::settings::Settings;
 
-/// The number of a request, chosen by whoever submits it.
+/// The number of a request, chosen by the caller that submits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// The number of a watcher, chosen by whoever leaves it.
+/// The number of a watcher, chosen by the caller that leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatcherId(pub u64);
 
@@ -46,7 +46,7 @@ pub struct Outputs(VecDeque<Output>);
 pub struct DataClient {
     /// The client.
     pub machine: ClientMachine<Tag, WatcherId>,
-    /// What it tells.
+    /// Its replies, events and changes of state.
     pub outputs: Outputs,
 }
 

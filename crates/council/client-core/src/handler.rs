@@ -1,4 +1,4 @@
-//! What a session tells its driver, in order.
+//! What a session reports to its driver, in order.
 
 use council_wire::KeeperState;
 
@@ -8,10 +8,11 @@ use crate::operation::Answer;
 use crate::path::Chroot;
 use crate::state::{SessionState, Ticket};
 
-/// Takes what a session tells. `T` comes back with the reply to the request it was submitted with; `W` names a watcher.
+/// Takes the reports of a session. `T` comes back with the reply to the request it was submitted with; `W` names a
+/// watcher.
 ///
 /// The calls come in one order, that of the connection: an event comes before the reply of any request that could show
-/// what it tells. They come from within a call of the session's, so none of them may wait.
+/// its change. They are made within a call of the session, so none of them may block.
 pub trait Handler<T, W> {
     /// The reply to a request, or why there is none.
     fn reply(&mut self, tag: T, answer: Answer<'_>, chroot: &Chroot);
@@ -52,6 +53,6 @@ pub enum Notice<'a> {
     State(SessionState),
     /// An attempt to reach a server failed.
     Failed(Attempt),
-    /// Every server was tried once more, in vain.
+    /// Every server was tried once more, without success.
     RoundOver,
 }

@@ -52,7 +52,7 @@ impl Hosts {
         Self { names, next, targets: VecDeque::new(), tried: 0, backoff: BACKOFF_MIN, random }
     }
 
-    /// The next address of this round. Names are resolved anew in each round: an address may have moved.
+    /// The next address of this round. Names are resolved again in each round: an address may have moved.
     pub(crate) fn next(&mut self) -> Next {
         if let Some(target) = self.targets.pop_front() {
             return Next::Connect(target);

@@ -7,21 +7,22 @@
 //! same machine with requests, replies and events as data. [`recipes`] are built on those.
 //!
 //! # Invariants
-//! - **A request is answered once**: by its reply, or by an error that says why there is none. A request that was sent when the
-//!   connection broke ends with [`Error::ConnectionLost`]: it is *unknown* whether it took effect, and it is never sent again
-//!   by itself. One that still waited to be sent is kept for the next connection; it fails with the same error if a whole
-//!   round of servers is tried in vain. [`Error::TooManyRequests`] and [`Error::InvalidPath`] say that nothing was sent.
-//! - **One order.** Requests are sent in the order in which they were submitted. Replies and events are told in the order in
-//!   which they came on the connection, so an event comes before the reply of any request that could show what it tells. Of a
-//!   broken connection first its requests fail, then the state is told.
-//! - **Events are hints that something changed.** A one-shot watch is left when its request's reply comes, is used up by one
-//!   event, and is set again on the next connection, where the server tells what was missed. Persistent watches are set again,
-//!   too, but what happened meanwhile is not told: whoever needs it reads again.
+//! - **A request is answered once**: by its reply, or by an error that says why there is none. A request that was sent
+//!   when the connection broke ends with [`Error::ConnectionLost`]: it is *unknown* whether it took effect, and it is
+//!   never sent again by itself. One that still waited to be sent is kept for the next connection; it fails with the
+//!   same error if a whole round of servers is tried without success. [`Error::TooManyRequests`] and
+//!   [`Error::InvalidPath`] say that nothing was sent.
+//! - **One order.** Requests are sent in the order in which they were submitted. Replies and events are delivered in
+//!   the order in which they came on the connection, so an event comes before the reply of any request that could show
+//!   its change. When a connection breaks, first its requests fail, then the new state is reported.
+//! - **Events are hints that something changed.** A one-shot watch is left when its request's reply comes, is used up
+//!   by one event, and is set again on the next connection, where the server sends what was missed. Persistent watches
+//!   are set again, too, but changes in between are not reported: a caller that needs them reads again.
 //! - **A session never goes back in time.** Each connection begins with the zxid of the last reply, also under a new session
 //!   after an expired one, and a server that is behind it refuses.
-//! - **Expiry is told by the server only.** A client that is cut off does not know whether its session has expired. When it is
-//!   told, all watchers are told and are gone, and all requests end with [`Error::SessionExpired`]. The client is over then,
-//!   unless [`Settings::renew`] says that a new session follows.
+//! - ***Only the server says that a session has expired.** A client that is cut off does not know whether its session
+//!   has expired. When the server says so, all watchers get the expiry and are gone, and all requests end with
+//!   [`Error::SessionExpired`]. The client is over then, unless [`Settings::renew`] says that a new session follows.
 //! - **Bounded**: requests that wait or are under way, and their bytes, by [`Limits`]; a reply by
 //!   [`Settings::frame_bytes_max`]; a cached subtree by [`recipes::CacheLimits`]. Beyond it there is an error, never growth.
 //!   Watches and identities grow only with what the user leaves and adds.

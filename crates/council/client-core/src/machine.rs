@@ -1,5 +1,5 @@
-//! The client as a state machine: one session over one connection at a time. The driver tells it what happened and what
-//! time it is, and does what it says.
+//! The client as a state machine: one session over one connection at a time. The driver reports events and the time,
+//! and carries out the actions.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -212,7 +212,7 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         }
     }
 
-    /// Leaves without ending the session: it lasts until its timeout, or until somebody resumes it.
+    /// Leaves without ending the session: it lasts until its timeout, or until a client resumes it.
     pub fn abandon(&mut self, to: &mut impl Handler<T, W>) {
         self.session.end(Error::Closed, to);
     }
@@ -227,7 +227,7 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         self.session.add_auth(scheme, credentials, tag, to);
     }
 
-    /// Takes all watchers of these kinds off a node, here only. The server may still send events, which nobody is told.
+    /// Takes all watchers of these kinds off a node, here only. The server may still send events, which are dropped.
     ///
     /// # Errors
     /// When the path is not one, or there is no such watcher.
@@ -244,13 +244,14 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         Err(refusal(council_wire::ErrorCode::NoWatcher.code(), path))
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected.
     pub fn listen(&mut self, listener: W, to: &mut impl Handler<T, W>) {
         self.session.listen(listener, to);
     }
 
-    /// Undoes [`Self::listen`], and takes the watcher off all nodes. The server is not told: it may send events that nobody
-    /// hears.
+    /// Undoes [`Self::listen`], and takes the watcher off all nodes. The server does not know of it: it may send
+    /// events, which are dropped.
     pub fn unlisten(&mut self, listener: &W) {
         self.session.unlisten(listener);
     }

@@ -48,7 +48,7 @@ impl Multi {
         Self::default()
     }
 
-    /// Adds a creation that everybody may do everything with.
+    /// Adds a creation with an ACL that is open to everyone.
     pub fn create(self, path: &str, data: impl AsRef<[u8]>, mode: CreateMode) -> Self {
         self.create_with(path, Some(data.as_ref()), &[Acl::open()], mode)
     }

@@ -16,7 +16,7 @@ use crate::watch::Table;
 pub struct Identity {
     /// Its scheme.
     pub scheme: String,
-    /// Whom it names.
+    /// The identity, in the scheme's form.
     pub user: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Asked<W> {
     pub(crate) change: WatchChange<W>,
 }
 
-/// What a reply does to the watches, and whose they are.
+/// What a reply does to the watches, and the watcher that they belong to.
 #[derive(Debug)]
 pub(crate) enum WatchChange<W> {
     None,
@@ -210,7 +210,7 @@ pub fn data(chroot: &Chroot, path: &str, watch: bool) -> Result<Operation<DataAn
     read(chroot, OpCode::GetData, path, watch.then_some(Table::Data), decode::data)
 }
 
-/// The ensemble's membership: the data and Stat of `/zookeeper/config`, whatever the client's root.
+/// The ensemble's membership: the data and Stat of `/zookeeper/config`, also if the client has a chroot.
 pub fn config(watch: bool) -> Operation<DataAndStat> {
     let path = "/zookeeper/config";
     let operation = Operation::new(OpCode::GetData, path, encode::read(path, watch), decode::data);

@@ -1,6 +1,6 @@
-//! Requests and replies as data, for those who compute what to ask instead of calling for it: recipes, the services that
-//! are clients of an ensemble, and the simulator. They hold the operations that these need; see [`crate::operation`] for
-//! all.
+//! Requests and replies as data, for users that compute requests instead of calling methods: recipes, services that are
+//! clients of an ensemble, and the simulator. They hold the operations that these users need; see [`crate::operation`]
+//! for all.
 
 use council_wire::{Acl, Stat, WatchMode, WatcherType};
 

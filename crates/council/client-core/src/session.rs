@@ -35,7 +35,7 @@ enum Phase {
 pub(crate) struct Session<T, W> {
     chroot: Chroot,
     watches: WatchTables<W>,
-    /// Who is told of each change of the connection's state.
+    /// The watchers that get each change of the connection's state.
     listeners: Vec<W>,
     ticket: Ticket,
     /// The timeout that is asked for, in milliseconds, and the one that holds.
@@ -161,7 +161,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         Ok(())
     }
 
-    /// The session is open, and the server knows who the client is.
+    /// The session is open, and the client has authenticated.
     fn up(&mut self, to: &mut impl Handler<T, W>) {
         self.phase = Phase::Up;
         let state =
@@ -294,7 +294,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             self.send(xid::AUTH, OpCode::Auth, &encode::auth(&scheme, &credentials));
             self.auth_in_flight.push_back(Some(tag));
         } else {
-            // It is sent before anything else, so nothing can be refused for want of it.
+            // It is sent before anything else, so no request can be refused because it is missing.
             to.reply(tag, Ok(Answered { err: 0, zxid: -1, body: &[] }), &self.chroot);
         }
         self.identities.push((scheme, credentials));
@@ -310,8 +310,8 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         there
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected
-    /// or the session is over.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected or the session is over.
     pub(crate) fn listen(&mut self, listener: W, to: &mut impl Handler<T, W>) {
         let now = match &self.over {
             Some(error) => Some(last_state(error)),
@@ -379,7 +379,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         self.part(last_state(&error), &error, to);
     }
 
-    /// Tells everyone that the session is gone; nobody is left in the tables.
+    /// Tells every watcher that the session is gone, and empties the tables.
     fn part(&mut self, state: KeeperState, error: &Error, to: &mut impl Handler<T, W>) {
         self.tell(state, to);
         let last = Event { kind: EventKind::None, state, path: None, zxid: -1 };
@@ -427,7 +427,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         end_frame(&mut self.out, at);
     }
 
-    /// Bytes to be sent; whoever sends them takes them off.
+    /// Bytes to be sent; the driver removes those that it has sent.
     pub(crate) fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -464,7 +464,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     }
 }
 
-/// What listeners are told of the end of a session.
+/// What listeners get at the end of a session.
 const fn last_state(error: &Error) -> KeeperState {
     match error {
         Error::SessionExpired => KeeperState::Expired,

@@ -1,4 +1,4 @@
-//! What a client is told before it starts, all of it data.
+//! The settings of a client, all of them data.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Settings {
     pub chroot: String,
     /// Drawn by the driver: pauses between attempts are drawn from it.
     pub seed: u64,
-    /// How long the session outlives its connection. The server has the last word.
+    /// How long the session outlives its connection. The server decides.
     pub session_timeout: Duration,
     /// Whether a server that only reads will do.
     pub read_only: bool,
@@ -28,7 +28,7 @@ pub struct Settings {
     pub renew: bool,
     /// Whether connections are encrypted: the driver does that.
     pub encrypted: bool,
-    /// Who authenticates each connection by SASL.
+    /// The user that authenticates each connection by SASL.
     pub sasl: Option<SaslUser>,
     /// Identities of each connection: scheme and credentials.
     pub identities: Vec<(String, Vec<u8>)>,

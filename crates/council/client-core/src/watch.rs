@@ -1,4 +1,4 @@
-//! The watchers of one client, by kind and path: whom an event concerns, and what to set again.
+//! The watchers of one client, by kind and path: which of them an event concerns, and what to set again.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl<W: Clone + PartialEq> WatchTables<W> {
         }
     }
 
-    /// Whom an event concerns; one-shot watchers are used up by it.
+    /// The watchers that an event concerns; it uses up one-shot watchers.
     pub(crate) fn fire(&mut self, event: EventType, path: &str) -> Vec<W> {
         let mut found: Vec<W> = Vec::new();
         let one_shot: &[Table] = match event {
@@ -75,7 +75,7 @@ impl<W: Clone + PartialEq> WatchTables<W> {
         found
     }
 
-    /// Takes watchers of these kinds off a path; tells which, and what they are to hear of it.
+    /// Takes watchers of these kinds off a path; returns them, and the event that they get.
     pub(crate) fn remove(&mut self, kind: WatcherType, path: &str) -> Vec<(EventKind, W)> {
         let mut removed = Vec::new();
         for (table, event) in tables_of(kind) {
@@ -103,7 +103,7 @@ impl<W: Clone + PartialEq> WatchTables<W> {
         }
     }
 
-    /// Everyone, once each; nobody is left.
+    /// Takes out all watchers, each once.
     pub(crate) fn drain(&mut self) -> Vec<W> {
         let mut all = Vec::new();
         for table in std::mem::take(&mut self.tables) {

@@ -261,7 +261,7 @@ fn silent_server_is_asked_and_then_left() {
     assert_eq!(bench.client.machine.deadline(), Some(bench.now + Duration::from_secs(3)));
     bench.pass(Duration::from_secs(3));
     assert_eq!(bench.operations(), [OpCode::Ping]);
-    // A reply that comes late is a reply all the same.
+    // A reply that comes late still counts.
     bench.pass(Duration::from_millis(2900));
     bench.receive(&reply(-2, 0, |_| {}));
     bench.pass(Duration::from_millis(200));

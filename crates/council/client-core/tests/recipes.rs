@@ -72,8 +72,8 @@ fn run_lock(seed: u64, kinds: &[Kind], layouts: &[Layout], again: bool) {
             }
         }
     }
-    assert!(holds > 0, "seed {seed}: nobody ever held the lock");
-    // Without faults everyone gets the lock in turn, and nobody leaves a node behind.
+    assert!(holds > 0, "seed {seed}: no contender ever held the lock");
+    // Without faults each contender gets the lock in turn, and none leaves a node behind.
     for _ in 0..kinds.len() {
         world.heal_until(|world| {
             world.peers.iter().any(|peer| peer.recipe.held().is_some())
@@ -152,7 +152,7 @@ fn cached(tree: &BTreeMap<String, Node>) -> BTreeMap<String, CachedNode> {
     tree.iter().map(|(path, own)| (path.clone(), node(own))).collect()
 }
 
-/// Somebody else writes below `/app`: single nodes, and whole subtrees in one transaction.
+/// Another client writes below `/app`: single nodes, and whole subtrees in one transaction.
 fn disturb(ensemble: &mut Ensemble, draw: u64) {
     let paths = ["/app", "/app/a", "/app/a/x", "/app/a/y", "/app/b", "/app/b/z", "/app-other", "/app/c"];
     let path = String::from(paths[(draw % 8) as usize]);

@@ -1,4 +1,5 @@
-//! How a server lets a client in: TLS, the SASL user, identities. A [`Client`](crate::Client) and a load take the same.
+//! How a server lets a client in: TLS, the SASL user, identities. A [`Client`](crate::Client) and a load use the same
+//! type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Encrypts each connection. The configuration says which authorities are trusted and which certificate is shown; the
-    /// name that the server's certificate must have is the one by which the server is named.
+    /// Encrypts each connection. The configuration says which authorities are trusted and which certificate is shown;
+    /// the server's certificate must have the name by which the server is addressed.
     #[must_use]
     pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
         self.tls = Some(config);

@@ -115,12 +115,13 @@ impl Client {
     /// Takes watchers off a node, without asking the server.
     pub(crate) fn forget(&self, path: &str, kind: WatcherType) -> Pending<()> {
         let (completer, pending) = pending();
-        // Of a session that is over nothing is left to be changed: the completer that is dropped says so.
+        // A session that is over cannot be changed any more: dropping the completer reports that.
         let _ = self.inner.mailbox.post(Command::Forget { path: String::from(path), kind, completer });
         pending
     }
 
-    /// Tells a watcher of each change of the connection's state from now on, and of the state now if a server is connected.
+    /// Reports each change of the connection's state to a watcher from now on, and the state now if a server is
+    /// connected.
     ///
     /// # Errors
     /// When the session is over: then the state changes no more.
@@ -205,7 +206,7 @@ impl Client {
         self.inner.leave(Command::Close);
     }
 
-    /// Goes without ending the session: it lives until its timeout, or until somebody resumes it.
+    /// Leaves without ending the session: it lasts until its timeout, or until a client resumes it.
     pub fn abandon(&self) {
         self.inner.leave(Command::Abandon);
     }

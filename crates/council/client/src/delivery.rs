@@ -1,4 +1,4 @@
-//! Where replies, events and changes of state go: to those who wait for them in other threads.
+//! Delivers replies, events and changes of state to the threads that wait for them.
 
 use council_client_core::operation::Answer;
 use council_client_core::{

@@ -1,4 +1,4 @@
-//! Random numbers from the system: for SASL, for names that nobody else draws, for the seed of pauses.
+//! Random numbers from the system: for SASL, for unique names, for the seed of pauses.
 
 use std::io;
 

@@ -10,7 +10,7 @@ use crate::delivery::state_event;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Something that can be left at nodes. Clones are the same watcher: left twice at one node it hears an event once.
+/// Something that can be left at nodes. Clones are the same watcher: left twice at one node, it gets an event once.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     id: u64,
@@ -25,7 +25,7 @@ enum Ear {
     Recipe(Sender<Heard>),
 }
 
-/// What a recipe's watcher is told.
+/// What a recipe's watcher gets.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Event(Event),
@@ -36,8 +36,8 @@ pub(crate) enum Heard {
 }
 
 impl Watcher {
-    /// A watcher, and where its events come out. They come before the reply of any operation that could show what
-    /// they tell.
+    /// A watcher, and where its events come out. They come before the reply of any operation that could show their
+    /// change.
     #[must_use]
     pub fn new() -> (Self, Events) {
         let (sender, receiver) = mpsc::channel();
@@ -50,7 +50,7 @@ impl Watcher {
     }
 
     pub(crate) fn tell(&self, event: &Event) {
-        // If nobody receives events any more, that is their choice.
+        // The user may have dropped the receiver: then events are dropped.
         match &self.ear {
             Ear::Events(sender) => drop(sender.send(event.clone())),
             Ear::Recipe(sender) => drop(sender.send(Heard::Event(event.clone()))),
@@ -86,7 +86,7 @@ impl Events {
         self.0.recv()
     }
 
-    /// Waits for the next event, but not for ever.
+    /// Waits for the next event, with a time limit.
     ///
     /// # Errors
     /// When there was none, or the watcher and all its clones are gone.

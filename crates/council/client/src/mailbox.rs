@@ -25,7 +25,7 @@ pub(crate) enum Command {
         kind: WatcherType,
         completer: Completer<()>,
     },
-    /// Tell a watcher of changes of the connection's state.
+    /// Report changes of the connection's state to a watcher.
     Listen(Watcher),
     Unlisten(Watcher),
     /// Break the connection; the session goes on.
@@ -90,7 +90,7 @@ impl Mailbox {
         std::mem::take(&mut self.lock().commands)
     }
 
-    /// Nobody takes commands any more; these came last.
+    /// No thread takes commands any more; these came last.
     pub(crate) fn finish(&self, error: Error) -> Vec<Command> {
         let mut queue = self.lock();
         queue.over = Some(error);

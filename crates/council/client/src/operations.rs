@@ -11,7 +11,7 @@ use crate::event::Watcher;
 use crate::pending::Pending;
 
 impl Client {
-    /// Creates a node that everybody may do everything with; its path.
+    /// Creates a node with an ACL that is open to everyone; returns its path.
     pub fn create(&self, path: &str, data: impl AsRef<[u8]>, mode: CreateMode) -> Pending<String> {
         self.create_with(path, Some(data.as_ref()), &[Acl::open()], mode)
     }
@@ -48,7 +48,7 @@ impl Client {
         self.perform(operation::exists(self.chroot(), path, false), None)
     }
 
-    /// As [`Self::exists`]; `watcher` hears of the node's creation, deletion or next change of data.
+    /// As [`Self::exists`]; `watcher` gets the node's creation, deletion or next change of data.
     pub fn watch_exists(&self, path: &str, watcher: &Watcher) -> Pending<Option<Stat>> {
         self.perform(operation::exists(self.chroot(), path, true), Some(watcher))
     }
@@ -58,7 +58,7 @@ impl Client {
         self.perform(operation::data(self.chroot(), path, false), None)
     }
 
-    /// As [`Self::data`]; `watcher` hears of the next change of data, or the deletion.
+    /// As [`Self::data`]; `watcher` gets the next change of data, or the deletion.
     pub fn watch_data(&self, path: &str, watcher: &Watcher) -> Pending<(Option<Vec<u8>>, Stat)> {
         self.perform(operation::data(self.chroot(), path, true), Some(watcher))
     }
@@ -78,7 +78,7 @@ impl Client {
         self.perform(operation::children(self.chroot(), path, false), None)
     }
 
-    /// As [`Self::children`]; `watcher` hears of the next child that comes or goes, or of the node's deletion.
+    /// As [`Self::children`]; `watcher` gets the next creation or deletion of a child, or the node's deletion.
     pub fn watch_children(&self, path: &str, watcher: &Watcher) -> Pending<Vec<String>> {
         self.perform(operation::children(self.chroot(), path, true), Some(watcher))
     }
@@ -123,12 +123,12 @@ impl Client {
         self.perform(Ok(operation::who_am_i()), None)
     }
 
-    /// The ensemble's membership: the data and Stat of `/zookeeper/config`, whatever this client's root.
+    /// The ensemble's membership: the data and Stat of `/zookeeper/config`, also if this client has a chroot.
     pub fn config(&self, watcher: Option<&Watcher>) -> Pending<(Option<Vec<u8>>, Stat)> {
         self.perform(Ok(operation::config(watcher.is_some())), watcher)
     }
 
-    /// Changes the ensemble's membership; the new one. `config_id` -1 follows whichever is current.
+    /// Changes the ensemble's membership; the new one. `config_id` -1 follows the current one, whatever its id.
     pub fn reconfig(
         &self,
         joining: Option<&str>,
@@ -140,7 +140,7 @@ impl Client {
         self.perform(Ok(operation::reconfig(&change)), None)
     }
 
-    /// Does all of it or nothing. When one operation is refused, [`crate::Error::Transaction`] tells which.
+    /// Does all of it or nothing. When one operation is refused, [`crate::Error::Transaction`] says which.
     pub fn commit(&self, multi: &Multi) -> Pending<Vec<MultiResult>> {
         self.perform(operation::commit(self.chroot(), multi), None)
     }
@@ -155,13 +155,13 @@ impl Client {
         self.perform(operation::add_watch(self.chroot(), path, mode), Some(watcher))
     }
 
-    /// Takes all of this client's watchers of these kinds off a node. They hear of it.
+    /// Takes all of this client's watchers of these kinds off a node. They get an event of it.
     pub fn remove_watches(&self, path: &str, kind: WatcherType) -> Pending<()> {
         self.perform(operation::remove_watches(self.chroot(), path, kind), None)
     }
 
     /// As [`Self::remove_watches`], but here only: the server is not asked, so it also works without one. The server
-    /// may still send events, which nobody hears. Refused with [`crate::ErrorCode::NoWatcher`] if there is none.
+    /// may still send events, which are dropped. Refused with [`crate::ErrorCode::NoWatcher`] if there is none.
     pub fn forget_watches(&self, path: &str, kind: WatcherType) -> Pending<()> {
         if let Err(error) = self.chroot().to_server(path) {
             return Pending::done(Err(error));

@@ -11,7 +11,7 @@ use crate::entropy::entropy;
 use crate::event::Watcher;
 use crate::{Client, ConnectError, ConnectString};
 
-/// What a client may be told before it connects.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) session_timeout: Duration,
@@ -48,7 +48,7 @@ impl Options {
         Self::default()
     }
 
-    /// How long the session outlives its connection. The server has the last word: see [`Client::session_timeout`].
+    /// How long the session outlives its connection. The server decides: see [`Client::session_timeout`].
     #[must_use]
     pub const fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = timeout;
@@ -62,7 +62,7 @@ impl Options {
         self
     }
 
-    /// Who hears of each change of the connection's state.
+    /// The watcher that gets each change of the connection's state.
     #[must_use]
     pub fn watcher(mut self, watcher: &Watcher) -> Self {
         self.watcher = Some(watcher.clone());
@@ -104,9 +104,9 @@ impl Options {
         self
     }
 
-    /// Whether a session that has expired is followed by a new one, under the same handle (no unless said). All watchers are
-    /// told of the expiry and are gone, as are the ephemeral nodes; a request that was under way or waited fails with
-    /// [`crate::Error::SessionExpired`]. Recipes that go on after an expired session need it.
+    /// Whether a session that has expired is followed by a new one, under the same handle (no unless said). All
+    /// watchers get the expiry and are gone, as are the ephemeral nodes; a request that was under way or waited fails
+    /// with [`crate::Error::SessionExpired`]. Recipes that go on after an expired session need it.
     #[must_use]
     pub const fn renew_session(mut self, renew: bool) -> Self {
         self.renew = renew;

@@ -23,7 +23,7 @@ struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// A poisoned lock only means that another thread died between two assignments: the value is whole.
+    /// A poisoned lock only means that another thread panicked between two assignments: the value is whole.
     fn lock(&self) -> MutexGuard<'_, Option<Result<T, Error>>> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,7 +47,7 @@ impl<T> Completer<T> {
 }
 
 impl<T> Drop for Completer<T> {
-    /// Nobody may wait for ever, whatever becomes of the thread that should have answered.
+    /// No caller may wait for ever, also if the thread that should have answered has failed.
     fn drop(&mut self) {
         if !self.given {
             self.give(Err(Error::ConnectionLost));
@@ -77,7 +77,7 @@ impl<T> Pending<T> {
         }
     }
 
-    /// Waits for the result, but not for ever.
+    /// Waits for the result, with a time limit.
     ///
     /// # Errors
     /// This handle again, when the time is over.

@@ -64,7 +64,7 @@ impl Status {
         known.attempts.push(attempt);
     }
 
-    /// Every server was tried once more, in vain.
+    /// Every server was tried once more, without success.
     pub(crate) fn round_over(&self) {
         let mut known = self.lock();
         known.last_round = std::mem::take(&mut known.attempts);

@@ -69,7 +69,7 @@ impl Stream {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }
 
-    /// Whether it speaks plain text.
+    /// Whether it is not encrypted.
     #[cfg(feature = "load")]
     pub(crate) const fn is_plain(&self) -> bool {
         self.tls.is_none()

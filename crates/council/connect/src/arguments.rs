@@ -1,4 +1,4 @@
-//! The options with which a command that is a client says how to reach a server.
+//! The options with which a client command says how to reach a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl TlsArguments {
 }
 
 impl AccessArguments {
-    /// Whether nothing of it was said.
+    /// Whether none of these options was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

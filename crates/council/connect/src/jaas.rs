@@ -1,5 +1,5 @@
-//! JAAS files, as far as they name the users of SASL DIGEST-MD5: a server's, and the one of a client. Their form is
-//! `net_auth::jaas`'s business.
+//! JAAS files, as far as they name the users of SASL DIGEST-MD5: a server's, and the one of a client. `net_auth::jaas`
+//! knows their form.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn users(file: &Path, section: &str) -> Checked<Passwords> {
     jaas::users(&text, section, DIGEST_MODULE).map_err(|error| problem(file, section, form, &error))
 }
 
-/// The user whom a client's section of a file names; none if the file has no such section, as in ZooKeeper's client.
+/// The user that a client's section of a file names; none if the file has no such section, as in ZooKeeper's client.
 pub(crate) fn client_user(file: &Path, section: &str) -> Checked<Option<SaslUser>> {
     let text = read(file)?;
     let form = "username=\"NAME\" password=\"PASSWORD\"";

@@ -1,5 +1,5 @@
-//! How a program that is a client reaches a server: its address, TLS, SASL and identities, from the files, variables and
-//! options that a ZooKeeper client uses, and what its user is told when no server is reached.
+//! How a program that is a client reaches a server: its address, TLS, SASL and identities, from the files, variables
+//! and options that a ZooKeeper client uses. Also the message to its user when no server is reached.
 //!
 //! `diwan shell`, `member` and `status` and the program `diwan-lab` take the same options through this crate. Knows no
 //! command.
@@ -25,7 +25,7 @@ pub use node_config::{Checked, Problem};
 pub use prompt::prompted;
 pub use unreachable::explain;
 
-/// After how long of waiting the user is told what is waited for.
+/// How long a wait may take before the user is told what is waited for.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// A server's address, and what a client shows it.

@@ -21,7 +21,7 @@ pub fn prompted(prompt: &str) -> io::Result<String> {
     Ok(String::from(line.trim_end_matches(['\r', '\n'])))
 }
 
-/// The terminal shows nothing of what is typed while this lives.
+/// The terminal shows nothing of what is typed while this value exists.
 struct Silence(Termios);
 
 impl Silence {

@@ -1,4 +1,5 @@
-//! Java's properties syntax, as `java.util.Properties` reads a file: it knows lines, escapes and nothing of meaning.
+//! Java's properties syntax, as `java.util.Properties` reads a file: it knows lines and escapes, and no meaning of a
+//! property.
 
 /// One `key=value` of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -89,7 +89,7 @@ impl Settings {
         self.0.remove(key).filter(|value| !value.is_empty())
     }
 
-    /// Only `true` and `false` will do: a protection is not to depend on how another word is understood.
+    /// Only `true` and `false` will do: no protection may depend on how another word is understood.
     fn flag(&mut self, key: &str, default: bool) -> Checked<bool> {
         match self.take(key) {
             None => Ok(default),
@@ -161,7 +161,7 @@ impl Settings {
         client_user(Path::new(&file), &section)
     }
 
-    /// What was not taken: refused if it asks for protection, else unknown.
+    /// A property that is not used: refused if it asks for protection, otherwise unknown.
     pub(crate) fn rest(self) -> Checked<()> {
         for (key, value) in &self.0 {
             if MISSING_PROTECTION.contains(&key.as_str()) && !value.eq_ignore_ascii_case("false") {

@@ -1,4 +1,4 @@
-//! What an operator is told of servers that cannot be reached.
+//! The message to an operator about servers that cannot be reached.
 
 use council_client::{Attempt, ConnectFailure, SessionState, Unreachable};
 

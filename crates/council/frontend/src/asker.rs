@@ -1,11 +1,11 @@
-//! Who reads: what a read is to know of its client.
+//! The client that reads, as far as a read must know it.
 
 use council_tree::{Identities, Policy};
 use council_wire::SessionId;
 
 use crate::config::FrontConfig;
 
-/// Who reads.
+/// The client that reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
     /// Its session, for the ephemeral nodes that are its own.
@@ -16,7 +16,7 @@ pub struct Asker<'a> {
     pub policy: Policy,
 }
 
-/// Who asks, for a borrow of the connection's identities alone.
+/// The client that asks. Borrows only the connection's identities.
 pub(crate) fn asker<'c>(config: &FrontConfig, session: SessionId, identities: Identities<'c>) -> Asker<'c> {
     Asker { session, identities, policy: config.policy }
 }

@@ -1,5 +1,5 @@
 //! Who a client is: identities that a connection has from the start (`ip`, `x509`) and those that it shows later
-//! (`digest`, `sasl`, ...), and what becomes of a client that shows none where one is demanded.
+//! (`digest`, `sasl`, ...), and what happens to a client that shows none where one is required.
 //!
 //! An identity counts for requests sent after it. The answer waits its turn like any other: in ZooKeeper it may
 //! overtake, which no client can rely on.
@@ -104,7 +104,8 @@ impl ShardState {
                 let names = config.ensemble_names.as_deref().unwrap_or_default();
                 let stats = &mut self.stats;
                 match auth {
-                    // Who names none is let in, as by ZooKeeper, and so is everybody where no name is known.
+                    // A client that names none is let in, as by ZooKeeper. Without configured names, every client is
+                    // let in.
                     None | Some([]) => stats.ensemble_unnamed += 1,
                     Some(_) if names.is_empty() => stats.ensemble_unnamed += 1,
                     Some(auth) if names.iter().any(|name| name.as_bytes() == auth) => {

@@ -1,5 +1,5 @@
-//! What a front is told before it starts: limits, schemes, switches. Every limit has a name, and reaching it is
-//! an output. Knows no file and no flag.
+//! The settings of a front: limits, schemes, switches. Every limit has a name, and reaching it is an output. Knows no
+//! file and no flag.
 
 use council_tree::{CostLimits, Policy};
 use net_auth::AttemptLimits;
@@ -9,12 +9,12 @@ use crate::auth::{DigestAlgorithm, SaslConfig};
 /// Everything that the connections of one shard obey.
 #[derive(Clone, Debug)]
 pub struct FrontConfig {
-    /// Randomness of this process: seeds hash tables and SASL nonces. Must differ from start to start and must not
-    /// be guessable, but for simulations.
+    /// Randomness of this process: seeds hash tables and SASL nonces. Must differ from start to start and must not be
+    /// guessable, except in simulations.
     pub seed: [u8; 32],
     /// What travels with each write, and which schemes exist.
     pub policy: Policy,
-    /// Who a client may say it is.
+    /// How clients may authenticate.
     pub auth: AuthConfig,
     /// The shortest session timeout granted (`minSessionTimeout`).
     pub timeout_min_ms: i32,
@@ -69,7 +69,7 @@ pub struct FrontConfig {
     pub audit: bool,
 }
 
-/// Who a client may say it is.
+/// How clients may authenticate.
 #[derive(Clone, Debug, Default)]
 pub struct AuthConfig {
     /// How `digest` hashes `user:password` (`DigestAuthenticationProvider.digestAlg`).

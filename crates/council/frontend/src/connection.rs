@@ -1,6 +1,6 @@
-//! One client's connection, and the table of all of a shard.
+//! One client's connection, and the table of all connections of a shard.
 //!
-//! Small on purpose: ten thousand idle ones must cost less than 500 bytes each. Holds state and no behaviour.
+//! Small on purpose: ten thousand idle connections must cost less than 500 bytes each. Holds state and no behaviour.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::replies::{Ephemerals, Slot};
 use crate::stats::ConnectionStats;
 
-/// Who is at the other end, as far as the socket knows.
+/// The client's side of the connection, as far as the socket knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Its address.
@@ -75,7 +75,7 @@ pub(crate) struct Connection {
     pub(crate) sasl: Option<Box<ServerExchange>>,
     /// The oversized request that is being passed over.
     pub(crate) oversized: Option<Oversized>,
-    /// When it was last heard of, on the clock that never goes back.
+    /// When the client last sent something, on the clock that never goes back.
     pub(crate) heard_ms: u64,
     pub(crate) stats: ConnectionStats,
 }
@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// How many requests wait for something that only the core can tell.
+    /// How many requests wait for a message of the core.
     pub(crate) fn outstanding(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_waiting()).count()
     }

@@ -1,5 +1,5 @@
-//! What answers may cost: in bytes, because they are kept until the client reads them, and in work, because everybody
-//! else waits meanwhile.
+//! What answers may cost: in bytes, because they are kept until the client reads them, and in work, because all other
+//! clients wait meanwhile.
 //!
 //! A unit of work is about one node or path that is looked at, a tenth of a microsecond or a few. Counting them needs no
 //! clock, and is the same on every machine.
@@ -13,7 +13,7 @@ pub(crate) const BYTES_PER_WORK: usize = 256;
 
 /// Bytes that cost as much of a write which holds an operation, or an entry of an ACL, for every few of them.
 pub(crate) const PART_BYTES_PER_WORK: usize = 8;
-/// Entries of ACLs that are held against identities for one unit of work.
+/// Entries of ACLs that are compared with identities for one unit of work.
 pub(crate) const ENTRIES_PER_WORK: usize = 8;
 
 /// Bytes of an answer that one may count on to be small: also where it is made while others wait.
@@ -24,7 +24,7 @@ pub(crate) const LIGHT_WORK: usize = 1000;
 /// can be read in one piece.
 pub(crate) const AT_ONCE_BYTES: usize = 64 << 10;
 /// Bytes of an answer that the core makes behind a write. A read that might take more is not given to the core; one
-/// that needs more all the same, because others made its node grow a moment ago, is refused.
+/// that still needs more, because other clients made its node grow a moment ago, is refused.
 pub(crate) const BEHIND_WRITE_BYTES: usize = 256 << 10;
 
 /// Bytes of a piece of data, or of a name, beside its own: lengths, a Stat, the header of a result and the end of all.

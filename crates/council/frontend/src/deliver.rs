@@ -119,8 +119,8 @@ impl Front {
         }
     }
 
-    /// Forgets what those watch who are not cut, because they wait for the end of their session alone: what they were to
-    /// be told first is lost, so nothing later may be told.
+    /// Forgets the watches of connections that stay open only until their session has ended. The events before are
+    /// lost, so no later event may be sent.
     fn unwatch_all(&mut self) {
         for connection in self.connections.iter() {
             self.common.watching.table.remove_connection(connection.id.slot);
@@ -155,8 +155,8 @@ impl Front {
         }
     }
 
-    /// Names the sessions heard of since the last round. A client that is not read from because this server owes it answers
-    /// counts as heard of: its pings wait unread.
+    /// Names the sessions whose clients sent something since the last round. A client that is not read from because this
+    /// server owes it answers is among them: its pings wait unread.
     fn touched(&mut self, round: u64) {
         let since = self.round_ms;
         self.round_ms = self.common.now.mono_ms();

@@ -21,7 +21,7 @@ pub enum FrontEvent {
     },
     /// A four-letter word; answer with [`crate::Front::word_reply`].
     Word {
-        /// Who asks.
+        /// The connection that asks.
         conn: ConnId,
         /// The word.
         word: [u8; 4],
@@ -36,7 +36,7 @@ pub enum FrontEvent {
     Audit(Box<AuditRecord>),
     /// A write was refused because it would have cost too much to apply. Worth a line in the log, though not each time.
     WriteTooCostly {
-        /// Whose.
+        /// The client's session.
         session: SessionId,
         /// The address of its client.
         ip: IpAddr,
@@ -61,7 +61,7 @@ pub enum FrontEvent {
     /// A client came back with persistent watches after so long that the history of changes does not reach back:
     /// it may have missed some. Worth a line in the log.
     HistoryTooShort {
-        /// Whose.
+        /// The client's session.
         session: SessionId,
         /// What the client has seen.
         seen: Zxid,
@@ -152,10 +152,10 @@ impl CloseReason {
     }
 }
 
-/// What somebody did or tried, in the words of ZooKeeper's audit log.
+/// What a client did or tried, in the terms of ZooKeeper's audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Whose session.
+    /// The client's session.
     pub session: SessionId,
     /// The users of the connection, joined by commas; ZooKeeper counts the address among them. All records of one
     /// multi share it: there may be thousands, and it may be long.

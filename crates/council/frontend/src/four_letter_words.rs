@@ -1,6 +1,6 @@
 //! Four-letter words: what may stand in place of a handshake.
 //!
-//! Only which words exist; what they answer and whether they may is the driver's.
+//! Knows only which words exist. The driver decides whether a word is allowed, and answers it.
 
 /// The words that ZooKeeper 3.9 knows.
 const WORDS: &[&[u8; 4]] = &[

@@ -196,8 +196,8 @@ impl Front {
         }
     }
 
-    /// This shard stood still for `stall_ms` until now: each client is taken to have been heard of as much later, but not
-    /// later than now.
+    /// This shard stood still for `stall_ms` until now: the time of each client's last message is moved forward by as
+    /// much, but not beyond now.
     pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
         for connection in self.connections.iter_mut() {
             if matches!(connection.stage, Stage::Live | Stage::Ending) {

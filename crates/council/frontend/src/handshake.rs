@@ -11,8 +11,8 @@ use crate::four_letter_words::word_at_start;
 use crate::message::ToCore;
 use crate::shard_state::ShardState;
 
-/// A request for a session has 44 or 45 bytes with a password of 16; some room for others' passwords. ZooKeeper
-/// would take a megabyte from anybody.
+/// A request for a session has 44 or 45 bytes with a password of 16; there is some room for longer passwords. ZooKeeper
+/// would take a megabyte from any client.
 const CONNECT_BYTES_MAX: usize = 1024;
 
 impl ShardState {

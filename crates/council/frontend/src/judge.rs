@@ -15,7 +15,7 @@ use crate::cost::ENTRIES_PER_WORK;
 pub(crate) struct Judge<'a> {
     pub(crate) session: SessionId,
     verdicts: Verdicts<'a>,
-    /// Entries whose work was told.
+    /// Entries whose work was reported.
     told: Cell<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The turns of long requests: a piece of one at a time, and what becomes of it.
+//! The turns of long requests: one piece of one request at a time.
 
 use council_tree::{Counted, Tree};
 use council_wire::{ErrorCode, Request, Writer};
@@ -225,7 +225,7 @@ impl ShardState {
     pub(crate) fn may_go_on(&self, connection: &Connection) -> bool {
         let Some(Slot::Long(long)) = connection.slots.front() else { return true };
         let (bytes, _) = self.reply_bytes_max(connection, long.counted());
-        // Not at each byte more: what was tried in vain is done again from its beginning.
+        // Not after each byte: a failed attempt starts again from its beginning.
         let is_worth_it = connection.output.len() == 0 || self.has_room(0) || bytes / 2 >= long.tried_bytes;
         bytes > long.tried_bytes && is_worth_it && self.now.mono_us >= self.lines.whole_after_us
     }

@@ -1,4 +1,4 @@
-//! What a shard and the core tell each other.
+//! The messages between a shard and the core.
 //!
 //! Two ordered channels: one from each shard to the core, one stream back. The order of the stream is the order
 //! that clients see: the changes of a transaction come before its outcome, a read that waited comes right behind
@@ -15,7 +15,7 @@ use council_wire::{ErrorCode, OpCode, SessionId, Zxid};
 pub enum ToCore {
     /// A client asks for a session. Answered by [`FromCore::Connected`] or [`FromCore::ConnectRefused`].
     Connect {
-        /// Who asks.
+        /// The connection that asks.
         conn: ConnId,
         /// The session to take up, or 0 for a new one.
         session: SessionId,
@@ -31,7 +31,7 @@ pub enum ToCore {
     /// A write. Answered by [`FromCore::Outcome`], always: also when the session is gone, but then `SessionClosed`
     /// or `Moved` does as well.
     Command {
-        /// Who sent it.
+        /// The connection that sent it.
         conn: ConnId,
         /// Its session.
         session: SessionId,
@@ -50,7 +50,7 @@ pub enum ToCore {
     /// by `read::evaluate` once the write with sequence `after` is applied, in the order in which the
     /// connection sent them. Answered by [`FromCore::ReadDone`].
     Read {
-        /// Who sent it.
+        /// The connection that sent it.
         conn: ConnId,
         /// Its session.
         session: SessionId,
@@ -62,7 +62,7 @@ pub enum ToCore {
         opcode: OpCode,
         /// The request's body; it decodes.
         body: Vec<u8>,
-        /// Who the client was when it sent it.
+        /// The client's identities when it sent the request.
         identities: IdentityList,
         /// Whether permissions are looked at.
         policy: Policy,
@@ -71,10 +71,11 @@ pub enum ToCore {
     Touched {
         /// Which round.
         round: u64,
-        /// Sessions heard of since the round before, and when: milliseconds of [`base::Now::mono_ms`].
+        /// Sessions whose clients sent something since the round before, and when: milliseconds of
+        /// [`base::Now::mono_ms`].
         sessions: Vec<(SessionId, u64)>,
     },
-    /// A connection with a session is gone. The session lives on until it expires.
+    /// A connection with a session is gone. The session stays until it expires.
     Disconnected {
         /// Which.
         conn: ConnId,
@@ -82,7 +83,7 @@ pub enum ToCore {
         session: SessionId,
         /// Which connection of the session it was.
         generation: u32,
-        /// When its client was last heard of, milliseconds of [`base::Now::mono_ms`]; no round tells it any more.
+        /// When its client last sent something, milliseconds of [`base::Now::mono_ms`]. No later round reports it.
         heard_ms: u64,
     },
 }
@@ -94,7 +95,7 @@ pub enum FromCore {
     Changes(Arc<[Change]>),
     /// What became of a write; to the shard of its connection.
     Outcome {
-        /// Who sent it.
+        /// The connection that sent it.
         conn: ConnId,
         /// Its number on that connection.
         sequence: u64,
@@ -105,7 +106,7 @@ pub enum FromCore {
     },
     /// What a read that waited found.
     ReadDone {
-        /// Who sent it.
+        /// The connection that sent it.
         conn: ConnId,
         /// The request's number.
         xid: i32,
@@ -114,7 +115,7 @@ pub enum FromCore {
     },
     /// A session is open, or taken up.
     Connected {
-        /// Who asked.
+        /// The connection that asked.
         conn: ConnId,
         /// The session.
         session: SessionId,
@@ -129,7 +130,7 @@ pub enum FromCore {
     },
     /// There is no session for this client here.
     ConnectRefused {
-        /// Who asked.
+        /// The connection that asked.
         conn: ConnId,
         /// Why.
         reason: ConnectRefusal,
@@ -138,7 +139,7 @@ pub enum FromCore {
     Moved {
         /// The session.
         session: SessionId,
-        /// Which of its connections is the living one.
+        /// Which of its connections is the current one.
         generation: u32,
     },
     /// A session is closed or expired; to every shard, behind the changes that this made.
@@ -148,17 +149,17 @@ pub enum FromCore {
         /// The transaction that closed it.
         zxid: Zxid,
     },
-    /// Tell which sessions were heard of: [`ToCore::Touched`].
+    /// Asks which sessions' clients have sent something: [`ToCore::Touched`].
     TouchRound {
         /// Which round.
         round: u64,
     },
     /// Whether writes can be taken: not while the disk is full.
     Writable(bool),
-    /// Whether clients are served: not by a member that has heard of no leader for long. Whoever has a session here is
-    /// cut off, to go on elsewhere.
+    /// Whether clients are served: not by a member that has had no contact with a leader for long. It disconnects its
+    /// clients, which then connect to another member.
     Serving(bool),
-    /// The tree was replaced as a whole, and what changed in it is told by no stream: every client has to come again.
+    /// The tree was replaced as a whole, and the stream does not say what changed in it: every client must reconnect.
     TreeReplaced {
         /// The last transaction in it.
         zxid: Zxid,
@@ -168,11 +169,11 @@ pub enum FromCore {
 /// Why a client gets no session here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectRefusal {
-    /// The session is gone, or the password wrong: the client is told so.
+    /// The session is gone, or the password wrong: the response says so.
     Expired,
-    /// The client has seen more than this server: it is to try another one, and told nothing.
+    /// The client has seen more than this server: it gets no response and tries another server.
     AheadOfServer,
-    /// This server cannot open sessions now: the client is to try again, and told nothing.
+    /// This server cannot open sessions now: the client gets no response and tries again.
     Closing,
 }
 

@@ -1,7 +1,7 @@
 //! How much is read or written below each node of the root: `/kafka/topics` counts for `kafka`, and the root itself
-//! for nobody, as in ZooKeeper.
+//! counts for no name, as in ZooKeeper.
 //!
-//! Names are the clients' choice, so there is room for [`NAMESPACES_MAX`] of them: who comes first is counted.
+//! Clients choose the names, so only the first [`NAMESPACES_MAX`] names are counted.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub const NAMESPACES_MAX: usize = 256;
 /// Bytes of a name that is told apart: a longer one, which may have as many as a request, is not counted.
 const NAME_BYTES_MAX: usize = 256;
 
-/// What ZooKeeper adds to the bytes of whatever is read, for the node's Stat.
+/// What ZooKeeper adds to the bytes of each read, for the node's Stat.
 pub(crate) const STAT_BYTES: u64 = 68;
 
 /// Bytes by namespace. See the module.

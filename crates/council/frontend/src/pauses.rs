@@ -6,7 +6,7 @@ use net_event_loop::ConnId;
 #[derive(Debug, Default)]
 pub(crate) struct Pauses {
     waiting: Vec<ConnId>,
-    /// Those for whom nothing of the round was left: the next begins with them.
+    /// Connections that got nothing in this round: the next round begins with them.
     passed_over: Vec<ConnId>,
 }
 
@@ -21,7 +21,7 @@ impl Pauses {
         self.passed_over.push(conn);
     }
 
-    /// Keeps those of whom `waits` says that they must go on waiting, in order.
+    /// Keeps the connections for which `waits` is true, in order.
     pub(crate) fn retain(&mut self, waits: impl FnMut(&ConnId) -> bool) {
         let mut all = core::mem::take(&mut self.passed_over);
         all.append(&mut self.waiting);

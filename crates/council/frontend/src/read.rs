@@ -152,7 +152,7 @@ impl From<Over> for Halt {
     }
 }
 
-/// Puts an error into the header of the frame that begins at `start`, whatever its body says.
+/// Puts an error into the header of the frame that begins at `start`; its body does not matter.
 #[cold]
 pub(crate) fn set_error(out: &mut [u8], start: usize, error: ErrorCode) {
     let end = start + FRAME_HEADER + REPLY_HEADER;

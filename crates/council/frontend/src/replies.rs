@@ -1,7 +1,7 @@
 //! The queue of replies that a connection is owed, and how a reply is written.
 //!
-//! Nothing overtakes: a request whose answer is known at once still waits behind those whose answer is not. The
-//! queue exists only while something waits; with nothing in it, answers go straight to the output.
+//! No reply overtakes another: a reply that is ready at once still waits behind earlier replies that are not. The queue
+//! exists only while something waits; with nothing in it, answers go straight to the output.
 
 use std::collections::VecDeque;
 
@@ -69,7 +69,7 @@ pub(crate) enum Slot {
     Local { xid: i32, operation: OpCode, body: Box<[u8]>, received_us: u64 },
     /// A request that takes more than one turn; the last in the queue.
     Long(Box<Long>),
-    /// Known but for its zxid.
+    /// Complete except for its zxid.
     Ready { reply: Box<Reply>, received_us: u64 },
     /// A whole frame that came before its turn.
     Done { frame: Box<[u8]>, answered: Answered, received_us: u64 },
@@ -88,7 +88,7 @@ pub(crate) struct Answered {
 }
 
 impl Slot {
-    /// Whether only the core can tell what becomes of it.
+    /// Whether only the core can complete it.
     pub(crate) const fn is_waiting(&self) -> bool {
         matches!(self, Self::Write { .. } | Self::Read { .. })
     }

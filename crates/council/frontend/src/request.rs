@@ -1,4 +1,4 @@
-//! Frames of a live connection: told apart, bounded, and handed to those who answer them.
+//! Frames of a connection with a session: decoded, bounded, and passed to the code that answers them.
 
 use council_tree::Tree;
 use council_wire::{
@@ -168,7 +168,7 @@ impl ShardState {
         self.refuse(connection, xid, opcode, ErrorCode::MarshallingError);
     }
 
-    /// The reply's xid is that of pings, whatever the request's was; listings show the request's.
+    /// The reply's xid is always that of pings; listings show the request's xid.
     fn ping(&mut self, connection: &mut Connection, asked: i32) {
         if !connection.slots.is_empty() {
             return self.reply(connection, Reply::of_error(xid::PING, Some(OpCode::Ping), 0));
@@ -307,7 +307,8 @@ impl ShardState {
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
     }
 
-    /// A setWatches whose turn has come; whether it is done. What takes longer is begun anew in turns of its own.
+    /// Does a setWatches that is next in order; returns whether it is done. One that takes longer begins again in turns
+    /// of its own.
     fn begin_set(
         &mut self,
         connection: &mut Connection,

@@ -35,7 +35,7 @@ pub(crate) struct ShardState {
     pub(crate) applied: Zxid,
     pub(crate) writable: bool,
     pub(crate) watching: Watching,
-    /// The living connection of each session of this shard.
+    /// The current connection of each session of this shard.
     pub(crate) sessions: BTreeMap<SessionId, ConnId>,
     pub(crate) to_core: Vec<ToCore>,
     pub(crate) events: Vec<FrontEvent>,
@@ -144,7 +144,7 @@ impl ShardState {
         }
         connection.stats.answer(name, answered.xid, answered.zxid, latency_us, self.now);
         let bytes = self.sent(connection);
-        // As in ZooKeeper, what opens a session, keeps it alive or shows who the client is does not count.
+        // As in ZooKeeper, requests that open a session, keep it alive or authenticate do not count.
         let uncounted = [OpCode::CreateSession, OpCode::Ping, OpCode::Auth, OpCode::Sasl];
         if answered.operation.is_some_and(|operation| !uncounted.contains(&operation)) {
             self.stats.reply_bytes += bytes as u64;
@@ -205,8 +205,8 @@ impl ShardState {
 
     /// Whether the connection must wait before more of its requests are looked at.
     ///
-    /// ZooKeeper pauses whoever already waits once too many requests wait in all. Besides that, who does not read
-    /// must not ask for more.
+    /// When too many requests wait in all, ZooKeeper pauses the connections that already wait. Besides that, a client
+    /// that does not read its replies must not send more requests.
     pub(crate) fn must_pause(&self, connection: &Connection) -> bool {
         if connection.output.len() >= self.config.output_bytes_max
             || self.has_more_than_its_share(connection, self.config.output_bytes_all_max)
@@ -281,7 +281,7 @@ impl ShardState {
         }
     }
 
-    /// Ends a connection: it hears and says nothing any more, but for what is queued if `after_output`.
+    /// Ends a connection: nothing more is read or queued. With `after_output` the queued output is still sent.
     pub(crate) fn close(&mut self, connection: &mut Connection, reason: CloseReason, after_output: bool) {
         if connection.stage == Stage::Closing {
             return;

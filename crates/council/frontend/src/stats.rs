@@ -1,6 +1,6 @@
 //! Counters: of one connection as the word `cons` shows them, of a shard as metrics want them.
 //!
-//! Plain fields, added up by whoever shows them. Knows no format.
+//! Plain fields. The code that shows them adds them up. Knows no format.
 
 use council_wire::OpCode;
 
@@ -170,7 +170,7 @@ pub struct FrontStats {
     pub events_filtered: u64,
     /// Events queued by setWatches, catching up included.
     pub events_on_reconnect: u64,
-    /// Of those, events that only the history of changes could tell.
+    /// Of those, events that only the history of changes shows.
     pub events_caught_up: u64,
     /// Reconnections with persistent watches for which the history did not reach back.
     pub history_too_short: u64,

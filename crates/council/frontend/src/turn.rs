@@ -1,4 +1,4 @@
-//! How much one connection, and all together, may have done before others come first.
+//! The work that one connection, and all together, may use in a turn before other connections come first.
 
 use crate::cost::{ROUND_WORK, TURN_WORK};
 

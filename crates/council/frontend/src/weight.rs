@@ -1,4 +1,4 @@
-//! Whether a read is light: what it would answer now is looked at and added up, and not written.
+//! Whether a read is light: adds up the size of its answer without writing it.
 //!
 //! The core evaluates light reads behind writes; what may weigh more waits for its turn in the shard.
 

@@ -261,13 +261,13 @@ fn set_watches_of_many_paths_yields_and_tells_each_once() {
     }
     let body = wire::body(|writer| {
         writer.i64(seen).texts(std::iter::empty());
-        // Each is named twice, but for the one that comes meanwhile.
+        // Each is named twice, except for the one that comes meanwhile.
         let again = names.iter().filter(|name| *name != "/n7000");
         writer.texts(names.iter().chain(again).map(String::as_str).collect::<Vec<_>>().into_iter());
         writer.texts(std::iter::empty());
     });
     rounds.send(&wire::request(-8, OpCode::SetWatches.code(), &body));
-    // This one is looked at by now, and its fate is told all the same.
+    // This one is already checked, and its deletion is still reported.
     let (frames, made_in) = rounds.finish(|rounds, round| {
         if round == 4 {
             rounds.create("/n7000");
@@ -367,7 +367,7 @@ fn large_replies_are_made_one_after_the_other() {
     }
 }
 
-/// Nodes of each list of a house whose tree is to be replaced: more than one turn visits.
+/// Nodes of each list in tests that replace the tree: more than one turn visits.
 const SHIFTED: usize = 5_000;
 
 /// A house whose nodes lie in other slots once its tree is loaded from a snapshot: where children and ephemeral nodes

@@ -269,11 +269,11 @@ fn clients_that_do_not_read_are_held_off_together_and_others_are_served() {
     assert!((300_000..700_000).contains(&unsent), "{unsent}");
     house.ask("good", OpCode::GetData, &wire::read("/big", false));
     assert!(house.take_log().starts_with("good <- xid=2 getData"), "others are served");
-    // Who reads may go on.
+    // A client that reads its replies may go on.
     house.clients.get_mut("b").unwrap().stalled = false;
     house.pump();
     assert_eq!(house.take_log().lines().filter(|line| line.starts_with("b <- xid=")).count(), 10);
-    // Events come unasked: with twice as much unsent, who has the most of it is given up.
+    // Events come unasked: with twice as much unsent, the connection that has the most of it is closed.
     house.clients.get_mut("b").unwrap().stalled = true;
     house.ask(
         "b",
@@ -304,7 +304,7 @@ fn clients_that_do_not_read_are_held_off_together_and_others_are_served() {
     assert_eq!(house.fronts[0].stats().unsent_bytes, 0);
 }
 
-/// A few bytes may ask for megabytes: who asks for little does not wait until they are all made.
+/// A few bytes may ask for megabytes: a client that asks for little does not wait until they are all made.
 #[test]
 fn large_replies_are_made_in_turns() {
     let mut house = House::new(&FrontConfig::default(), 1);
@@ -335,7 +335,8 @@ fn large_replies_are_made_in_turns() {
     assert!(turns > 25, "{turns}");
 }
 
-/// However many ask for megabytes and read none of them, who asks for little comes after one reply to each.
+/// If many clients ask for megabytes and read none of them, a client that asks for little waits for one reply to each
+/// at most.
 #[test]
 fn turns_go_round() {
     let mut house = House::new(&FrontConfig::default(), 1);
@@ -366,17 +367,17 @@ fn turns_go_round() {
         }));
         rounds += 1;
         // A round makes five replies or less.
-        assert!(rounds <= 5, "who asked for little still waits");
+        assert!(rounds <= 5, "the client that asked for little still waits");
     }
 }
 
-/// Numbers of paths that were given back are given out again in another order: what was once quadratic in a
-/// connection's watches, and held up everybody.
+/// Freed numbers of paths are used again in another order. This once took time quadratic in a connection's watches, and
+/// all clients waited.
 #[test]
 fn a_connections_many_watches_come_and_go_as_fast_as_few() {
     let mut house = House::new(&FrontConfig::default(), 1);
     let paths: Vec<String> = (0..500_000).map(|number| format!("/{number:x}")).collect();
-    // Somebody else's watch keeps the table from being thrown away whole.
+    // Another client's watch keeps the table from being dropped as a whole.
     house.connect("b");
     house.ask("b", OpCode::Exists, &wire::read("/b", true));
     let mut round = || {
@@ -403,7 +404,7 @@ fn a_connections_many_watches_come_and_go_as_fast_as_few() {
     assert!(second < 8 * first + std::time::Duration::from_secs(2), "{first:?}, then {second:?}");
 }
 
-/// A client that is not read from while it waits for answers pings in vain; one that does not read its own answers is silent.
+/// A client that is not read from while it waits for answers is not silent; one that does not read its own answers is silent.
 #[test]
 fn session_is_heard_of_while_its_client_waits_for_answers_and_is_not_read_from() {
     use council_frontend::{FromCore, ToCore};
@@ -448,8 +449,8 @@ fn session_is_heard_of_while_its_client_waits_for_answers_and_is_not_read_from()
     assert_eq!(heard_later(&mut house, 7), Vec::<i64>::new(), "it does not read what it was answered");
 }
 
-/// An event of a change that came while replies waited is behind the reply that left its watch, whatever the order
-/// in which the core answers.
+/// An event of a change that came while replies waited is behind the reply that left its watch, in whichever order the
+/// core answers.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn an_answer_before_its_turn_keeps_its_events_behind_it() {

@@ -1,5 +1,5 @@
 //! A setWatches that takes many pieces, between which what it names changes: it happens at one moment, the zxid of its
-//! reply. What changed up to there is told before the reply, once; what changed later is told behind it, in order.
+//! reply. Events of changes up to there come before the reply, once; events of later changes come behind it, in order.
 
 mod support;
 
@@ -70,8 +70,8 @@ struct Lists {
 
 type Event = (i64, EventType, String);
 
-/// What a client is to be told, by the promise: before the reply, and behind it. A front that remembers nothing knows
-/// only what the tree shows.
+/// The events that a client must get: before the reply, and behind it. A front that remembers nothing knows only what
+/// the tree shows.
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn promised(
     log: &[Happened],
@@ -142,7 +142,7 @@ fn promised(
     (told, fired(behind, lists, data, child))
 }
 
-/// What watches tell as it happens.
+/// The events of watches at the time of the change.
 fn fired(
     log: &[Happened],
     lists: &Lists,

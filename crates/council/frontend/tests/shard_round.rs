@@ -1,5 +1,4 @@
-//! Rounds of a shard over sockets that do as they are told: what is done in which order, how much of it, and how
-//! connections end.
+//! Rounds of a shard over scripted sockets: what is done in which order, how much of it, and how connections end.
 
 mod support;
 
@@ -17,7 +16,7 @@ use support::{peer, rounds, wire};
 /// The most that is read from one socket in a round, and the most that is written to one.
 const READ_BYTES_MAX: usize = 64 << 10;
 const WRITE_BYTES_MAX: usize = 256 << 10;
-/// How long a connection that was told goodbye may stay.
+/// How long a connection may stay after the server has said goodbye.
 const LINGER_MS: u64 = 1_000;
 
 /// One connection, from outside.
@@ -28,7 +27,7 @@ struct Wire {
     output: Vec<u8>,
     /// How many bytes the socket still takes.
     room: usize,
-    /// Whether it opens only when it is told so.
+    /// Whether it opens only on command.
     opening: bool,
     has_ended: bool,
     is_broken: bool,
@@ -204,7 +203,7 @@ impl Shard {
         self.round.turn(&mut self.toy, self.now);
     }
 
-    /// The core does what it was told.
+    /// The core executes its commands.
     fn core(&mut self) {
         self.toy.core.queue.extend(self.toy.sent.drain(..).map(|message| (0, message)));
         while let Some(stream) = self.toy.core.step() {

@@ -1,6 +1,6 @@
 //! The table that stores each distinct ACL once.
 //!
-//! Which ACLs may be stored is decided in `scheme.rs`, and who passes them in `permit.rs`.
+//! `scheme.rs` decides which ACLs may be stored, and `permit.rs` which clients pass them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -57,7 +57,7 @@ pub fn mask_digests(acl: &[Acl]) -> Vec<Acl> {
         .collect()
 }
 
-/// The permissions that the ACL gives to everybody.
+/// The permissions that the ACL gives to every client.
 pub(crate) fn everyone(acl: &[Acl]) -> i32 {
     acl.iter()
         .filter(|entry| entry.scheme == "world" && entry.id == "anyone")
@@ -73,7 +73,7 @@ pub(crate) const EPHEMERAL_ENTRY_BYTES: usize = 64;
 pub(crate) struct AclId(pub(crate) u32);
 
 impl AclId {
-    /// Everybody may do everything: always in the table, at this place.
+    /// Every client may do everything: always in the table, at this place.
     pub(crate) const OPEN: Self = Self(0);
 }
 
@@ -210,7 +210,7 @@ impl AclTable {
         self.entry(id).digest
     }
 
-    /// The permissions that everybody has there.
+    /// The permissions that every client has there.
     pub(crate) fn everyone(&self, id: AclId) -> i32 {
         self.entry(id).everyone
     }

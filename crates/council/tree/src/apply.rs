@@ -137,7 +137,7 @@ impl Tree {
     ) -> Result<Outcome, ErrorCode> {
         match request {
             Request::Create(create) => {
-                // Only a createTTL has a time to live; -1 is what ZooKeeper takes for the others.
+                // Only a createTTL has a time to live; ZooKeeper uses -1 for the others.
                 let (path, stat) = self.create(opcode, create, -1, context, changes)?;
                 Ok(Outcome::Created { path, stat })
             }
@@ -264,8 +264,8 @@ impl Tree {
         Outcome::Reaped
     }
 
-    /// Decides upon other members. To a server alone it means nothing. A client that may not do it is told so before
-    /// anything else is judged: what it wrote, and which members there are, is not for it to find out this way.
+    /// Changes the membership. A standalone server refuses it. Permission is checked first: a client without it must
+    /// not learn from other errors which members there are.
     fn reconfig(
         &mut self,
         change: &Reconfig<'_>,

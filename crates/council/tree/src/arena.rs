@@ -1,6 +1,6 @@
 //! Where the records lie: in pages that never move, each record addressed by a 32-bit slot.
 //!
-//! Slots are this member's own business: no result and no digest depends on which one a node got.
+//! Slots are local to this member: no result and no digest depends on which one a node got.
 
 use alloc::vec::Vec;
 

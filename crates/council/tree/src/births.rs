@@ -1,6 +1,6 @@
-//! The latest session that each member opened. Members give ascending ids, so a command that opens one which is not
-//! above it comes a second time: the session may have ended since, and must not come back with all that it once did.
-//! Earlier builds know nothing of this: it is kept from a feature level on.
+//! The latest session that each member opened. Members give ascending ids, so a command that opens a session with an id
+//! not above the latest is a repeated one. That session may have ended since, and must not be opened again. Earlier
+//! builds do not keep this: it is kept from a feature level on.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What a command changed, for those who watch.
+//! What a command changed, for watches.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub enum ChangeKind {
     DataChanged,
 }
 
-/// One change of one node, with all that is needed to tell whom to notify.
+/// One change of one node, with all that is needed to decide which clients to notify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// What happened.
@@ -27,10 +27,10 @@ pub struct Change {
     pub path: Box<str>,
     /// In which transaction.
     pub zxid: Zxid,
-    /// The node's ACL at that moment: events about it are for those who may read it.
+    /// The node's ACL at that moment: only clients that may read the node get events about it.
     pub acl: AclRef,
-    /// Its parent's ACL at that moment: events about the parent's children are for those who may read the parent.
-    /// Of the root, its own.
+    /// Its parent's ACL at that moment: only clients that may read the parent get events about its children. Of the
+    /// root, its own.
     pub parent_acl: AclRef,
     /// The session that owns the node, if it is ephemeral, else 0.
     pub ephemeral_owner: SessionId,

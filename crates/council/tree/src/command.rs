@@ -1,7 +1,7 @@
 //! What the log carries: commands, with everything that decides their result.
 //!
-//! The encoded form is versioned by its first byte. It is the log's format: what is written here once must be read
-//! for ever.
+//! The encoded form is versioned by its first byte. It is the log's format: all later builds must read what is written
+//! here.
 
 use alloc::vec::Vec;
 
@@ -62,7 +62,7 @@ pub enum Operation<'a> {
         /// The session.
         session: SessionId,
     },
-    /// Closes a session that has not been heard of. Rejected, without a zxid, when the generation has changed
+    /// Closes a session whose client has been silent. Rejected, without a zxid, when the generation has changed
     /// (`SessionMoved`) or the session is gone (`SessionExpired`).
     Expire {
         /// The session.
@@ -88,8 +88,8 @@ pub enum Operation<'a> {
     },
     /// Raises the feature level to at least this one. Takes no zxid.
     FeatureLevel(u32),
-    /// Holds the place of a client's command that the member had to refuse, for want of disk space say: it counts
-    /// in its connection's sequence, takes no zxid and is rejected with this code.
+    /// Holds the place of a client's command that the member had to refuse (because the disk is full, for example): it
+    /// counts in its connection's sequence, takes no zxid and is rejected with this code.
     Refuse(ErrorCode),
     /// The same for so many commands of one connection, one behind the other, of which the origin names the first: from
     /// 1 to [`REFUSED_MAX`]. From feature level 2 on.

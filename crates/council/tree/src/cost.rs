@@ -2,9 +2,9 @@
 //!
 //! A write that is in the log is applied by every member, and again at every start: one that costs too much has to be
 //! refused before. Its length is bounded by `jute.maxbuffer`, so only what grows faster than its length is counted
-//! here: ACLs that are stored or judged, quotas that are counted anew, and what a session leaves to be removed at
-//! once when it ends. The estimate is made on the tree at hand, which may have changed when the write is applied: it
-//! bounds what a client can do on purpose, not the last step.
+//! here: ACLs that are stored or judged, quotas that are counted anew, and what a session leaves to be removed at once
+//! when it ends. The estimate uses the current tree, which may have changed when the write is applied. So it bounds
+//! what a client can do on purpose, but is not exact to the last step.
 
 use alloc::collections::BTreeSet;
 use core::fmt;
@@ -34,8 +34,8 @@ const SEQUENCE_BYTES: usize = 10;
 /// What one write may cost. See [`Cost::excess`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostLimits {
-    /// Bytes of the path of a node that is created: deep paths and long names cost again whenever their node is told
-    /// of, expires or is watched from above.
+    /// Bytes of the path of a node that is created: deep paths and long names cost again whenever an event names the
+    /// node, it expires, or it is watched from above.
     pub path_bytes_max: usize,
     /// Entries of one ACL, those included that `auth` stands for.
     pub acl_entries_max: usize,
@@ -95,7 +95,7 @@ pub enum Excess {
     Path(usize, usize),
     /// [`CostLimits::acl_entries_max`].
     AclEntries(usize, usize),
-    /// Bytes that several `auth` entries of one ACL stand for: they stand for the same identities.
+    /// Bytes that several `auth` entries of one ACL expand to: all expand to the same identities.
     AuthAgain(usize, usize),
     /// [`CostLimits::quota_text_bytes_max`].
     QuotaText(usize, usize),
@@ -258,9 +258,9 @@ impl Tree {
         Some(self.arena.node(slot).stat.acl)
     }
 
-    /// Counting all below a quota anew is what one command may do once; every further time is counted here. What is
-    /// counted may have been created by the command itself. Below `/zookeeper` it also looks for all quotas below which
-    /// the command has changed something.
+    /// One command may count all nodes below a quota once; every further time is counted here. What is counted may have
+    /// been created by the command itself. Below `/zookeeper` it also looks for all quotas below which the command has
+    /// changed something.
     fn cost_of_recounts(&self, operations: &[MultiOperation<'_>]) -> u64 {
         let (mut creates, mut recounts, mut searches, mut levels) = (0_u64, 0_u64, 0_u64, 0_u64);
         for operation in operations {

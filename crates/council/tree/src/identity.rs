@@ -1,4 +1,4 @@
-//! Who a client is: the identities its connection had when it sent a request.
+//! A client's identities: those that its connection had when it sent a request.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,7 +13,7 @@ use crate::java;
 pub struct Identity<'a> {
     /// How it was established.
     pub scheme: &'a str,
-    /// Who it is, in that scheme's own terms.
+    /// The id, in the scheme's own form.
     pub id: &'a str,
 }
 

@@ -4,15 +4,15 @@
 //! results and the same digest everywhere. Reads borrow. Snapshots are of one point in time and taken while writes go
 //! on.
 //!
-//! This crate knows neither clock nor disk nor network, nor who is connected: it is told the time of each entry and
-//! the identities behind each command, and says what changed.
+//! This crate knows no clock, disk, network or connection. It gets the time of each entry and the identities behind
+//! each command, and says what changed.
 //!
 //! # Differences from ZooKeeper, on purpose
 //! - ACLs are judged against the state just before the command, not at submission.
-//! - A client's deleteContainer is refused; ZooKeeper lets anybody remove any empty node that way.
-//! - createTTL without a TTL mode is refused; ZooKeeper 3.9.5 dies of it.
-//! - Usage below a quota whose `zookeeper_stats` makes no sense is not counted; ZooKeeper dies of it.
-//! - A sequence counter at its end goes on with negative numbers, as documented; ZooKeeper sticks there.
+//! - A client's deleteContainer is refused; ZooKeeper lets any client remove any empty node that way.
+//! - createTTL without a TTL mode is refused; ZooKeeper 3.9.5 crashes.
+//! - Usage below a quota whose `zookeeper_stats` makes no sense is not counted; ZooKeeper crashes.
+//! - A sequence counter at its end goes on with negative numbers, as documented; ZooKeeper stops there.
 //!
 //! # Not done, and what that costs
 //! - Children come in no order and are not paged: a client that lists a million children gets them all.

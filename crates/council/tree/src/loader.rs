@@ -1,5 +1,5 @@
-//! Reading a snapshot back. The bytes come from a disk or a peer and may be anything: what is not a whole, sound tree
-//! with the digest it claims is refused, never loaded in part.
+//! Reading a snapshot back. The bytes come from a disk or a peer and may be anything: anything but a complete, sound
+//! tree with the digest it claims is refused, never loaded in part.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -37,7 +37,7 @@ pub struct Loader {
     acls: BTreeMap<u32, AclId>,
 }
 
-/// What following each node's way to the root tells, by slot.
+/// What following each node's path to the root has shown, by slot.
 struct Ways {
     hashes: Vec<PathHash>,
     /// Of the paths, in UTF-16 units; or one of the two below.

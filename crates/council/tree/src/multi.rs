@@ -8,7 +8,7 @@ use crate::write::{Context, CreateMode};
 use crate::{Changes, SubOutcome, Tree};
 
 impl Tree {
-    /// Runs a multi. An error is one of the whole request; a failed operation is told within the results.
+    /// Runs a multi. An error concerns the whole request; a failed operation is reported in the results.
     pub(crate) fn multi(
         &mut self,
         multi: &MultiRequest<'_>,

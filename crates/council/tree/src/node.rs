@@ -1,4 +1,4 @@
-//! The record of one node, kept small: a million of them are a budget.
+//! The record of one node. Kept small: its size is budgeted for a million nodes.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -203,7 +203,7 @@ impl Node {
         self.value = value;
     }
 
-    /// Sets the data, in place where that is as long as the old and nobody else holds it.
+    /// Sets the data, in place if it is as long as the old data and there is no other reference to that.
     pub(crate) fn set_data(&mut self, data: Option<&[u8]>) {
         match (&mut self.value, data) {
             (Value::Heap(old), Some(new)) if old.len() == new.len() => match Arc::get_mut(old) {

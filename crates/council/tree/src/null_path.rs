@@ -9,8 +9,8 @@ use crate::write::{Context, CreateMode, owner_of};
 /// Why a write that did not decode is refused, if a null path is all that is wrong with it; `None` when it is not the
 /// operation's record at all.
 ///
-/// ZooKeeper stumbles over the path where it first looks at it: creates are asked for their mode and their time to
-/// live before that, and setData and setACL call the path a bad one.
+/// ZooKeeper fails where it first uses the path: creates are asked for their mode and their time to live before that,
+/// and setData and setACL call the path a bad one.
 pub(crate) fn refusal(opcode: OpCode, body: &[u8], context: &Context<'_>) -> Option<ErrorCode> {
     let rest = body.strip_prefix(&[255; 4])?;
     let with_empty_path: Vec<u8> = [&[0; 4], rest].concat();

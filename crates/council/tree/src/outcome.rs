@@ -1,4 +1,4 @@
-//! What became of a command.
+//! The outcome of a command.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -57,7 +57,7 @@ pub enum Outcome {
     Refused(ErrorCode),
     /// Refused without a zxid: not decodable, or an internal command that no longer applies.
     Rejected(ErrorCode),
-    /// Not executed and nobody is owed a reply for it. No zxid.
+    /// Not executed, and no client expects a reply. No zxid.
     Dropped(DropReason),
 }
 

@@ -12,7 +12,7 @@ pub(crate) const QUOTA: &str = "/zookeeper/quota";
 /// It shows the ensemble's membership.
 pub const CONFIG: &str = "/zookeeper/config";
 
-/// Whether nobody may delete that node.
+/// Whether no client may delete that node.
 pub(crate) fn is_system(path: &str) -> bool {
     matches!(path, ROOT_PATH | ZOOKEEPER | QUOTA | CONFIG)
 }
@@ -53,7 +53,7 @@ pub(crate) fn java_length(path: &str) -> i64 {
 
 /// The seeded hash of a path by which the table finds it, made of its parent's and its name's.
 ///
-/// Clients choose the names. Whoever knew the seed could choose names that all hash alike, and each search among them
+/// Clients choose the names. A client that knew the seed could choose names that all have one hash, and each search
 /// would look at all of them. So the seed is this process's own, and nothing that members share depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PathKey(pub(crate) u64);

@@ -1,6 +1,6 @@
-//! Who may do what: holding the entries of an ACL against the identities of a connection.
+//! Permissions: compares the entries of an ACL with the identities of a connection.
 //!
-//! Identities are taken apart once, not once for each entry, and within one command each ACL is judged once for each
+//! Identities are parsed once, not once for each entry, and within one command each ACL is judged once for each
 //! permission, however many of the command's operations it stands before.
 
 use alloc::collections::BTreeMap;
@@ -17,7 +17,7 @@ const FEW: usize = 4;
 
 /// Whether one of `identities` has one of the bits of `required` in this ACL.
 ///
-/// ZooKeeper's rules: an empty ACL lets everybody pass, the superuser passes everywhere, and an entry counts only
+/// ZooKeeper's rules: an empty ACL lets every client pass, the superuser passes every ACL, and an entry counts only
 /// while its scheme is known to the server.
 #[must_use]
 pub fn permits(acl: &[Acl], required: i32, identities: Identities<'_>, policy: Policy) -> bool {
@@ -101,7 +101,7 @@ pub struct Verdicts<'a> {
     policy: Policy,
     bearer: OnceCell<Bearer<'a>>,
     /// By ACL and permission; only kept where several operations may ask. No ACL that a multi asks about goes before
-    /// the multi ends: what it removes is kept for its undoing.
+    /// the multi ends: what it removes is kept for its undo.
     known: Option<RefCell<BTreeMap<(AclId, i32), bool>>>,
     entries: Cell<u64>,
 }
@@ -114,7 +114,7 @@ impl<'a> Verdicts<'a> {
         Self { identities, policy, bearer: OnceCell::new(), known, entries: Cell::new(0) }
     }
 
-    /// How many entries were held against identities so far.
+    /// How many entries were compared with identities so far.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries.get()
@@ -160,7 +160,7 @@ mod tests {
         Acl { permissions, scheme: String::from(scheme), id: String::from(id) }
     }
 
-    /// As ZooKeeper says it, entry by entry and identity by identity.
+    /// As ZooKeeper does it, entry by entry and identity by identity.
     fn plainly(acl: &[Acl], required: i32, identities: Identities<'_>, policy: Policy) -> bool {
         acl.is_empty()
             || identities.is_super()

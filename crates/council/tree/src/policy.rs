@@ -1,7 +1,7 @@
 //! The part of a server's configuration that decides how a write is judged.
 //!
-//! It travels with each command, so that applying stays a function of the log even where members are configured
-//! unlike each other.
+//! It travels with each command, so that applying stays a function of the log even if members are configured
+//! differently.
 
 use core::ops::BitOr;
 

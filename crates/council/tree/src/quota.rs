@@ -1,7 +1,7 @@
-//! Quotas: `/zookeeper/quota/PATH/zookeeper_limits` says what PATH may hold, `zookeeper_stats` beside it what it does.
+//! Quotas: `/zookeeper/quota/PATH/zookeeper_limits` says what PATH may hold, `zookeeper_stats` beside it what it holds.
 //!
 //! The clients make both nodes; the server keeps the second one's data up to date, and, where it is told to, refuses
-//! what goes beyond a hard limit. Soft limits are for those who read logs.
+//! what goes beyond a hard limit. Soft limits appear only in the log.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -49,8 +49,7 @@ pub struct QuotaFigures<'t> {
 pub(crate) struct Quotas {
     /// The paths that have a quota.
     paths: BTreeSet<Box<str>>,
-    /// How many of these paths have each key: tells without a look at the paths themselves which parts of a long path
-    /// cannot have a quota.
+    /// How many of these paths have each key: shows, without a search, which parts of a long path cannot have a quota.
     keys: BTreeMap<PathKey, usize>,
     /// What the texts of quota nodes say, by their slots; `None` for nonsense. A text is read once, however often it
     /// is asked for.

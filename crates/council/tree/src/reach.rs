@@ -1,8 +1,8 @@
-//! Reaching ahead.
+//! Prefetching.
 //!
 //! A large tree lies in memory, far from the processor, and a command waits for its node twice: for the entry in the
-//! table, then for the record. Looked up many at once and in step, with nothing decided by what is still on its way,
-//! their waits overlap.
+//! table, then for the record. Many commands are looked up at once, step by step, and no step depends on data that is
+//! still loading: so their waits overlap.
 
 use core::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Reading: borrowed, without an allocation, and without a look at permissions, which are the reader's to check.
+//! Reading: borrowed, without an allocation. The caller checks permissions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -55,7 +55,7 @@ impl<'a> NodeRef<'a> {
         self.tree.acls.list(self.node.stat.acl)
     }
 
-    /// Whether one of `identities` has one of the bits of `required` here: [`crate::permits`], quicker where everybody
+    /// Whether one of `identities` has one of the bits of `required` here: [`crate::permits`], faster if every client
     /// may.
     #[must_use]
     pub fn permits(&self, required: i32, identities: Identities<'_>, policy: Policy) -> bool {
@@ -71,8 +71,8 @@ impl<'a> NodeRef<'a> {
         verdicts.permits(&self.tree.acls, self.node.stat.acl, required)
     }
 
-    /// How many entries of its ACL are held against identities to know whether they have one of the bits of
-    /// `required`: none where everybody may.
+    /// How many entries of its ACL are compared with identities to know whether they have one of the bits of
+    /// `required`: none if every client may.
     #[must_use]
     pub fn entries_to_judge(&self, required: i32) -> usize {
         let acl = self.node.stat.acl;
@@ -85,7 +85,7 @@ impl<'a> NodeRef<'a> {
         self.node.owner() == Owner::Container
     }
 
-    /// How long it lives without being set, in milliseconds, if it is a TTL node.
+    /// The time to live after the last set, in milliseconds, if it is a TTL node.
     #[must_use]
     pub fn ttl_ms(&self) -> Option<i64> {
         match self.node.owner() {
@@ -179,13 +179,13 @@ impl Tree {
         self.feature_level
     }
 
-    /// The members that the ensemble is to have, as `/zookeeper/config` says; nothing before anybody said it.
+    /// The members that the ensemble is to have, as `/zookeeper/config` says; empty until it was first written.
     #[must_use]
     pub fn roster(&self) -> Option<Roster> {
         Roster::parse(self.node(CONFIG)?.data()?)
     }
 
-    /// The ACL of `/zookeeper/config`: who may change the members.
+    /// The ACL of `/zookeeper/config`: it decides which clients may change the members.
     #[must_use]
     pub fn roster_acl(&self) -> Option<&AclRef> {
         self.node(CONFIG).map(|node| node.acl_ref())
@@ -221,7 +221,7 @@ impl Tree {
 
     /// Up to `max` of a session's ephemeral nodes behind the place `after`, in no order that means anything. So the
     /// whole is listed without the tree being held for long; nodes that come or go meanwhile may be among them. When
-    /// the tree was replaced since the last piece, the list begins anew.
+    /// the tree was replaced since the last piece, the list begins again.
     #[must_use]
     pub fn ephemerals_piece(
         &self,

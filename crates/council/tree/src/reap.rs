@@ -1,4 +1,4 @@
-//! Which containers and TTL nodes may go. When, and whether to ask for it, is for those who know the time.
+//! Which containers and TTL nodes may go. The caller, which knows the time, decides when to remove them.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;

@@ -161,7 +161,7 @@ impl fmt::Display for Member {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
     members: BTreeMap<u64, Member>,
-    /// The zxid of the change that made it so; 0 for those who founded the ensemble.
+    /// The zxid of the change that made it so; 0 for the founders of the ensemble.
     pub version: i64,
 }
 
@@ -232,7 +232,7 @@ impl Roster {
         self.members.get(&number)
     }
 
-    /// The numbers of those who are to vote.
+    /// The numbers of the voters.
     #[must_use]
     pub fn participants(&self) -> Vec<u64> {
         self.members().filter(|member| member.votes).map(|member| member.number).collect()

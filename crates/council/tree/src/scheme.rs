@@ -14,7 +14,7 @@ use crate::{Identities, Identity, Policy, address};
 
 /// An ACL that may be stored.
 pub(crate) enum Checked {
-    /// Everybody may do everything, by far the most frequent one.
+    /// Every client may do everything: by far the most frequent ACL.
     Open,
     /// Anything else.
     List(Vec<Acl>),
@@ -39,7 +39,7 @@ pub(crate) fn check(
     if checked.is_empty() { Err(ErrorCode::InvalidAcl) } else { Ok(Checked::List(checked)) }
 }
 
-/// Whether it is the one entry with which everybody may do everything.
+/// Whether it is the one entry with which every client may do everything.
 pub(crate) fn is_open(acl: &AclList<'_>) -> bool {
     let open = AclEntry { permissions: permission::ALL, scheme: Some("world"), id: Some("anyone") };
     acl.len() == 1 && acl.iter().next() == Some(open)
@@ -104,7 +104,7 @@ fn expand(
         return if found { Ok(()) } else { Err(ErrorCode::InvalidAcl) };
     }
     let known = scheme == "world" || is_known(scheme, policy);
-    // A null id trips ZooKeeper over its own feet; only unknown schemes are told before.
+    // A null id makes ZooKeeper fail with an error of its own; only unknown schemes are reported before.
     let id = match entry.id {
         None if known => return Err(ErrorCode::MarshallingError),
         id => id.unwrap_or_default(),
@@ -127,7 +127,7 @@ pub(crate) fn is_known(scheme: &str, policy: Policy) -> bool {
     }
 }
 
-/// Whether identities of that scheme say who somebody is: an address does not.
+/// Whether identities of that scheme name a user: an address does not.
 pub(crate) fn is_authenticated(scheme: &str, policy: Policy) -> bool {
     scheme != "ip" && is_known(scheme, policy)
 }

@@ -11,7 +11,7 @@ use crate::arena::Slot;
 pub struct Session {
     /// Its id.
     pub id: SessionId,
-    /// How long it lives without a sign of its client, in milliseconds, as negotiated.
+    /// Its timeout without a message of its client, in milliseconds, as negotiated.
     pub timeout_ms: i32,
     /// Raised whenever it moves to a new connection; commands of older ones are dropped. The first is 1.
     pub generation: u32,

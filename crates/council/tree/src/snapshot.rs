@@ -1,9 +1,9 @@
 //! Point-in-time snapshots, taken while writes go on.
 //!
 //! Beginning one notes how far slots, sessions and zxids reach; nothing is copied. The scan then goes through sessions
-//! and slots piece by piece. A write that is about to displace something which the scan has not reached keeps a copy
-//! of it aside, once, and the scan takes the copy instead. What was created after the beginning is told by its zxid.
-//! So the snapshot is exactly the state at its beginning, whatever happens meanwhile.
+//! and slots piece by piece. A write that is about to displace something which the scan has not reached keeps a copy of
+//! it aside, once, and the scan takes the copy instead. What was created after the beginning is recognised by its zxid.
+//! So the snapshot is exactly the state at its beginning, also if writes go on.
 //!
 //! The form is a stream of records, each a kind, a length and that many bytes; it may be cut anywhere. `loader.rs`
 //! reads it.
@@ -196,7 +196,7 @@ impl Snapshot {
         }
     }
 
-    /// Goes on with a torn value. Says whether it is finished.
+    /// Continues a value that was cut by the limit. Says whether it is finished.
     fn write_torn(&mut self, out: &mut Vec<u8>, limit: usize) -> bool {
         let Some((value, written)) = &mut self.torn else { return true };
         let rest = value.get(*written..).unwrap_or_default();

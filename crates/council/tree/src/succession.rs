@@ -1,5 +1,5 @@
-//! A tree out of an older snapshot that takes a newer one's place: what has happened since is gone, but nothing that was
-//! given out since (zxids, generations, ids of sessions) may be given out again.
+//! A restore: a tree from an older snapshot replaces a newer tree. Later changes are lost, but the zxids, generations
+//! and session ids that were assigned since must not be assigned again.
 
 use council_wire::Zxid;
 

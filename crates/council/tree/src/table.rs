@@ -1,9 +1,8 @@
-//! The one table from paths to slots: open addressing, in shards that grow one at a time and little by little, so
-//! that no growth is felt.
+//! The one table from paths to slots: open addressing, in shards that grow one at a time and little by little, so that
+//! growth causes no pause.
 //!
-//! An entry is 32 bits of the path's key and the slot; whether the slot's path is really the one looked for, the
-//! caller tells. Within a shard an entry's home is proportional to its hash, so growing moves entries forward in
-//! order.
+//! An entry is 32 bits of the path's key and the slot; the caller checks whether the slot's path is really the one
+//! looked for. Within a shard an entry's home is proportional to its hash, so growing moves entries forward in order.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -64,7 +64,7 @@ impl fmt::Debug for Tree {
 
 impl Tree {
     /// A tree as a fresh ZooKeeper has it: `/`, `/zookeeper`, `/zookeeper/quota` and `/zookeeper/config`. Its table has
-    /// the seed 0, which anybody can guess: for tests and tools.
+    /// the seed 0, which is no secret: for tests and tools.
     #[must_use]
     pub fn new() -> Self {
         Self::seeded(0)
@@ -89,8 +89,9 @@ impl Tree {
         self.root.key.seed()
     }
 
-    /// Puts another tree in the place of this one, which is given back. What a read of many nodes remembers of this one
-    /// means nothing in the other, and [`Tree::replacements`] tells the two apart: so no tree is replaced but by this.
+    /// Replaces this tree by another one, and returns the old one. What a read of many nodes remembers of the old tree
+    /// is not valid in the new one, and [`Tree::replacements`] distinguishes the two: so a tree must only be replaced
+    /// by this.
     #[must_use = "to drop a large tree takes long"]
     pub fn replace(&mut self, mut new: Self) -> Self {
         new.replacements = self.replacements + 1;
@@ -146,7 +147,7 @@ impl Tree {
         self.terms = self.terms.wrapping_add(self.term(slot, hash));
     }
 
-    /// A number that two trees share exactly when all that is replicated is the same (but for chance).
+    /// A number that two trees share exactly when all that is replicated is the same (except by chance).
     #[must_use]
     pub fn digest(&self) -> u64 {
         let rest = digest::of_rest(self.zxid, self.feature_level, self.config_version);

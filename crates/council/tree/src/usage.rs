@@ -40,7 +40,7 @@ impl Tree {
         }
     }
 
-    /// Counts anew what lies below a path, when its stats node is created.
+    /// Counts again what lies below a path, when its stats node is created.
     pub(crate) fn recount_quota(&mut self, counted: &str) {
         let Some((slot, hash)) = self.stats_of(counted) else { return };
         let top = self.key_of(counted).and_then(|key| self.find(counted, key));

@@ -1,9 +1,9 @@
 //! Reads of very many nodes, made in pieces between which the tree may change.
 //!
-//! Each piece visits a bounded number of nodes, so that no client waits long for the tree. What a piece leaves behind names
-//! nodes by their slot and the transaction that created them: a node that went meanwhile is noticed, and never taken
-//! for another one in its place. Slots are those of one tree: when a snapshot has replaced it since the last piece, that
-//! is noticed too, and the read begins anew. Knows no permission and no wire format.
+//! Each piece visits a bounded number of nodes, so that no client waits long for the tree. What a piece leaves behind
+//! names nodes by their slot and the transaction that created them: a node that went meanwhile is noticed, and never
+//! taken for another one in its place. Slots are those of one tree: when a snapshot has replaced it since the last
+//! piece, that is noticed too, and the read begins again. Knows no permission and no wire format.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -48,7 +48,7 @@ pub enum Counted {
     All(usize),
     /// The node at the top is gone.
     Gone,
-    /// The tree was replaced: to be begun anew.
+    /// The tree was replaced: the read must begin again.
     Replaced,
 }
 
@@ -70,8 +70,8 @@ impl Children<'_> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The rest of a list of children. It means something only if no child of this node came or went since the pause:
-    /// the `pzxid` is still the same. `None` when the tree was replaced since: the list is to be begun anew.
+    /// The rest of a list of children. It is valid only if no child of this node came or went since the pause: the
+    /// `pzxid` is still the same. `None` when the tree was replaced since: the list must begin again.
     #[must_use]
     pub fn children_behind(&self, pause: ChildrenPause) -> Option<Children<'a>> {
         let children = Children { tree: self.tree, next: pause.next, left: pause.left };
@@ -149,7 +149,7 @@ impl Descent {
         None
     }
 
-    /// Where a node on the way is gone, the children of the one above it are counted anew.
+    /// If a node on the path is gone, the children of its parent are counted again.
     fn leave_what_is_gone(&mut self, tree: &Tree, work: &mut usize) {
         // However deep it is, some of the work is left to go on with.
         *work = work.saturating_sub(self.levels.len() / 16).max((*work).min(WORK_LEFT_MIN));

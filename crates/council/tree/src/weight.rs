@@ -1,5 +1,5 @@
 //! How much lies below a node. Weighing a node means a look at everything below it; what is found below large nodes is
-//! kept, so that no part of the tree is looked at time and again.
+//! kept, so that no part of the tree is visited again and again.
 //!
 //! Only a quota asks for this, when its stats node is created. As long as none has been, nothing is kept and nothing
 //! costs anything.

@@ -1,5 +1,5 @@
-//! What applying has cost beyond the length of the commands: for those who share out turns, and for tests that show
-//! that nothing grows without bound.
+//! What applying has cost beyond the length of the commands: for code that divides time into turns, and for tests that
+//! show that nothing grows without bound.
 //!
 //! Counts steps, not time. Members may differ by what is kept for a snapshot that runs: it may free ACLs later.
 
@@ -43,7 +43,7 @@ impl Work {
         self.0 += count as u64 * FREED_ENTRY_STEPS;
     }
 
-    /// So many entries of an ACL were held against identities.
+    /// So many entries of an ACL were compared with identities.
     pub(crate) const fn entries(&mut self, count: u64) {
         self.0 += count;
     }

@@ -15,7 +15,7 @@ use crate::permit::Verdicts;
 use crate::scheme::{self, Checked};
 use crate::{Change, ChangeKind, Changes, Identities, Policy, Tree, quota};
 
-/// On whose behalf, when and under which rules a write is executed.
+/// The client, the time and the rules of a write.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) zxid: Zxid,
@@ -33,7 +33,7 @@ impl Context<'_> {
     }
 }
 
-/// A create's flags, told apart.
+/// A create's flags, decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CreateMode {
     pub(crate) ephemeral: bool,
@@ -56,8 +56,8 @@ impl CreateMode {
     }
 }
 
-/// What a create makes: opcode 19 a container whatever its flags, opcode 21 a TTL node, the others what is left of
-/// the flags (4 among them is nothing).
+/// What a create makes: opcode 19 a container with any flags, opcode 21 a TTL node, the others what is left of the
+/// flags (4 among them is nothing).
 pub(crate) fn owner_of(
     opcode: OpCode,
     mode: CreateMode,
@@ -296,7 +296,7 @@ impl Tree {
         Ok((self.find(path, hash.key).ok_or(ErrorCode::NoNode)?, hash))
     }
 
-    /// Notes a change for those who watch, with the ACLs of that moment.
+    /// Notes a change for watches, with the ACLs of that moment.
     pub(crate) fn tell(&self, kind: ChangeKind, slot: Slot, path: &str, zxid: Zxid, changes: &mut Changes) {
         let node = self.arena.node(slot);
         changes.push(Change {

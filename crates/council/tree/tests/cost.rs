@@ -1,4 +1,5 @@
-//! What a write costs on a tree, and what the estimate says of it before: the estimate must not be the smaller one.
+//! What a write costs on a tree, and what the estimate says of it before: the estimate must not be smaller than the
+//! cost.
 
 use council_tree::{
     Changes, Command, Cost, CostLimits, Excess, IdentityList, Operation, Origin, Outcome, Policy,

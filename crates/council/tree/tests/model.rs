@@ -406,7 +406,7 @@ fn a_failed_multi_leaves_no_trace() {
         let outcome = run.world.write(id, &Write::Multi(writes)).0;
         assert!(outcome.is_failed_multi());
         let after = dump(&run.world.tree);
-        // But for the zxid and the session's sequence, which are in the last lines.
+        // Except for the zxid and the session's sequence, which are in the last lines.
         let nodes =
             |lines: &[String]| lines.iter().filter(|line| line.starts_with('/')).cloned().collect::<Vec<_>>();
         assert_eq!(nodes(&before), nodes(&after));

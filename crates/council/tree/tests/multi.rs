@@ -169,7 +169,7 @@ fn multi_that_fails_behind_deletes_and_creates_leaves_nothing() {
             assert_eq!(nodes(&dump(&world.tree)), nodes(&before), "seed {seed}: {writes:?}");
             let digest = world.tree.digest();
             assert_eq!(reloaded(&mut world.tree).expect("our own snapshot").digest(), digest, "seed {seed}");
-            // It goes on as if nothing had been.
+            // It goes on as if the multi had not run.
             for write in writes.drain(..) {
                 world.write(1, &write);
             }

@@ -1,7 +1,7 @@
 //! Runs the scenarios beside it: one behaviour a file, as commands and what they answer. Each is a test of its own, with the
 //! name of its file.
 //!
-//! `UPDATE_GOLDENFILES=1 cargo test -p council-tree --test scenarios NAME` writes the answers anew; review them.
+//! `UPDATE_GOLDENFILES=1 cargo test -p council-tree --test scenarios NAME` writes the answers again; review them.
 
 mod support;
 
@@ -292,7 +292,7 @@ impl Runner {
         }
     }
 
-    /// Runs something and tells its outcome, its zxid if it took one, and its changes.
+    /// Runs something and returns its outcome, its zxid if it took one, and its changes.
     fn tell(&mut self, run: impl FnOnce(&mut World) -> (Outcome, Vec<Change>)) -> String {
         let before = self.world.tree.last_zxid();
         let (outcome, changes) = run(&mut self.world);

@@ -130,7 +130,7 @@ fn ephemerals_are_listed_from_any_number_on() {
     assert_eq!(garden.tree.ephemerals_behind(SessionId(8), None).count(), 0);
 }
 
-/// A garden whose nodes lie in other slots when it is loaded from its snapshot: what came first is gone.
+/// A tree whose nodes lie in other slots when it is loaded from its snapshot, because the first nodes are gone.
 fn shifted_garden(nodes: usize, flags: i32) -> Garden {
     let mut garden = Garden::new();
     (0..nodes).for_each(|node| garden.create(&format!("/first{node}"), 0));

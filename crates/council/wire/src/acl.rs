@@ -24,22 +24,22 @@ pub mod permission {
 /// One entry of a stored ACL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Acl {
-    /// Permission bits; ZooKeeper stores whatever number was sent.
+    /// Permission bits; ZooKeeper stores any number that was sent.
     pub permissions: i32,
     /// `world`, `digest`, `ip`, ...
     pub scheme: String,
-    /// Whom the scheme means.
+    /// The id, in the scheme's form.
     pub id: String,
 }
 
 impl Acl {
-    /// The entry that lets everybody do everything.
+    /// The entry that gives every client all permissions.
     #[must_use]
     pub fn open() -> Self {
         Self::world(permission::ALL)
     }
 
-    /// The entry that lets everybody do `permissions`.
+    /// The entry that gives every client `permissions`.
     #[must_use]
     pub fn world(permissions: i32) -> Self {
         Self { permissions, scheme: String::from("world"), id: String::from("anyone") }

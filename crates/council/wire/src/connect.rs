@@ -61,7 +61,7 @@ pub struct ConnectResponse<'a> {
     pub session_id: i64,
     /// Its password, 16 bytes.
     pub password: Option<&'a [u8]>,
-    /// Whether this server is read-only; only said to a client that said something of it.
+    /// Whether this server is read-only; only sent to a client whose request has the field.
     pub read_only: Option<bool>,
 }
 

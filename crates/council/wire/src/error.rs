@@ -46,7 +46,7 @@ macro_rules! error_codes {
 error_codes! {
     /// Everything is well.
     Ok = 0, "Ok";
-    /// The server failed in a way it has no better word for.
+    /// The server failed, and no other code fits.
     SystemError = -1, "SystemError";
     /// An operation of a multi that was not run, because an earlier or later one failed.
     RuntimeInconsistency = -2, "RuntimeInconsistency";
@@ -68,7 +68,7 @@ error_codes! {
     NewConfigNoQuorum = -13, "NewConfigNoQuorum";
     /// Another membership change is under way.
     ReconfigInProgress = -14, "ReconfigInProgress";
-    /// The start of the range of errors that clients are told of.
+    /// The start of the range of errors that are sent to clients.
     ApiError = -100, "APIError";
     /// The node does not exist.
     NoNode = -101, "NoNode";

@@ -13,7 +13,7 @@ impl Zxid {
         Self(((epoch as i64) << 32) | count as i64)
     }
 
-    /// The reign of a leader under which the transaction was made.
+    /// The epoch of the leader that made the transaction.
     #[must_use]
     pub const fn epoch(self) -> u32 {
         (self.0 >> 32) as u32

@@ -3,8 +3,8 @@
 //! Decoding borrows from the frame it reads and is bounded by it: no length that a peer writes makes this crate
 //! allocate more than the frame holds. Encoding appends to a byte vector that the caller keeps and reuses.
 //!
-//! This crate knows the shape of records and nothing of their meaning: which path is valid, which ACL scheme
-//! exists, which flag combination is allowed is decided by those above.
+//! This crate knows the shape of records and nothing of their meaning: the crates above decide which paths are valid,
+//! which ACL schemes exist and which flags may be combined.
 //!
 //! # Not done, and what that costs
 //! A string that is not UTF-8 is malformed here, while ZooKeeper replaces the bad bytes and goes on; a client

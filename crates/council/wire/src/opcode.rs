@@ -65,7 +65,7 @@ opcodes! {
     CreateContainer = 19, "createContainer";
     /// Remove an empty container: the server's own reaper.
     DeleteContainer = 20, "deleteContainer";
-    /// Create a node that lives while it is changed often enough.
+    /// Create a TTL node: it stays while it is changed often enough.
     CreateTtl = 21, "createTTL";
     /// Several reads of one state.
     MultiRead = 22, "multiRead";

@@ -58,7 +58,7 @@ impl<'a> PathList<'a> {
         self.count == 0
     }
 
-    /// Whether the vector is null (-1), which is not an empty one to whoever reads it.
+    /// Whether the vector is null (-1), which a reader must not take for an empty one.
     #[must_use]
     pub const fn is_null(&self) -> bool {
         self.null
@@ -76,7 +76,7 @@ impl<'a> PathList<'a> {
 pub struct SetWatches<'a> {
     /// The last transaction that the client has seen.
     pub relative_zxid: i64,
-    /// Watches on data of nodes that were there.
+    /// Watches on data of nodes that existed.
     pub data: PathList<'a>,
     /// Watches on nodes that were not there.
     pub exist: PathList<'a>,
@@ -115,7 +115,7 @@ impl Reconfig<'_> {
     reason = "the fields carry the names of ZooKeeper's records; opcode.rs says what each operation does"
 )]
 pub enum Request<'a> {
-    /// create, create2, createContainer: the operation code tells which.
+    /// create, create2, createContainer: the operation code says which.
     Create(Create<'a>),
     CreateTtl(Create<'a>, /* milliseconds */ i64),
     Delete {

@@ -1,4 +1,4 @@
-//! The names by which SASL's tokens call a ZooKeeper server, whatever its host and its users are called.
+//! The names of a ZooKeeper server in SASL's tokens; they do not depend on its host.
 
 /// The protocol that carries the tokens.
 pub const SERVICE: &str = "zookeeper";

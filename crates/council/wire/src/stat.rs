@@ -2,7 +2,7 @@
 
 use crate::{Malformed, Reader, Writer};
 
-/// What a client is told of a node besides its data.
+/// The metadata of a node that clients get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Transaction that created the node.

@@ -1,4 +1,4 @@
-//! `diwan config check`: what each line of a configuration comes to, what a server would do with all of them, and whether
+//! `diwan config check`: what each line of a configuration means, what a server would do with all of them, and whether
 //! it would start.
 
 use std::io::{self, Write};

@@ -16,8 +16,8 @@ const ZOOKEEPER: &str = "version-2";
 /// Turns the directories that the configuration names into the council's own.
 ///
 /// # Errors
-/// When one of them holds what would be passed over without a word: the data of a ZooKeeper server, or data of ours from
-/// before each service had its directory. Nothing is touched then.
+/// If one of them holds data that would be ignored silently: the data of a ZooKeeper server, or Diwan's data from
+/// before each service had its directory. Nothing is changed then.
 pub(crate) fn give_to_council(storage: &mut StorageConfig) -> Checked<()> {
     let data_dir = &storage.data_dir;
     if !storage.create_dir && !data_dir.is_dir() {

@@ -1,4 +1,4 @@
-//! Every key there is, for people: as a list on a terminal, and as the tables of `docs/configuration.md`.
+//! The documentation of every key: as a list on a terminal, and as the tables of `docs/configuration.md`.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use node_config::Meaning;
 
 use super::keys::{KEYS, Row, standard};
 
-/// Prints every key there is, by Diwan's name and ZooKeeper's, and what holds when nothing is said.
+/// Prints every key there is, by Diwan's name and ZooKeeper's, and its default.
 pub(crate) fn describe_keys(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:<36}  {:<42}  {:<16}  what it is", "diwan.toml", "zoo.cfg", "default")?;
     let dash = |name: &'static str| if name.is_empty() { "-" } else { name };

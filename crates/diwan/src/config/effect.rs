@@ -1,4 +1,5 @@
-//! Which settings do nothing beside the others: a port of metrics that is not served, keys for a port that is not there.
+//! Which settings have no effect because of the others: a port of metrics that is not served, keys for a port that is
+//! not there.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Why a server does not start, in the words that its operator sees.
+//! Why a server does not start, as its operator sees it.
 
 use std::path::Path;
 

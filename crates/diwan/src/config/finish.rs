@@ -68,8 +68,8 @@ impl Draft {
     }
 
     /// The client address of this server may stand in its `server.` line as well, which is what other members and
-    /// clients read in `/zookeeper/config`. The line decides, as in ZooKeeper's `setupClientPort`: what is said besides
-    /// must be the same, or every address with the same port.
+    /// clients read in `/zookeeper/config`. The line decides, as in ZooKeeper's `setupClientPort`: other settings must
+    /// say the same, or every address with the same port.
     fn take_client_address(&mut self, member: &MemberConfig) -> Checked<()> {
         let Some(line) = member.client_address() else { return Ok(()) };
         let (host, port) = line;
@@ -195,7 +195,7 @@ impl Draft {
         };
         let trust_store = draft.trust_store.finish("ssl.trustStore")?;
         if trust_store.is_none() && draft.client_auth != ClientAuth::None {
-            return Err(Problem::new("clients must show a certificate, but nothing says whom to trust").hint(
+            return Err(Problem::new("clients must show a certificate, but no trusted authority is configured").hint(
                 "set `ssl.trustStore.location` (`council.tls.trust-store`), or `ssl.clientAuth=none` (`council.tls.client-auth`)",
             ));
         }
@@ -226,7 +226,7 @@ impl Draft {
             super_users: std::mem::take(&mut self.sasl.super_users),
             allow_failed_clients: self.sasl.allow_failed_clients,
         });
-        // Diwan's own file has no line for providers: whoever names users wants their scheme.
+        // Diwan's own file has no line for providers: if it names users, their scheme is on.
         self.config.auth.sasl_scheme |= !self.zoo;
         Ok(())
     }
@@ -377,7 +377,7 @@ fn same_host(host: &str, address: IpAddr) -> bool {
     found.is_ok_and(|found| found.ip() == address)
 }
 
-/// The versions of TLS where no list says them.
+/// The versions of TLS if no list says them.
 fn offered(protocol: Option<TlsProtocol>) -> Vec<TlsProtocol> {
     protocol.map_or_else(|| vec![TlsProtocol::Tls12, TlsProtocol::Tls13], |one| vec![one])
 }

@@ -29,7 +29,7 @@ use node_config::{Meaning, Names, Setting};
 /// Where settings come from, weakest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
-    /// A `diwan.toml` or a `zoo.cfg`; which, its name tells: only the former ends in `.toml`.
+    /// A `diwan.toml` or a `zoo.cfg`; the name decides: only the former ends in `.toml`.
     pub(crate) file: Option<PathBuf>,
     /// `KEY=VALUE`, by ZooKeeper's names (with or without `zookeeper.`) or Diwan's own.
     pub(crate) properties: Vec<String>,
@@ -64,7 +64,7 @@ pub(crate) enum Verdict {
     },
     /// It does nothing here.
     NoMeaningHere(&'static str),
-    /// Nobody knows this key.
+    /// The key is unknown.
     Unknown(Option<String>),
     /// It stops the start.
     Refused(Problem),
@@ -233,7 +233,7 @@ fn shown_value(key: &str, value: &str) -> String {
     String::from(if secret { "(hidden)" } else { value })
 }
 
-/// What UTF-8 makes of the mark that tells the order of bytes.
+/// The byte order mark in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 fn at(line: Option<usize>, what: &str) -> String {

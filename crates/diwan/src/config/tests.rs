@@ -381,7 +381,7 @@ fn what_is_documented_as_the_standard_is_the_standard() {
         let (config, log) = load(sources).result.unwrap();
         format!("{:?}", (ServerConfig { settings: Vec::new(), ..config }, log))
     };
-    // Among others, for what is said of members means nothing to a server alone.
+    // With other members, because a standalone server ignores settings of members.
     let members = ["council.ensemble.number=1", "council.ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"]
         .map(String::from)
         .to_vec();

@@ -1,4 +1,5 @@
-//! `diwan council backup`: a snapshot from a running server becomes a file, under its name only when it is whole.
+//! `diwan council backup`: writes a snapshot of a running server to a file, which gets its name only when it is
+//! complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Read, Write};
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use super::{BackupArguments, Failure, show};
 use crate::http::{self, Page};
 
-/// Where servers answer unless told otherwise: Diwan's own default, and a `zoo.cfg`'s.
+/// Where servers answer by default: Diwan's own default, and a `zoo.cfg`'s.
 const USUAL: [&str; 2] = ["127.0.0.1:7000", "127.0.0.1:8080"];
 /// How long a server may take to begin its answer: longer than it gives a snapshot itself.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);
@@ -123,7 +124,7 @@ fn announced(address: &str, page: &Page) -> Result<i64, Failure> {
     zxid.ok_or_else(|| Failure::new(format!("`{address}` does not say the zxid of what it sends")))
 }
 
-/// What a server says, without what a terminal would obey.
+/// A server's text, without control characters.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
@@ -131,7 +132,7 @@ fn printable(text: &str) -> String {
 /// What an AdminServer says when it refuses.
 pub(super) fn refusal(address: &str, page: &mut Page) -> Failure {
     let mut body = Vec::new();
-    // What cannot be read any more says nothing.
+    // An answer that cannot be read is taken as empty.
     let _ = (&mut page.body).take(REFUSAL_BYTES_MAX).read_to_end(&mut body);
     let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
     let why = said["error"].as_str().map_or_else(|| format!("status {}", page.status), printable);
@@ -198,7 +199,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.published {
-            // Nobody takes it for a backup by its name.
+            // Its name shows that it is no backup.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! `diwan council`: looking after the data of a server or an ensemble: backing up, checking a backup, restoring it.
+//! `diwan council`: the data of a server or an ensemble: backing up, checking a backup, restoring it.
 
 mod backup;
 mod restore;
@@ -97,7 +97,7 @@ pub(crate) struct RestoreArguments {
     login: LoginArguments,
 }
 
-/// Who asks an AdminServer.
+/// The user that asks an AdminServer.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoginArguments {
     /// The super user's name.

@@ -1,4 +1,4 @@
-//! What a backup holds, for people.
+//! Shows what a backup holds.
 
 use std::io::{self, Write};
 use std::path::Path;

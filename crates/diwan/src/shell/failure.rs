@@ -116,7 +116,7 @@ fn hint(error: &Error, path: &str) -> Option<String> {
         }
         ErrorCode::NotEmpty => format!("`deleteall {path}` deletes what is below it, too"),
         ErrorCode::NoAuth => {
-            format!("`getAcl {path}` shows who may; `addauth digest USER:PASSWORD` adds an identity")
+            format!("`getAcl {path}` shows the ACL; `addauth digest USER:PASSWORD` adds an identity")
         }
         ErrorCode::BadVersion => format!("`stat {path}` shows the version"),
         ErrorCode::InvalidAcl => {

@@ -21,7 +21,7 @@ use council_connect::Connection;
 use failure::Failure;
 use verbs::Next;
 
-/// What the command line says of a shell.
+/// The shell's options on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct ShellOptions {
     /// Servers, and what they are shown.
@@ -41,7 +41,7 @@ struct Shell<'o> {
     prints: Arc<AtomicBool>,
     /// Lines so far; in one command alone there are none.
     history: Vec<String>,
-    /// What the command has left that is still to be heard of, when it is the only one.
+    /// What is still to come after the command, if it is the only one.
     awaited: Awaited,
     colours: bool,
 }
@@ -229,7 +229,7 @@ impl<'o> Shell<'o> {
         self.out.flush()
     }
 
-    /// Says something that is not data.
+    /// Writes a message that is not data.
     fn note(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
         writeln!(io::stderr(), "{text}")

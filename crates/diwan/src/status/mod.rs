@@ -11,9 +11,9 @@ use std::time::Duration;
 use crate::answer::{self, Answer, Sight};
 use crate::http::Tls;
 
-/// How long a member may take to answer: longer than one whose threads stand still takes to say so.
+/// How long a member may take to answer: longer than a member with a blocked thread needs to report that.
 const TIMEOUT: Duration = Duration::from_secs(6);
-/// Where servers answer unless told otherwise: Diwan's own default, a `zoo.cfg`'s, `diwan up`'s.
+/// Where servers answer by default: Diwan's own default, a `zoo.cfg`'s, `diwan up`'s.
 const USUAL: [&str; 5] =
     ["127.0.0.1:7000", "127.0.0.1:8080", "127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"];
 
@@ -27,7 +27,7 @@ pub(crate) struct StatusOptions {
     pub(crate) tls: Tls,
 }
 
-/// One member, as far as it can be told.
+/// One member, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) member: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Row {
     pub(crate) answer: Option<(String, Answer)>,
     /// By how much it is behind, as its leader says.
     pub(crate) lag: Option<(u64, u64)>,
-    /// Who of those that answered are connected to it.
+    /// Which of the members that answered are connected to it.
     pub(crate) connected_to: Vec<u64>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Row {
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) rows: Vec<Row>,
-    /// The number of who leads; 0 for a server alone.
+    /// The leader's number; 0 for a standalone server.
     pub(crate) leader: Option<u64>,
     pub(crate) term: u64,
 }
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &StatusOptions, out: &mut impl Write) -> io::Result<E
     Ok(ExitCode::FAILURE)
 }
 
-/// The answers of members of the same ensemble as the first. Of the others it is told, unless nobody named them.
+/// The answers of members of the same ensemble as the first. The others are reported if the user named them.
 fn of_one_ensemble(
     first: &Answer,
     asked: Vec<(String, io::Result<Answer>)>,
@@ -90,7 +90,7 @@ fn of_one_ensemble(
     for (address, answer) in asked {
         match answer {
             Ok(answer) if answer.ensemble() == first.ensemble() => {
-                // A server alone has no number: whoever is named first is shown.
+                // A standalone server has no number: the one that is named first is shown.
                 answers.entry(answer.member).or_insert((address, answer));
             }
             Ok(_) => unlike.push(address),
@@ -138,7 +138,7 @@ fn ask_all(addresses: &[String], tls: &Tls) -> Asked {
 }
 
 /// Members that were not named: at their own host they answer at the port at which the others do, or as many ports
-/// beside it as their numbers are apart. Whoever answers there says whether he is the one.
+/// beside it as their numbers are apart. The answer says which member it is.
 fn find_others(first: &Answer, answers: &mut BTreeMap<u64, (String, Answer)>, tls: &Tls) {
     let known: Vec<(u64, u16)> = answers
         .iter()
@@ -171,7 +171,7 @@ fn find_others(first: &Answer, answers: &mut BTreeMap<u64, (String, Answer)>, tl
 
 impl Picture {
     fn of(first: &Answer, mut answers: BTreeMap<u64, (String, Answer)>) -> Self {
-        // Of two who name leaders, the one in the later term knows better; one who leads knows best.
+        // Of two members that name a leader, the one in the later term knows better; the leader itself knows best.
         let best = answers.values().map(|(_, answer)| answer).filter(|answer| answer.leader != 0);
         let best = best.max_by_key(|answer| (answer.term, answer.role == "leader")).cloned();
         let alone = first.role == "standalone";

@@ -29,7 +29,7 @@ fn head(picture: &Picture) -> String {
             "member {leader} leads in term {}; {answered} of {count} members answer; {sessions}",
             picture.term
         ),
-        (None, count) => format!("nobody leads; {answered} of {count} members answer; {sessions}"),
+        (None, count) => format!("no leader; {answered} of {count} members answer; {sessions}"),
     }
 }
 
@@ -92,7 +92,7 @@ fn span(seconds: u64) -> String {
     }
 }
 
-/// What to do where nobody leads.
+/// What to do if there is no leader.
 pub(super) fn hint(picture: &Picture) -> String {
     let voters: Vec<_> =
         picture.rows.iter().filter(|row| row.sight.as_ref().is_some_and(|sight| sight.participant)).collect();
@@ -101,7 +101,7 @@ pub(super) fn hint(picture: &Picture) -> String {
     let majority = voters.len() / 2 + 1;
     match silent.is_empty() {
         true => String::from(
-            "all answer: wait for their election, or see their logs for why they do not hear each other",
+            "all answer: wait for their election, or see their logs for why they do not reach each other",
         ),
         false => format!(
             "{majority} of the {} that vote must run and reach each other: start member {}, or see why they do not answer",
@@ -111,7 +111,7 @@ pub(super) fn hint(picture: &Picture) -> String {
     }
 }
 
-/// What to know of members that have data of another ensemble: a line for each that tells of some.
+/// A line for each member that reports members with data of another ensemble.
 pub(super) fn apart(picture: &Picture) -> Vec<String> {
     let hears = |row: &Row| {
         let others = &row.answer.as_ref()?.1.other_ensembles;

@@ -23,7 +23,7 @@ pub(crate) struct UpOptions {
     pub(crate) peer_port: u16,
     pub(crate) http_port: u16,
     pub(crate) restart: bool,
-    /// What every member is told besides, as `KEY=VALUE`.
+    /// Further settings of every member, as `KEY=VALUE`.
     pub(crate) properties: Vec<String>,
 }
 
@@ -37,14 +37,14 @@ pub(crate) struct Place {
     pub(crate) http: SocketAddr,
 }
 
-/// All places, held against a second `diwan up` for as long as this lives.
+/// All places, locked against a second `diwan up` as long as this value exists.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) places: Vec<Place>,
     _lock: File,
 }
 
-/// Members that are made where nobody says how many.
+/// The default number of members.
 const MEMBERS: u8 = 3;
 
 impl Place {

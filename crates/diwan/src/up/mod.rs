@@ -1,5 +1,5 @@
 //! `diwan up`: a whole ensemble on this machine, for trying out. Each member is a process like any `diwan serve`; here
-//! they are started, looked at and, when they die, started again.
+//! they are started, watched and, if they end, started again.
 
 mod child;
 mod layout;
@@ -31,7 +31,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// What happens around the members.
 enum News {
     Signal,
-    /// What a member says, or that it says nothing.
+    /// What a member answers, or that it does not answer.
     Answer(usize, Option<Box<Answer>>),
 }
 
@@ -78,7 +78,7 @@ fn heed_signals(sender: Sender<News>) -> io::Result<()> {
 struct Up {
     layout: Layout,
     members: Vec<Member>,
-    /// What is known and has been told of them.
+    /// What is known and was reported of them.
     standing: Standing,
     restart: bool,
 }
@@ -89,7 +89,7 @@ impl Up {
         self.members.iter_mut().try_for_each(Member::start)
     }
 
-    /// Asks each member again and again how it is, on a thread of its own: one that stands still holds up nobody.
+    /// Asks each member again and again how it is, on a thread of its own: one that hangs delays no other.
     fn look(&self, sender: &Sender<News>) -> io::Result<()> {
         for (place, member) in self.members.iter().enumerate() {
             let (address, sender) = (member.place.http.to_string(), sender.clone());
@@ -112,7 +112,7 @@ impl Up {
             match news.recv_timeout(LOOK) {
                 Ok(News::Signal) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(News::Answer(place, answer)) => {
-                    // An answer of a process that is gone by now says nothing of the next.
+                    // An answer of a process that is gone by now does not count for the next one.
                     let pid = self.members.get(place).and_then(Member::pid).map(u64::from);
                     let answer = answer.filter(|answer| Some(answer.pid) == pid);
                     self.standing.hear(place, answer.map(|answer| *answer));
@@ -125,7 +125,7 @@ impl Up {
         }
     }
 
-    /// Notices who died, and starts again whoever is due.
+    /// Notices members that ended, and starts those again that are due.
     fn tend(&mut self, out: &mut impl Write) -> io::Result<()> {
         for (place, member) in self.members.iter_mut().enumerate() {
             if let Some(end) = member.ended()? {

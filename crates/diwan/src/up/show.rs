@@ -11,13 +11,13 @@ use super::layout::Layout;
 use crate::answer::Answer;
 use crate::table;
 
-/// How long all are given to find a leader before it is said that there is none.
+/// How long the members may take to elect a leader before the lack of one is reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a table waits for a member that has no role yet.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// What members have said last, and what was told of it.
+/// What members have answered last, and what was reported of it.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     answers: Vec<Option<Answer>>,
@@ -26,15 +26,15 @@ pub(super) struct Standing {
     /// Roles and processes as the last table had them.
     shown: Vec<(String, Option<u32>)>,
     leader: Option<(u64, u64)>,
-    /// Since when nobody leads, and whether that was said.
+    /// Since when there is no leader, and whether that was reported.
     lost: Option<(Instant, bool)>,
-    /// Since when somebody has no role.
+    /// Since when a member has no role.
     unsettled: Option<Instant>,
     hinted: bool,
 }
 
 impl Standing {
-    /// What a member says now; nothing if it does not answer.
+    /// A member's latest answer; `None` if it does not answer.
     pub(super) fn hear(&mut self, place: usize, answer: Option<Answer>) {
         if self.answers.len() <= place {
             self.answers.resize(place + 1, None);
@@ -45,7 +45,7 @@ impl Standing {
         }
     }
 
-    /// Who leads, and in which term: of several who say so, the latest.
+    /// The leader and its term: if several members say that they lead, the one in the latest term.
     fn leads(&self) -> Option<(u64, u64)> {
         let leaders =
             self.answers.iter().flatten().filter(|answer| answer.role == "leader" && answer.serving);
@@ -64,7 +64,7 @@ impl Standing {
             let (since, said) = *self.lost.get_or_insert((Instant::now(), false));
             if !said && since.elapsed() > PATIENCE {
                 self.lost = Some((since, true));
-                line(out, "nobody leads: writes wait until a majority of the members run")?;
+                line(out, "no leader: writes wait until a majority of the members run")?;
             }
         }
         let Some(now) = leader else { return Ok(()) };
@@ -134,7 +134,7 @@ impl Standing {
     }
 }
 
-/// Before anybody answers.
+/// Before a member has answered.
 pub(super) fn begin(layout: &Layout, out: &mut impl Write) -> io::Result<()> {
     let folder = layout.places.first().and_then(|place| place.folder.parent());
     let folder = folder.map_or_else(String::new, |folder| folder.display().to_string());

@@ -1,4 +1,4 @@
-//! A live server for a test: Diwan's own binary, or whichever `ZK_CONNECT` names.
+//! A live server for a test: Diwan's own binary, or the one that `ZK_CONNECT` names.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -34,12 +34,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of a test is of no use to anybody.
+        // The remains of a test are of no use.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Lives as long as the test.
+/// Runs as long as the test.
 pub(crate) struct Server {
     address: String,
     secure: Option<String>,
@@ -88,7 +88,7 @@ impl Server {
             (client.is_some() || secure.is_some()).then_some((client.unwrap_or_default(), secure))
         });
         let (address, secure) = ready.expect("the server ended before it was ready");
-        // Nobody may wait for room in the pipe.
+        // The server must not wait for room in the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { address, secure, own: Some((child, None)) }
     }

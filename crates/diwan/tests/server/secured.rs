@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Folder, Server, diwan, serve};
 
-/// A server with plain and encrypted clients, who may authenticate by SASL; and its files.
+/// A server with plain and encrypted clients, which may authenticate by SASL; and its files.
 pub(crate) struct Secured {
     pub(crate) server: Server,
     folder: Folder,

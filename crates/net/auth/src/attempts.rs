@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Addresses that are told apart. When all places are taken, further addresses share one.
+/// Addresses with a place of their own. When all places are taken, further addresses share one.
 const ADDRESSES_MAX: usize = 1024;
 
 /// How many attempts there are.
@@ -61,7 +61,7 @@ impl Used {
 }
 
 impl AttemptLimiter {
-    /// Nobody has guessed yet.
+    /// No attempt was used yet.
     #[must_use]
     pub const fn new(limits: AttemptLimits) -> Self {
         Self { limits, used: BTreeMap::new() }

@@ -1,7 +1,7 @@
 //! DER (X.690), as much as the name in a certificate needs: elements with a one-byte tag and a definite length. Borrows
 //! from what it reads, and believes no length that reaches beyond it.
 
-/// The tags that are told apart.
+/// The known tags.
 pub(crate) mod tag {
     pub(crate) const INTEGER: u8 = 0x02;
     pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;

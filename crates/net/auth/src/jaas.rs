@@ -13,7 +13,7 @@
 //! };
 //! ```
 //!
-//! Takes the text, and opens no file. Which section is wanted and the class of its login module are the service's to say.
+//! Takes the text, and opens no file. The service says which section it wants, and the class of its login module.
 
 use base::Secret;
 

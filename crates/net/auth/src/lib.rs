@@ -7,14 +7,14 @@
 //! | [`Passwords`] | users and their passwords |
 //! | [`jaas`] | the users that the text of a JAAS file names |
 //! | [`AttemptLimiter`] | how often an address may show a wrong password |
-//! | [`Nonces`] | bytes that nobody can guess, from a seed |
+//! | [`Nonces`] | bytes that cannot be guessed, from a seed |
 //! | [`certificate_subject`] | the name of a certificate's holder |
 //! | [`constant_time_eq`] | compares secrets |
 //!
 //! # How a service uses it
-//! A service knows its own protocol: how a token is framed, which mechanisms it offers, its name and its host, what a user
-//! who has authenticated may do, and what a client that has not is told. It keeps one exchange for each connection, gives it
-//! the client's tokens, and sends what comes back.
+//! A service knows its own protocol: how a token is framed, which mechanisms it offers, its name and its host, what an
+//! authenticated user may do, and what the others are told. It keeps one exchange for each connection, gives it the
+//! client's tokens, and sends what comes back.
 //!
 //! Each mechanism is one module of [`sasl`] with the same three types: what the server keeps for all exchanges (`Server`),
 //! one exchange on the server's side (`ServerExchange`), and one on the client's side (`ClientExchange`). Steps and failures
@@ -23,9 +23,9 @@
 //!
 //! # Invariants
 //! - **Pure.** No clock, socket, file or random source: times, texts, certificates and unguessable bytes are arguments.
-//! - **Bounded.** The longest token has a name ([`sasl::TOKEN_BYTES_MAX`]), an exchange takes a fixed number of tokens, and
-//!   after its last one it fails whatever comes. Addresses that the limiter remembers are bounded. Reading a certificate or a
-//!   JAAS text takes time and memory proportional to its length.
+//! - **Bounded.** The longest token has a name ([`sasl::TOKEN_BYTES_MAX`]), an exchange takes a fixed number of tokens,
+//!   and after its last one it refuses every token. Addresses that the limiter remembers are bounded. Reading a
+//!   certificate or a JAAS text takes time and memory proportional to its length.
 //! - **No secret is shown.** `Debug` of nothing here prints a password, or what can be used in place of one. A
 //!   [`sasl::Failure`] names no user and repeats no byte of the peer.
 //! - **Constant time.** Passwords and proofs are compared by [`constant_time_eq`].

@@ -1,5 +1,5 @@
-//! Bytes that nobody can guess, from the randomness that a driver gave at the start. Whoever knows the seed knows all of
-//! them: a simulator repeats a run by it, and a server draws it anew at each start.
+//! Bytes that cannot be guessed, from the random seed that a driver gave at the start. The seed determines all of them:
+//! a simulator repeats a run with it, and a server draws a new one at each start.
 
 use sha2::{Digest, Sha256};
 

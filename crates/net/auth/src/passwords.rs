@@ -1,5 +1,5 @@
-//! Users and their passwords, wherever they were read from. Knows no mechanism: what a mechanism keeps instead of a password
-//! it makes from these.
+//! Users and their passwords, from any source. Knows no mechanism: what a mechanism keeps instead of a password it
+//! makes from these.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,12 +24,13 @@ impl Passwords {
         self.0.entry(user.into()).or_insert(password);
     }
 
-    /// Whether there is such a user with this password. An unknown user takes the time of a known one with another password.
-    /// The time grows with the length of what is shown: whoever takes it from a peer bounds it first.
+    /// Whether there is such a user with this password. An unknown user takes the time of a known one with another
+    /// password. The time grows with the length of what is shown: a caller that takes it from a peer must bound it
+    /// first.
     #[must_use]
     pub fn verify(&self, user: &str, shown: &[u8]) -> bool {
         let kept = self.0.get(user);
-        // Hashes have the same length, whatever the passwords have.
+        // Hashes have the same length for passwords of any length.
         let expected = Sha256::digest(kept.map_or("", |password| password.0.as_str()));
         constant_time_eq(&expected, &Sha256::digest(shown)) & kept.is_some()
     }

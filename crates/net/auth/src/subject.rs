@@ -1,10 +1,10 @@
 //! The name of a certificate's holder, as Java's `X500Principal.getName()` writes it: what services take for the identity of
 //! a client that has shown a certificate. Believes a certificate that the TLS library has verified, and verifies nothing.
 //!
-//! RFC 2253 with Java's reading of it: the last component first, nine types by their keyword and every other one by
-//! its number with its value in hex, and eight characters escaped wherever they stand. Other than Java 17, which reads every
-//! string as UTF-8, it decodes a `BMPString` and a `TeletexString` by their own encodings. A name of which a part cannot be
-//! read is no name: a shortened one could be somebody else's.
+//! RFC 2253 with Java's reading of it: the last component first, nine types by their keyword and every other one by its
+//! number with its value in hex, and eight characters escaped wherever they stand. Other than Java 17, which reads
+//! every string as UTF-8, it decodes a `BMPString` and a `TeletexString` by their own encodings. A name with a part
+//! that cannot be read is refused: a shortened name could be another holder's.
 
 use core::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Who may connect: counts of connections, in all and by address.
+//! Which clients may connect: counts of connections, in all and by address.
 //!
 //! Pure counting, so that one thread can use it for itself, or a driver with several threads for all of them.
 

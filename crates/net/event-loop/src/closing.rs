@@ -60,7 +60,7 @@ impl<S> EventLoop<S> {
         self.set_timer(token, now.mono_ms() + LINGER_MS);
     }
 
-    /// Closes what peers have closed, but for connections that wait for an answer or for their last bytes.
+    /// Closes what peers have closed, except connections that wait for an answer or for their last bytes.
     pub(crate) fn close_ended<D, F>(&mut self, driver: &mut D, front: &mut F)
     where
         D: SocketDriver<Socket = S>,
@@ -102,7 +102,7 @@ impl<S> EventLoop<S> {
         }
     }
 
-    /// Closes a socket, whatever is still to be said.
+    /// Closes a socket, also if output is left.
     pub(crate) fn drop_socket<D, F>(&mut self, driver: &mut D, front: &mut F, token: u32)
     where
         D: SocketDriver<Socket = S>,

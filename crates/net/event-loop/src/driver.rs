@@ -1,4 +1,4 @@
-//! What the loop asks of whoever holds the sockets.
+//! What the loop needs of the driver, which holds the sockets.
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +16,10 @@ pub enum ReadOutcome {
     End,
 }
 
-/// What a poll tells of a socket.
+/// What a poll reports of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// There may be something to be read, or the socket broke, which the next read tells.
+    /// There may be something to be read, or the socket broke, which the next read reports.
     pub readable: bool,
     /// There is room for output again.
     pub writable: bool,
@@ -35,10 +35,10 @@ pub struct Broken;
 pub trait SocketDriver {
     /// A socket, encrypted or not. Dropping it closes it.
     type Socket;
-    /// Who is at the other end of one.
+    /// The peer of a connection.
     type Peer;
 
-    /// Has the poll announce under this token what becomes of the socket.
+    /// Registers the socket with the poll under this token.
     ///
     /// # Errors
     /// It cannot be polled.
@@ -50,7 +50,7 @@ pub trait SocketDriver {
     /// It broke.
     fn prepare(&mut self, socket: &mut Self::Socket) -> Result<bool, Broken>;
 
-    /// Opens a socket if it can be opened now, and says whose it is. `None` while its encryption is being agreed on.
+    /// Opens a socket if it can be opened now, and returns its peer. `None` while its encryption is being agreed on.
     ///
     /// # Errors
     /// It broke, or its peer may not connect.

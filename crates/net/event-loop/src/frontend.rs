@@ -17,7 +17,7 @@ pub enum Ask {
         /// Once its output is sent, or at once.
         after_output: bool,
     },
-    /// Read no more of it, until told otherwise.
+    /// Stop reading from it, until the frontend asks again.
     PauseReading(ConnId),
     /// Look again at what it has sent and was not consumed, and read on.
     ResumeReading(ConnId),
@@ -66,7 +66,7 @@ pub trait Frontend<D: SocketDriver> {
     /// What the loop is to do, in this order. Asked for until there is nothing.
     fn asks(&mut self, driver: &mut D, sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>);
 
-    /// The socket is gone, whoever closed it.
+    /// The socket is gone, no matter which side closed it.
     fn disconnected(&mut self, conn: ConnId);
 
     /// Whether all that was read is answered.

@@ -1,8 +1,8 @@
-//! Parting from clients in good order: nothing more is read, what was read is answered, and then each client is told
-//! goodbye. Closing with unread input would reset the connection, and could destroy the last replies on their way: so
-//! what clients still send is thrown away until they close, for a moment.
+//! Disconnecting clients in good order: nothing more is read, what was read is answered, and then each connection is
+//! shut down. Closing with unread input would reset the connection, and could destroy the last replies on their way. So
+//! what clients still send is discarded until they close, for a short time.
 //!
-//! A server that stops parts like this and ends; one that may serve no longer, but runs on, parts like this and stays.
+//! A server that stops does this and ends; one that must not serve any more does this and runs on.
 
 use base::Now;
 
@@ -25,7 +25,7 @@ pub(crate) enum GracefulShutdown {
     No,
     /// What was read is being answered. `ends` says whether the thread ends afterwards.
     Answering { until_ms: u64, ends: bool },
-    /// Clients have been told.
+    /// The connections were shut down.
     Parting { until_ms: u64, ends: bool },
     /// Nothing is left to do.
     Done,

@@ -1,5 +1,5 @@
 //! One turn of a thread that serves connections: the order of its steps, what it reads and writes and how much of it,
-//! and how connections end. Whose protocol they speak is a [`Frontend`]'s.
+//! and how connections end. A [`Frontend`] knows the protocol.
 //!
 //! A turn reads from every ready socket once. Then the frontend evaluates what was read, with whatever else is due, and
 //! sends what other threads are to know. Then the turn writes to each socket that has output once, and does what the
@@ -107,7 +107,7 @@ impl<S> EventLoop<S> {
         }
     }
 
-    /// The poll has told something of the socket that was watched under this token.
+    /// The poll has reported an event of the socket that is registered under this token.
     pub fn announced(&mut self, token: u32, readiness: Readiness) {
         let Some(socket) = self.sockets.get(token) else { return };
         if readiness.writable {
@@ -186,7 +186,7 @@ impl<S> EventLoop<S> {
         input.receive(|_, _| 0);
     }
 
-    /// Does what the frontend asks for, and what comes of that.
+    /// Does what the frontend asks for, and what follows from that.
     fn do_asks<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
     where
         D: SocketDriver<Socket = S>,

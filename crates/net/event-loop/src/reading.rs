@@ -82,7 +82,7 @@ impl<S> EventLoop<S> {
                 }
             }
             Stage::Open => {}
-            // Nobody listens any more.
+            // The frontend gets no more input.
             Stage::Closing | Stage::Lingering => return 0,
         }
         let Some(socket) = self.sockets.get(token) else { return 0 };
@@ -140,7 +140,7 @@ fn read<D: SocketDriver>(
             Some(length)
         }
         ReadOutcome::Nothing => {
-            // The poll tells of what was not read only once.
+            // The poll reports unread bytes only once.
             socket.readable &= backlog;
             Some(0)
         }

@@ -14,8 +14,8 @@ pub(crate) enum Stage {
     Open,
     /// To be closed once its output is gone.
     Closing,
-    /// Everything is said; what the peer still sends is thrown away until it closes. Closing right away with
-    /// unread input would reset the connection and could destroy the last reply on its way.
+    /// All output is sent; what the peer still sends is discarded until it closes. Closing right away with unread input
+    /// would reset the connection and could destroy the last reply on its way.
     Lingering,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct Socket<S> {
     pub(crate) stage: Stage,
     /// What the frontend calls it; not before it is open.
     pub(crate) conn: Option<ConnId>,
-    /// Bytes that may be there to be read: the poll tells only of new ones.
+    /// Bytes that may be there to be read: the poll reports only new ones.
     pub(crate) readable: bool,
-    /// It took less than it was given: nothing is written until the poll says so.
+    /// It took less than it was given: nothing is written until the poll reports room.
     pub(crate) blocked: bool,
     /// It stands in the queue of those to be read.
     pub(crate) queued: bool,

@@ -1,4 +1,4 @@
-//! From the frontend to sockets: one write a turn for all that a connection has to say.
+//! From the frontend to sockets: one write a turn for all output of a connection.
 
 use base::Now;
 
@@ -8,7 +8,7 @@ use crate::sockets::Stage;
 use crate::{EventLoop, WRITE_BYTES_MAX};
 
 impl<S> EventLoop<S> {
-    /// Writes to every connection that has something new to say or whose socket has room again.
+    /// Writes to every connection that has new output or whose socket has room again.
     pub(crate) fn write_all<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
     where
         D: SocketDriver<Socket = S>,

@@ -1,4 +1,4 @@
-//! The content of a request, read only by whoever wants it.
+//! The content of a request, read only by pages that need it.
 
 use std::io::{self, Cursor, Read, Write};
 
@@ -10,7 +10,7 @@ pub(crate) struct RequestBody<'a> {
     begin: Cursor<Vec<u8>>,
     stream: &'a Paced<'a>,
     left: u64,
-    /// The client waits to be told that it may send.
+    /// The client waits for the answer that it may send.
     awaited: bool,
 }
 

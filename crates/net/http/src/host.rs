@@ -1,6 +1,6 @@
-//! Under which names the commands may be asked for. A web page can make its own name lead to this machine (DNS
-//! rebinding), and a browser then lets it read what a server at a loopback address answers. The header `Host` still
-//! says the page's name, so that such a request can be told.
+//! Which host names requests for commands may use. A web page can make its own name lead to this machine (DNS
+//! rebinding), and a browser then lets it read what a server at a loopback address answers. The header `Host` still has
+//! the page's name, so such a request can be recognised.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -43,7 +43,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// This machine's name, if the system tells.
+/// This machine's name, if the system has one.
 pub fn own_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(String::from(name.trim())).filter(|name| !name.is_empty())

@@ -1,4 +1,4 @@
-//! HTTP for people and machines that look after a server: pages, metrics, probes, commands.
+//! HTTP for operators and their tools: pages, metrics, probes, commands.
 //!
 //! Small on purpose: one request a connection, few connections at a time, a deadline over each. No data of a service
 //! goes this way.

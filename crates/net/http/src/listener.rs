@@ -1,7 +1,7 @@
 //! The sockets of the pages: accepts, reads one request, answers, closes.
 //!
-//! A connection has a thread of its own for the few milliseconds that it lives. How many there may be is said in
-//! `places`. Each part of its life has one deadline, however its client drips: the request, the answer, the end.
+//! A connection has a thread of its own for the few milliseconds that it is open. `places` bounds their number. Each of
+//! its parts (the request, the answer, the end) has one deadline, however slowly its client sends.
 
 use node_threads::{Descriptors, RateLimit};
 use std::io::{self, Read};
@@ -41,7 +41,7 @@ pub trait Site: Send + Sync {
     fn answer(&self, request: &Request, body: &mut dyn Read) -> Response;
 }
 
-/// A running listener; stops when told to.
+/// A running listener; it stops on request.
 pub struct HttpListener {
     address: SocketAddr,
     stopping: Arc<AtomicBool>,
@@ -131,7 +131,7 @@ fn serve_apart(stream: TcpStream, ip: IpAddr, site: &Arc<dyn Site>, places: &Arc
     let Some(place) = places.admit(&stream, ip) else { return };
     let site = Arc::clone(site);
     let spawned = thread::Builder::new().name(String::from("http-page")).spawn(move || {
-        // A client that went away is nobody's concern.
+        // A client that went away needs no report.
         let _ = serve(&stream, &place, site.as_ref());
     });
     if let Err(error) = spawned {

@@ -1,7 +1,7 @@
-//! Who may hold a connection to the pages, and for what.
+//! Which clients may hold a connection to the pages, and for what.
 //!
-//! A connection that waits (for its request to come, or for its client to close) gives its place up when another comes
-//! and all are taken: the oldest of the address that holds the most. So a client that opens connections and says nothing
+//! A connection that waits (for its request to come, or for its client to close) loses its place when another comes and
+//! all are taken: the oldest of the address that holds the most. So a client that opens connections and sends nothing
 //! shuts out no probe. Requests that are being answered are counted by what they ask for, so that slow commands leave
 //! room for metrics, and both for probes.
 
@@ -19,7 +19,7 @@ const PER_ADDRESS_MAX: usize = 40;
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whether the server lives, or is ready.
+    /// Whether the server runs, or is ready.
     Probe,
     /// Figures.
     Metrics,

@@ -1,4 +1,4 @@
-//! What is asked and what is answered, without a socket.
+//! Requests and responses, without a socket.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,7 +21,7 @@ pub struct Request {
     pub host: Option<String>,
     /// How many bytes follow the head, if it says so.
     pub content_length: Option<u64>,
-    /// Whether the client waits to be told that it may send them.
+    /// Whether the client waits for the answer that it may send them.
     pub expects_continue: bool,
     /// Where it comes from.
     pub peer: IpAddr,

@@ -1,5 +1,5 @@
-//! Who may come in: admission is decided here, for all threads together, before a connection costs anything. Connections
-//! leave a reserve of the process's descriptors alone.
+//! Which connections are accepted: decided here, for all threads together, before a connection costs anything.
+//! Connections never use a reserve of the process's descriptors.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -58,7 +58,7 @@ impl Refusal {
     }
 }
 
-/// Who may come in to one service, counted over all threads.
+/// Which connections one service accepts, counted over all threads.
 #[derive(Debug)]
 pub struct ConnectionLimiter {
     admission: Mutex<Admission>,
@@ -67,7 +67,7 @@ pub struct ConnectionLimiter {
     pub rejected: AtomicU64,
     /// Connections that were refused because too many came at once.
     pub throttled: AtomicU64,
-    /// Of those rejected, those for want of a descriptor.
+    /// How many of those were rejected because no descriptor was free.
     pub without_descriptor: AtomicU64,
 }
 

@@ -1,5 +1,5 @@
-//! What the log says of clients whose encryption fails, in words that say what to do. A client tries again and again, so
-//! that it is told once in a while, with how often it happened.
+//! What the log says of clients whose TLS handshake fails, with what to do. A client tries again and again, so the line
+//! comes once in a while, with the number of failures.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use node_threads::RateLimit;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
-/// How often it is told.
+/// How often it is logged.
 const TOLD: Duration = Duration::from_secs(10);
 
-/// How the settings are called in a protocol's configuration that these lines speak of.
+/// The names that a protocol's configuration has for the settings in these lines.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsHints {
     /// The port for clients without encryption.
     pub plain_port: &'static str,
     /// Whether clients must show a certificate.
     pub client_auth: &'static str,
-    /// Whom clients' certificates must come from.
+    /// The authorities that clients' certificates must come from.
     pub trust_store: &'static str,
 }
 

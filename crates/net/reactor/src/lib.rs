@@ -2,8 +2,8 @@
 //! reactor polls its connections and runs the event loop of every service that has a part of this thread.
 //!
 //! A service gives each reactor a [`Service`]: its [`net_event_loop::EventLoop`] with its frontend and its mailboxes.
-//! [`Sockets`] does for all of them what concerns sockets: encryption, reading, writing, closing, and what the log says of
-//! it. Whatever goes over the sockets is unknown here.
+//! [`Sockets`] does for all of them what concerns sockets: encryption, reading, writing, closing, and what the log says
+//! of it. This crate does not know what goes over the sockets.
 
 mod connection_limiter;
 mod handshake_trouble;

@@ -1,6 +1,6 @@
 //! The thread that accepts clients and deals them out to the reactors in turn.
 //!
-//! Should there be no descriptor left in spite of the reserve, accepting pauses.
+//! If no descriptor is left in spite of the reserve, accepting pauses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ const STOP: Token = Token(2);
 const BACKLOG: i32 = 4096;
 /// How long accepting pauses when there is no descriptor left.
 const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
-/// Whoever is refused tries again at once: how often the log says so.
+/// A refused client tries again at once: this limits how often the log says so.
 const REFUSALS_TOLD: Duration = Duration::from_secs(10);
 
 /// A connection on its way to a reactor. Its place among all is given back when it is dropped.
@@ -37,8 +37,8 @@ pub struct Accepted {
     pub(crate) place: ConnectionPermit,
 }
 
-/// Takes an address without accepting yet: whoever has it already makes this fail. `backlog` is how many connections the
-/// system queues, its own maximum if not said.
+/// Binds an address without accepting yet; fails if another socket has it. `backlog` is how many connections the system
+/// queues, its own maximum if not said.
 ///
 /// # Errors
 /// The address cannot be had.
@@ -55,7 +55,7 @@ pub fn bind(address: SocketAddr, backlog: Option<u32>) -> io::Result<TcpListener
     Ok(TcpListener::from_std(socket.into()))
 }
 
-/// How a listener treats those who come.
+/// How a listener treats new connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerConfig {
     /// How fast they may come in.
@@ -66,7 +66,7 @@ pub struct ListenerConfig {
     pub names: LimitNames,
 }
 
-/// Accepts until told to stop, and hands each connection on with the number of the reactor whose turn it is.
+/// Accepts until it is stopped, and hands each connection on with the number of the reactor whose turn it is.
 pub struct Listener<F> {
     poll: Poll,
     plain: Option<TcpListener>,
@@ -136,7 +136,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
                 tracing::error!(%error, "accepting connections ends: the poll failed");
                 return;
             }
-            // Edge-triggered: whatever woke us, both are emptied.
+            // Edge-triggered: both are emptied, no matter which of them woke us.
             let was_starved = starved;
             starved = !(self.accept_all(false, was_starved) & self.accept_all(true, was_starved));
             if was_starved && !starved {
@@ -180,7 +180,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
             Err(refusal) => return self.tell_refused(peer, &refusal),
         };
         self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
-        // Both fail only for a socket that is already gone, which its first read will tell.
+        // Both fail only for a socket that is already gone, which its first read will show.
         let _ = stream.set_nodelay(true);
         if self.config.keep_alive {
             let _ = socket2::SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new());
@@ -199,7 +199,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
     }
 }
 
-/// Errors of one connection that died in the queue, not of the listener.
+/// Errors of one connection that was closed in the queue, not of the listener.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),

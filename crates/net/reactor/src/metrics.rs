@@ -1,4 +1,4 @@
-//! What is counted before a connection is the frontend's: tokens at the gate, handshakes of TLS.
+//! What is counted before the frontend gets a connection: tokens of the rate limit, TLS handshakes.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -62,7 +62,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Has the poll announce to the service under this token what becomes of a socket.
+    /// Registers a socket with the poll, for the service, under this token.
     ///
     /// # Errors
     /// It cannot be polled.

@@ -14,7 +14,7 @@ pub trait Service {
     /// Takes what lies in the mailboxes that concern the thread itself: new connections, questions, an order to stop.
     fn read_mail(&mut self, now: Now);
 
-    /// The poll has told something of one of its sockets.
+    /// The poll has reported an event of one of its sockets.
     fn announced(&mut self, token: u32, readiness: Readiness);
 
     /// One turn of its event loop.
@@ -23,7 +23,7 @@ pub trait Service {
     /// How long the reactor may wait before the next turn, if neither a message nor a socket is there. Milliseconds.
     fn wait_max_ms(&self) -> u64;
 
-    /// Whether it has ended, having said goodbye to its clients.
+    /// Whether it has ended, after it disconnected its clients.
     fn is_done(&self) -> bool;
 
     /// The thread ends: closes what is left.

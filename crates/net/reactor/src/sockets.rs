@@ -18,7 +18,7 @@ pub struct SocketsConfig {
     pub tls: Option<Arc<TlsContext>>,
     /// Whether plain connections may turn out to be encrypted.
     pub plain_takes_tls: bool,
-    /// How the settings are called that log lines speak of.
+    /// The names of the settings in log lines.
     pub hints: TlsHints,
     /// What is counted.
     pub metrics: Arc<NetworkMetrics>,

@@ -1,4 +1,4 @@
-//! Until when a certificate holds.
+//! Until when a certificate is valid.
 
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer as _, X509Certificate};

@@ -1,4 +1,4 @@
-//! What TLS is made of: plain data.
+//! The settings of TLS: plain data.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::framing::Framing;
 pub struct TlsConfig {
     /// The server's key and certificate chain.
     pub key_store: KeyStore,
-    /// Whom clients' certificates must come from; needed unless clients need none.
+    /// The authorities that clients' certificates must come from; needed unless clients need no certificate.
     pub trust_store: Option<KeyStore>,
     /// Whether clients must show a certificate.
     pub client_auth: ClientAuth,
     /// Versions offered.
     pub protocols: Vec<TlsProtocol>,
-    /// Java's names of the cipher suites offered; the library's own choice if not said.
+    /// Java's names of the cipher suites offered; the library's own choice if `None`.
     pub cipher_suites: Option<Vec<String>>,
     /// Whether a client's certificate must name the address that it comes from.
     pub verify_client_hostname: bool,

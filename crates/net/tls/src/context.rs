@@ -1,4 +1,4 @@
-//! What is offered to clients that connect encrypted, and how changed files are taken up.
+//! What is offered to clients that connect with TLS, and how changed files are loaded again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub enum TlsError {
     /// A file is at fault.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Clients must show certificates, and nothing says whom to trust.
+    /// Clients must show certificates, and no trusted authority is configured.
     #[error("clients must show certificates, but there is no trust store to check them against")]
     NoTrustStore,
     /// The settings contradict each other or the certificates.

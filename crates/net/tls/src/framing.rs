@@ -25,8 +25,8 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// How many of the bytes to come belong to the frame that they begin in. (What is no frame, as the answer to a
-    /// four-letter word, is cut somewhere; all of it passes all the same.)
+    /// How many of the bytes to come belong to the frame that they begin in. (Bytes that are no frame, such as the
+    /// answer to a four-letter word, are cut somewhere; all of them still pass.)
     pub(crate) fn until_end(self, bytes: &[u8]) -> usize {
         let mut ahead = self;
         ahead.pass(bytes)

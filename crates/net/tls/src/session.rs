@@ -50,13 +50,13 @@ impl TlsSession {
             match self.connection.reader().read(buffer) {
                 Ok(length) => return Ok(length),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The peer closed the socket without saying goodbye.
+                // The peer closed the socket without a `close_notify`.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) => return Err(error),
             }
             let ended = self.connection.read_tls(socket)? == 0;
             if let Err(error) = self.connection.process_new_packets() {
-                // The peer may still be told why.
+                // The alert to the peer may still be sent.
                 let _ = self.flush(socket);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
@@ -106,7 +106,7 @@ impl TlsSession {
         Ok(true)
     }
 
-    /// Says goodbye to the peer with the next flush.
+    /// Sends a `close_notify` to the peer with the next flush.
     pub fn say_goodbye(&mut self) {
         self.connection.send_close_notify();
     }

@@ -1,6 +1,6 @@
 //! Keys and certificates from files: PEM text and PKCS #12, which is also what today's `keytool` writes.
 //!
-//! Java's old form (JKS) is told from the others by its first bytes and refused with what to do.
+//! Java's old form (JKS) is recognised by its first bytes, and refused with a hint.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,13 +12,13 @@ use crate::session::TlsSession;
 /// What TLS begins with. A plain protocol that shares a port with it must begin otherwise.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// How a connection speaks.
+/// Whether a connection is encrypted.
 pub enum Security {
-    /// Plainly.
+    /// Not encrypted.
     Plain,
     /// Encrypted.
     Tls(Box<TlsSession>),
-    /// Its first byte will tell.
+    /// Its first byte will decide.
     Undecided,
 }
 
@@ -29,7 +29,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// A socket that speaks like this.
+    /// A socket of this kind.
     #[must_use]
     pub fn new(stream: TcpStream, speech: Security) -> Self {
         Self { stream, speech }
@@ -80,8 +80,8 @@ impl Transport {
         Ok(true)
     }
 
-    /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the next byte to arrive
-    /// is announced by the poll anew.
+    /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the poll announces the next
+    /// byte to arrive.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
         loop {
             let read = match &mut self.speech {

@@ -13,11 +13,11 @@ pub type Apply<D> = fn(&mut D, Setting<'_>) -> Checked<()>;
 /// What a key means here.
 #[derive(Debug)]
 pub enum Meaning<D> {
-    /// It does what it says.
+    /// It is honoured.
     Honoured(Apply<D>),
     /// It does nothing, and the start goes on with a warning.
     NoMeaningHere(/* why */ &'static str),
-    /// Nobody may believe that it was honoured.
+    /// The server does not start: a silently ignored key would mislead its operator.
     RefusesStart(/* why */ &'static str, /* what to do */ &'static str),
 }
 
@@ -87,7 +87,7 @@ impl<D> Row<D> {
     }
 }
 
-/// Whose names a file uses.
+/// Which names a file uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// The other system's.
@@ -126,7 +126,7 @@ impl<D> Keys<D> {
         }
     }
 
-    /// The row whose name is most like a key that there is not, if one is like it at all.
+    /// The row with the name that is most similar to an unknown key, if one is similar at all.
     #[must_use]
     pub fn nearest(&self, names: Names, key: &str) -> Option<&'static Row<D>> {
         let lower = key.to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! What the configuration of any service is made of: keys by two names, values as files and flags write them, and why they
-//! are refused. Which keys there are is the program's.
+//! What the configuration of any service is made of: keys by two names, values as files and flags write them, and why
+//! they are refused. The program defines the keys.
 
 mod keys;
 mod problem;

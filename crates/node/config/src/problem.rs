@@ -1,4 +1,4 @@
-//! Why the words or files of a user are refused.
+//! Why a user's arguments or files are refused.
 
 use std::fmt;
 

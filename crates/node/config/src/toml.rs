@@ -1,4 +1,4 @@
-//! Settings from a TOML file: every key by its whole name, with the line on which it stands.
+//! Settings from a TOML file: every key by its full name, with its line number.
 
 use toml::de::{DeTable, DeValue};
 

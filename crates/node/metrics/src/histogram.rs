@@ -1,7 +1,7 @@
-//! A distribution that many threads add to and anybody reads, without a lock.
+//! A distribution that many threads add to and any thread reads, without a lock.
 //!
-//! Values are whole numbers of whatever unit the name says. Buckets are an eighth of a power of two wide, so a
-//! quantile is at most 12.5 % above the truth; count, sum, smallest and largest are exact.
+//! Values are whole numbers; the name says their unit. Buckets are an eighth of a power of two wide, so a quantile is
+//! at most 12.5 % above the truth; count, sum, smallest and largest are exact.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

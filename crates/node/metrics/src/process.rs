@@ -1,4 +1,4 @@
-//! What the system knows of this process, from `/proc`. Figures that cannot be had are left out.
+//! What the system knows of this process, from `/proc`. Figures that cannot be read are left out.
 
 use std::fs;
 
@@ -71,7 +71,7 @@ mod tests {
         assert!(machine_memory().is_some_and(|(free, all)| free <= all));
     }
 }
-/// What is told of every process: its build, its processor time, its memory, its descriptors.
+/// The figures of every process: its build, its processor time, its memory, its descriptors.
 #[must_use]
 pub fn samples() -> Vec<Sample> {
     let build = Sample::gauge("diwan_build_info", "Which build runs: always 1", 1);

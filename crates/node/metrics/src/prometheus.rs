@@ -65,7 +65,7 @@ fn prometheus_lines(out: &mut String, sample: &Sample) {
     };
 }
 
-/// The same bounds at every scrape, whatever the values: from 1 to 2^24 (16 seconds of microseconds, 16 MiB).
+/// The same bounds at every scrape, for any values: from 1 to 2^24 (16 seconds of microseconds, 16 MiB).
 fn histogram_powers(_values: &Distribution) -> impl Iterator<Item = u32> {
     0..=24
 }

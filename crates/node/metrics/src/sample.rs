@@ -5,9 +5,9 @@ use crate::histogram::Distribution;
 /// One metric at one moment.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Its name, with the prefix of whoever measures it.
+    /// Its name, with the prefix of the service that measures it.
     pub name: &'static str,
-    /// What it says, in one line.
+    /// What it means, in one line.
     pub help: &'static str,
     /// `{name="value"}`, or empty.
     pub label: Option<(&'static str, String)>,
@@ -15,7 +15,7 @@ pub struct Sample {
     pub value: Measure,
 }
 
-/// What a metric says.
+/// The value of a metric.
 #[derive(Clone, Debug)]
 pub enum Measure {
     /// Only grows.

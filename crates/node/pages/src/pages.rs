@@ -1,4 +1,4 @@
-//! Which page a path is.
+//! Finds the page of a path.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ impl Pages {
         self
     }
 
-    /// `/readyz` says yes only while this does, too.
+    /// `/readyz` is positive only while this is true, too.
     #[must_use]
     pub fn ready(mut self, ready: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.ready.push(Arc::new(ready));
         self
     }
 
-    /// Serves a service's pages below `path`, to whoever asks for them under one of these names.
+    /// Serves a service's pages below `path`, to requests that use one of these host names.
     #[must_use]
     pub fn section(mut self, path: &str, hosts: Hosts, section: Arc<dyn Section>) -> Self {
         self.sections.push((path.trim_end_matches('/').to_owned(), hosts, section));

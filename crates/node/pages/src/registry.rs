@@ -1,4 +1,4 @@
-//! The figures of all services, gathered when somebody asks for them.
+//! The figures of all services, gathered at each request for them.
 
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@
 //! are in use at least, whatever they are used for: no count of ours is needed. A connection whose number lies in the
 //! reserve is closed again. The reserve is for the log, snapshots, keys that are read again, and other members:
 //!
-//! - its first part is as large as all connections to other members can be, those included that are being made anew;
-//! - of the rest, pages (probes, metrics, commands) and strangers at the port between members may use the first half, so that
-//!   clients never shut out a probe;
-//! - who comes to that port from a member's address may use three quarters;
+//! - its first part is as large as all connections to other members can be, including those that are being made again;
+//! - of the rest, pages (probes, metrics, commands) and unknown hosts at the port between members may use the first
+//!   half, so that clients never shut out a probe;
+//! - connections to that port from a member's address may use three quarters;
 //! - the last quarter is for files alone.
 
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -33,7 +33,7 @@ pub struct Descriptors {
 impl Descriptors {
     /// As the process is limited now. There are so many other members.
     pub fn of_process(others: usize) -> Self {
-        // No limit is told as none.
+        // No limit counts as none.
         Self::new(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), others)
     }
 

@@ -1,5 +1,6 @@
-//! What the threads of one process share: the clock, how dates are written, mailboxes between them, how often something may be done, how many
-//! descriptors connections may take, and where it is noticed that one of them failed. Knows no socket and nothing of what is sent.
+//! What the threads of one process share: the clock, how dates are written, mailboxes between them, how often something
+//! may be done, how many descriptors connections may take, and where the failure of one of them is noticed. Knows no
+//! socket and nothing of what is sent.
 
 pub mod calendar;
 mod clock;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 enum Sleep {
     /// It sleeps in `mio::Poll`.
     Poll(mio::Waker),
-    /// It is parked: whoever parked last. A member that comes back under a new seat has a new thread for its journal.
+    /// It is parked: the thread that parked last. A member that is restarted has a new thread for its journal.
     Park(Mutex<Option<Thread>>),
 }
 
@@ -37,14 +37,14 @@ impl ThreadWaker {
 
     /// Wakes the owner if it sleeps.
     pub fn wake(&self) {
-        // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the mail that was
-        // put before this call, or this call sees that the owner is asleep.
+        // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the messages that
+        // were put before this call, or this call sees that the owner is asleep.
         if !self.asleep.swap(false, Ordering::SeqCst) {
             return;
         }
         match &self.sleep {
             Sleep::Poll(waker) => {
-                // Fails only when the poll is gone, and then nobody is left to wake.
+                // Fails only when the poll is gone, and then there is no thread to wake.
                 let _ = waker.wake();
             }
             Sleep::Park(owner) => {
@@ -67,7 +67,7 @@ impl ThreadWaker {
     }
 
     /// Parks the owner, who calls this, until woken or until `timeout` has passed; not at all when `mail` says that
-    /// something lies there.
+    /// messages wait.
     pub fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
         if let Sleep::Park(owner) = &self.sleep {
             let (mut owner, current) = (owner.lock(), thread::current());
@@ -132,7 +132,8 @@ impl<T> Mailbox<T> {
         self.waker.wake();
     }
 
-    /// Puts a batch in without waking anybody: for one who holds a lock and wakes the owner when it is released.
+    /// Puts a batch in without waking the owner: for a caller that holds a lock and wakes the owner when it is
+    /// released.
     pub fn put_all_quietly(&self, batch: &mut Vec<T>) {
         self.mail.lock().put(batch);
     }
@@ -221,7 +222,7 @@ mod tests {
                     waker.park(None, || !box_of_owner.is_empty());
                     box_of_owner.take_all(&mut batch);
                 }
-                tell.send(batch).expect("somebody listens");
+                tell.send(batch).expect("the receiver exists");
             });
             // It sleeps, so that nothing but the waker can wake it.
             while !messages.waker.asleep.load(Ordering::SeqCst) {

@@ -1,4 +1,4 @@
-//! How often something may be done that costs much, or that nobody wants to read a thousand times.
+//! How often an expensive action may be done, or a line be logged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -31,7 +31,7 @@ pub struct Supervisor {
     news: Condvar,
 }
 
-/// How often somebody who waits for a thread's message looks whether another has failed.
+/// How often a caller that waits for a thread's message checks whether another thread has failed.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Supervisor {

@@ -1,4 +1,4 @@
-//! Descriptors that are kept for the time when the system has no others.
+//! Descriptors that are kept in reserve, for use when the system has no others.
 
 use rustix::io::Errno;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::io;
 /// and read.
 const SPARES: usize = 8;
 
-/// Descriptors that are given up when the system has no others, so that the log goes on.
+/// Descriptors that are released when the system has no others, so that the log can continue.
 #[derive(Debug, Default)]
 pub(crate) struct SpareDescriptors(Vec<File>);
 

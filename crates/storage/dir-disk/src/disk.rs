@@ -1,5 +1,5 @@
-//! A data directory on a real disk. Adds nothing to what the system calls promise, and does not know what an error
-//! means for the data.
+//! A data directory on a real disk. Promises no more than the system calls, and does not know what an error means for
+//! the data.
 
 use crate::descriptors::{self, SpareDescriptors};
 use crate::private;
@@ -36,17 +36,17 @@ pub enum DirectoryError {
     Unusable {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 /// A data directory on a real disk, or two: the log may lie in a directory of its own, on a disk of its own. As long as
-/// it lives, no other process can open either.
+/// this value exists, no other process can open either.
 #[derive(Debug)]
 pub struct DirDisk {
     root: PathBuf,
-    /// Where the directory [`LOG_NAME`] lies; elsewhere than all else only if told so.
+    /// Where the directory [`LOG_NAME`] lies; outside the data directory only if configured.
     log_root: PathBuf,
     writeback: Option<Writeback>,
     filling: Option<Filling>,
@@ -64,8 +64,8 @@ pub struct DirFile(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     file: File,
-    /// A flush in the background failed. The system tells of such a failure once only, so that it must be kept for
-    /// the flush that counts; the lock is held during any flush, so that none can miss it.
+    /// A flush in the background failed. The system reports such a failure only once, so it must be kept for the flush
+    /// that counts; the lock is held during any flush, so that none can miss it.
     failed: Mutex<Option<DiskError>>,
 }
 
@@ -88,7 +88,7 @@ struct Aligned([u8; 256 << 10]);
 static ZEROS: Aligned = Aligned([0; 256 << 10]);
 
 /// The file that is being filled with zeros. Through the system's cache those would cost a copy and a page each, and
-/// push out what somebody reads; they are written once and never read.
+/// push out data that is read; they are written once and never read.
 #[derive(Debug)]
 struct Filling {
     of: Arc<Shared>,
@@ -111,8 +111,8 @@ struct Writeback {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How much room of files that are gone is given back at once, and how often. All at once it can hold the whole disk
-/// up, where the file system tells the device about it.
+/// How much room of removed files is freed at once, and how often. Freeing all at once can block the whole disk, if the
+/// file system reports it to the device.
 const FREE_BYTES: u64 = 1 << 20;
 const FREE_PAUSE: Duration = Duration::from_millis(16);
 
@@ -331,7 +331,7 @@ impl Disk for DirDisk {
             let mut names: Vec<String> = entries
                 .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
                 .collect::<io::Result<_>>()?;
-            // What lies elsewhere belongs to the directory all the same.
+            // Files in the other place still belong to the directory.
             let log_is_apart = directory.is_empty() && self.log_root != self.root;
             if log_is_apart && self.path(LOG_NAME).is_dir() && !names.iter().any(|name| name == LOG_NAME) {
                 names.push(String::from(LOG_NAME));

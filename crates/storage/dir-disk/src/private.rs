@@ -12,7 +12,7 @@ use std::path::Path;
 pub const FILE_MODE: u32 = 0o600;
 /// The same, and entering.
 const DIRECTORY_MODE: u32 = 0o700;
-/// The bits of everybody but the owner.
+/// The permission bits of all other users.
 const OTHERS: u32 = 0o077;
 /// A directory in which several users make files, such as `/tmp`.
 const STICKY: u32 = 0o1000;
@@ -64,7 +64,7 @@ pub fn narrow(root: &Path) {
     }
 }
 
-/// What lies within comes first: after a failure the directory itself still says that there is something to do.
+/// The content comes first: after a failure the directory's mode still shows that there is something to do.
 fn narrow_below(path: &Path, depth: usize) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     if metadata.is_dir() && depth > 0 {
@@ -79,7 +79,7 @@ fn narrow_below(path: &Path, depth: usize) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS))
 }
 
-/// Says if others may read a file that holds a secret.
+/// Warns if others may read a file that holds a secret.
 pub fn warn_if_readable(path: &Path, what: &str) {
     let readable = fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o044 != 0);
     if readable {

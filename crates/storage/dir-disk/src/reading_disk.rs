@@ -1,4 +1,4 @@
-//! A data directory that is only looked at: what is written while it is opened is thrown away.
+//! A data directory that is only read: what is written while it is opened is discarded.
 //!
 //! A log reads and judges everything before it changes the first byte, so what it says of such a directory is what it
 //! says of the same directory on a real disk.

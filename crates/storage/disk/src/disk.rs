@@ -18,7 +18,7 @@ pub enum DiskError {
     /// There is no file or directory of that name.
     #[error("no such file or directory")]
     NotFound,
-    /// Anything else, in the words of the operating system.
+    /// Any other error, as the operating system describes it.
     #[error("{0}")]
     Other(String),
 }

@@ -5,8 +5,8 @@
 //! `storage-dir-disk`, a crate of its own for that reason.
 //!
 //! # Not done, and what that costs
-//! Calls block: whoever must not wait for a disk needs a thread for it. There is no memory map and no way to hand a
-//! range of a file to a socket.
+//! Calls block: a caller that must not wait for a disk needs a thread for it. There is no memory map and no way to hand
+//! a range of a file to a socket.
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

@@ -1,4 +1,4 @@
-//! What is put into the journal and comes out of it again: entries, hard state, membership.
+//! What is appended to the journal and read back from it: entries, hard state, membership.
 
 use alloc::vec::Vec;
 use base::{LogIndex, MemberId, Term};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 pub struct HardState {
     /// The latest term seen.
     pub term: Term,
-    /// Whom this member voted for in `term`.
+    /// The member that this one voted for in `term`.
     pub vote: Option<MemberId>,
     /// The highest index known committed. It may lag, and never runs ahead of the log.
     pub commit: LogIndex,
@@ -54,7 +54,7 @@ pub struct Membership {
 
 /// What becomes durable together: after a crash all of it is there, or a beginning of its entries, or nothing.
 ///
-/// Entries are contiguous. One whose index is present already replaces it and everything behind it, but for what is
+/// Entries are contiguous. One whose index is present already replaces it and everything behind it, except what is
 /// committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {

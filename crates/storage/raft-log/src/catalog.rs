@@ -15,8 +15,8 @@ use storage_wal::{Corruption, Fault, OpenError};
 pub(crate) struct SnapshotCatalog {
     /// Good snapshots, by ascending index.
     good: Vec<SnapshotMeta>,
-    /// Files passed over at the start because they are damaged. They stay until a newer good one is there, for
-    /// somebody may want to look at them.
+    /// Files passed over at the start because they are damaged. They stay until a newer good one exists, because an
+    /// operator may want to examine them.
     damaged: Vec<LogIndex>,
 }
 

@@ -6,7 +6,7 @@ use storage_wal::{WalConfig, WalStats};
 /// How a journal lays out its files.
 #[derive(Clone, Debug)]
 pub struct JournalConfig {
-    /// Who the directory will belong to if it is empty; one that is not says itself who it belongs to.
+    /// The identity that an empty directory gets; another directory has its identity in `meta`.
     pub identity: Identity,
     /// The size of a log segment, in bytes.
     pub segment_bytes: u32,
@@ -26,7 +26,7 @@ pub struct JournalConfig {
     pub record_bytes_max: usize,
     /// How many segments no longer needed are kept for reuse.
     pub spare_segments_max: usize,
-    /// What may lie in the directory before it is ours: other small files of the service that it belongs to.
+    /// What may lie in the directory before it is initialised: other small files of its service.
     pub harmless_names: &'static [&'static str],
 }
 

@@ -1,16 +1,17 @@
-//! Who a data directory belongs to, and its form in the file `meta`.
+//! The owner of a data directory, and its form in the file `meta`.
 
 use crate::codec::{Input, Malformed};
 use alloc::vec::Vec;
 use base::MemberId;
 use storage_wal::meta::Meta;
 
-/// Who a data directory belongs to: chosen by the caller when the directory is made, read back ever after.
+/// The owner of a data directory: chosen by the caller when the directory is made, read back at each later start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The ensemble.
     pub cluster: [u8; 16],
-    /// This very data directory: a directory made anew is another incarnation, for it has forgotten its votes.
+    /// This very data directory: a directory that is made again is another incarnation, because it has forgotten its
+    /// votes.
     pub incarnation: [u8; 16],
     /// The member, within the ensemble.
     pub member: MemberId,

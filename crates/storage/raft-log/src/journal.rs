@@ -35,7 +35,7 @@ pub struct Journal<D: Disk> {
 }
 
 impl<D: Disk> Journal<D> {
-    /// Opens a data directory, or makes an empty one ours. See [`Recovered`] for what it held.
+    /// Opens a data directory, or initialises an empty one. See [`Recovered`] for what it held.
     ///
     /// # Errors
     /// In every case nothing that may have been acknowledged was changed.
@@ -59,7 +59,7 @@ impl<D: Disk> Journal<D> {
     /// Makes everything appended durable: one write, one `fdatasync`. Does nothing if all is durable already.
     ///
     /// # Errors
-    /// A [`Fault`] whose error is [`DiskError::Full`](crate::DiskError::Full) left the journal well: nothing became
+    /// A [`Fault`] whose error is [`DiskError::Full`](crate::DiskError::Full) left the journal intact: nothing became
     /// durable, and the flush is to be tried again when there is room ([`Journal::try_reserve`]). Any other poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.wal.flush()
@@ -90,8 +90,8 @@ impl<D: Disk> Journal<D> {
         self.wal.keep_ahead()
     }
 
-    /// Whether there is room for more. [`Space::Full`] is said as soon as the next segment cannot be had, long before
-    /// [`append`](Journal::append) refuses: what is under way still finds its place.
+    /// Whether there is room for more. It is [`Space::Full`] as soon as the next segment cannot be made ready, long
+    /// before [`append`](Journal::append) refuses: what is under way still fits.
     pub fn space(&self) -> Space {
         self.wal.space()
     }
@@ -123,7 +123,7 @@ impl<D: Disk> Journal<D> {
         self.wal.try_preallocate()
     }
 
-    /// Whose directory this is.
+    /// The owner of this directory.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -186,8 +186,8 @@ impl<D: Disk> Journal<D> {
         Ok(group.end()?)
     }
 
-    /// Entries must follow the log without a hole and leave alone what is committed or in a snapshot; what a batch
-    /// says is committed must be there with it.
+    /// Entries must follow the log without a hole and leave alone what is committed or in a snapshot; entries that a
+    /// batch says are committed must be in the log or in the batch.
     fn check_order(&self, batch: &Batch) -> Result<(), AppendError> {
         let (index, mut last) = (&self.state.index, self.state.index.last_index);
         if let Some(first) = batch.entries.first() {
@@ -219,8 +219,8 @@ pub const fn log_bytes_max(entries: usize, content_bytes: usize) -> u64 {
 
 /// Cuts a batch into pieces for one record each, so that no segment ends with much room unused.
 ///
-/// If a crash keeps only a beginning of them, the hard state must not speak of entries that are lost: the first
-/// piece carries term and vote, the last one the commit index.
+/// If a crash keeps only a beginning of them, the hard state must not refer to entries that are lost: the first piece
+/// carries term and vote, the last one the commit index.
 fn split(batch: &Batch, before: HardState, record_bytes_max: usize) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(1);
     let mut rest = batch.entries.as_slice();

@@ -9,7 +9,7 @@
 //! one log. It knows nothing of what entries and snapshots mean, who votes or leads, and when to take a snapshot.
 //!
 //! # The directory
-//! - `meta`: format version and whose directory it is, written once, when everything else is in place.
+//! - `meta`: format version and the owner of the directory, written once, when everything else is in place.
 //! - `log/<number>.seg`: segments of the write-ahead log.
 //! - `snapshot/<index>.snap`: snapshots.
 //!

@@ -19,7 +19,7 @@ use storage_wal::{Corruption, Fault, OpenError, Position, Replayed, TornTail, Wa
 /// What a data directory held when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// Whose directory it is.
+    /// The owner of the directory.
     pub identity: Identity,
     /// Whether it was made just now.
     pub fresh: bool,
@@ -58,8 +58,8 @@ pub(crate) fn open<D: Disk>(
     Ok((journal, recovered))
 }
 
-/// Makes an empty directory ours. `meta` comes last: a directory with `meta` has a log, so that one whose log is
-/// missing has lost it, and with it its votes.
+/// Initialises an empty directory. `meta` comes last: a directory with `meta` has a log, so one without a log has lost
+/// it, and with it its votes.
 fn make<D: Disk>(mut disk: D, config: JournalConfig) -> Result<(Journal<D>, Recovered), OpenError> {
     let identity = config.identity;
     let made = disk.create_directory(SNAPSHOT_DIRECTORY);
@@ -150,8 +150,8 @@ fn reaches_snapshot(state: &State, snapshot_index: LogIndex, first: Position) ->
     Err(Corruption::at(first, &what))
 }
 
-/// What is known to be committed was in the log before that was noted there: it must be there still, or in the
-/// snapshot that replaces the log. No crash takes it away, and who applies it takes it for final.
+/// What is known to be committed was in the log before that was noted there: it must be there still, or in the snapshot
+/// that replaces the log. No crash takes it away, and a member that applies it takes it for final.
 fn holds_committed(state: &State, snapshot: Option<&SnapshotMeta>, end: Position) -> Result<(), Corruption> {
     let replaced = snapshot.filter(|meta| !state.follows(meta));
     let last = replaced.map_or(state.index.last_index, |meta| meta.index);
@@ -163,7 +163,7 @@ fn holds_committed(state: &State, snapshot: Option<&SnapshotMeta>, end: Position
     Err(Corruption::at(end, &what))
 }
 
-/// If the log is too short only because newer snapshots are damaged, the damage is theirs.
+/// If the log is too short only because newer snapshots are damaged, the snapshots are reported.
 fn blame_snapshot(error: OpenError, snapshots: &SnapshotScan) -> OpenError {
     match (error, snapshots.damaged.first()) {
         (OpenError::Corrupt(_), Some((_, damage))) => OpenError::Corrupt(damage.clone()),

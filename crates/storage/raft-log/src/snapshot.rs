@@ -1,4 +1,4 @@
-//! A snapshot file: chunks with checksums, closed by a footer that says what the snapshot stands for.
+//! A snapshot file: chunks with checksums, closed by a footer that says which part of the log the snapshot replaces.
 //!
 //! ```text
 //! "DIWANSNP", version u32, crc32c u32
@@ -166,7 +166,7 @@ impl<File> SnapshotReader<File> {
         Err(OpenError::Corrupt(damaged(&reader.path, reader.footer_offset, what)))
     }
 
-    /// The same for a snapshot whose name says nothing.
+    /// The same for a snapshot with a name that has no index.
     fn open_path<D: Disk<File = File>>(disk: &mut D, path: String) -> Result<Self, OpenError> {
         let file = disk.open(&path).map_err(|error| fault(&path, "open", error))?;
         let length = disk.len(&file).map_err(|error| fault(&path, "measure", error))?;

@@ -1,7 +1,7 @@
-//! What the log says up to its last record, the checkpoint that stands for it, and getting it back at a start.
+//! The state in the log up to its last record, the checkpoint that stands for it, and getting it back at a start.
 //!
-//! What entries hold is verified at a start and let go again: they are read when they are wanted, so that a start needs
-//! no memory for the log.
+//! At a start the content of entries is verified and dropped. It is read again when needed, so a start needs no memory
+//! for the log.
 
 use crate::batch::{HardState, Membership, SnapshotMeta};
 use crate::codec::{self, Input, Malformed, Piece, RESET, VARINT_BYTES_MAX};
@@ -17,7 +17,7 @@ pub(crate) const LOG: LogId = LogId::FIRST;
 /// The last index that a log may end with.
 pub(crate) const LAST_INDEX_MAX: LogIndex = LogIndex(u64::MAX - 2);
 
-/// What the log says, up to the record appended or replayed last.
+/// The state in the log, up to the record appended or replayed last.
 pub(crate) struct State {
     pub(crate) hard_state: HardState,
     pub(crate) membership: Membership,
@@ -143,7 +143,7 @@ pub(crate) fn checkpoint_bytes_max(membership: &Membership) -> usize {
     5 * VARINT_BYTES_MAX + codec::membership_bytes_max(membership)
 }
 
-/// All that earlier segments could tell of the log, so that they can be dropped.
+/// All that earlier segments say of the log, so that they can be dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Checkpoint {
     last_index: LogIndex,

@@ -1,4 +1,4 @@
-//! Numbers in bytes, and a cursor that reads them back. Knows nothing of what they stand for.
+//! Numbers in bytes, and a cursor that reads them back. Does not know what they mean.
 //!
 //! Numbers are written seven bits a byte, least significant first, so that small ones cost one byte. Decoding is
 //! bounded by the bytes it is given: a count read from a disk never makes it allocate more than they could hold.

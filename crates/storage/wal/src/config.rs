@@ -3,8 +3,8 @@
 /// How a write-ahead log lays out its files.
 #[derive(Clone, Copy, Debug)]
 pub struct WalConfig {
-    /// The size of a segment, in bytes. Many times what the checkpoints of all logs take, or most of each segment
-    /// repeats what the one before it says.
+    /// The size of a segment, in bytes. It must be many times the size of all logs' checkpoints; otherwise most of each
+    /// segment repeats the one before it.
     pub segment_bytes: u32,
     /// The size of the very first segment: small, so that a first start does not wait for a large file of zeros.
     pub first_segment_bytes: u32,
@@ -33,10 +33,10 @@ impl WalConfig {
     }
 }
 
-/// Who may use the room that is kept while the disk is full.
+/// Which records may use the reserved room while the disk is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Nobody: refused when the next segment cannot be had.
+    /// They may not: refused when the next segment cannot be made ready.
     Ordinary,
     /// What must go on, or makes room.
     Reserved,

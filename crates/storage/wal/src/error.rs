@@ -10,8 +10,8 @@ const HINT_LOG: &str = "the log was left as it is, because what is damaged may h
 
 /// This host cannot keep its promise: the log is poisoned and the server must stop.
 ///
-/// After a failed write or flush nobody knows what the disk holds (the kernel may have dropped the pages), so the
-/// log never tries again: a restart reads what is really there.
+/// After a failed write or flush it is unknown what the disk holds (the kernel may have dropped the pages), so the log
+/// never tries again: a restart reads what is really there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {operation} `{file}`: {error}")]
 pub struct Fault {
@@ -19,12 +19,12 @@ pub struct Fault {
     pub file: String,
     /// What was tried, as a verb: `write`, `flush`, `rename`.
     pub operation: &'static str,
-    /// What the disk said.
+    /// The disk's error.
     pub error: DiskError,
 }
 
 impl Fault {
-    /// What the disk said of a call for this file.
+    /// The disk's error of a call for this file.
     #[must_use]
     pub fn new(file: &str, operation: &'static str, error: DiskError) -> Fault {
         Fault { file: file.to_string(), operation, error }

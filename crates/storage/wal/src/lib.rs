@@ -6,10 +6,10 @@
 //! else. A torn tail (never acknowledged) is cut; damage to anything that may have been acknowledged is reported and
 //! left alone.
 //!
-//! It knows nothing of what records and checkpoints mean, nor who the owners are.
+//! It does not know what records and checkpoints mean, or which owners there are.
 //!
 //! # The directory
-//! - `meta`: format version and whose directory it is ([`meta`]), written once, when everything else is in place.
+//! - `meta`: format version and the owner of the directory ([`meta`]), written once, when everything else is in place.
 //! - `log/<number>.seg`: segments of records, each filled with zeros before it is used or used before; at most one of
 //!   them waits for its use. The first record of a segment lists every log with its checkpoint, which stands for all
 //!   earlier records of that log, so that earlier segments can be dropped; and it vouches for the end of the segment
@@ -17,11 +17,11 @@
 //!
 //! # An append, a read, a crash
 //! *An append.* An owner asks for room for a group of records ([`Wal::group`]): if they do not fit into the current
-//! segment, the next one is made ready now, and a full disk is met here or not at all. [`Group::append`] encodes each
+//! segment, the next one is made ready now, so only this step can find the disk full. [`Group::append`] encodes each
 //! record into the write buffer, behind the id of its log, and returns its [`Position`]. A record that does not fit
 //! begins the next segment: a mark that names it ends the old one, which is flushed; then the first record of the new
-//! one asks [`Checkpoints`] what every owner says of its log now. Nobody's record is durable yet. [`Wal::flush`] writes
-//! the buffer and flushes the file once, for all owners; then all of it is durable, and each may acknowledge its own.
+//! one asks [`Checkpoints`] for every owner's present checkpoint. No record is durable yet. [`Wal::flush`] writes the
+//! buffer and flushes the file once, for all owners; then all of it is durable, and each may acknowledge its own.
 //!
 //! *A read.* An owner kept the position of its record. [`Wal::read`] writes what is still in the buffer, opens the
 //! segment if it is not the current one, reads the record, and verifies its checksum and that it is that log's.
@@ -35,19 +35,19 @@
 //!
 //! # Invariants
 //! - A name is durable before anything in its file is acknowledged. Otherwise a crash takes the file with its name.
-//! - A record never verifies in another place, another segment or another life of its file. Otherwise old records of a
-//!   recycled segment would come to life behind new ones.
+//! - A record never verifies in another place, another segment or another use of its file. Otherwise old records of a
+//!   recycled segment would become valid behind new ones.
 //! - After a failed write or flush nothing is written any more. What the disk holds is then unknown: the kernel may have
 //!   dropped the pages, and a second flush that succeeds would prove nothing.
-//! - A full disk is met when a segment is made ready, never when a record is written. Otherwise a group could end
-//!   half-way, and a flush could fail for want of room.
+//! - A full disk is found when a segment is made ready, never when a record is written. Otherwise a group could end
+//!   half-way, and a flush could fail because the disk is full.
 //! - Opening changes nothing before all was read and judged. Otherwise a directory that was refused, or mounted by
 //!   mistake, would already be a different one.
 //! - The first record of a segment lists every log that there is, and what a checkpoint stands for is exactly what lies
 //!   in earlier segments. Otherwise a log, or its last records, would go with the segment that is recycled. A start
 //!   checks the list against the logs that the segment before it ends with.
-//! - A log is created by a record in the same sequence as its own. So no flush can make a record durable without its log,
-//!   whoever asked for the flush. The same holds for dropping it.
+//! - A log is created by a record in the same sequence as its own. So no flush of any owner can make a record durable
+//!   without its log. The same holds for dropping it.
 //! - A segment goes only when no log needs it, and only when what says so is durable: the first record of the segment
 //!   behind it, and the record that dropped a log. Otherwise a crash brings back a log whose records are gone.
 //! - An id is never given to a second log. Otherwise records of the first one, which still lie in old segments, would be
@@ -61,7 +61,7 @@
 //!   or the write that ends a segment in the middle of a group, the log is poisoned.
 //! - The last segment, removed by hand while no other was ready behind it, leaves no trace of having been there.
 //! - A log that needs an old record keeps every segment from there on, with the records of all other logs. An owner
-//!   that wants few old records for long copies them forward, or keeps them elsewhere.
+//!   that needs few old records for long should copy them forward, or keep them elsewhere.
 //! - Every segment repeats the checkpoints of all logs: a hundred thousand of 30 bytes are 5 % of a segment of 64 MiB,
 //!   written at once when it is begun.
 //! - Records of a range are read through memory: there is no way yet to hand a part of a segment to a socket.

@@ -1,4 +1,4 @@
-//! What owners of logs and the write-ahead log say to each other: which log, which place, which checkpoint.
+//! The types between owners of logs and the write-ahead log: log ids, positions, checkpoints.
 
 use crate::codec::Malformed;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ impl fmt::Display for LogId {
     }
 }
 
-/// The place of a record. Later records have higher ones, whichever log they belong to.
+/// The place of a record. Later records have higher ones, across all logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The number of the segment.

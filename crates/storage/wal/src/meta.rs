@@ -1,8 +1,7 @@
-//! The file `meta`: whose directory this is and in which format. Written once, when everything else is in place, never
-//! changed.
+//! The file `meta`: the directory's owner and format. Written once, when everything else is in place, never changed.
 //!
-//! So a directory with `meta` has a log, and one whose log is missing has lost it, with all that was acknowledged.
-//! Without `meta` there can be no more in it than a first segment that no owner has appended anything to.
+//! So a directory with `meta` has a log, and one without a log has lost it, with all that was acknowledged. Without
+//! `meta` there can be no more in it than a first segment that no owner has appended anything to.
 
 use crate::codec::Input;
 use crate::error::{Corruption, Fault, OpenError};
@@ -29,10 +28,10 @@ const META_READ_BYTES: usize = 4096;
 /// Which directory this is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// This very data directory: a directory made anew is another incarnation, for it has forgotten what the old one
-    /// acknowledged. Records of its log verify under no other.
+    /// This very data directory: a directory that is made again is another incarnation, because it has forgotten what
+    /// the old one acknowledged. Records of its log verify under no other.
     pub incarnation: [u8; 16],
-    /// Who the directory belongs to, in the owner's own words.
+    /// The owner of the directory, in the owner's own encoding.
     pub owner: Vec<u8>,
 }
 
@@ -41,21 +40,21 @@ pub struct Meta {
 pub struct Names<'a> {
     /// Directories that the owner makes beside the log's; empty as long as there is no `meta`.
     pub directories: &'a [&'a str],
-    /// What may be there before the directory is ours.
+    /// What may be there before the directory is initialised.
     pub harmless: &'a [&'a str],
 }
 
-/// What may lie in a directory that is not ours yet, besides what the configuration names.
+/// What may lie in a directory that is not initialised yet, besides what the configuration names.
 const HARMLESS: [&str; 4] = ["lost+found", "lock", "put-aside", META_TEMPORARY];
 
 const HINT_FOREIGN: &str = "choose an empty directory, or the one that this server used before";
 const HINT_META: &str = "the rest of the directory was not touched. Restore `meta` from a backup of this very directory, or, \
      in an ensemble, start the member anew with an empty directory";
 
-/// Reads whose directory this is; nothing if it is nobody's. What a making that was interrupted left is removed.
+/// Reads the owner of the directory; `None` if it has none. Leftovers of an interrupted initialisation are removed.
 ///
 /// # Errors
-/// It is somebody else's, of another format, or damaged; or the disk refused a call.
+/// It has another owner, another format, or is damaged; or the disk refused a call.
 pub fn open<D: Disk>(disk: &mut D, permitted: Names<'_>) -> Result<Option<Meta>, OpenError> {
     let names = disk.list("").map_err(|error| Fault::new("", "list", error))?;
     if names.iter().any(|name| name == META_PATH) {
@@ -112,7 +111,7 @@ fn is_in_use<D: Disk>(disk: &mut D, path: &str) -> Result<bool, Fault> {
     }
 }
 
-/// Makes the directory ours: the last step of its making.
+/// Writes the owner: the last step of the initialisation.
 ///
 /// # Errors
 /// The disk refused a call.

@@ -1,8 +1,8 @@
 //! The segment after the current one, made ready ahead of need.
 //!
-//! This is the one place where a full disk is met: a segment is filled with zeros before it is used, or was used
-//! before, so that writing records never needs room that is not there. It is done in steps, so that a flush never
-//! waits for a whole segment of zeros.
+//! This is the one place where a full disk is found: a segment is filled with zeros before it is used, or was used
+//! before, so that writing records never needs room that is not there. It is done in steps, so that a flush never waits
+//! for a whole segment of zeros.
 
 use crate::config::WalConfig;
 use crate::error::Fault;
@@ -35,7 +35,7 @@ enum Next<File> {
 pub(crate) struct Preallocation<File> {
     next: Next<File>,
     pub(crate) recycled: Vec<RecycledSegment>,
-    /// How large a segment the disk had no room for, and what it said; nothing unless it is full.
+    /// How large a segment the disk had no room for, and its error; `None` unless it is full.
     shortage: Option<(Fault, u64)>,
     pub(crate) zero_bytes_written: u64,
     pub(crate) segments_recycled: u64,

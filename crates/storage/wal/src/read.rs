@@ -26,7 +26,7 @@ pub struct LogRecord<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads the records of a part of a segment in order, whichever log they belong to.
+/// Reads the records of a part of a segment in order, of all logs.
 pub struct Reader<'w, D: Disk> {
     scan: Scan<'w, D>,
     sequence: u64,
@@ -97,7 +97,7 @@ impl<D: Disk> Reader<'_, D> {
         let sequence = self.sequence;
         let damaged = |offset, what| Corruption::at(Position { sequence, offset }, what);
         let lost = |offset| damaged(offset, "a record that verified before no longer does");
-        // What tells of logs and segments is no owner's.
+        // Records about logs and segments belong to no owner.
         while self.scan.offset < self.until && self.scan.kind_here()? != Some(RecordKind::Append) {
             let offset = self.scan.offset;
             self.scan.next()?.ok_or_else(|| lost(offset))?;

@@ -4,11 +4,11 @@
 //! crc32c u32 | payload length u32 | flushed u32 | tag u24, kind u8 | payload | zeros up to a multiple of 8
 //! ```
 //! All little-endian. The checksum covers the segment's salt, the record's own place in the file, the rest of the
-//! header and the payload: a record left over from an earlier life of the file, or one written to a wrong place,
-//! never verifies. `tag` is a part of the salt, so that looking for records behind damage is cheap.
+//! header and the payload: a record left over from an earlier use of the file, or one written to a wrong place, never
+//! verifies. `tag` is a part of the salt, so that looking for records behind damage is cheap.
 //!
 //! `flushed` is the place in this segment up to which an earlier flush had succeeded when the record was made. It
-//! is what tells a torn tail from damage: what lies below it was acknowledged (see `replay`).
+//! distinguishes a torn tail from damage: what lies below it was acknowledged (see `replay`).
 
 use alloc::vec::Vec;
 
@@ -127,7 +127,7 @@ impl ChecksumContext {
         fits.then_some(header)
     }
 
-    /// Whether the record at `offset`, whose header and payload are `bytes`, is whole.
+    /// Whether the record at `offset` with the header and payload in `bytes` is whole.
     pub(crate) fn verifies(&self, header: &Header, bytes: &[u8], offset: u64) -> bool {
         bytes.get(4..).is_some_and(|covered| self.checksum(covered, offset) == header.crc)
     }

@@ -1,8 +1,8 @@
 //! Opening a log that exists: everything is read and judged before the first byte is changed.
 //!
-//! What is changed then was never acknowledged: torn tails are overwritten with zeros, so that nothing in them can come
-//! to life again behind new records, and what interrupted work left behind is removed. At last everything that was
-//! accepted is flushed, for it may have been read from memory only.
+//! What is changed then was never acknowledged: torn tails are overwritten with zeros, so that nothing in them can
+//! become valid again behind new records, and what interrupted work left behind is removed. At last everything that was
+//! accepted is flushed, because it may have been read from memory only.
 
 use crate::config::WalConfig;
 use crate::directory::DirectoryScan;
@@ -33,7 +33,7 @@ pub struct TornTail {
 /// Where the log ends and what lies behind.
 struct End {
     offset: u64,
-    /// The same but for the name of a next segment that was not begun.
+    /// The same without the name of a next segment that was not begun.
     unnamed: u64,
     remains: Remains,
 }
@@ -103,7 +103,7 @@ impl<D: Disk> Replayed<D> {
         &mut self.disk
     }
 
-    /// Takes the log up where it ends, and says what was cut off. Every log is taken to need all that there is, until its
+    /// Resumes the log where it ends, and says what was cut off. Every log is assumed to need all segments, until its
     /// owner [says otherwise](Wal::retain_from).
     ///
     /// # Errors

@@ -1,14 +1,13 @@
-//! Replays the records of the log, and tells a torn tail from damage.
+//! Replays the records of the log, and distinguishes a torn tail from damage.
 //!
-//! Segments before the last end where the first record of the next one says, and all of them was flushed before
-//! that record was written: whatever does not verify there is damage. In the last segment the records end where
-//! the first one does not verify. If a record that does verify lies behind that place and says that an earlier
-//! flush had covered it, what is there was acknowledged: damage. Otherwise it is the torn remainder of a flush
-//! that never succeeded: the sectors of one flush reach the disk in any order, so whole records may well lie
-//! behind a hole.
+//! Segments before the last end where the first record of the next one says, and all of each was flushed before that
+//! record was written: a record that does not verify there is damage. In the last segment the records end where the
+//! first one does not verify. If a record that does verify lies behind that place and says that an earlier flush had
+//! covered it, what is there was acknowledged: damage. Otherwise it is the torn remainder of a flush that never
+//! succeeded: the sectors of one flush reach the disk in any order, so whole records may well lie behind a hole.
 //!
-//! The last record of a segment names the next one, durably before that has any record. So if it is missing, all that
-//! it held was acknowledged, perhaps, and the log is damaged; if it is there and empty, a crash came in between.
+//! The last record of a segment names the next one, durably before that has any record. So if it is missing, its
+//! records may have been acknowledged, and the log is damaged; if it is there and empty, a crash came in between.
 //!
 //! The logs that a segment lists must be those that there were at the end of the segment before it: a log that is
 //! left out there would be lost as soon as that one is recycled.
@@ -43,7 +42,7 @@ pub(crate) struct Replay {
     from: BTreeMap<LogId, Option<u64>>,
     /// The number of the last segment.
     last: u64,
-    /// Whether the record replayed last says nothing but that all before it was flushed.
+    /// Whether the record replayed last only says that all before it was flushed.
     pub(crate) marked: bool,
     /// The next segment, if the record replayed last names it, and where that record lies.
     pub(crate) successor: Option<(u64, u64)>,
@@ -233,7 +232,7 @@ fn scan<'d, D: Disk>(
     Scan::new(disk, file, segment.sequence, context, (0, limit), READ_BYTES)
 }
 
-/// Reads the first record of a segment, and tells of each log that it lists. Nothing is returned if no such record was
+/// Reads the first record of a segment, and reports each log that it lists. Nothing is returned if no such record was
 /// ever flushed.
 pub(crate) fn read_start<D: Disk>(
     disk: &mut D,

@@ -51,14 +51,14 @@ impl<D: Disk> Wal<D> {
         Ok(())
     }
 
-    /// Whether there is room for more. [`Space::Full`] is said as soon as the next segment cannot be had, long before
-    /// records are refused: what is under way still finds its place.
+    /// Whether there is room for more. It is [`Space::Full`] as soon as the next segment cannot be made ready, long
+    /// before records are refused: what is under way still fits.
     pub fn space(&self) -> Space {
         if self.shortage().is_some() { Space::Full } else { Space::Plenty }
     }
 
-    /// How many bytes of ordinary records still find a place, in one group or in several, without a further segment, as
-    /// long as no log is created. [`record_bytes_max`](crate::record_bytes_max) says what a record takes.
+    /// How many bytes of ordinary records still fit, in one group or in several, without a further segment, as long as
+    /// no log is created. [`record_bytes_max`](crate::record_bytes_max) says what a record takes.
     pub fn room(&self, checkpoints: &impl Checkpoints) -> u64 {
         let left = self.current.limit().saturating_sub(self.current.end);
         let kept = self.config.kept_bytes(self.current.capacity);

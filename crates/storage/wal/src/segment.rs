@@ -31,7 +31,7 @@ pub(crate) fn segment_sequence(name: &str) -> Option<u64> {
 /// notice that the newest segment is missing, as long as the one behind it is not made ready.
 pub(crate) const SUCCESSOR_BYTES: u64 = HEADER_BYTES + 8;
 
-/// Whom a mark names as the next segment, if it does.
+/// The next segment that a mark names, if it names one.
 pub(crate) fn successor(payload: &[u8]) -> Option<u64> {
     payload.try_into().ok().map(u64::from_le_bytes)
 }
@@ -68,7 +68,7 @@ pub(crate) struct ClosedSegment {
     pub(crate) end: u64,
 }
 
-/// The first record of a segment but for its checkpoints.
+/// The first record of a segment without its checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentStart {
     pub(crate) sequence: u64,
@@ -84,7 +84,7 @@ pub(crate) struct SegmentStart {
 const LISTED_BYTES_MAX: usize = VARINT_BYTES_MAX + 4;
 
 impl SegmentStart {
-    /// Appends the record's payload: the logs that there are, each with what its owner says of it now.
+    /// Appends the record's payload: all logs, each with its owner's present checkpoint.
     pub(crate) fn encode(
         &self,
         logs: impl ExactSizeIterator<Item = LogId>,

@@ -27,7 +27,7 @@ pub(crate) struct Tail {
     pub(crate) written: u64,
     /// Everything below this is flushed.
     pub(crate) flushed: u64,
-    /// Whether the last record says nothing but that all before it is flushed.
+    /// Whether the last record only says that all before it is flushed.
     pub(crate) marked: bool,
 }
 
@@ -81,7 +81,8 @@ impl<D: Disk> Wal<D> {
     /// this directory is its incarnation: no other directory may have the same, not even one made later in its place.
     ///
     /// # Errors
-    /// The disk refused a call. What is there is unfinished: [`meta`](crate::meta) tells it from a log that is in use.
+    /// The disk refused a call. The log is unfinished: [`meta`](crate::meta) distinguishes it from a log that is in
+    /// use.
     pub fn create(
         mut disk: D,
         config: WalConfig,
@@ -158,8 +159,8 @@ impl<D: Disk> Wal<D> {
     /// already.
     ///
     /// # Errors
-    /// A [`Fault`] whose error is [`DiskError::Full`] left the log well: nothing became durable, and the flush is
-    /// to be tried again when there is room ([`Wal::try_preallocate`]). Any other poisons it.
+    /// A [`Fault`] whose error is [`DiskError::Full`] left the log intact: nothing became durable, and the flush is to
+    /// be tried again when there is room ([`Wal::try_preallocate`]). Any other poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.check()?;
         self.write_pending()?;
@@ -194,7 +195,7 @@ impl<D: Disk> Wal<D> {
     /// Marks the log clean and gives the disk back. What a full disk does not take was never acknowledged.
     ///
     /// # Errors
-    /// As [`flush`](Wal::flush), but for a full disk.
+    /// As [`flush`](Wal::flush), without the case of a full disk.
     pub fn close(mut self) -> Result<D, Fault> {
         match self.mark_clean() {
             Err(fault) if fault.error == DiskError::Full => {}
@@ -209,7 +210,7 @@ impl<D: Disk> Wal<D> {
             return Ok(());
         }
         match self.write_pending() {
-            // The flush tries again, and tells.
+            // The flush tries again, and reports it.
             Err(fault) if fault.error.is_shortage() => Ok(()),
             other => other,
         }
@@ -361,7 +362,7 @@ impl<D: Disk> Wal<D> {
         Ok(())
     }
 
-    /// The first record of the current segment: every log that there is, with what its owner says of it now.
+    /// The first record of the current segment: every log, with its owner's present checkpoint.
     fn put_start(&mut self, previous_end: u64, checkpoints: &impl Checkpoints) {
         let Segment { sequence, capacity, .. } = self.current;
         let start = SegmentStart { sequence, capacity, previous_end, next_log: self.logs.next };
@@ -372,7 +373,7 @@ impl<D: Disk> Wal<D> {
 
 impl<D: Disk> Group<'_, D> {
     /// Appends a record to a log; it is durable after the next [`flush`](Wal::flush). The payload takes at most
-    /// `payload_bytes_max`, as was said when room was asked for.
+    /// `payload_bytes_max`, as given when room was asked for.
     ///
     /// # Errors
     /// A fault poisons the log.

@@ -23,7 +23,7 @@ fn config() -> WalConfig {
     }
 }
 
-/// The owner of all logs, whose checkpoints say nothing but which log it is.
+/// The owner of all logs, with checkpoints that name only the log.
 #[derive(Default)]
 struct Owner {
     logs: usize,

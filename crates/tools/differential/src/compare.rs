@@ -17,7 +17,7 @@ use super::words;
 /// One thing seen, ready to compare and to show.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Who saw it.
+    /// The client that saw it.
     pub client: usize,
     /// Whether it is a watch event.
     pub event: bool,
@@ -215,7 +215,7 @@ impl Line {
         if self.event { None } else { int_at(&self.raw, 12) }
     }
 
-    /// Whether it is the same reply, but for how many zxids the server had given by then.
+    /// Whether it is the same reply, except for the number of zxids that the server had given by then.
     #[must_use]
     pub fn same_but_for_zxid(&self, other: &Line) -> bool {
         let rest =
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use crate::script::{Block, Profile, Request};
 
-    /// One client reads a node, another hears of its change.
+    /// One client reads a node, another gets an event of its change.
     fn script(purpose: Option<&'static str>) -> Script {
         let read = Op::Watching { opcode: OpCode::Exists, path: "/a".into(), watch: true };
         let step = Step { client: 0, action: Action::Send(vec![Request { xid: 1, op: read }]) };
@@ -325,7 +325,7 @@ mod tests {
         assert!(differs(twice), "an event too many");
         let mut elsewhere = usual(50);
         elsewhere[1].0 = 0;
-        assert!(differs(elsewhere), "an event for somebody else");
+        assert!(differs(elsewhere), "an event for another client");
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Coverage {
             .collect()
     }
 
-    /// Cells that were filled and that nobody expected, which means that the table above is wrong.
+    /// Cells that were filled and not expected, which means that the table above is wrong.
     #[must_use]
     pub fn unexpected(&self) -> Vec<String> {
         let expected = |name: &str, code: &i32| {

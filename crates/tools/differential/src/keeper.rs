@@ -1,4 +1,4 @@
-//! The superuser who puts a server in order before and after a script, so that one server serves many scripts.
+//! The superuser that cleans up a server before and after a script, so that one server serves many scripts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use super::script::Connect;
 pub(crate) const SUPER: &str = "super:diwan";
 /// `super:base64(sha1("super:diwan"))`, as `DigestAuthenticationProvider.superDigest` wants it.
 pub(crate) const SUPER_DIGEST: &str = "super:FAaMyl9n+Jj76RqJyXgcq1OK8N8=";
-/// The nodes that a server has from the start and that nobody can delete.
+/// The nodes that a server has from the start and that no client can delete.
 const SYSTEM: [&str; 4] = ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota"];
 
 pub(crate) struct Keeper {
@@ -68,7 +68,7 @@ impl Keeper {
             if int_at(&reply, 12) != Some(0) {
                 return true;
             }
-            // The watch tells of the node's next change, whatever it is.
+            // The watch reports the node's next change of any kind.
             if !matches!(self.wire.receive(self.deadline), Received::Frame(_)) {
                 return false;
             }

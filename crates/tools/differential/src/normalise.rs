@@ -46,7 +46,7 @@ pub struct Normal {
 /// Results that one reply carried: the operation's name and its code, for coverage.
 pub type Results = Vec<(String, i32)>;
 
-/// Told apart from session ids and from the zxids that are no points in a history: 0 and negative ones.
+/// Not session ids, and not the zxids that are no points in a history: 0 and negative ones.
 const OFFSET: i64 = 1 << 40;
 
 /// Where a rewritten frame grows.

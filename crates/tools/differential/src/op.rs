@@ -69,7 +69,7 @@ pub enum Op {
         path: String,
         watch: bool,
     },
-    /// Whatever carries a path alone: getACL, sync, deleteContainer, getEphemerals, getAllChildrenNumber.
+    /// Requests with only a path: getACL, sync, deleteContainer, getEphemerals, getAllChildrenNumber.
     OfPath {
         opcode: OpCode,
         path: String,
@@ -127,7 +127,7 @@ pub enum Mangle {
     Short(usize),
     /// Nothing is left.
     Empty,
-    /// Bytes follow that nobody asked for.
+    /// Extra bytes follow.
     Long(usize),
     /// The first length (of the path, in most requests) says null.
     NullFirst,
@@ -306,7 +306,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// Bytes for people: text where it is text, else hex; null told from empty.
+/// Bytes for people: text if it is text, otherwise hex; null and empty differ.
 pub(crate) struct Bytes<'a>(pub(crate) Option<&'a [u8]>);
 
 impl fmt::Display for Bytes<'_> {

@@ -66,14 +66,14 @@ impl Pair {
         self.profile
     }
 
-    /// Plays a script on both at the same time. An error of one is that one's alone.
+    /// Plays a script on both at the same time. An error of one does not affect the other.
     pub fn play(&self, script: &Script) -> [io::Result<Record>; 2] {
         let deadline = self.contestants.deadline;
         let [left, right] = [self.servers[0].1, self.servers[1].1];
         both(|| play(script, left, deadline), || play(script, right, deadline))
     }
 
-    /// The end of both logs, for a report about a server that fell silent.
+    /// The end of both logs, for a report about a server that stopped answering.
     #[must_use]
     pub fn logs(&self) -> [String; 2] {
         [self.servers[0].0.log_tail(), self.servers[1].0.log_tail()]

@@ -1,4 +1,4 @@
-//! Plays a script on one server and writes down all that the clients see, in an order that does not depend on timing.
+//! Plays a script on one server and records all that the clients see, in an order that does not depend on timing.
 //!
 //! After each step every connected client sends a ping and reads until its reply: whatever events the step caused have
 //! then arrived, because a server may not answer with a zxid whose events it still holds back. Nothing here sleeps.
@@ -20,7 +20,7 @@ use super::script::{Action, Connect, Request, Script, SessionRef};
 const NOTIFICATION: i32 = -1;
 /// xid of a ping.
 const PING: i32 = -2;
-/// What a client says about a session that never was.
+/// What a client says about a session that never existed.
 const UNKNOWN_SESSION: i64 = 0x00de_ad00_beef_0001;
 
 /// All that was seen while a script was played on one server.
@@ -30,14 +30,14 @@ pub struct Record {
     pub marks: Vec<i64>,
     /// Session ids in the order in which they were given out.
     pub sessions: Vec<i64>,
-    /// What each step showed, in order; shorter than the script if the server fell silent.
+    /// What each step showed, in order; shorter than the script if the server stopped answering.
     pub steps: Vec<Vec<Seen>>,
 }
 
 /// Something one client saw.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Who.
+    /// The client.
     pub client: usize,
     /// What.
     pub what: What,
@@ -221,7 +221,8 @@ impl Player {
     /// Whether the connection that had the session before is cut. It is gone for the script either way.
     fn see_replaced(&mut self, client: usize, old: Option<Wire>) {
         let Some(mut old) = old else { return };
-        // A server that means to cut it has done so before it answered the newcomer, or does so at once: a ping tells.
+        // A server that means to cut it has done so before it answered the new connection, or does so at once: a ping
+        // shows it.
         let pinged =
             old.send(&framed(&Body::default().int(PING).int(OpCode::Ping.code()).into_bytes())).is_ok();
         let cut = !pinged || !matches!(old.receive(self.deadline), Received::Frame(_));
@@ -351,7 +352,7 @@ pub(crate) fn long_at(bytes: &[u8], at: usize) -> Option<i64> {
 }
 
 impl Connect {
-    /// The handshake of whoever only wants to take a session up again.
+    /// The handshake of a client that only resumes a session.
     pub(crate) fn plain(ticket: Option<&Ticket>) -> Vec<u8> {
         let (session, password) =
             ticket.map_or((0, vec![0; 16]), |ticket| (ticket.session, ticket.password.clone()));

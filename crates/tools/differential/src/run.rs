@@ -44,7 +44,7 @@ pub struct Tally {
     pub coverage: Coverage,
 }
 
-/// Seeds from 1 on whose scripts hold at least so many operations.
+/// Seeds from 1 on, until their scripts hold at least so many operations.
 #[must_use]
 pub fn seeds_for(operations: usize) -> Vec<u64> {
     let mut total = 0;

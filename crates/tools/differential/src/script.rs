@@ -42,10 +42,10 @@ pub struct Block {
     pub steps: Vec<Step>,
 }
 
-/// One client does one thing; everybody then waits for all that follows from it.
+/// One client does one thing; then all clients wait for everything that follows from it.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Who.
+    /// The client.
     pub client: usize,
     /// What.
     pub action: Action,
@@ -62,7 +62,7 @@ pub enum Action {
     Reap(Vec<Request>, Vec<String>),
     /// Sends bytes after which no reply but a close is expected.
     Bytes(Vec<u8>),
-    /// Closes the socket without a word; the session lives on.
+    /// Closes the socket without closing the session, which goes on.
     Drop,
     /// Asks a four-letter word on a socket of its own.
     Word(&'static str),

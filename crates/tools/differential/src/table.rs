@@ -1,4 +1,4 @@
-//! The differences on purpose: where Diwan answers otherwise than ZooKeeper 3.9 because users are better served so.
+//! The differences on purpose: where Diwan answers differently from ZooKeeper 3.9 because it is better for users.
 //!
 //! The one place where a difference may be excused. Without a reason here every differing byte is a failure.
 
@@ -35,7 +35,7 @@ pub const TABLE: &[Entry] = &[
     },
     Entry {
         name: "wrong password",
-        reason: "who does not know a session's password must not be able to cut its owner's connection",
+        reason: "a client that does not know a session's password must not be able to cut its owner's connection",
         shows: Shows::InItsBlocks(|zookeeper, diwan| {
             zookeeper.len() == diwan.len()
                 && zookeeper.iter().zip(diwan).all(|(z, d)| {
@@ -53,7 +53,7 @@ pub const TABLE: &[Entry] = &[
     },
     Entry {
         name: "reconfig of a single server",
-        reason: "a single server cannot be reconfigured, whatever `reconfigEnabled` says: ReconfigDisabled",
+        reason: "a single server cannot be reconfigured, with any `reconfigEnabled`: ReconfigDisabled",
         shows: Shows::Anywhere(|zookeeper, diwan| {
             let code = |lines: &[Line]| lines.first().and_then(Line::code);
             code(zookeeper) == Some(ErrorCode::Unimplemented as i32)
@@ -66,7 +66,8 @@ pub const TABLE: &[Entry] = &[
         name: "catch-up",
         reason: "persistent and exists watches set again are told what changed while the client was away",
         shows: Shows::InItsBlocks(|zookeeper, diwan| {
-            // An exists watch that was told of a node's end is spent, and silent when the node comes again.
+            // An exists watch that has reported a node's deletion is used up, and fires no event when the node is
+            // created again.
             let replies =
                 |lines: &[Line]| lines.iter().filter(|line| !line.event).cloned().collect::<Vec<_>>();
             let (zookeeper, diwan) = (replies(zookeeper), replies(diwan));

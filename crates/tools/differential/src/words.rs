@@ -3,8 +3,8 @@
 use super::normalise::Side;
 use super::script::{Action, Step};
 
-/// Names in `mntr` that ZooKeeper does not know, by a part of them, and those that its namespaces make: what was read or
-/// written below each name is remembered since a server's start, and neither server starts anew for a script.
+/// Names in `mntr` that ZooKeeper does not know, by a part of them, and those that its namespaces make: what was read
+/// or written below each name is remembered since a server's start, and neither server is restarted for a script.
 const OWN_NAMES: [&str; 4] = ["diwan_", "zk_process_", "zk_fsync_threshold_exceed_count", "_per_namespace"];
 
 /// How a session of the script is called.

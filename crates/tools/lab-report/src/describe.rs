@@ -1,5 +1,5 @@
-//! How whoever measures describes it to a reader: experiments, their pictures, and the published figures in them. Knows not
-//! how they are drawn.
+//! How the measuring crate describes its experiments to a reader: their pictures, and the published figures in them.
+//! Does not know how they are drawn.
 
 use crate::record::Run;
 
@@ -20,7 +20,7 @@ impl Text {
     }
 }
 
-/// What a report tells beside what a run recorded.
+/// What a report shows besides a run's records.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalogue {
     /// What the experiments are, below the title.
@@ -40,7 +40,7 @@ pub struct Description {
     pub id: &'static str,
     /// What it is about.
     pub title: Text,
-    /// Who published it.
+    /// The publisher.
     pub source: Text,
     /// What was set up and varied when it was published.
     pub setup: Text,
@@ -87,7 +87,7 @@ pub enum Shape {
     Lines,
     /// As [`Shape::Lines`], with a logarithmic horizontal axis.
     LinesOverLog,
-    /// Bars for each place, which is a word.
+    /// Bars for each place; places are words.
     Bars,
     /// The curve that each point has, of that series or of all.
     Curves(Option<&'static str>),
@@ -106,7 +106,7 @@ impl Panel {
         Self { title, x, figure, shape: Shape::LinesOverLog }
     }
 
-    /// Bars for each place, which is a word.
+    /// Bars for each place; places are words.
     #[must_use]
     pub const fn bars(title: Text, x: Text, figure: &'static str) -> Self {
         Self { title, x, figure, shape: Shape::Bars }

@@ -1,4 +1,4 @@
-//! What several repetitions of one figure come to.
+//! Statistics over the repetitions of one figure.
 
 /// The middle value; the mean of the two in the middle of an even number.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Every benchmark runs small, against whichever servers are here: a benchmark that nobody runs stops working.
+//! Every benchmark runs small, against the servers that are available: a benchmark that is never run stops working.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 use std::process::Command;

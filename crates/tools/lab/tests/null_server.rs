@@ -14,7 +14,7 @@ use tools_lab::experiment::{self, Experiment, Scale};
 use tools_lab::measure::Sources;
 use tools_lab_report::record::Run;
 
-/// A loaded machine may let an honest server wait; one that owes what it will never give is given up soon.
+/// On a loaded machine an honest server may be slow; a server that will never answer must fail soon.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 

@@ -1,4 +1,4 @@
-//! Why a process could not be had, or did not do what it was told.
+//! Why a process could not be started, or did not do what was asked.
 
 use std::io;
 
@@ -28,7 +28,7 @@ pub enum Error {
         /// The last lines that it printed.
         log: String,
     },
-    /// A process did not do in time what it was told.
+    /// A process did not do in time what was asked.
     #[error("{name} {what}")]
     TooLate {
         /// Its name.

@@ -1,5 +1,5 @@
-//! Child processes that never outlive us: each in a process group of its own, killed whole when it is dropped, when its
-//! deadline passes, or when we are interrupted.
+//! Child processes that never outlive this program: each in a process group of its own, which is killed when it is
+//! dropped, when its deadline passes, or when this program is interrupted.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -90,17 +90,17 @@ impl Group {
         self.wait()
     }
 
-    /// The child's standard input, if it is a pipe that nobody took yet.
+    /// The child's standard input, if it is a pipe that was not taken yet.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// The child's standard output, if it is a pipe that nobody took yet.
+    /// The child's standard output, if it is a pipe that was not taken yet.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// The child's standard error, if it is a pipe that nobody took yet.
+    /// The child's standard error, if it is a pipe that was not taken yet.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
     }
@@ -124,7 +124,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Nobody is left to tell: a child that cannot be reaped is already gone.
+        // An error needs no report: a child that cannot be reaped is already gone.
         let _ = self.kill();
     }
 }
@@ -152,12 +152,12 @@ mod tests {
         let grandchild: u32 = line.trim().parse().expect("a number");
         assert!(meter::cpu_time(grandchild).is_ok());
         group.kill().expect("it ends");
-        // Whoever adopts it reaps it at once or leaves a process that has ended and runs nothing.
+        // Its new parent reaps it at once, or leaves a process that has ended and runs nothing.
         while std::fs::read_to_string(format!("/proc/{grandchild}/cmdline"))
             .is_ok_and(|text| !text.is_empty())
         {
             std::thread::yield_now();
         }
-        assert!(group.signal(Signal::TERM).is_err(), "the number may be somebody else's");
+        assert!(group.signal(Signal::TERM).is_err(), "the number may be another process's");
     }
 }

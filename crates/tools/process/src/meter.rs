@@ -64,7 +64,7 @@ pub fn resident_bytes(pid: u32) -> io::Result<u64> {
 /// Bytes that process `pid` caused to be written to disks, since it started.
 ///
 /// # Errors
-/// The process is gone, or is somebody else's.
+/// The process is gone, or belongs to another user.
 pub fn written_bytes(pid: u32) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/io"))?;
     text.lines()
@@ -72,7 +72,7 @@ pub fn written_bytes(pid: u32) -> io::Result<u64> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unknown form of /proc/PID/io"))
 }
 
-/// Whether process `pid` stands still, all its threads.
+/// Whether all threads of process `pid` are stopped.
 ///
 /// # Errors
 /// The process is gone.

@@ -6,10 +6,10 @@ use std::net::{Ipv4Addr, TcpListener};
 /// Where to look first when the caller does not say.
 const FIRST: u16 = 20_000;
 const SPREAD: u32 = 10_000;
-/// How many neighbours of a port are tried.
+/// How many ports after a port are tried.
 const TRIES: u16 = 500;
 
-/// Hands out ports nobody listens on, each only once, for servers that are killed and started again under clients.
+/// Hands out ports without a listener, each only once, for servers that are killed and started again under clients.
 ///
 /// They lie below the range from which the system picks a client's own port: a client that retries while
 /// its server is down could otherwise be given the server's port and connect to itself.

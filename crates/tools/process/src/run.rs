@@ -1,4 +1,4 @@
-//! Commands that are run to their end or their deadline, line by line, and the last lines of what they said.
+//! Commands that are run to their end or their deadline, line by line, and the last lines of their output.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 
 use crate::{Error, Group, Result};
 
-/// How long the output of an ended command may still be read: somebody who left its group may hold the pipe.
+/// How long the output of an ended command may still be read: a process that left its group may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(10);
@@ -64,7 +64,7 @@ pub fn run_lines(command: &mut Command, deadline: Duration, mut on_line: impl Fn
     // Only the leader's end counts: what it leaves behind may hold the pipe, and is killed below.
     let id = group.pid();
     std::thread::spawn(move || {
-        // Left unreaped, so that its id cannot name a stranger's group when the group is killed.
+        // Left unreaped, so that its id cannot name another group when the group is killed.
         let _ = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         sender.send(Event::Exit)
     });
@@ -84,7 +84,7 @@ pub fn run_lines(command: &mut Command, deadline: Duration, mut on_line: impl Fn
             }
             Ok(Event::Exit) => {}
             Err(_) if ended.is_none() && !warned => {
-                // First a chance to put its own house in order: it may have started what left the group.
+                // First a chance to clean up: it may have started processes that left the group.
                 group.signal(Signal::TERM)?;
                 warned = true;
             }
@@ -103,7 +103,7 @@ fn send_lines(output: impl Read, sender: &Sender<Event>) {
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-        // Nobody listening means that the command was given up: reading on would serve nobody.
+        // Without a receiver the command was given up: there is no reason to read on.
         if sender.send(Event::Line(text)).is_err() {
             return;
         }

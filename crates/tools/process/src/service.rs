@@ -1,7 +1,7 @@
 //! A program that serves in the background: its output goes to a log, it is waited for until it is ready, it may be
 //! killed, stopped, paused and started again, and it is gone with its children when this is dropped.
 //!
-//! Knows neither which program it is nor how to ask whether it is ready: whoever starts it does.
+//! Knows neither which program it is nor how to ask whether it is ready: the caller does.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::{Error, Group, Result, meter, tail};
 
-/// Between two looks at a service whose state changes without telling us. Not a synchronisation: only how often we look.
+/// Between two checks of a service's state. No synchronisation depends on it.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a signal may take until it shows: a process that waits for a disk heeds none.
 const HEEDED_WITHIN: Duration = Duration::from_secs(30);
@@ -95,7 +95,7 @@ impl Service {
         Ok(())
     }
 
-    /// Stops all its threads (SIGSTOP), and waits until they stand still; its sockets stay.
+    /// Stops all its threads (SIGSTOP), and waits until they are stopped; its sockets stay open.
     ///
     /// # Errors
     /// It has ended, or does not heed the signal.

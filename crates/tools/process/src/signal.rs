@@ -11,7 +11,7 @@ use signal_hook::iterator::Signals;
 use crate::group::groups;
 use crate::{Error, Result};
 
-/// Between the request to end and the kill when somebody waits at the terminal.
+/// Between the request to end and the kill when a user waits at the terminal.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// On an interrupt or a request to end, kills every group and exits as a shell would report it.
@@ -45,7 +45,7 @@ fn listen(stop: Option<Arc<AtomicBool>>) -> Result<()> {
 }
 
 fn end(signal: i32) {
-    // Held until the end: nobody starts another group meanwhile because the ones that were killed are gone.
+    // Held until the end: so no thread starts another group because the killed ones are gone.
     let groups = groups();
     for last in [Signal::TERM, Signal::KILL] {
         for id in groups.iter() {

@@ -1,4 +1,4 @@
-//! Choices that a seed decides: a small random source (SplitMix64), the same on every machine and release.
+//! Random choices from a seed: a small generator (SplitMix64), the same on every machine and release.
 
 /// A source of choices.
 #[derive(Clone, Debug)]

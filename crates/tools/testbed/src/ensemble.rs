@@ -1,4 +1,4 @@
-//! The members of one ensemble: their processes, their folders, and the rough things done to them.
+//! The members of one ensemble: their processes, their folders, and the faults done to them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -29,7 +29,7 @@ enum Condition {
 
 #[derive(Debug)]
 struct Member {
-    /// The number that it says it has: its place, unless it is another's double.
+    /// The number that it claims: its place, unless it duplicates another member's.
     number: usize,
     software: Software,
     config: Config,
@@ -145,10 +145,10 @@ impl Ensemble {
         Ok(())
     }
 
-    /// Starts everybody who is down and waits until all serve.
+    /// Starts every member that is down and waits until all serve.
     ///
     /// # Errors
-    /// Somebody does not.
+    /// A member does not.
     pub fn start_all(&mut self) -> Result<(), Failure> {
         let down: Vec<_> = self.in_condition(Condition::Down);
         self.launch(down)?;
@@ -197,7 +197,7 @@ impl Ensemble {
         Ok(())
     }
 
-    /// SIGSTOP, and until the process stands still; its sockets stay.
+    /// Sends SIGSTOP, and waits until the process is stopped; its sockets stay open.
     ///
     /// # Errors
     /// The host could not.
@@ -225,10 +225,10 @@ impl Ensemble {
         fs::remove_dir_all(self.data(number)).map_err(Failure::io("a data directory"))
     }
 
-    /// Waits until a member that runs says that it leads, and nobody in a later term.
+    /// Waits until a running member says that it leads, and no other in a later term.
     ///
     /// # Errors
-    /// Nobody does for long.
+    /// No member does for long.
     pub fn leader(&self) -> Result<usize, Failure> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -236,13 +236,13 @@ impl Ensemble {
                 return Ok(leader);
             }
             if Instant::now() > deadline {
-                return Err(Failure::broken(format!("nobody leads after {PATIENCE:?}")));
+                return Err(Failure::broken(format!("no member leads after {PATIENCE:?}")));
             }
             thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Who says that it leads and serves, in the latest term that anybody who runs knows of.
+    /// The member that says that it leads and serves, in the latest term that any running member knows.
     #[must_use]
     pub fn leader_now(&self) -> Option<usize> {
         let parts = self.in_condition(Condition::Up).into_iter().filter_map(|number| self.part(number));
@@ -253,7 +253,7 @@ impl Ensemble {
     /// Waits until one of these says, asked by a client, that it leads: members of any software do.
     ///
     /// # Errors
-    /// Nobody does for long.
+    /// No member does for long.
     pub fn leader_as_asked(&self, among: &[usize]) -> Result<usize, Failure> {
         let began = Instant::now();
         loop {
@@ -267,13 +267,13 @@ impl Ensemble {
                 return Ok(*leader);
             }
             if began.elapsed() > PATIENCE {
-                return Err(Failure::broken(format!("nobody leads for {PATIENCE:?}")));
+                return Err(Failure::broken(format!("no member leads for {PATIENCE:?}")));
             }
             thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Waits until everybody who runs serves under one leader.
+    /// Waits until all running members serve under one leader.
     ///
     /// # Errors
     /// They do not for long.
@@ -284,13 +284,15 @@ impl Ensemble {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(Failure::broken(format!("no one leader is followed by all after {PATIENCE:?}")));
+                return Err(Failure::broken(format!(
+                    "the members do not follow one leader after {PATIENCE:?}"
+                )));
             }
             thread::sleep(LOOK_EVERY);
         }
     }
 
-    /// Whether everybody who runs serves under one leader, as far as they have said.
+    /// Whether all running members serve under one leader, as far as they have said.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let up = self.in_condition(Condition::Up);
@@ -332,7 +334,7 @@ impl Ensemble {
         (1..=self.members.len()).collect()
     }
 
-    /// Everybody but one.
+    /// All members except one.
     #[must_use]
     pub fn others(&self, number: usize) -> Vec<usize> {
         self.all().into_iter().filter(|other| *other != number).collect()
@@ -432,7 +434,7 @@ impl Ensemble {
         member.server = None;
     }
 
-    /// Whether a member runs, as far as it was told to.
+    /// Whether a member is meant to run.
     #[must_use]
     pub fn is_up(&self, number: usize) -> bool {
         self.members[number - 1].condition == Condition::Up
@@ -457,7 +459,7 @@ impl Ensemble {
         self.members[number - 1].server.as_mut().is_some_and(Server::has_ended)
     }
 
-    /// Somebody ended whom nobody asked to.
+    /// A member ended that was not asked to.
     #[must_use]
     pub fn died(&mut self) -> Vec<String> {
         let running: Vec<_> = self

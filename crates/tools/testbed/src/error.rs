@@ -1,4 +1,4 @@
-//! Why a server could not be had. `Missing` is a reason to skip a suite; everything else is a failure.
+//! Why a server could not be started. `Missing` is a reason to skip a suite; everything else is a failure.
 
 use std::path::PathBuf;
 

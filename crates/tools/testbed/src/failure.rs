@@ -1,4 +1,4 @@
-//! Why servers under test could not be had, or do not do what they must.
+//! Why servers under test could not be started, or do not do what they must.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use crate::PeerError;
 pub enum Failure {
     /// This machine lacks something: the scenario is skipped.
     Missing(String),
-    /// A server could not be had, or does not do what it is told.
+    /// A server could not be started, or does not do what was asked.
     Peer(PeerError),
     /// What must hold does not: one line each.
     Broken(Vec<String>),

@@ -1,5 +1,5 @@
-//! Keys and certificates for servers and clients under test, made anew for each run: nothing that somebody could take
-//! for a secret lies in a repository, and nothing expires there.
+//! Keys and certificates for servers and clients under test, made anew for each run: no file that looks like a secret
+//! lies in a repository, and nothing expires there.
 //!
 //! Elliptic keys only, so that making them takes no time.
 
@@ -16,10 +16,10 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Fills a folder, which it makes if need be:
 ///
-/// - `ca.pem`, `trust.p12`: whom to trust;
+/// - `ca.pem`, `trust.p12`: the trusted authority;
 /// - `server.pem`, `server.p12`: a server's key and certificate, for `localhost` and 127.0.0.1;
 /// - `alice`, `super`: the same for two clients, `CN=alice,OU=interop,O=Diwan` and `CN=super,OU=interop,O=Diwan`;
-/// - `stranger`: for a client that nobody has a reason to trust.
+/// - `stranger`: for a client that no server trusts.
 ///
 /// Each `.pem` holds a certificate and its key, each `.p12` the same under the password `secret`.
 ///
@@ -48,7 +48,7 @@ fn authority(name: &str) -> Result<Authority, rcgen::Error> {
     CertifiedIssuer::self_signed(parameters, KeyPair::generate()?)
 }
 
-/// Somebody with a key.
+/// The holder of a key.
 struct Holder<'a> {
     name: &'a str,
     key: KeyPair,

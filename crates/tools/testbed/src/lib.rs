@@ -1,5 +1,5 @@
-//! Real servers under test: found or fetched, configured, started, mistreated, metered. Everything that runs one server
-//! beside another (the differential test, ensembles under faults, measurements) starts its servers here.
+//! Real servers under test: found or fetched, configured, started, given faults, metered. Everything that runs one
+//! server beside another (the differential test, ensembles under faults, measurements) starts its servers here.
 //!
 //! - [`peer`]: where each system comes from, and how its members are started: Diwan, ZooKeeper, etcd, ConCoord;
 //! - [`Server`] and [`Ensemble`]: servers that are configured by a `zoo.cfg`, alone or as the members of an ensemble;

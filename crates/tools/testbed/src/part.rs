@@ -1,6 +1,6 @@
-//! What a member of an ensemble of Diwan's logs of its part among the others.
+//! The role that a member of a Diwan ensemble writes to its log.
 
-/// What a member says of its part among the others.
+/// What a member says of its role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) number: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// What that member said last in its log, if it has a part now.
+    /// The last role in that member's log, if it has one now.
     pub(crate) fn last_in(log: &str, number: usize) -> Option<Self> {
         let line = log.lines().rev().find(|line| {
             [" this member leads ", " this member follows ", " leader is lost", " is no leader", " started: "]

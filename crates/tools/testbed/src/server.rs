@@ -57,7 +57,7 @@ pub struct Config {
     pub keys: Vec<(String, String)>,
     /// Further arguments: of the JVM for ZooKeeper, of the command line for Diwan.
     pub flags: Vec<String>,
-    /// What the program finds in its environment beside what we have in ours.
+    /// Further variables of the program's environment.
     pub environment: Vec<(String, OsString)>,
 }
 
@@ -128,7 +128,7 @@ impl Server {
         Ok(self.service.stop()?)
     }
 
-    /// SIGSTOP, then waits until all its threads stand still.
+    /// Sends SIGSTOP, then waits until all its threads are stopped.
     ///
     /// # Errors
     /// The host could not.
@@ -240,7 +240,7 @@ impl Server {
     }
 }
 
-/// Whether whoever is there serves requests: a server answers other words earlier.
+/// Whether the server at that address serves requests: it answers other four-letter words earlier.
 pub(crate) fn serves(address: SocketAddr) -> bool {
     word(address, "srvr", ANSWER_DEADLINE).is_ok_and(|answer| answer.contains("Zxid:"))
 }

@@ -32,7 +32,7 @@ impl Wire {
     /// Connects.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// No server listens there.
     pub fn connect(address: SocketAddr, deadline: Duration) -> io::Result<Wire> {
         let socket = TcpStream::connect_timeout(&address, deadline)?;
         socket.set_nodelay(true)?;

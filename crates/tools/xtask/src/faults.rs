@@ -28,7 +28,7 @@ const LEVEL: &str = "pub const FEATURE_LEVEL: u32 = ";
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// The revision that `upgrade` starts from (the newest tag `v*`, unless told)
+    /// The revision that `upgrade` starts from (by default the newest tag `v*`)
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
     /// Scenarios and options of the program `faults`

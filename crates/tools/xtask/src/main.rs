@@ -49,15 +49,16 @@ enum Command {
     Interop(interop::Args),
     /// Feed decoders, recovery and a whole member hostile bytes
     Fuzz(fuzz::Args),
-    /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` tells the scenarios and the options
+    /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` lists the scenarios and the
+    /// options
     Faults(faults::Args),
-    /// Play simulated ensembles under faults; `cargo xtask sim --help` tells the options
+    /// Play simulated ensembles under faults; `cargo xtask sim --help` lists the options
     Sim(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
     Mutants(mutants::Args),
     /// Torture recovery and single members on simulated disks, for longer than the tests do
     Torture(forward::TortureArgs),
-    /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` tells the rows and the options
+    /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` lists the rows and the options
     Bench(forward::BenchArgs),
     /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
     #[command(hide = true)]
@@ -76,7 +77,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `Ok(false)` means that the command has already told what is wrong.
+/// `Ok(false)` means that the command has already reported what is wrong.
 fn run(command: Command) -> anyhow::Result<bool> {
     if let Command::Control(args) = command {
         return interop::control::ask(&args);

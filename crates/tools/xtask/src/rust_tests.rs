@@ -62,7 +62,7 @@ impl Count {
         }
     }
 
-    /// A build that fails, or a test program that dies, prints no result: that is a failure of its own.
+    /// A build that fails, or a test program that crashes, prints no result: that is a failure of its own.
     fn finish(mut self, success: bool, ended: &str) -> Tally {
         if !success && self.tally.failed == 0 {
             self.tally.fail(format!("rust: `cargo test` ended with {ended} without naming a failed test"));

@@ -1,4 +1,4 @@
-//! What a test run adds up to: counts, and a line of why for everything that did not pass.
+//! The result of a test run: counts, and a line with the reason for everything that did not pass.
 
 /// Adds up over all suites; its display is the last line of a test run.
 #[derive(Default, Debug)]

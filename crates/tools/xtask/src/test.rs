@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// The name by which `--only` and `--require` know the tests of the Rust workspace.
 const RUST: &str = "rust";
 
-/// Suites that have no tests of what must hold while members die.
+/// Suites without tests of what must hold while members are killed.
 const WITHOUT_DEATHS: [&str; 1] = ["kafka"];
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];

@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` tells it: its root, its packages, the arrows between them.
+//! The workspace as `cargo metadata` describes it: its root, its packages, the dependencies between them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ impl Workspace {
     /// The files git knows or would add, from the root on.
     pub(crate) fn tracked(&self) -> anyhow::Result<Vec<String>> {
         let output = Command::new("git")
-            // Also where the checkout belongs to somebody else, as in some containers.
+            // Also if the checkout belongs to another user, as in some containers.
             .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(&self.root)
             .output()
@@ -82,8 +82,8 @@ impl Workspace {
     }
 }
 
-/// The cargo that runs us, else the one on the path; without what it told us of our own package, at which build scripts
-/// look, and would run again.
+/// The cargo that runs this program, otherwise the one on the path; without the variables that it set for this package,
+/// because build scripts depend on them and would run again.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     for (name, _) in std::env::vars_os() {

@@ -54,7 +54,7 @@ impl Default for CacheLimits {
     }
 }
 
-/// One node of the copy: what its watch tells of. Its ACL and what its Stat says of its children are not kept.
+/// One node of the copy: what its watch reports. Its ACL and what its Stat says of its children are not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedNode {
     /// Its data.
@@ -150,7 +150,7 @@ impl Cache {
         }
     }
 
-    /// The next update of the copy that was not taken yet. Updates that nobody takes are not kept beyond the last 1,024.
+    /// The next update of the copy that was not taken yet. Only the last 1,024 updates that were not taken are kept.
     pub fn update(&mut self) -> Option<Update> {
         self.updates.pop_front()
     }
@@ -363,7 +363,7 @@ impl Cache {
         };
         // The reply that is still to come shows the change: it comes behind the event on the same connection.
         if !self.under_way.values().any(is_asked) {
-            // While the subtree is listed nobody else may come to list it.
+            // While the subtree is listed, a second listing must not begin.
             *self.dirty.entry(path.clone()).or_default() |= self.listing;
             self.read();
         }

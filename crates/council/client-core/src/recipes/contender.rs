@@ -1,16 +1,16 @@
 //! One contender for a lock or for leadership: a place in a fair queue of sequential ephemeral nodes.
 //!
-//! A contender creates one node and holds the lock when no node before its own stands in its way; it watches the nearest one
-//! that does, so that the end of a holder wakes one contender and not all. The name of the node begins with a number that is
-//! the contender's own: a contender whose connection breaks while it creates the node finds it again by that name, and never
-//! makes a second one that nobody would delete.
+//! A contender creates one node and holds the lock when no node before its own stands in its way; it watches the
+//! nearest one that does, so that only one contender wakes when a holder ends. The name of the node begins with a
+//! number that is the contender's own: a contender whose connection breaks while it creates the node finds it again by
+//! that name, and never makes a second one, which would stay.
 //!
 //! # What holds
 //! - The **epoch** of a holder is the zxid that created its node. Of two exclusive holders one after the other the later has
 //!   the greater epoch; no two contenders ever hold under the same one.
-//! - `Held` is what was true when the last message came. A process that was stopped, or that the network delays, may believe
-//!   it while its session has expired and somebody else holds. So whatever the holder acts upon must check the epoch, and
-//!   refuse a lower one than it has seen.
+//! - `Held` is what was true when the last message came. A process that was stopped, or that the network delays, may
+//!   believe it while its session has expired and another contender holds. So whatever the holder acts upon must check
+//!   the epoch, and refuse a lower one than it has seen.
 //! - While no server is connected the standing is `Suspended`, and the holder should not begin anything. After a reconnection
 //!   under the same session it is `Held` again, with the same epoch, once the node was seen again.
 //! - After the session has expired the lock is `Lost`, for good; leadership that is contended for [again](ContenderSettings)
@@ -26,7 +26,7 @@ use crate::encode::CreateMode;
 use crate::event::{Event, EventKind};
 use crate::request::{Replied, Reply, Request};
 
-/// What a contender is told.
+/// The settings of a contender.
 #[derive(Clone, Debug)]
 pub struct ContenderSettings {
     /// The node whose children stand in the queue. It and its ancestors are made as containers if they are not there.
@@ -50,7 +50,7 @@ pub struct ContenderSettings {
 pub enum Standing {
     /// It has no place in the queue yet, or does not know it.
     Entering,
-    /// Somebody before it stands in its way.
+    /// Another contender is before it.
     Waiting,
     /// It holds the lock, as far as it knows.
     Held {
@@ -154,7 +154,7 @@ impl Contender {
 
     fn connected(&mut self, session: i64) {
         self.session = Some(session);
-        // A reconnection that was not told as one all the same parts what was asked before from what comes now.
+        // A reconnection that was not reported still separates earlier requests from later ones.
         self.suspend();
         self.requests.ask(Step::Sync, Request::Sync { path: self.settings.path.clone() });
     }
@@ -338,7 +338,7 @@ impl Contender {
         self.requests.ask(Step::Discard, Request::Delete { path, version: -1 });
     }
 
-    /// A node of ours is there; it may belong to a session that has expired, and go any moment.
+    /// A node of ours is there; it may belong to a session that has expired, and may vanish at any moment.
     fn found(&mut self, name: &str, epoch: i64, owner: i64) {
         if self.leaving.is_some() || self.session != Some(owner) {
             return self.discard(name);
@@ -388,7 +388,7 @@ impl Contender {
         }
     }
 
-    /// Somebody has deleted our node.
+    /// Another client has deleted our node.
     fn own_gone(&mut self) {
         self.lose();
         if self.leaving.is_some() {

@@ -3,7 +3,7 @@
 /// Whether others may hold the lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nobody else holds it: a mutex, the write half of a read/write lock, leadership.
+    /// No other contender holds it: a mutex, the write half of a read/write lock, leadership.
     Exclusive,
     /// Others of this kind may hold it: the read half of a read/write lock.
     Shared,

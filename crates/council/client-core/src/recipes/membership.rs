@@ -2,9 +2,9 @@
 //! everyone keeps a copy of the group.
 //!
 //! # What holds
-//! - The members are those of one moment, as the [cache](super::Cache) says. A member whose session has not expired yet is
-//!   still shown, and one that is shown may be dead: membership is a hint, never a right. Who acts for the group needs an
-//!   epoch that others check, as a [contender](super::Contender) has.
+//! - The members are those of one moment, as the [cache](super::Cache) says. A member whose session has not expired yet
+//!   is still shown, and one that is shown may have ended: membership is a hint, never a right. A member that acts for
+//!   the group needs an epoch that others check, as a [contender](super::Contender) has.
 //! - A member's epoch is the zxid of its node: the same name with another epoch has been away.
 //! - After an expired session the member comes back under a new epoch, if the client opens a new session.
 

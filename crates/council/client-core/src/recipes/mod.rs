@@ -1,6 +1,6 @@
-//! Recipes: what users build from znodes, as state machines over the requests, replies and events of one client. They send
-//! nothing themselves and know no time: whoever runs them, in production or in a simulation, moves their requests and
-//! inputs.
+//! Recipes: what users build from znodes, as state machines over the requests, replies and events of one client. They
+//! send nothing themselves and know no time: the driver that runs them, in production or in a simulation, moves their
+//! requests and inputs.
 //!
 //! Each recipe has one watcher; its requests with `watch` leave that one. All inputs of a recipe come in the order in which
 //! the client told them. A recipe asks only while it is connected, and asks again after each reconnection: what it asked

@@ -1,10 +1,10 @@
-//! An ephemeral node that is there as long as somebody is: made anew after it was deleted, and under each new session.
+//! An ephemeral node that exists as long as its client: created again after it was deleted, and under each new session.
 //!
 //! # What holds
 //! - The node belongs to a session of this client, or the state says that it does not. While no server is connected the state
 //!   is `Unsure`.
-//! - If the node is there under another session (this program's own, before it was started again, or somebody else's with the
-//!   same name), it is left alone until it goes.
+//! - If the node is there under another session (this program's own, before it was started again, or another program's
+//!   with the same name), it is left alone until it goes.
 
 use council_wire::{Acl, ErrorCode, Malformed};
 
@@ -122,7 +122,7 @@ impl Presence {
     fn replied(&mut self, step: Step, result: Result<Reply, Error>) {
         match (step, result) {
             (_, Err(Error::ConnectionLost | Error::SessionExpired)) => self.disconnected(),
-            // Read it once more: for the watch, and for whose it is.
+            // Read it once more: for the watch, and for its owner.
             (Step::Create, Ok(_)) => self.inspect(),
             (Step::Create, Err(error)) if error.is(ErrorCode::NodeExists) => self.inspect(),
             (Step::Create, Err(error)) if error.is(ErrorCode::NoNode) => {
@@ -190,7 +190,7 @@ impl Presence {
         if !self.maybe_there {
             self.state = PresenceState::Released;
         } else if self.session.is_some() {
-            // After whatever was asked before: requests of one connection are done in order.
+            // After all earlier requests: requests of one connection are done in order.
             self.inspect();
         }
     }

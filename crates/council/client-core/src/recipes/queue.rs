@@ -1,5 +1,5 @@
-//! One request at a time: what is asked, and which reply is waited for. Replies to requests from before a broken connection
-//! are told apart by their number.
+//! One request at a time: what is asked, and which reply is waited for. Their number identifies replies to requests
+//! from before a broken connection.
 
 use super::{Ask, RequestId};
 use crate::request::{Replied, Request};

@@ -1,10 +1,11 @@
-//! Compare-and-set on one node: read, compute, write if nobody has written since; again if somebody has.
+//! Compare-and-set on one node: read, compute, and write if the node has not changed since. Otherwise it tries again.
 //!
 //! # What holds
-//! - [`Outcome::Written`] and [`Outcome::Unchanged`] are certain. [`Outcome::Unknown`] says that the connection broke while
-//!   the write was under way: it may have taken effect, once. A caller that must know writes something
-//!   that shows whose it was, and reads it.
-//! - Nothing depends on the session but the connection: after an expired session a read goes on under the next one.
+//! - [`Outcome::Written`] and [`Outcome::Unchanged`] are certain. [`Outcome::Unknown`] says that the connection broke
+//!   while the write was under way: it may have taken effect, once. A caller that must know writes a value that shows
+//!   its writer, and reads it.
+//! - The recipe does not depend on the session, only on the connection: after an expired session it continues under the
+//!   next one.
 
 use council_wire::{Acl, ErrorCode, Malformed, Stat};
 
@@ -116,7 +117,7 @@ impl NodeUpdate {
     }
 }
 
-/// Whether somebody else has changed, created or deleted the node since it was read.
+/// Whether another client has changed, created or deleted the node since it was read.
 fn is_overtaken(error: &Error, existed: bool) -> bool {
     match existed {
         true => error.is(ErrorCode::BadVersion) || error.is(ErrorCode::NoNode),

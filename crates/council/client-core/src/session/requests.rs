@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::operation::{Asked, WatchChange};
 use crate::settings::Limits;
 
-/// Who waits for a reply.
+/// What a pending reply belongs to.
 pub(super) enum Origin<T> {
     User(T),
     /// The end of the session, which the machine asked for itself.

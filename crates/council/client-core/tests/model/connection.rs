@@ -56,7 +56,7 @@ impl Connection {
         self.turns.is_empty() && self.input.is_empty()
     }
 
-    /// A change, to whoever watches.
+    /// A change, to the watches.
     pub(crate) fn tell(&mut self, kind: EventType, path: &str, zxid: i64) {
         let one_shot = match kind {
             EventType::NodeCreated | EventType::NodeDataChanged => {
@@ -263,7 +263,7 @@ impl Ensemble {
         }
     }
 
-    /// The leader executes the write of a connection, if that still speaks for its session.
+    /// The leader executes the write of a connection, if that is still its session's current one.
     pub(crate) fn execute_for(&mut self, id: usize) {
         let Some(Turn::Travelling(xid, write)) = self.connections[id].turns.front().cloned() else { return };
         let session = self.connections[id].session;

@@ -204,7 +204,7 @@ impl Ensemble {
         self.execute(id, &Write::Close);
     }
 
-    /// One server applies one entry, and tells the watches of its connections.
+    /// One server applies one entry, and fires the watches of its connections.
     pub(crate) fn apply(&mut self, server: usize) {
         let at = self.servers[server].applied;
         let Some(transaction) = self.log.get(at).cloned() else { return };

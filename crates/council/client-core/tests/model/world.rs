@@ -1,5 +1,6 @@
-//! Clients with a recipe each over the model of an ensemble, in an order that a seed draws: bytes come in pieces, servers lag,
-//! connections break at any byte, sessions expire, and what a client tells waits before its recipe takes it.
+//! Clients with a recipe each over the model of an ensemble, in an order that a seed draws: bytes come in pieces,
+//! servers lag, connections break at any byte, sessions expire, and a client's reports wait before its recipe takes
+//! them.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -175,7 +176,7 @@ impl<R: Recipe> World<R> {
         }
     }
 
-    /// The recipe takes some of what was told, and some of what it asks is submitted.
+    /// The recipe takes some of the reports, and some of its requests are submitted.
     fn run_recipe(&mut self, index: usize) {
         let patience = self.random.below(4);
         let peer = &mut self.peers[index];
@@ -208,8 +209,8 @@ impl<R: Recipe> World<R> {
         self.peers[index].inbox.push_back(Input::Release);
     }
 
-    /// The recipe of a peer is a new one: what was told and asked of the last one is dropped, and it is told of the
-    /// connection.
+    /// The recipe of a peer is a new one: reports and requests of the last one are dropped, and it gets the
+    /// connection's state.
     pub(crate) fn restart_recipe(&mut self, index: usize) {
         let peer = &mut self.peers[index];
         peer.first_id += 1 << 20;

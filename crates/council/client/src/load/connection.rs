@@ -43,7 +43,7 @@ pub struct Answer<'a> {
     pub asked: Instant,
     /// The code of an error, 0 if there was none.
     pub error: i32,
-    /// What whoever asked wants to be reminded of.
+    /// The caller's tag of the request.
     pub tag: u64,
     /// What is behind the header.
     pub body: &'a [u8],

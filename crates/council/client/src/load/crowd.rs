@@ -56,7 +56,7 @@ impl Crowd {
     /// The writer sets `path`; returns the time from sending that until the last session was told.
     ///
     /// # Errors
-    /// A connection failed or was closed, or somebody was not told.
+    /// A connection failed or was closed, or a session did not get the event.
     pub fn tell(&mut self, path: &str, value: &[u8]) -> io::Result<Duration> {
         let began = Instant::now();
         let writer = &mut self.runner.connections[self.sessions];

@@ -1,10 +1,10 @@
 //! What was written, and whether that is what is read: a server that answers everything and keeps nothing must not pass
 //! for a fast one.
 //!
-//! Each value says which node it was written to, by whom, and as the how manieth of that writer's. A reply to a write
-//! says in which transaction it took effect; the latest of each node is kept. A read that shows that transaction must
-//! show its value; one that shows another must show a value that somebody meant for that node. When all is over, whoever
-//! has written nothing reads every node: none may lie before the latest acknowledged write.
+//! Each value names its node and its writer, and has a sequence number of that writer. A reply to a write says in which
+//! transaction it took effect; the latest of each node is kept. A read that shows that transaction must show its value;
+//! one that shows another must show a value that was written to that node. At the end, a separate reader reads every
+//! node: none may lie before the latest acknowledged write.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ const TOLD_MAX: usize = 5;
 pub struct Stamp {
     /// Which node.
     pub node: u32,
-    /// Who wrote it; 0 is whoever made the node.
+    /// The number of the writer; 0 is the creator of the node.
     pub writer: u32,
-    /// The how manieth of the writer's writes.
+    /// Sequence number among the writer's writes.
     pub number: u64,
 }
 
 impl Stamp {
-    /// The how manieth write of that writer, to that node.
+    /// Sequence number among that writer's writes to that node.
     #[must_use]
     pub const fn new(node: u32, writer: u32, number: u64) -> Self {
         Self { node, writer, number }
@@ -177,7 +177,7 @@ impl Ledger {
         } else if stat.version == 0 && !Stamp::new(node, 0, 0).is_in(data) {
             self.violated(|| format!("node {node} was never written, and is not as it was made"));
         } else if !Stamp::is_of(node, data) {
-            self.violated(|| format!("node {node} holds what nobody wrote to it"));
+            self.violated(|| format!("node {node} holds a value that was not written to it"));
         }
     }
 
@@ -268,7 +268,7 @@ mod tests {
         ledger.read(2, &read_body(Stamp::new(2, 0, 0), 100, 5, 0), false);
         ledger.wrote(stamp, &write_body(9));
         ledger.read(2, &read_body(stamp, 100, 9, 1), true);
-        // Of somebody whose answer is still under way.
+        // By a writer whose reply is still under way.
         ledger.read(2, &read_body(Stamp::new(2, 5, 77), 100, 11, 2), true);
         assert_eq!(ledger.verdict(), Ok(()));
         assert_eq!((ledger.reads, ledger.writes, ledger.written().collect()), (3, 1, vec![2]));

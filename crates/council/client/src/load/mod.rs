@@ -33,13 +33,14 @@
 //! What [`run`] does not ask is built from its parts: a [`Runner`] holds the connections, a [`Ledger`] knows what reads must
 //! show, a [`Crowd`] is many sessions that do little.
 //!
-//! Servers that are secured are reached by the [`Access`](crate::Access) of [`Servers`]: TLS, SASL, identities. Nodes are
-//! made open to everybody all the same. Encryption costs the load processor time, too, which counts as the load's own.
+//! Servers that are secured are reached by the [`Access`](crate::Access) of [`Servers`]: TLS, SASL, identities. Nodes
+//! still get an ACL that is open to everyone. Encryption costs the load processor time, too, which counts as the load's
+//! own.
 //!
-//! Knows nothing of who runs the server and what the figures are compared with.
+//! Knows neither who runs the server nor what the figures are compared with.
 //!
 //! # Not done, and what that costs
-//! Connections are not opened again: a server that closes one ends the load. Who wants to measure a failure uses
+//! Connections are not opened again: a server that closes one ends the load. To measure a failure, use
 //! [`Client`](crate::Client)s.
 
 mod alarm;

@@ -1,4 +1,4 @@
-//! Whoever has taken no part in a load and looks at what it left: one session, many reads on their way.
+//! A reader that took no part in a load and checks what it left: one session, many reads under way.
 
 use std::io;
 use std::time::Instant;
@@ -16,7 +16,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// By a session of its own, which has then seen whatever was written before.
+    /// In a session of its own, which has then seen all earlier writes.
     ///
     /// # Errors
     /// The connection failed, or patience is at its end.

@@ -27,7 +27,7 @@ pub struct Load {
     pub pace: Pace,
     /// What they ask.
     pub mix: Mix,
-    /// Of which nodes; nobody else may write them meanwhile.
+    /// The nodes; no other client may write them meanwhile.
     pub nodes: Nodes,
     /// What the choice of operations and nodes is drawn from.
     pub seed: u64,
@@ -90,7 +90,7 @@ pub fn run(load: &Load, warm_up: Duration, duration: Duration, edge: impl FnMut(
     run_patiently(load, warm_up, duration, &Patience::default(), edge)
 }
 
-/// As [`run`], by somebody with another patience.
+/// As [`run`], with another patience.
 ///
 /// # Errors
 /// A connection failed or was closed, or patience is at its end.
@@ -139,7 +139,7 @@ pub fn run_patiently(
     })
 }
 
-/// Somebody who wrote nothing reads whatever was written.
+/// A separate reader, which wrote nothing, reads all that was written.
 fn look(ledger: &mut Ledger, servers: &Servers, patience: &Patience) -> io::Result<()> {
     let mut reader = Reader::open(Runner::connect_patient(servers, 1, patience)?)?;
     let written: Vec<_> = ledger.written().collect();
@@ -215,7 +215,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Whoever was answered asks again; gives the time until there is something else to do.
+    /// Each connection that got its reply asks again; returns the time until there is something else to do.
     fn top_up(&mut self, runner: &mut Runner, outstanding: usize, now: Instant) -> io::Result<Duration> {
         for place in self.heard.drain(..) {
             let connection = &mut runner.connections[place];

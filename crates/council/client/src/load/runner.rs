@@ -18,7 +18,7 @@ use super::servers::Servers;
 /// How long a server may be silent while it owes an answer, unless told otherwise.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a server may be silent, and whether somebody has had enough.
+/// How long a server may be silent, and whether the user has stopped the load.
 #[derive(Clone, Debug)]
 pub struct Patience {
     /// While a server owes an answer.
@@ -37,7 +37,7 @@ impl Patience {
     /// Whether to go on.
     ///
     /// # Errors
-    /// Somebody has had enough.
+    /// The user has stopped the load.
     pub fn check(&self) -> io::Result<()> {
         match self.stop.load(Ordering::Relaxed) {
             true => Err(io::Error::other("stopped")),

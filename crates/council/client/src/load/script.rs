@@ -98,7 +98,7 @@ pub enum Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) node: u32,
-    /// The how manieth write it was, if it was one.
+    /// Sequence number of the write, if it was one.
     pub(super) write: Option<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! The servers that a load connects to: where each is, by which name its certificate is checked, and how they let clients in.
+//! The servers that a load connects to: where each is, by which name its certificate is checked, and how clients
+//! authenticate.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -21,7 +21,7 @@ use crate::Client;
 /// let client = Options::new().renew_session(true).connect("127.0.0.1:2181")?;
 /// let election = Election::enter(&client, "/app/leader", b"broker-7")?;
 /// while let Some(epoch) = election.wait_leader(Duration::from_secs(60)) {
-///     // Everything that the leader does is done under the epoch, and refused by whoever has seen a greater one.
+///     // Everything that the leader does carries the epoch; resources refuse an epoch below the greatest seen.
 ///     println!("leader under the epoch {epoch}");
 ///     election.wait_change(Duration::from_secs(60));
 /// }
@@ -92,10 +92,10 @@ impl Election {
         self.running.wait(time, changed).unwrap_or_else(|| self.standing())
     }
 
-    /// Is a candidate no more, and waits until the server has said so.
+    /// Withdraws the candidate, and waits until the server has confirmed it.
     ///
     /// # Errors
-    /// When the time is over: the server is told later then, or the session ends.
+    /// When the time is over: the request goes to the server later, or the session ends.
     pub fn resign(self, time: Duration) -> Result<(), RecipeError> {
         self.running.release();
         self.running.wait(time, |contender| contender.is_over().then_some(())).ok_or(RecipeError::TimedOut)

@@ -29,9 +29,10 @@ use crate::Client;
 /// ```
 ///
 /// # After the session has expired
-/// The member is gone, for everyone else, until the client [opens a new session](crate::Options::renew_session); then it is
-/// back with another epoch. Without that the group is of no more use. Who is shown as a member may be dead, and who is not may
-/// be alive: a caller that gives work to members checks their epochs where the work is done.
+/// The member is gone, for everyone else, until the client [opens a new session](crate::Options::renew_session); then
+/// it is back with another epoch. Without that the group is of no more use. A process that is shown as a member may
+/// have ended, and one that is not may still run: a caller that gives work to members checks their epochs where the
+/// work is done.
 #[derive(Debug)]
 pub struct Group {
     running: Running<Membership>,
@@ -105,10 +106,10 @@ impl Group {
         self.running.wait(time, found).is_some()
     }
 
-    /// Is a member no more, and waits until the server has said so.
+    /// Leaves the group, and waits until the server has confirmed it.
     ///
     /// # Errors
-    /// When the time is over: the server is told later then, or the session ends.
+    /// When the time is over: the request goes to the server later, or the session ends.
     pub fn leave(self, time: Duration) -> Result<(), RecipeError> {
         self.running.release();
         self.running.wait(time, |membership| membership.is_over().then_some(())).ok_or(RecipeError::TimedOut)

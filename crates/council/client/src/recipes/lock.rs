@@ -27,8 +27,8 @@ use crate::Client;
 /// ```
 ///
 /// # After the session has expired
-/// The lock is lost, and somebody else may hold it before this client knows. [`LockGuard::is_held`] says what was true when
-/// the last message came; only the epoch, checked by whatever the lock protects, keeps a late holder out.
+/// The lock is lost, and another client may hold it before this client knows. [`LockGuard::is_held`] says what was true
+/// when the last message came; only the epoch, checked by the resource that the lock protects, keeps a late holder out.
 #[derive(Clone, Debug)]
 pub struct Lock {
     client: Client,
@@ -59,7 +59,7 @@ impl Lock {
         Self { kind: Kind::Shared, ..Self::write(client, path) }
     }
 
-    /// The half of a read/write lock that nobody else holds at the same time, in the layout of Curator's.
+    /// The exclusive half of a read/write lock, in Curator's layout.
     #[must_use]
     pub fn write(client: &Client, path: &str) -> Self {
         Self { layout: Layout::CuratorReadWrite, ..Self::new(client, path) }
@@ -95,7 +95,7 @@ impl Lock {
         let ended = running.wait(time, |contender| match contender.standing() {
             Standing::Held { epoch } => Some(Ok(*epoch)),
             Standing::Failed(error) => Some(Err(error.clone())),
-            // Held and lost before anybody looked.
+            // Held and lost before the caller looked.
             Standing::Lost { .. } => Some(Err(Error::SessionExpired)),
             _ => None,
         });
@@ -150,7 +150,7 @@ impl LockGuard {
         self.running.wait(time, lost).is_some()
     }
 
-    /// Releases the lock, and waits until the server has said so.
+    /// Releases the lock, and waits until the server has confirmed it.
     ///
     /// # Errors
     /// When the time is over: it is released later then, or by the end of the session.

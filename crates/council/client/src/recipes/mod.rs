@@ -48,7 +48,7 @@ pub enum RecipeError {
     Host(#[from] io::Error),
 }
 
-/// 32 hexadecimal digits that nobody else draws: a random UUID, version 4.
+/// 32 hexadecimal digits, unique: a random UUID, version 4.
 fn guid() -> io::Result<String> {
     let mut number = u128::from_be_bytes(entropy()?);
     number = number & !(0xf << 76) | 0x4 << 76;

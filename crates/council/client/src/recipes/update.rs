@@ -7,8 +7,8 @@ use super::running::run_here;
 use crate::Client;
 
 impl Client {
-    /// Reads a node, computes its new data, and writes that if nobody has written since; again if somebody has. `compute` is
-    /// given `None` if there is no node: it is then created, open to all. Waits for the end.
+    /// Reads a node, computes its new data, and writes that if the node has not changed since. Otherwise it tries
+    /// again. `compute` gets `None` if there is no node: it is then created, open to all. Waits for the end.
     ///
     /// ```no_run
     /// use council_client::Client;

@@ -75,7 +75,7 @@ pub fn digest_id(algorithm: DigestAlgorithm, credentials: &[u8]) -> String {
     format!("{user}:{}", algorithm.hash_base64(text.as_bytes()))
 }
 
-/// Whether two ids of [`digest_id`] are the same, in a time that does not tell how far they agree.
+/// Whether two ids of [`digest_id`] are the same, in a time that does not show how far they agree.
 #[must_use]
 pub fn same_digest(one: &str, other: &str) -> bool {
     constant_time_eq(one.as_bytes(), other.as_bytes())

@@ -1,4 +1,4 @@
-//! Ways to say who one is: digests, addresses, SASL. Knows no connection.
+//! Ways in which a client authenticates: digests, addresses, SASL. Knows no connection.
 
 mod digest;
 mod ip;

@@ -1,5 +1,5 @@
-//! SASL DIGEST-MD5 as ZooKeeper's clients speak it: its names, its users, and which of them may do everything. The exchange
-//! itself is `net-auth`'s.
+//! SASL DIGEST-MD5 as ZooKeeper's clients use it: its names, its users, and which of them may do everything. The
+//! exchange itself is `net-auth`'s.
 
 use net_auth::Passwords;
 use net_auth::sasl::digest_md5::{Endpoint, Server};
@@ -16,7 +16,7 @@ pub struct SaslConfig {
 }
 
 impl SaslConfig {
-    /// Users of whom none is super user. Every exchange must succeed.
+    /// Users without a super user. Every exchange must succeed.
     #[must_use]
     pub fn new(users: &Passwords) -> Self {
         let (service, host) = (council_wire::sasl::SERVICE, council_wire::sasl::HOST);

@@ -1,7 +1,8 @@
 //! A session's own ephemeral nodes, listed in pieces.
 //!
-//! In no order, as from ZooKeeper. While a connection lists them its session makes none, so others can only delete some:
-//! if the number has changed, or the tree was replaced, the list begins anew, a few times in pieces and then as a whole.
+//! In no order, as from ZooKeeper. While a connection lists them its session makes none, so others can only delete
+//! some: if the number has changed, or the tree was replaced, the list begins again, a few times in pieces and then as
+//! a whole.
 
 use council_tree::EphemeralPlace;
 use council_wire::{ErrorCode, Writer};

@@ -1,4 +1,4 @@
-//! Whose long request gets the next turn.
+//! Which long request gets the next turn.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use net_event_loop::ConnId;
 pub(crate) struct Lines {
     /// Those that get turns, in order.
     pub(crate) ready: VecDeque<ConnId>,
-    /// The one whose long reply is being made, or whose watches are being set.
+    /// The connection whose long reply is being made, or whose watches are being set.
     writer: Option<ConnId>,
     /// Those that wait for it to end.
     behind_writer: VecDeque<ConnId>,

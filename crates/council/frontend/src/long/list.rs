@@ -1,9 +1,9 @@
 //! Lists of children and multiReads, made in pieces and true at one moment.
 //!
-//! Of each node that was read it is kept which transactions made what was read. When all is read each node is looked at
-//! again: if none has changed, everything read is what the tree shows now. What changed is read anew, a few times in
-//! pieces and then as a whole. A list of children that is left in its middle begins anew if a child came or went, or
-//! if the tree was replaced.
+//! For each node that was read, the list keeps the transactions that made what was read. When all is read, each node is
+//! checked again: if none has changed, everything read is what the tree shows now. What changed is read again, a few
+//! times in pieces and then as a whole. A half-read list of children begins again if a child came or went, or if the
+//! tree was replaced.
 
 use council_tree::{ChildrenPause, NodeRef, Tree};
 use council_wire::{ErrorCode, MultiHeader, MultiOperation, OpCode, Request, Writer};
@@ -28,7 +28,7 @@ pub(crate) struct List {
     restarts: u8,
 }
 
-/// What tells whether a part would be read the same again.
+/// What shows whether a part would be read the same again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Read {
@@ -80,7 +80,7 @@ enum Read {
 }
 
 impl List {
-    /// Reads on for so much work. With all the work there is, it begins anew and comes to its end.
+    /// Continues reading for so much work. With unlimited work, it begins again and finishes.
     pub(crate) fn go_on(
         &mut self,
         question: Question<'_>,
@@ -270,7 +270,7 @@ impl Mark {
         }
     }
 
-    /// Everything that a part can show: data, Stat, children, and who may read them.
+    /// Everything that a part can show: data, Stat, children, and the ACL.
     fn of_node(node: &NodeRef<'_>) -> Self {
         let stat = node.stat();
         Self::Read {

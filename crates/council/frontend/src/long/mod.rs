@@ -1,11 +1,12 @@
 //! Requests that take more work or more bytes than one turn: done in pieces, between which others are served and the
 //! tree may change.
 //!
-//! While a connection has such a request nothing more is read from it, so it has one at the most, the last in its queue.
-//! A read is evaluated when its turn has come: behind the writes of its session that came before it, and before any that
-//! comes later. What it answers is what the tree showed at one moment between request and reply, however many pieces it
-//! took; [`list`] says how. `getAllChildrenNumber` alone promises no more than ZooKeeper does. When a snapshot replaces
-//! the tree in between, which a shard may see before it is told, a read that stands in its middle begins anew.
+//! While a connection has such a request nothing more is read from it, so it has one at the most, the last in its
+//! queue. A read is evaluated when its turn has come: behind the writes of its session that came before it, and before
+//! any that comes later. What it answers is what the tree showed at one moment between request and reply, however many
+//! pieces it took; [`list`] says how. `getAllChildrenNumber` alone promises no more than ZooKeeper does. When a
+//! snapshot replaces the tree in between, which a shard may see before it is told, a read that is half done begins
+//! again.
 //!
 //! Replies are bounded by [`crate::FrontConfig::reply_bytes_max`]. One of a shard's connections at a time makes a long
 //! reply or sets many watches, and begins a reply only while there is room for what is not sent yet: so all of them
@@ -79,7 +80,7 @@ pub(crate) struct Question<'a> {
 /// How a piece ended.
 pub(crate) enum Step {
     More,
-    /// The reply is whole, but for its header.
+    /// The reply is complete except for its header.
     Done(ErrorCode),
     /// There is no reply but this error.
     Failed(ErrorCode),

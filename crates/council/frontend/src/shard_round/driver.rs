@@ -1,5 +1,5 @@
-//! What a shard's thread is asked for besides sockets: the tree, the core's stream, the lease, four-letter words and the
-//! log.
+//! What a shard needs from its thread besides sockets: the tree, the core's stream, the lease, four-letter words and
+//! the log.
 
 use base::Now;
 use council_tree::Tree;

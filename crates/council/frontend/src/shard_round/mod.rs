@@ -67,7 +67,7 @@ impl<S> ShardRound<S> {
     }
 
     /// This shard stood still (a starved thread): that time counts against no client. What clients sent meanwhile may
-    /// be read only after the core is told whom this shard has heard of.
+    /// be read only after the core knows which sessions were active on this shard.
     fn forgive_stall(&mut self, now: Now) {
         let turned_ms = core::mem::replace(&mut self.turned_ms, now.mono_ms());
         let elapsed_ms = now.mono_ms().saturating_sub(turned_ms);

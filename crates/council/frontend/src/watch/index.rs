@@ -1,8 +1,8 @@
-//! From a path's hash to its number, in a hash table that grows a piece at a time: one that grows whole would hold up a
-//! shard for seconds once it holds millions of paths, and everybody in it.
+//! From a path's hash to its number, in a hash table that grows a piece at a time: a table that grows as a whole would
+//! stop a shard and all its clients for seconds once it holds millions of paths.
 //!
-//! This is linear hashing: many small tables, and whenever all together hold more than they should, the next in turn
-//! is split in two. Knows no path: whoever asks compares, and hashes again what is moved.
+//! This is linear hashing: many small tables, and whenever all together hold more than they should, the next in turn is
+//! split in two. Knows no path: the caller compares paths, and hashes moved paths again.
 
 use hashbrown::HashTable;
 
@@ -74,7 +74,7 @@ impl PathIndex {
     }
 }
 
-/// Which of so many tables has what hashes like this.
+/// Which of so many tables holds this hash.
 #[inline]
 const fn place(hash: u64, tables: usize) -> usize {
     let bits = (hash >> TABLE_SHIFT) as usize;

@@ -1,6 +1,6 @@
 //! What persistent watches have missed: one event a path and kind, in the order of the latest change of each.
 //!
-//! Knows no tree: it is told what became of a node.
+//! Knows no tree: the caller says what happened to a node.
 
 use council_tree::AclRef;
 use council_wire::EventType;
@@ -13,7 +13,7 @@ use crate::path_hash::PathHasher;
 pub(crate) struct Missed {
     pub(crate) path: Box<str>,
     pub(crate) event: EventType,
-    /// Who might read the node when it changed.
+    /// The node's ACL when it changed: it decides which clients get the event.
     pub(crate) acl: AclRef,
 }
 

@@ -1,4 +1,4 @@
-//! Watches: who waits for what, and which of them a change fires. What becomes of that is said in `watching`.
+//! Watches: which connection watches which path, and which watches a change fires. `watching` sends the events.
 
 mod index;
 mod missed;

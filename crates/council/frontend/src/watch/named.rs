@@ -2,7 +2,7 @@
 //! its watches are not in the shard's table yet.
 //!
 //! Hashes are seeded, so no client can choose paths that collide. If two paths of one request have the same hash by
-//! chance, the client may hear of one what happened to the other. Knows no history and no connection.
+//! chance, the client may get an event of one path for the other. Knows no history and no connection.
 
 use council_tree::Tree;
 use council_wire::EventType;

@@ -12,7 +12,7 @@ pub(crate) struct Watching {
     pub(crate) history: History,
     /// Watches that are set and not yet all in their table: at most one connection makes so many at a time.
     pub(crate) settled: Option<Settled>,
-    /// Reused for each change: the connections to tell, and the frame to tell them.
+    /// Reused for each change: the connections that get an event, and its frame.
     pub(crate) told: Vec<u32>,
     pub(crate) event_frame: Vec<u8>,
 }
@@ -34,7 +34,7 @@ impl Watching {
         self.settled = self.settled.take().filter(|settled| settled.slot != slot);
     }
 
-    /// Whether nobody watches anything.
+    /// Whether there is no watch.
     pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty() && self.settled.is_none()
     }

@@ -89,7 +89,7 @@ pub(crate) struct WatchCounts {
     pub(crate) recursive: usize,
 }
 
-/// Who watches what.
+/// The watches of all connections.
 #[derive(Debug)]
 pub(crate) struct WatchTable {
     hasher: PathHasher,

@@ -1,8 +1,8 @@
-//! From a change to events: which watches it fires, who may be told, and where in a connection's output the event
-//! belongs.
+//! From a change to events: which watches it fires, which clients may get the event, and where it belongs in a
+//! connection's output.
 //!
-//! For one change the order is ZooKeeper's: data watches of the node, child watches of the node (when it is
-//! deleted), child watches of its parent. An event that its receiver may not read is not sent, and still uses up a
+//! For one change the order is ZooKeeper's: data watches of the node, child watches of the node (when it is deleted),
+//! child watches of its parent. An event about a node that the client may not read is not sent, and still uses up a
 //! one-shot watch.
 
 use council_tree::{Change, ChangeKind, Identities, permits};
@@ -25,7 +25,7 @@ impl ShardState {
         let (event, kinds) = match change.kind {
             ChangeKind::Created => (EventType::NodeCreated, Modes::DATA_TABLE),
             ChangeKind::DataChanged => (EventType::NodeDataChanged, Modes::DATA_TABLE),
-            // Both tables in one go: a connection in both hears of it once.
+            // Both tables in one step: a connection in both gets the event once.
             ChangeKind::Deleted => (EventType::NodeDeleted, Modes::ANY),
         };
         self.watching.fire(&change.path, kinds, true);
@@ -40,7 +40,7 @@ impl ShardState {
         }
     }
 
-    /// Queues the event for everybody in `told` who may read the node.
+    /// Queues the event for each connection in `told` that may read the node.
     fn tell(&mut self, connections: &mut Connections, event: EventType, path: &str, zxid: Zxid, acl: &[Acl]) {
         if self.watching.told.is_empty() {
             return;
@@ -63,8 +63,8 @@ impl ShardState {
         self.watching.event_frame = frame;
     }
 
-    /// Puts an event where it belongs: before every reply that may show its cause, behind the reply that left the
-    /// watch, should that be still in the queue, and behind a setWatches that happened before.
+    /// Puts an event where it belongs: before every reply that may show its cause, behind the reply that left the watch
+    /// (if that is still in the queue), and behind a setWatches that happened before.
     fn notify(&mut self, connection: &mut Connection, frame: &[u8]) {
         let unreleased = connection.slots.iter().rposition(|slot| match slot {
             Slot::Done { .. } | Slot::Event { .. } => true,
@@ -98,7 +98,8 @@ impl ShardState {
         self.stats.event_bytes += self.sent(connection) as u64;
     }
 
-    /// Counts those who are about to be told, before ACLs are looked at; an event that nobody waits for is none.
+    /// Counts the connections that are to get the event, before ACLs are checked. An event without a watch is not
+    /// counted.
     fn count_watchers(&mut self, event: EventType) {
         let stats = &mut self.stats;
         let tally = match event {

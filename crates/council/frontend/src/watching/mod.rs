@@ -1,5 +1,5 @@
-//! What becomes of watches: events to those who wait, requests about them, and clients that take theirs up again after a
-//! reconnection.
+//! What happens with watches: events are sent, requests about watches are answered, and clients set their watches again
+//! after a reconnection.
 
 mod fire;
 mod reconnect;

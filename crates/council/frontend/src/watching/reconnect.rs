@@ -1,20 +1,20 @@
-//! setWatches: a client is back and says what it watched and how far it had seen.
+//! setWatches: a client that has reconnected sends its watches and the last zxid that it has seen.
 //!
-//! One-shot watches follow ZooKeeper's rules: judged against the tree, either an event at once or the watch again.
-//! Such events carry zxid -1 and are not filtered by ACL, as there.
+//! One-shot watches follow ZooKeeper's rules: each is compared with the tree, and either sends an event at once or is
+//! set again. Such events carry zxid -1 and are not filtered by ACL, as in ZooKeeper.
 //!
-//! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an
-//! exists watch on a node that came and went meanwhile hears that it is gone. Both are told once a path, judged
-//! against the tree as it is now, and only to those who may read the node when they are told.
+//! Beyond ZooKeeper: persistent watches, which it only sets again, catch up from the history of changes; and an exists
+//! watch on a node that came and went meanwhile gets the deletion. Both kinds of events are sent once a path, follow
+//! the tree as it is now, and go only to clients that may read the node at that time.
 //!
-//! All of it happens at one moment, the zxid of the reply, however many pieces it takes: what changed up to there is
-//! told before the reply, what changes later is told behind it, by the watches that were set. In three stages:
+//! All of it happens at one moment, the zxid of the reply, however many pieces it takes: events of changes up to there
+//! come before the reply, events of later changes behind it, from the watches that were set. In three stages:
 //!
 //! 1. The paths are collected, and what the tree shows of each.
-//! 2. The history is looked through. What changed since a path was collected is judged anew. The end of the history
-//!    is the moment.
-//! 3. Events are told and watches are put into the shard's table. Those that are not there yet fire from
-//!    [`Settled`] meanwhile, and what they tell waits behind the reply.
+//! 2. The history is looked through. What changed since a path was collected is judged again. The end of the history is
+//!    the moment.
+//! 3. Events are sent and watches are put into the shard's table. Those that are not there yet fire from [`Settled`]
+//!    meanwhile, and their events wait behind the reply.
 
 use council_tree::{Change, ChangeKind, Tree, permits};
 use council_wire::{ErrorCode, EventType, PathList, SetWatches, Zxid, permission};
@@ -145,7 +145,7 @@ impl ShardState {
         Ok(Renewed::More)
     }
 
-    /// Finds out what is to be told and watched, up to the end of the history.
+    /// Finds out which events to send and which watches to set, up to the end of the history.
     fn settle_watches(
         &mut self,
         connection: &Connection,
@@ -256,7 +256,7 @@ impl ShardState {
         began
     }
 
-    /// Tells what was found out and sets the watches; whether all is done.
+    /// Sends the events and sets the watches; returns whether all is done.
     fn tell_settled(
         &mut self,
         connection: &mut Connection,
@@ -279,7 +279,7 @@ impl ShardState {
         Ok(self.tell_missed(connection, progress, tree, work))
     }
 
-    /// Tells what became of what the lists name, and puts their watches into the table; whether all of it is done.
+    /// Sends the events of the paths in the lists, and puts their watches into the table; returns whether all is done.
     fn tell_listed(
         &mut self,
         connection: &mut Connection,
@@ -314,7 +314,7 @@ impl ShardState {
         Ok(true)
     }
 
-    /// Tells what persistent watches have missed; whether all is told.
+    /// Sends what persistent watches have missed; returns whether all is sent.
     fn tell_missed(
         &mut self,
         connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! A core for tests: one tree, commands applied one by one, at once or when told to.
+//! A core for tests: one tree, commands applied one by one, at once or on request.
 
 use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
@@ -144,7 +144,7 @@ impl ToyCore {
         self.write_as(None, opcode, body)
     }
 
-    /// Creates an ephemeral node of a session that sends nothing itself, and tells no front.
+    /// Creates an ephemeral node of a session that sends nothing itself, and reports it to no front.
     pub fn create_ephemeral(&mut self, session: SessionId, path: &str) {
         let sequence = self.tree.session(session).map_or(0, |session| session.sequence) + 1;
         let origin = Origin { session, generation: 1, sequence };
@@ -152,8 +152,8 @@ impl ToyCore {
         self.write_as(Some(origin), OpCode::Create, &body).1.expect("a new node");
     }
 
-    /// Puts the tree that its own snapshot gives in the place of the tree, as a member does that lags behind; no front
-    /// is told.
+    /// Replaces the tree by one loaded from its own snapshot, as a member that lags behind does; reports it to no
+    /// front.
     pub fn replace_tree(&mut self) {
         let (mut bytes, mut loader) = (Vec::new(), Tree::loader(1));
         self.tree.snapshot_begin();

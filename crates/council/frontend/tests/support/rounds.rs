@@ -24,7 +24,7 @@ impl Rounds {
         Self { house, a, b }
     }
 
-    /// Writes to the tree as another server's client would, and tells the front.
+    /// Writes to the tree as another server's client would, and delivers the change to the front.
     pub fn write(&mut self, opcode: OpCode, body: &[u8]) {
         let (stream, result) = self.house.core.write(opcode, body);
         assert_eq!(result, Ok(()));

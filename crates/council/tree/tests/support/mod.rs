@@ -75,7 +75,7 @@ pub(crate) struct Client {
     pub(crate) identities: IdentityList,
 }
 
-/// A tree, the time, and those who write to it.
+/// A tree, the time, and the clients that write to it.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) tree: Tree,
@@ -161,7 +161,7 @@ pub(crate) fn load(snapshot: &[u8], chunk: usize) -> Result<Tree, council_wire::
     loader.finish()
 }
 
-/// Every node by path, told by what a client can see of it, and the sessions.
+/// Every node by path, with what a client can see of it, and the sessions.
 pub(crate) fn dump(tree: &Tree) -> Vec<String> {
     let mut lines = Vec::new();
     let mut paths = vec![String::from("/")];

@@ -1,5 +1,5 @@
 //! The tree as the specification says it, with nothing but a map from paths: slow, plain, and written apart from the
-//! crate, so that the two can be held against each other.
+//! crate, so that tests can compare the two.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl Done {
     }
 }
 
-/// Who writes.
+/// The client that writes.
 pub(crate) struct Writer<'a> {
     pub(crate) session: i64,
     pub(crate) identities: &'a [(&'a str, &'a str)],

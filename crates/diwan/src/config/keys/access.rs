@@ -1,4 +1,4 @@
-//! Who may do what: ACLs, authentication, SASL.
+//! Permissions: ACLs, authentication, SASL.
 
 use council_service::config::{DigestAlgorithm, Secret};
 

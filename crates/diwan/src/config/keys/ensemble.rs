@@ -1,4 +1,4 @@
-//! The members of an ensemble, and how they speak with each other.
+//! The members of an ensemble, and their connections.
 
 use super::super::members;
 use super::Row;
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::own(
         "council.ensemble.number",
-        "this member's number; else the file `myid` says it",
+        "this member's number; otherwise the file `myid` says it",
         |draft, setting| {
             draft.ensemble.number = Some(setting.positive()?);
             Ok(())
@@ -114,7 +114,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::both(
         "ssl.quorum.trustStore.location",
         "council.ensemble.trust-store",
-        "the file of those whom members trust",
+        "the file with the authorities that members trust",
         |draft, setting| location(&mut draft.ensemble.trust_store, setting),
     ),
     Row::both(
@@ -300,7 +300,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::nothing(
         "quorumCnxnTimeoutMs",
-        "a silent member is missed by its heartbeats: see `council.ensemble.election-tick-ms`",
+        "missing heartbeats show a silent member: see `council.ensemble.election-tick-ms`",
     ),
     Row::nothing("tcpKeepAlive", "members' connections are always probed"),
     Row::nothing("fastleader.*", "how long an election takes follows `council.ensemble.election-tick-ms`"),
@@ -329,7 +329,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("forceSnapshotSync", BY_THE_LOG),
     Row::nothing(
         "messageTracker.*",
-        "messages between members are not recorded; metrics and `diwan status` tell who is connected",
+        "messages between members are not recorded; metrics and `diwan status` show which are connected",
     ),
     Row::nothing("db.autocreate", "a member with an empty directory is let in by the others"),
 ];

@@ -21,7 +21,7 @@ pub(crate) type Row = node_config::Row<Draft>;
 pub(crate) const KEYS: Keys<Draft> =
     Keys(&[server::ROWS, access::ROWS, ensemble::ROWS, tls::ROWS, without_meaning::ROWS, own::ROWS]);
 
-/// What holds when nothing is said, if it can be said.
+/// The default, if there is one.
 pub(crate) fn standard(row: &Row) -> Option<&'static str> {
     let name = if row.own.is_empty() { row.foreign } else { row.own };
     standards::STANDARDS.iter().find(|(key, _)| *key == name).map(|(_, standard)| *standard)
@@ -32,7 +32,7 @@ pub(crate) fn is_usual(key: &str) -> bool {
     without_meaning::USUAL.contains(&key)
 }
 
-/// What somebody who wrote an unknown `key` may have meant.
+/// The known key that an unknown `key` may mean.
 pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
     let documented = without_meaning::DOCUMENTED_AS.iter().find(|(written, _)| *written == key);
     if let (Names::Foreign, Some((_, real))) = (names, documented) {
@@ -55,7 +55,7 @@ pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
             format!("here it is `{}`", row.foreign)
         });
     }
-    // Someone who left out the service, or wrote a name from before services had tables of their own.
+    // A key without the service's name, or a name from before services had tables of their own.
     let of_council = format!("council.{key}");
     if let (Names::Own, Some(row)) = (names, KEYS.find(Names::Own, &of_council)) {
         return Some(format!("it is called `{}` here", row.own));

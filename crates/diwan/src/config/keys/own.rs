@@ -1,4 +1,4 @@
-//! What only Diwan has.
+//! Keys that only Diwan has.
 
 use super::super::draft::LogFormat;
 use super::Row;

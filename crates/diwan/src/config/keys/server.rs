@@ -11,7 +11,7 @@ const REQUEST_BYTES_MAX: usize = 512 << 20;
 
 pub(super) const ROWS: &[Row] = &[
     Row::foreign("clientPort", "the plain client port", |draft, setting| {
-        // Also where it makes no sense: that is told, and need not be told twice.
+        // Also if it makes no sense: that is already reported, and must not be reported twice.
         draft.client_port_said = true;
         draft.client.port = Some(setting.port()?);
         Ok(())
@@ -319,7 +319,7 @@ fn lenient(draft: &mut Draft, setting: Setting<'_>, store: fn(&mut Draft, bool))
     Ok(())
 }
 
-/// -1 is what ZooKeeper writes for a timeout that is not said.
+/// ZooKeeper writes -1 for a timeout that is not set.
 fn timeout(slot: &mut Option<u32>, setting: Setting<'_>) -> Checked<()> {
     if setting.integer()? == -1 {
         return Ok(());

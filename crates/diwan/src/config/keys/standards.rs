@@ -1,4 +1,4 @@
-//! What holds when nothing is said, for people to read. That it is true, a test shows.
+//! The defaults, for the documentation. A test shows that they are true.
 
 /// Keys by Diwan's name, or by ZooKeeper's where Diwan has none.
 pub(super) const STANDARDS: &[(&str, &str)] = &[

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::both(
         "ssl.trustStore.location",
         "council.tls.trust-store",
-        "the file of those whom to trust",
+        "the file with the authorities that are trusted",
         |draft, setting| location(&mut draft.tls.trust_store, setting),
     ),
     Row::both(

@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::nothing("testingonly.*", TESTS),
 ];
 
-/// Keys that nearly every `zoo.cfg` has, and that no one needs to do anything about.
+/// Keys that nearly every `zoo.cfg` has, and that need no change.
 pub(super) const USUAL: [&str; 3] = ["initLimit", "syncLimit", "autopurge.purgeInterval"];
 
 /// Names that ZooKeeper's guide gives to keys which are read under another.

@@ -1,4 +1,4 @@
-//! What settings come to beside each other: without an effect, without what they need, or against each other.
+//! Settings together: one without an effect, one without another that it needs, or two that contradict each other.
 
 use super::*;
 

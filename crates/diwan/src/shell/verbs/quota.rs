@@ -1,4 +1,4 @@
-//! Verbs about quotas: limits live in nodes below `/zookeeper/quota`, which the client makes.
+//! Verbs about quotas: limits are in nodes below `/zookeeper/quota`, which the client makes.
 
 use council_client::{CreateMode, Error, ErrorCode};
 

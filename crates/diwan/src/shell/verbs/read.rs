@@ -1,4 +1,4 @@
-//! Verbs that look.
+//! Verbs that read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,7 +38,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "getAcl",
         usage: "getAcl [-s] path",
-        about: "show who may do what; -s with the stat",
+        about: "show the ACL of a node; -s with the stat",
         options: &["s"],
         words_min: 1,
         run: get_acl,

@@ -238,7 +238,7 @@ pub(in super::super) const fn state_name(state: SessionState) -> &'static str {
     }
 }
 
-/// Whether an event only tells of the connection.
+/// Whether an event only concerns the connection.
 pub(in super::super) fn is_of_connection(event: &council_client::Event) -> bool {
     event.path.is_none() && event.state != KeeperState::Expired
 }

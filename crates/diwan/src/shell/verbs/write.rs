@@ -52,7 +52,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "setAcl",
         usage: "setAcl [-s] [-v version] [-R] path acl",
-        about: "say who may do what; -s show the stat, -v only at this version, -R also all below",
+        about: "set the ACL of a node; -s show the stat, -v only at this version, -R also all below",
         options: &["s", "v=", "R"],
         words_min: 2,
         run: set_acl,
@@ -136,8 +136,8 @@ fn delete(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     Ok(Next::Go)
 }
 
-/// The version that is demanded. ZooKeeper's older shells took it as the last word: whoever still writes it there
-/// must not change the node whatever its version.
+/// The version that is demanded. ZooKeeper's older shells took it as the last word: a user who still writes it there
+/// must not change the node at any version.
 fn version(
     shell: &mut Shell<'_>,
     arguments: &Arguments,

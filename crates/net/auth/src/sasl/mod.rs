@@ -1,4 +1,4 @@
-//! SASL (RFC 4422): a client shows who it is by tokens, as many as its mechanism wants, whatever the protocol that carries
+//! SASL (RFC 4422): a client authenticates by tokens, as many as its mechanism wants, over any protocol that carries
 //! them. One module a mechanism; what all mechanisms share is here. Knows no connection and no framing of tokens.
 
 pub mod digest_md5;
@@ -10,7 +10,7 @@ use base::Secret;
 /// Bytes of the longest token that is looked at, on either side. Tokens of honest peers have about 250 bytes.
 pub const TOKEN_BYTES_MAX: usize = 4096;
 
-/// A user of SASL, with a password: whom a client shows itself to be.
+/// A user of SASL, with a password: the identity that a client claims.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SaslUser {
     /// The name of the user.
@@ -38,14 +38,14 @@ impl fmt::Debug for SaslUser {
 pub enum ServerStep {
     /// A token for the client, which will answer it.
     Continue(Vec<u8>),
-    /// The client has shown who it is.
+    /// The client has authenticated.
     Complete {
         /// The last token for the client.
         token: Vec<u8>,
         /// The user.
         user: String,
     },
-    /// The client is not who it says it is, or does not speak the mechanism. The exchange is over.
+    /// The client could not prove its identity, or does not follow the mechanism. The exchange is over.
     Failed(Failure),
 }
 
@@ -56,12 +56,12 @@ pub enum ClientStep {
     Send(Vec<u8>),
     /// Both sides have shown that they know the password.
     Done,
-    /// The server does not know the password, or does not speak the mechanism. The exchange is over.
+    /// The server does not know the password, or does not follow the mechanism. The exchange is over.
     Failed(Failure),
 }
 
 /// Why an exchange failed: for the log of the side that says so. It names no user and repeats nothing that the peer has
-/// sent. What the peer is told is the service's business; a server says the same for each of them.
+/// sent. The service decides what the peer is told; a server says the same for each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// A token where the mechanism expects none.
@@ -79,13 +79,13 @@ pub enum Failure {
     /// A token of which a part is missing.
     #[error("a token has no `{0}`")]
     Missing(&'static str),
-    /// A token of which a part is there twice, so that it could mean either.
+    /// A token with a part that is there twice, so that it could mean either.
     #[error("a token has `{0}` twice")]
     Repeated(&'static str),
     /// A token of which a part is not what was offered or asked for.
     #[error("a token has another `{0}` than this exchange")]
     Mismatch(&'static str),
-    /// The user is unknown, or the password is wrong: it is not told which.
+    /// The user is unknown, or the password is wrong; it does not say which.
     #[error("the user is unknown, or the password is wrong")]
     Credentials,
     /// The server has not shown that it knows the password.

@@ -116,7 +116,7 @@ impl CachedFile {
         *self = CachedFile::with_content(medium);
     }
 
-    /// Something else comes to stand on the medium, within what is there.
+    /// Overwrites bytes on the medium, within the file's present size.
     pub(super) fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         for content in [&mut self.seen, &mut self.durable] {
             if let Some(place) = content.get_mut(offset..) {

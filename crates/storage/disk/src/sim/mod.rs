@@ -89,7 +89,7 @@ pub struct SimDisk(Rc<RefCell<State>>);
 pub struct SimFile(u64);
 
 impl SimDisk {
-    /// An empty disk, whose chances come from this seed.
+    /// An empty disk, with random choices from this seed.
     pub fn new(seed: u64) -> SimDisk {
         SimDisk(Rc::new(RefCell::new(State {
             random: Random::new(seed),
@@ -225,7 +225,7 @@ impl SimDisk {
         state.durable_names.remove(path);
     }
 
-    /// A copy of the disk as it is now, with chances of its own.
+    /// A copy of the disk as it is now, with random choices of its own.
     pub fn fork(&self, seed: u64) -> SimDisk {
         let state = self.0.borrow();
         SimDisk(Rc::new(RefCell::new(State {

@@ -20,7 +20,7 @@ const USAGE: &str = "\
 differential: the same script to a real Apache ZooKeeper 3.9 and to Diwan, compared byte for byte
 
   --seeds A..B | A,B,C   play these seeds (default: from 1 on, until --operations is reached, and one fresh seed)
-  --fresh                play one seed that nobody has played, and print it
+  --fresh                play a new seed, and print it
   --operations N         how many operations the default seeds hold at least (default 12000)
   --blocks A,B,C         play only these blocks of each script
   --left NAME            zookeeper or diwan (default zookeeper)
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(seed) = options.show {
-        // Who closes the pipe has read enough.
+        // The reader has closed the pipe.
         let _ = show(seed);
         return ExitCode::SUCCESS;
     }
@@ -108,7 +108,7 @@ fn compete(options: &Options) -> Result<Tally, PeerError> {
     };
     let contestants = Contestants { left, right, folder: folder.clone(), deadline: options.deadline };
     let tally = run(&plan, &contestants, &mut |text| println!("{text}\n"));
-    // What is left of the servers' data helps nobody: a failure is replayed from its seed.
+    // The servers' data is not needed: a failure is replayed from its seed.
     let _ = std::fs::remove_dir_all(folder);
     tally
 }
@@ -145,7 +145,7 @@ fn verdict(options: &Options, tally: &Tally) -> ExitCode {
     println!("operation and code: how often\n{}", tally.coverage.table());
     let unexpected = tally.coverage.unexpected();
     if !unexpected.is_empty() {
-        println!("codes that nobody expected: {}", unexpected.join(", "));
+        println!("unexpected codes: {}", unexpected.join(", "));
     }
     println!("differences on purpose:");
     let none = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Plots about who may do what: guarded nodes, every form of access list, logging in and failing to.
+//! Plots about permissions: guarded nodes, every form of access list, authentication that succeeds and fails.
 
 use council_wire::OpCode;
 
@@ -28,7 +28,8 @@ pub(super) fn guarded_node(plot: &mut Plot) {
     plot.send(thief, pool::login(pool::BOB_LOGIN));
     let op = attempt(plot, top);
     plot.send(thief, op);
-    // Whoever holds a key puts things right; if nobody does, the node stays guarded until the script ends.
+    // A client with the right identity opens the node again; if there is none, the node stays guarded until the script
+    // ends.
     for client in [guard, thief] {
         plot.send(client, Op::SetAcl { path: top.into(), acl: pool::open(), version: -1 });
     }

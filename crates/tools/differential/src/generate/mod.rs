@@ -93,7 +93,7 @@ pub fn script(seed: u64) -> Script {
     Script { seed, profile, blocks }
 }
 
-/// Everybody connects, and some nodes are there to begin with.
+/// All clients connect, and some nodes exist from the start.
 fn opening(plot: &mut Plot) {
     (0..plot.clients).for_each(|client| plot.connect(client, SessionRef::New));
     let nodes: Vec<Op> = ["/a", "/b", "/a/x", "/a/y", "/b/x", "/a/x/1"]

@@ -173,7 +173,7 @@ fn any_operation(plot: &mut Plot) -> Op {
     }
 }
 
-/// Records that decode, with nulls where nobody expects them.
+/// Records that decode, with nulls in unusual places.
 #[expect(clippy::too_many_lines, reason = "a list of what is odd")]
 pub(super) fn null_fields(plot: &mut Plot) {
     let client = plot.client();
@@ -199,7 +199,7 @@ pub(super) fn null_fields(plot: &mut Plot) {
                 Op::Raw { opcode: OpCode::SetWatches2.code(), body }
             }
             6 => {
-                // A multi that is over before it began, whatever the type says.
+                // An empty multi, with any type.
                 let body = Body::default().multi_header(plot.dice.pick(&[1, 99, -1]), true).into_bytes();
                 Op::Raw { opcode: plot.dice.pick(&[OpCode::Multi, OpCode::MultiRead]).code(), body }
             }

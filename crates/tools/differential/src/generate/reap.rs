@@ -1,4 +1,4 @@
-//! Plots about the server's reaper: what it removes, what it leaves, and who hears of it.
+//! Plots about the server's reaper: what it removes, what it leaves, and which clients get events.
 
 use council_wire::OpCode;
 

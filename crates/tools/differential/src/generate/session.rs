@@ -49,7 +49,7 @@ pub(super) fn resume(plot: &mut Plot) {
     }
 }
 
-/// Another client holds the session's password too; the session moves to it and its first owner starts anew.
+/// Another client holds the session's password too; the session moves to it and its first owner starts a new one.
 pub(super) fn take_over(plot: &mut Plot) {
     let client = plot.client();
     let node = pool::fresh(&mut plot.dice, "held");
@@ -65,7 +65,7 @@ pub(super) fn take_over(plot: &mut Plot) {
     plot.send(client, pool::read(OpCode::Exists, &node, false));
 }
 
-/// A stranger with the session's id and no password: refused, and better not to the owner's cost.
+/// Another client with the session's id and no password: it is refused, and the owner must not be affected.
 pub(super) fn wrong_password(plot: &mut Plot) {
     plot.on_purpose("wrong password");
     let client = plot.client();

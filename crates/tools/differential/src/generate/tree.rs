@@ -1,4 +1,4 @@
-//! Plots about nodes: sequences, ephemerals, containers and TTL nodes, quotas, the nodes a server is born with.
+//! Plots about nodes: sequences, ephemerals, containers and TTL nodes, quotas, the nodes that a new server has.
 
 use council_wire::OpCode;
 
@@ -185,7 +185,7 @@ pub(super) fn system_nodes(plot: &mut Plot) {
     }
 }
 
-/// Clients cannot be allowed to reap: the whole plot is excused, and ends with the same tree wherever it is refused.
+/// Clients must not reap: the whole plot is excused, and ends with the same tree if it is refused.
 pub(super) fn delete_container(plot: &mut Plot) {
     plot.on_purpose("deleteContainer");
     let client = plot.client();

@@ -106,12 +106,12 @@ pub(super) fn reconnect(plot: &mut Plot) {
     let writer = plot.client();
     change(plot, writer, &top);
     plot.each(writer, [pool::delete(&format!("{top}/child")), pool::delete(&top), pool::delete(&other)]);
-    // What is left armed depends on what was told already: nothing of it shall reach later plots.
+    // Which watches are left depends on the events so far: none of them may reach later plots.
     plot.act(watcher, Action::Drop);
     plot.connect(watcher, SessionRef::Mine);
 }
 
-/// What a watcher of `top` could hear of.
+/// Changes of which a watcher of `top` could get events.
 fn change(plot: &mut Plot, writer: usize, top: &str) {
     let child = format!("{top}/child");
     let grandchild = format!("{child}/grand");
@@ -143,7 +143,7 @@ fn change(plot: &mut Plot, writer: usize, top: &str) {
     }
 }
 
-/// Nobody may read the node any more: its watchers hear nothing of it, not even of its end.
+/// No client may read the node any more: its watchers get no event, not even its deletion.
 fn hide(plot: &mut Plot, writer: usize, top: &str) {
     let write_only = Some(vec![pool::acl(2 | 4 | 8 | 16, "world", "anyone")]);
     plot.send(writer, pool::create(top, 0));

@@ -38,7 +38,7 @@ impl Estimate {
     }
 }
 
-/// Which of these are no chance, all of them considered.
+/// Which of these are no chance, judged for all of them together.
 pub(super) fn certain(chances: &[f64]) -> Vec<bool> {
     let mut sorted = chances.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -18,7 +18,7 @@ use self::certainty::Estimate;
 use crate::figure;
 use crate::record::{Point, Run, StoreError};
 
-/// The figures that are held against each other, and whether more is worse.
+/// The figures that are compared with each other, and whether more is worse.
 const FIGURES: [(&str, bool); 8] = [
     (figure::RATE, false),
     (figure::MEAN, true),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::record::{Checked, Key};
 
-    /// Points at eight places, three repetitions of each, whose rates are so much and vary by up to 2 %.
+    /// Points at eight places, three repetitions of each, with this rate, which varies by up to 2 %.
     fn side(times: f64, seed: u64) -> Side {
         let mut dice = Dice::new(seed);
         let points = (0..24).map(|number: u32| Point {

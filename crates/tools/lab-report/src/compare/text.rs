@@ -28,9 +28,7 @@ pub fn text(verdict: &Verdict) -> String {
         );
     }
     if verdict.changes.iter().all(|change| change.interval.is_none()) {
-        text.push_str(
-            "one repetition says nothing of noise\nhint: run both with `--repetitions 2` or more\n",
-        );
+        text.push_str("one repetition cannot show noise\nhint: run both with `--repetitions 2` or more\n");
     } else if !verdict.has_moved() {
         text.push_str("nothing moved beyond noise\n");
     }

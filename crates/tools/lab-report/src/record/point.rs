@@ -1,4 +1,4 @@
-//! One point of one experiment: what was varied, who was measured, and every figure.
+//! One point of one experiment: what was varied, which system was measured, and every figure.
 
 use std::collections::BTreeMap;
 

@@ -61,7 +61,7 @@ pub struct Header {
     pub seed: u64,
     /// How often each point is measured.
     pub repetitions: u32,
-    /// The machine, by name of what is told of it.
+    /// The machine's properties, by name.
     pub machine: serde_json::Map<String, serde_json::Value>,
     /// The version of each system that took part.
     pub versions: Vec<(String, String)>,
@@ -78,7 +78,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// A point that was not measured, or whose figures are worth nothing because something was wrong.
+/// A point that was not measured, or with figures that do not count because something was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     /// Which experiment.
@@ -102,7 +102,7 @@ pub struct Run {
     pub header: Header,
     /// What was measured, in the order in which it was.
     pub points: Vec<Point>,
-    /// Who did not take part.
+    /// A system that did not take part.
     pub skipped: Vec<Skipped>,
     /// What failed.
     pub failed: Vec<Failed>,
@@ -240,7 +240,7 @@ impl Run {
         Ok(())
     }
 
-    /// Somebody does not take part.
+    /// A system does not take part.
     ///
     /// # Errors
     /// It cannot be written.

@@ -74,7 +74,7 @@ fn pair(name: &str, value: &str) -> String {
     format!("<bdi>{name} <bdi dir=\"ltr\">{value}</bdi></bdi>")
 }
 
-/// One sentence for each experiment: whose it is, and what came out.
+/// One sentence for each experiment: its publisher, and its result.
 fn outcomes(out: &mut String, summaries: &[Summary<'_>], everywhere: &[&Skipped]) {
     let told: Vec<_> =
         summaries.iter().filter_map(|summary| Some((summary, verdict::sentence(summary)?))).collect();
@@ -286,7 +286,7 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// The figures that a row has, in the order in which they are told.
+/// The figures that a row has, in the order in which they are shown.
 pub(super) fn columns<'s>(summary: &'s Summary<'_>) -> Vec<&'s str> {
     const ORDER: [&str; 17] = [
         figure::RATE,
@@ -349,7 +349,7 @@ fn table(out: &mut String, summary: &Summary<'_>) {
     out.push_str("</tbody></table></div></details>");
 }
 
-/// What is told of a machine.
+/// What is shown of a machine.
 pub(super) fn fact(value: &Value) -> String {
     match (value, value.as_f64()) {
         (Value::String(text), _) => text.clone(),

@@ -3,7 +3,7 @@
 //! Ratios to the peers of the same run stand first; published figures stand beside, as of their time and machines; what
 //! was left out or failed is marked as such. Nothing is fetched from a network.
 //!
-//! Knows runs and described experiments, and nothing of how either came to be.
+//! Knows runs and described experiments, and not how either was made.
 
 mod chart;
 mod html;

@@ -143,7 +143,7 @@ fn bars(summary: &Summary<'_>, figure: &str) -> (Across, Vec<Line>) {
     (Across::Words(places.iter().map(label).collect()), lines)
 }
 
-/// Words on two lines, so that they do not run into their neighbours.
+/// Words on two lines, so that they do not overlap the next ones.
 fn in_two(text: &Spoken) -> (Spoken, Spoken) {
     let split = |text: &str| {
         let spaces = text.match_indices(' ').map(|(at, _)| at);

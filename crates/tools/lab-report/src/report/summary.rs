@@ -7,7 +7,7 @@ use crate::figure;
 use crate::record::{Checked, Failed, Point, Run, Skipped};
 use crate::statistics::Mean;
 
-/// Whose ratios are told.
+/// The system with the ratios.
 pub(super) const OURS: &str = "diwan";
 
 /// All repetitions of one point.
@@ -73,7 +73,7 @@ pub(super) struct Summary<'r> {
     pub(super) failed: Vec<&'r Failed>,
 }
 
-/// Every experiment of which the run tells something, in their order.
+/// Every experiment with records in the run, in order.
 pub(super) fn summaries<'r>(run: &'r Run, catalogue: &Catalogue) -> Vec<Summary<'r>> {
     let told = catalogue.experiments.iter().map(|experiment| Summary::of(run, experiment));
     told.filter(|summary| !summary.rows.is_empty() || !summary.failed.is_empty()).collect()
@@ -147,7 +147,7 @@ impl<'r> Summary<'r> {
         self.rows.iter().find(|row| (row.system, row.series, row.at) == (system, series, at))
     }
 
-    /// The figures that are held against the peers': those that the experiment is about, and system calls.
+    /// The figures that are compared with the peers': those that the experiment is about, and system calls.
     pub(super) fn compared(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.experiment.ratios.iter().copied().chain([figure::CALLS])
     }

@@ -156,7 +156,8 @@ pub(super) fn name(text: &str, language: Language) -> String {
     }
 }
 
-/// Reasons for which a system is left out, as runs record them: what each begins with is kept, the rest is told so.
+/// Reasons for which a system is left out, as runs record them: the beginning of each is kept, the rest is translated
+/// like this.
 const REASONS: [(&str, &str); 6] = [
     (
         "ConCoord 1.1.0 needs Python 2.7, which no longer comes with systems",

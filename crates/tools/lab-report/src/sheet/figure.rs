@@ -1,4 +1,4 @@
-//! Figures: what was measured, once a repeat for each contestant, and what they are held against.
+//! Figures: what was measured, once a repeat for each contestant, and what they are compared with.
 
 use super::{Limit, Who};
 use crate::statistics::{median, spread};
@@ -17,7 +17,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A figure that is held against a bar and an aim.
+    /// A figure that is compared with a bar and an aim.
     #[must_use]
     pub const fn held(name: &'static str, unit: &'static str, bar: Limit, aim: Limit) -> Self {
         Self { name, unit, bar: Some(bar), aim: Some(aim) }

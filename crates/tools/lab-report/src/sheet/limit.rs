@@ -1,4 +1,4 @@
-//! What a figure is held against: a bar that must be met, or an aim beyond it.
+//! What a figure is compared with: a bar that must be met, or an aim beyond it.
 
 /// The most that a figure may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

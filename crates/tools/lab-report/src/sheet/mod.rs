@@ -1,7 +1,7 @@
-//! Figures of Diwan beside one peer and a floor: each with its values, one a repetition, held against a bar and an aim; and
-//! their report as tables for people and lines of JSON for programs.
+//! Figures of Diwan beside one peer and a floor: each with its values, one a repetition, compared with a bar and an
+//! aim; and their report as tables for people and lines of JSON for programs.
 //!
-//! Knows neither the peer nor what was measured: whoever measures names both.
+//! Knows neither the peer nor what was measured: the measuring crate names both.
 
 mod figure;
 mod limit;

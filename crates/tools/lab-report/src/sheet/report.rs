@@ -21,7 +21,7 @@ pub struct Heading {
     pub command: String,
     /// How often each contestant had its turn.
     pub repeats: usize,
-    /// Whether this was a small run, whose figures mean nothing.
+    /// Whether this was a small run: its figures mean nothing.
     pub is_short: bool,
 }
 

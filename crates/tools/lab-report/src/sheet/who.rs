@@ -1,13 +1,13 @@
-//! Who is measured.
+//! The systems that are measured.
 
-/// Who is measured.
+/// The systems that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// What Diwan is held against.
+    /// What Diwan is compared with.
     Peer,
     /// Diwan.
     Diwan,
-    /// What nobody can beat: a bare server or a bare disk.
+    /// The lower bound of the cost: a bare server or a bare disk.
     Floor,
 }
 

@@ -32,7 +32,7 @@ struct Connection {
 pub enum Kind {
     /// Answers.
     Echo,
-    /// Answers, and tells everybody of each setData.
+    /// Answers, and sends all connections an event of each setData.
     Broadcast,
 }
 
@@ -53,7 +53,7 @@ impl Kind {
     }
 }
 
-/// Serves until standard input ends, having said its address to `listening`.
+/// Serves until standard input ends; gives its address to `listening` first.
 ///
 /// # Errors
 /// The address is taken, or the system refuses a poll.
@@ -63,7 +63,7 @@ pub fn run(kind: Kind, address: SocketAddr, listening: impl FnOnce(SocketAddr)) 
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     let waker = Waker::new(poll.registry(), STOP)?;
     std::thread::spawn(move || {
-        // Whatever it says, whoever started this is gone.
+        // Data or end: the process that started this is gone.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         waker.wake()
     });
@@ -187,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// Answers the whole frames in `bytes` and says how many bytes they were.
+    /// Answers the whole frames in `bytes` and returns how many bytes they were.
     fn frames(&mut self, bytes: &[u8], replies: &Replies) -> usize {
         let mut rest = bytes;
         while let Some((header, body)) = rest.split_first_chunk::<4>() {

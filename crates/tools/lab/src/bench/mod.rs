@@ -1,8 +1,8 @@
 //! The benchmarks: Diwan beside a real Apache ZooKeeper and beside a bare floor, in one run, in turn.
 //!
-//! A *row* is one load; a *figure* is one number of it, measured once a repeat for each contestant. What is compared
-//! with a bar is the median over the repeats. The figure to watch is the server's CPU time an operation: it survives
-//! a noisy machine; latencies and rates inform. Every number in a report was measured in the run that printed it.
+//! A *row* is one load; a *figure* is one number of it, measured once a repeat for each contestant. The median over the
+//! repeats is compared with a bar. The figure to watch is the server's CPU time an operation: it survives a noisy
+//! machine; latencies and rates inform. Every number in a report was measured in the run that printed it.
 //!
 //! Stands, meters, turns and phases are the framework's ([`crate::measure`]); here are the rows, their bars and their report.
 
@@ -26,7 +26,7 @@ use tools_testbed::PeerError;
 
 use crate::measure::StandError;
 
-/// What Diwan is held against.
+/// What Diwan is compared with.
 const PEER: &str = "ZooKeeper";
 
 /// Why a row could not be measured.

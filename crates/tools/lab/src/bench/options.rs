@@ -24,7 +24,7 @@ bench: Diwan beside a real Apache ZooKeeper 3.9 and a bare floor, in one run, in
   --markdown PATH      also write the report to a file
   --help               this text
 
-Exit status 0: all rows were measured, whatever the figures; 1: one could not be; 2: wrong usage; 77: something is missing here.";
+Exit status 0: all rows were measured, with any figures; 1: one could not be; 2: wrong usage; 77: something is missing here.";
 
 /// A run.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct Options {
     pub markdown: Option<PathBuf>,
     /// Whether only to list the rows.
     pub list: bool,
-    /// Whether only to tell how to use it.
+    /// Whether only to show the usage.
     pub help: bool,
     /// The arguments as they were given.
     pub arguments: String,
@@ -62,7 +62,7 @@ pub struct Options {
 /// How much of everything a row takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Whether this is a small run, whose figures mean nothing.
+    /// Whether this is a small run: its figures mean nothing.
     pub short: bool,
     /// How long a load is measured.
     pub measure: Duration,
@@ -78,15 +78,15 @@ pub struct Scale {
     pub heavy: u32,
     /// Sessions of a crowd.
     pub sessions: usize,
-    /// Transactions between two snapshots, where some are to be taken.
+    /// Transactions between two snapshots, for rows that take some.
     pub snapshot_every: u32,
     /// Writes a second while they are.
     pub paced_writes: f64,
-    /// How often a leader dies or hands over, each repeat.
+    /// How often a leader is killed or transfers leadership, each repeat.
     pub deaths: usize,
-    /// How long somebody or something stands still.
+    /// How long a process or a disk hangs.
     pub pause: Duration,
-    /// Nodes of 100 KiB that somebody who joins is brought.
+    /// Nodes of 100 KiB that a joining member receives.
     pub joined: u32,
     /// Writes that lie in the log behind the last snapshot when a start is measured.
     pub writes_behind: u32,

@@ -1,7 +1,7 @@
 //! A client that never gives up: one write at a time; when its connection breaks it takes its session to the next
 //! server at once and sends the write again.
 //!
-//! What it notes of each write is what a caller who waits would feel: from the first attempt to the acknowledgement.
+//! It notes the latency of each write as a waiting caller would see it: from the first attempt to the acknowledgement.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,11 +19,11 @@ use super::Failure;
 /// The session it asks for. It looks for another server after two thirds of it without an answer, as clients do.
 pub(super) const SESSION: Duration = Duration::from_secs(6);
 const GIVE_UP: Duration = Duration::from_secs(4);
-/// How long a connection may take: a server that stands still accepts none.
+/// How long a connection may take: a stopped server accepts none.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// Between two writes, and before all servers are tried once more: how much load there is.
 const THINK: Duration = Duration::from_millis(1);
-/// How long an ensemble may be without an answer before it counts as dead.
+/// How long an ensemble may give no answer before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of a value.
 const VALUE: usize = 1024;

@@ -19,7 +19,7 @@ use crate::measure::milliseconds;
 
 /// Bytes of one append.
 const APPEND: usize = 1024;
-/// Bytes of the file; the probe begins anew at its end.
+/// Bytes of the file; the probe begins again at its end.
 const FILE: usize = 64 << 20;
 
 /// A disk is calm when no flush of a second takes longer.
@@ -149,7 +149,7 @@ fn paced(file: &File, per_second: f64, mut goes_on: impl FnMut() -> bool) -> io:
     let (mut written, mut flushed) = (0u64, 0u64);
     let mut more = true;
     while more {
-        // The pace itself: the next append is due at a moment, whatever else happens.
+        // The pace itself: the next append is due at a fixed moment in any case.
         thread::sleep(due(written).saturating_duration_since(Instant::now()));
         // What was due before the end is written after it: a stall at the end counts as any other.
         more = goes_on();

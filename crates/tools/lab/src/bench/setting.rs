@@ -81,13 +81,13 @@ impl Bench {
         &self.options.scale
     }
 
-    /// Who takes part, but for the floor.
+    /// The contestants that take part, without the floor.
     pub(super) fn servers(&self) -> Vec<Who> {
         let present = |who: &Who| self.software(*who).is_some();
         Who::ALL.into_iter().filter(present).collect()
     }
 
-    /// Whether `who` takes part.
+    /// Whether the contestant takes part.
     pub(super) fn has(&self, who: Who) -> bool {
         who == Who::Floor || self.software(who).is_some()
     }
@@ -125,7 +125,7 @@ impl Bench {
         self.over(who, HEAP_MB, keys)
     }
 
-    /// A server over whatever its folder holds.
+    /// A server over the present content of its folder.
     pub(super) fn over(&self, who: Who, heap_mb: u32, keys: &[(&str, &str)]) -> Result<Server, Failure> {
         let software = self.software(who).ok_or_else(|| Failure(format!("no {}", who.name(PEER))))?;
         let [client_port] = ports::free()?;
@@ -176,7 +176,7 @@ impl Bench {
         Ok(ensemble)
     }
 
-    /// All who take part with so many servers, fresh, each with its nodes, and as many bare ones if `floor` says which.
+    /// All contestants with so many servers, fresh, each with its nodes, and as many bare ones if `floor` says which.
     pub(super) fn all(
         &self,
         servers: usize,
@@ -250,7 +250,7 @@ impl Bench {
         eprintln!("  {text}");
     }
 
-    /// Each repeat, each of `who` in turn, on a disk that has done with what the one before left.
+    /// Each repeat, each of `who` in turn, on a disk that has finished the work of the one before.
     pub(super) fn in_turn<T>(
         &self,
         among: &mut [T],

@@ -1,4 +1,4 @@
-//! Faults of servers while clients write, at moments of the load.
+//! Faults of servers while clients write, at given moments of the load.
 
 use std::io;
 use std::sync::Mutex;

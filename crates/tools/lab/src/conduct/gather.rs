@@ -1,4 +1,4 @@
-//! From what a load saw and the meters said to points.
+//! Makes points from what a load saw and the meters read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) struct Read {
     pub(super) load_is_here: bool,
     pub(super) meters: Meters,
     pub(super) disk_bytes: u64,
-    /// When something befell the servers, since measuring began.
+    /// When a fault happened to the servers, since measuring began.
     pub(super) moments: Vec<Duration>,
 }
 
@@ -58,7 +58,7 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BT
     add(figure::ERRORS, all.errors as f64);
     let names = || phases.iter().map(|phase| phase.name.as_str());
     let spent = read.meters.spent(names());
-    // Meters of a process that ended tell nothing of what it did.
+    // Meters of a process that ended show nothing of its work.
     let all_live =
         spec.fates.iter().all(|(_, fate)| matches!(fate, Fate::PauseLeader(_) | Fate::CutLeaderOff(_)));
     if spent.resident > 0 && all_live {

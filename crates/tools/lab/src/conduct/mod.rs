@@ -260,7 +260,7 @@ impl Conductor<'_, '_> {
                 }
                 Err(error) => error,
             };
-            // Whatever comes on these servers would fail, too.
+            // All later tasks on these servers would fail, too.
             let missing = self.missing(id, name, &block.specs, repetition);
             return self.fail(id, name, &at, &lasting.to_string(), missing);
         }
@@ -364,7 +364,8 @@ impl Conductor<'_, '_> {
     }
 }
 
-/// Whether servers that are somebody else's take part in this block: it is for as many, or no other one is and it is first.
+/// Whether servers that the lab did not start take part in this block: it is for as many, or no other one is and it is
+/// first.
 fn fits(plan: &Plan, block: &Block, servers: usize) -> bool {
     let of = |block: &Block| block.setting.servers + block.setting.observers;
     match plan.blocks.iter().any(|other| of(other) == servers) {

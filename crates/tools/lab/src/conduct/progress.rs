@@ -25,7 +25,7 @@ pub enum News<'a> {
         /// Why.
         reason: &'a str,
     },
-    /// A point is not to be had.
+    /// A point could not be measured.
     Failed {
         /// Which experiment.
         experiment: &'a str,
@@ -38,7 +38,7 @@ pub enum News<'a> {
     },
 }
 
-/// Who hears of it.
+/// The receiver of the progress.
 pub type Tell<'a> = dyn FnMut(News<'_>) + 'a;
 
 /// Starting servers and taking them away, each.

@@ -1,4 +1,4 @@
-//! C5: what clients feel when a leader dies, and at other faults of the servers.
+//! C5: the effect on clients when a leader is killed, and at other faults of the servers.
 
 use tools_testbed::Setting;
 
@@ -57,7 +57,7 @@ fn plan(scale: &Scale) -> Plan {
         measured_ms: unit * units,
         ..Task::of(Kind::Timeline)
     };
-    // The first dies when 250 requests were due, the next when 500 were.
+    // The first is killed when 250 requests were due, the next when 500 were.
     let pace = 250.0 / (unit as f64 / 1000.0);
     let killed = spec(
         "leader killed twice",

@@ -1,4 +1,4 @@
-//! What the report tells of the experiments, beside what a run recorded.
+//! What the report says of the experiments, besides a run's records.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The published experiments, one module each: what is set up, what is varied, what is drawn, and what was published.
 //!
 //! An experiment is data. Its plan lists *blocks* (servers that are started together) of *specs* (a task, and where its
-//! figures stand in the picture). Who runs it, how often, and where figures are kept is not its business.
+//! figures stand in the picture). It does not know what runs it, how often, and where figures are kept.
 
 mod c1;
 mod c2;
@@ -41,7 +41,7 @@ use tools_lab_report::figure;
 /// An experiment.
 #[derive(Debug)]
 pub struct Experiment {
-    /// What a reader is told of it.
+    /// Its description for readers.
     pub about: &'static Description,
     /// What is to be done, on a machine that holds everything.
     plan: fn(&Scale) -> Plan,

@@ -1,4 +1,4 @@
-//! R5: the faults that the load test met: connections lost while snapshots are written, a log that eats the disk.
+//! R5: the faults that the load test met: connections lost while snapshots are written, a log that fills the disk.
 
 use tools_testbed::Setting;
 

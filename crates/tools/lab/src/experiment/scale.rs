@@ -1,5 +1,5 @@
-//! How much is done: what a small machine does within minutes, or as published; and by whom, where several experiments
-//! load servers alike.
+//! How much is done: what a small machine does within minutes, or as published; and by which clients, if several
+//! experiments load servers alike.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// How often each point is measured unless told otherwise.
+    /// How often each point is measured by default.
     pub const REPETITIONS: u32 = 2;
 
     /// What finishes on a small machine within an hour.

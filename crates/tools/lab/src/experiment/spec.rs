@@ -22,7 +22,7 @@ pub struct Spec {
     pub series: String,
     /// Where on it.
     pub at: String,
-    /// What becomes of phases.
+    /// How phases become points.
     pub split: Split,
     /// What must be there before it; nothing of it is measured.
     pub prepare: Option<Task>,
@@ -112,11 +112,11 @@ impl Spec {
 /// A fault of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Whoever leads is killed (SIGKILL), and stays so.
+    /// The leader is killed (SIGKILL), and not restarted.
     KillLeader,
-    /// Whoever leads stands still (SIGSTOP) for so many milliseconds.
+    /// The leader is stopped (SIGSTOP) for so many milliseconds.
     PauseLeader(u64),
-    /// No packet gets between whoever leads and the others for so many milliseconds; clients reach all.
+    /// No packet passes between the leader and the others for so many milliseconds; clients reach all.
     CutLeaderOff(u64),
     /// Each is stopped (SIGTERM) and started again, the leader last.
     RollingRestart,

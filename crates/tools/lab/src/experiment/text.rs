@@ -19,7 +19,7 @@ pub(super) const MEDIAN_LATENCY: Text = text("Median latency", "وسيط زمن 
 pub(super) const PERCENTILE_99: Text = text("99th percentile", "المئين التاسع والتسعون");
 pub(super) const SERVERS_CPU: Text = text("Processor time of all servers", "زمن المعالج لجميع الخوادم");
 
-// Who published the experiments.
+// The publishers of the experiments.
 pub(super) const ZOOKEEPER_2010: Text = text(
     "ZooKeeper's own evaluation, USENIX ATC 2010",
     "تقييم ZooKeeper نفسه، \u{2068}USENIX ATC 2010\u{2069}",

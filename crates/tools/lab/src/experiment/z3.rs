@@ -10,7 +10,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         title: text("Double barriers", "الحواجز المزدوجة"),
         source: ZOOKEEPER_2010,
         setup: text(
-            "All clients enter some barriers one after the other, each time waiting for everybody, then leave them all; the first one does not count. A rate counts each client's entering and leaving.",
+            "All clients enter some barriers one after the other, each time waiting for all clients, then leave them all; the first one does not count. A rate counts each client's entering and leaving.",
             "يدخل جميع العملاء الحواجز واحدًا تلو الآخر منتظرين الجميع في كل مرة، ثم يغادرونها كلها؛ ولا يُحسب الحاجز الأول. يُحسب في المعدل دخول كل عميل وخروجه.",
         ),
         published: text(

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-/// Runs `load` here and `fault` beside it. The load is given what it calls once measuring begins; `fault` is then told
-/// when that was. If the load never comes that far, `fault` is not called. The second result is an error if it panicked.
+/// Runs `load` here and `fault` beside it. The load gets a callback for when measuring begins; `fault` then gets that
+/// time. If the load never gets that far, `fault` is not called. The second result is an error if it panicked.
 pub fn beside<L, B: Send>(
     load: impl FnOnce(&mut dyn FnMut()) -> L,
     fault: impl FnOnce(Instant) -> B + Send,

@@ -1,4 +1,4 @@
-//! What the kernel says of servers and of this program, at the edges of phases.
+//! What the kernel reports of servers and of this program, at the edges of phases.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! One framework under the benchmark's rows and the published experiments.
 //!
 //! 1. A [`System`] is what can be measured; [`Sources`] say where each comes from.
-//! 2. A [`Stand`] is one system as running servers: alone, an ensemble, a bare floor, or somebody else's. All of them are
-//!    addressed, metered, mistreated and ended in the same way.
+//! 2. A [`Stand`] is one system as running servers: alone, an ensemble, a bare floor, or servers that the lab did not
+//!    start. All of them are addressed, metered, given faults and ended in the same way.
 //! 3. Servers are configured in one place (`members`), so that a row and an experiment measure the same set-up.
 //! 4. A load runs between two edges ([`between_edges`]): what comes before the first is warm-up and counts nowhere.
 //! 5. [`Meters`] read at the edges what the kernel says about the servers and this program; [`Spent`] is the difference.

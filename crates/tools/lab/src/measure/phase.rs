@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// The percentiles that both the rows and the experiments tell.
+/// The percentiles that both the rows and the experiments report.
 pub const PERCENTILES: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// One thing that was measured.

@@ -1,5 +1,5 @@
-//! A system under measurement, as running servers: addressed, metered, mistreated, and gone when this is dropped, with
-//! everything that they wrote where their folder is the stand's own.
+//! A system under measurement, as running servers: addressed, metered, given faults, and gone when this is dropped,
+//! with all that they wrote if their folder is the stand's own.
 //!
 //! Knows no load.
 
@@ -31,7 +31,7 @@ pub enum StandError {
     /// This machine lacks something that servers are to have.
     #[error("{0}")]
     Missing(String),
-    /// Members did not do what they were told to.
+    /// Members did not do what was asked.
     #[error("{0}")]
     Members(String),
     /// A file, a process or a connection failed.
@@ -65,12 +65,12 @@ enum Running {
     Elsewhere(Servers),
 }
 
-/// Who loads servers: what speaks their protocol.
+/// What loads servers: a client of their protocol.
 #[derive(Clone, Debug)]
 pub enum Speaks {
-    /// ZooKeeper's protocol, which loads here speak.
+    /// ZooKeeper's protocol, which this crate's loads use.
     ZooKeeper(Servers),
-    /// Another one, which a program of its own speaks, to these addresses.
+    /// Another protocol, by a program of its own, at these addresses.
     Other(LoadProgram, Vec<String>),
 }
 
@@ -127,7 +127,7 @@ impl Stand {
         Ok(Self { running, network, folder: Some(folder.to_owned()) })
     }
 
-    /// Who can load them, while something is done to the servers.
+    /// What can load them while a fault is done to the servers.
     #[must_use]
     pub fn speaks(&self) -> Speaks {
         match &self.running {
@@ -140,7 +140,7 @@ impl Stand {
         }
     }
 
-    /// Where clients connect, where the servers are ours.
+    /// Where clients connect, if the servers are ours.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         match &self.running {
@@ -160,7 +160,7 @@ impl Stand {
         Reading::of_all(&self.pids())
     }
 
-    /// The processes, where they are ours.
+    /// The processes, if they are ours.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         match &self.running {
@@ -219,10 +219,10 @@ impl Stand {
         self.folder.as_deref().map_or(0, of)
     }
 
-    /// The number of whoever leads, counted from 1; waits until somebody does.
+    /// The leader's number, counted from 1; waits until there is one.
     ///
     /// # Errors
-    /// Nobody does for long.
+    /// There is no leader for long.
     pub fn leader(&self) -> Result<usize, StandError> {
         let others = match &self.running {
             Running::Members(ensemble) => return Ok(ensemble.leader_as_asked(&ensemble.all())?),
@@ -235,7 +235,7 @@ impl Stand {
                 return Ok(leader);
             }
             if began.elapsed() > PATIENCE {
-                return Err(StandError::Members(format!("nobody leads for {PATIENCE:?}")));
+                return Err(StandError::Members(format!("no member leads for {PATIENCE:?}")));
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -277,7 +277,7 @@ impl Stand {
         }
     }
 
-    /// Stands still for so long.
+    /// Stops (SIGSTOP) for so long.
     ///
     /// # Errors
     /// The host could not.
@@ -285,7 +285,7 @@ impl Stand {
         match &mut self.running {
             Running::Members(ensemble) => {
                 ensemble.pause(number)?;
-                // How long it stands still is what is measured.
+                // No synchronisation: the length of the stop is what is measured.
                 std::thread::sleep(time);
                 Ok(ensemble.resume(number)?)
             }

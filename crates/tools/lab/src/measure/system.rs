@@ -1,4 +1,4 @@
-//! Which systems there are, and where they come from. One that cannot be had says why.
+//! Which systems there are, and where they come from. If one is not available, it says why.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub enum System {
     Etcd(etcd::Program),
     /// ConCoord.
     ConCoord(concoord::Package),
-    /// Servers that speak ZooKeeper's protocol and are somebody else's.
+    /// Servers of ZooKeeper's protocol that the lab did not start.
     Elsewhere {
         /// Their name in the report.
         name: String,
@@ -117,7 +117,7 @@ impl Sources {
             "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
             "etcd" => etcd::Program::find(&self.cache).map(System::Etcd),
             "concoord" => concoord::Package::find(&self.cache).map(System::ConCoord),
-            other => Err(PeerError::Missing(format!("nobody knows the system `{other}`"))),
+            other => Err(PeerError::Missing(format!("there is no system `{other}`"))),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Whose turn it is: each repetition, each contestant once.
 
-/// Who is first.
+/// The first contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
     /// Always the same one: what each leaves on the disk meets the same successor every time.
     Same,
-    /// Another one each repetition: no one always has the warmer machine.
+    /// Another one each repetition: none always has the warmer machine.
     Next,
 }
 
 /// Turns of some contestants.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
-    /// Who is first.
+    /// The first contestant.
     pub first: First,
     /// How often each has its turn.
     pub repetitions: u32,

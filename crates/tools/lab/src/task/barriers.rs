@@ -1,8 +1,9 @@
-//! Double barriers, as the recipes have them: all clients enter one after the other, each time waiting until everybody
-//! is in; when all are entered, somebody who takes no part counts who is in each; then all are left in the same way.
+//! Double barriers, as the recipes have them: all clients enter one after the other, each time waiting until all are
+//! in; when all barriers are entered, a separate client counts the clients in each; then all are left in the same way.
 //!
-//! Beside barrier `b` stands `b-ready`. Who enters leaves a watch on it, makes a child of `b` and counts; who sees
-//! everybody makes `b-ready`, and the watches tell. Leaving goes the same way back. The first barrier is not counted.
+//! Beside barrier `b` stands `b-ready`. A client that enters leaves a watch on it, makes a child of `b` and counts; the
+//! one that sees all makes `b-ready`, which fires the watches. Leaving goes the same way back. The first barrier is not
+//! counted.
 
 use std::io;
 use std::time::Instant;
@@ -33,9 +34,9 @@ enum Way {
 struct Stage {
     barrier: u32,
     since: Instant,
-    /// It has counted everybody and is to say so.
+    /// It has counted all clients and must announce it.
     tells: bool,
-    /// It was told.
+    /// It got the event.
     through: bool,
 }
 
@@ -60,7 +61,7 @@ pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Ou
         work.outcome.phases.push(phase);
         work.look(within)?;
         if !work.outcome.wrong.is_empty() {
-            // Who was never in does not come out.
+            // A client that never entered does not leave.
             return Ok(work.outcome);
         }
     }
@@ -119,7 +120,7 @@ impl Barriers<'_> {
                         let whole = if way == Way::In { task.clients as i32 } else { 0 };
                         let there = answer.error == ErrorCode::Ok as i32;
                         match answer.tag >> 32 {
-                            // Somebody else has seen everybody already.
+                            // Another client has seen all already.
                             EXISTS if of_this => stage.through |= there == (way == Way::In),
                             CHANGED if !there => {
                                 outcome.tell(|| format!("a barrier was passed with {}", answer.error));
@@ -152,7 +153,7 @@ impl Barriers<'_> {
             if last.elapsed() > self.order.patience.silence {
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "a barrier was not passed: nobody told that all are there",
+                    "a barrier was not passed: no event says that all are there",
                 ));
             }
         }
@@ -194,7 +195,7 @@ impl Barriers<'_> {
         connection.send()
     }
 
-    /// Somebody who takes no part counts who is in each barrier.
+    /// A separate client counts the clients in each barrier.
     fn look(&mut self, within: i32) -> io::Result<()> {
         let mut reader = self.order.reader()?;
         let counts =

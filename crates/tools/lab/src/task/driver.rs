@@ -1,4 +1,4 @@
-//! Drivers that are programs of their own: child processes that take a task and say what they saw. One of
+//! Drivers that are programs of their own: child processes that take a task and report what they saw. One of
 //! `tools-testbed`'s `peers/etcd` is in Go, one of `peers/concoord` in Python.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ use tools_testbed::peer::LoadProgram;
 use super::Task;
 use super::outcome::{Outcome, Written};
 
-/// How often it is looked whether somebody has had enough.
+/// How often it is checked whether the user has stopped the run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A task with where the servers are.
@@ -37,7 +37,7 @@ struct Said {
 /// Has a program perform a task on these servers.
 ///
 /// # Errors
-/// The program failed; what it said is told.
+/// The program failed; the error has its output.
 pub(crate) fn perform(
     load: &LoadProgram,
     task: &Task,
@@ -70,7 +70,7 @@ fn converse(
     thread::scope(|scope| {
         let complaint = scope.spawn(move || {
             let mut text = String::new();
-            // What cannot be read was not said.
+            // Output that cannot be read is ignored.
             let _ = errors.read_to_string(&mut text);
             text
         });

@@ -1,11 +1,11 @@
-//! What a load is to do, in words that three drivers understand: the one here, for ZooKeeper's protocol, one in Go, for
-//! etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`). What is measured lies between two edges, at
-//! which whoever gave the task reads the servers' meters.
+//! What a load is to do, in a form that three drivers understand: the one here, for ZooKeeper's protocol, one in Go,
+//! for etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`). What is measured lies between two
+//! edges, at which the caller reads the servers' meters.
 //!
 //! Each task says in its outcome what it checked and what was wrong: a server that answers everything and keeps nothing
 //! gives no figure.
 //!
-//! Knows no experiment, and nothing of who runs the servers.
+//! Knows no experiment, and not what runs the servers.
 
 mod barriers;
 mod driver;
@@ -80,7 +80,7 @@ impl Step {
     }
 }
 
-/// A load, but for where the servers are.
+/// A load without the addresses of the servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
     /// What kind.

@@ -1,5 +1,5 @@
-//! A task with where the servers are, as loads of ZooKeeper's protocol begin with it: who connects, who looks afterwards, and
-//! where there is room for nodes.
+//! A task with where the servers are, as loads of ZooKeeper's protocol begin with it: the clients, the separate reader,
+//! and where there is room for nodes.
 
 use std::io;
 use std::time::Instant;
@@ -27,12 +27,12 @@ impl Order<'_> {
         Runner::connect_patient(self.servers, 1, self.patience)
     }
 
-    /// Somebody who takes no part.
+    /// A separate client, which takes no part.
     pub(super) fn reader(&self) -> io::Result<Reader> {
         Reader::open(self.connect_one()?)
     }
 
-    /// A node that nobody has used, made under a number of its own.
+    /// A node that was not used before, made under a number of its own.
     pub(super) fn own_base(&self, name: &str) -> io::Result<String> {
         const SEQUENTIAL: i32 = 2;
         let mut runner = self.connect_one()?;
@@ -53,7 +53,7 @@ impl Order<'_> {
     }
 }
 
-/// A request that makes a node that everybody may do anything with.
+/// A request that creates a node with an ACL that is open to everyone.
 pub(super) fn create(out: &mut Vec<u8>, xid: i32, path: &str, value: &[u8], mode: i32) {
     append(out, xid, OpCode::Create, |writer| {
         writer.text(path).buffer(Some(value));

@@ -7,7 +7,7 @@ use tools_lab_report::record::Checked;
 
 use crate::measure::{Phase, histogram};
 
-/// How many things that went wrong are told.
+/// How many errors are kept as text.
 pub(super) const TOLD_MAX: usize = 5;
 
 /// What was seen, all phases together.
@@ -21,7 +21,7 @@ pub struct Outcome {
     pub wrong: Vec<String>,
     /// Requests whose answers were lost, and that were sent again.
     pub lost: u64,
-    /// Hundredths of a second, where something befell the servers.
+    /// Hundredths of a second, at faults of the servers.
     pub timeline: Vec<Slot>,
 }
 

@@ -1,6 +1,6 @@
-//! Each client works on nodes of its own, one request after the other: all make them, then all write them, and so on.
-//! A client knows what each of its nodes must hold, so every read is compared with exactly that; before anything is
-//! deleted, and at the end, somebody who wrote nothing looks at all of them.
+//! Each client works on nodes of its own, one request after the other: all make them, then all write them, and so on. A
+//! client knows what each of its nodes must hold, so every read is compared with exactly that; before anything is
+//! deleted, and at the end, a separate reader checks all of them.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -202,7 +202,7 @@ impl Client {
     }
 }
 
-/// Somebody who wrote nothing looks at everything.
+/// A separate reader checks everything.
 fn look(order: &Order<'_>, clients: &[Client], outcome: &mut Outcome) -> io::Result<()> {
     let mut reader = order.reader()?;
     let counts = reader.children(clients.iter().map(|client| parent(client.place)).collect())?;

@@ -1,4 +1,4 @@
-//! Who performs tasks on servers, knowing nothing of them but where they are.
+//! What performs tasks on servers; it knows only their addresses.
 
 use std::io;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::measure::{Speaks, Stand};
 pub struct Performer(Speaks);
 
 impl Performer {
-    /// Who performs on this stand, while something is done to its servers.
+    /// The performer for this stand, while a fault is done to its servers.
     #[must_use]
     pub fn of(stand: &Stand) -> Self {
         Self(stand.speaks())

@@ -1,6 +1,6 @@
-//! Writes at a steady pace while servers fail: each client writes its own node at fixed moments, again
-//! and again until it is acknowledged, and looks for another server by itself. A write's latency counts from when it was
-//! due, so an outage is felt by all that was due in it.
+//! Writes at a steady pace while servers fail: each client writes its own node at fixed moments, again and again until
+//! it is acknowledged, and looks for another server by itself. A write's latency counts from when it was due, so an
+//! outage counts for all that was due in it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -77,7 +77,7 @@ fn connect(servers: &Servers, place: usize, patience: &Patience) -> io::Result<C
     match client.wait_connected(patience.silence) {
         true => Ok(client),
         false if client.state() == SessionState::AuthFailed => Err(io::Error::other(Error::AuthFailed)),
-        false => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody took the connection")),
+        false => Err(io::Error::new(io::ErrorKind::TimedOut, "no server accepted the connection")),
     }
 }
 
@@ -159,11 +159,11 @@ fn gathered(all: &[Seen], elapsed: Duration) -> Outcome {
     outcome
 }
 
-/// Somebody who wrote nothing reads every node: it must hold its client's latest acknowledged write, or a later one.
+/// A separate reader reads every node: it must hold its client's latest acknowledged write, or a later one.
 fn look(order: &Order<'_>, all: &[Seen], outcome: &mut Outcome) -> io::Result<()> {
     let Order { task, servers, patience } = *order;
     let client = connect(servers, 0, patience)?;
-    // Whatever comes of it, the reads say.
+    // The reads show the result.
     let _ = client.sync("/").wait_for(patience.silence);
     for (place, seen) in all.iter().enumerate() {
         let path = Nodes::path(place as u32);
@@ -173,7 +173,7 @@ fn look(order: &Order<'_>, all: &[Seen], outcome: &mut Outcome) -> io::Result<()
         };
         outcome.checked.reads += 1;
         let (data, acknowledged) = (data.unwrap_or_default(), seen.writes.len() as u64);
-        // The one behind it may have taken effect without anybody knowing.
+        // The write behind it may have taken effect without an acknowledgement.
         let meant = [acknowledged, acknowledged + 1];
         let holds = |number: &u64| {
             let writer = if *number == 0 { 0 } else { place as u32 + 1 };

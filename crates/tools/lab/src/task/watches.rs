@@ -1,5 +1,5 @@
 //! Each client watches every client's node, as the watches of the published evaluation; then each writes its own once,
-//! and every event is waited for. Watches tell once, so they are set anew before each round; that is not measured.
+//! and every event is waited for. Watches fire once, so they are set again before each round; that is not measured.
 
 use std::io;
 use std::time::Instant;
@@ -71,7 +71,7 @@ fn watch(runner: &mut Runner, path: &impl Fn(usize) -> String) -> io::Result<()>
     })
 }
 
-/// Every client writes its node; returns when everybody was told of everything, or nothing came for too long.
+/// Every client writes its node; returns when every client got every event, or nothing came for too long.
 fn tell(
     order: &Order<'_>,
     runner: &mut Runner,
@@ -113,14 +113,14 @@ fn tell(
     Ok(told)
 }
 
-/// Which node's change an event tells.
+/// The node of an event.
 fn node(body: &[u8], base: &str) -> Option<usize> {
     let event = WatcherEvent::read(&mut council_wire::Reader::new(body)).ok()?;
     let number = event.path.strip_prefix(base)?.strip_prefix("/w")?;
     number.parse().ok().filter(|_| event.event == EventType::NodeDataChanged)
 }
 
-/// Somebody who takes no part reads the nodes.
+/// A separate client reads the nodes.
 fn look(
     order: &Order<'_>,
     path: &impl Fn(usize) -> String,

@@ -11,7 +11,7 @@ use council_wire::{
     end_frame, start_frame, xid,
 };
 
-/// What becomes of writes.
+/// What happens with writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeps {
     Nothing,
@@ -43,7 +43,7 @@ impl Null {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = Arc::clone(&state);
-                // A client that is gone has nobody to complain to.
+                // A client that is gone needs no error.
                 thread::spawn(move || drop(serve(stream, &state)));
             }
         });
@@ -172,7 +172,7 @@ impl State {
         if self.nodes.contains_key(&path) {
             return ErrorCode::NodeExists;
         }
-        // Only what a load is asked to write is forgotten: a parent that is missing would be noticed by anybody.
+        // Only what a load is asked to write is forgotten: any client would notice that a parent is missing.
         let forgotten = self.forgets() && path.starts_with("/own/") && path.contains("/n");
         if !forgotten {
             let stat = Stat { czxid: self.zxid, mzxid: self.zxid, ..Stat::default() };

@@ -1,7 +1,7 @@
 """Clients of ConCoord that keep many requests outstanding, all in one thread.
 
 ConCoord's own proxies wait for each answer, or take a thread for each connection; these do what they do, over its own
-messages: whoever is rejected, or hears nothing, goes on to the next replica and sends there what was not answered.
+messages: a client that is rejected, or gets no answer, goes on to the next replica and sends its open requests there.
 """
 import random
 import select

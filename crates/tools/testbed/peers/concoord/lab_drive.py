@@ -1,7 +1,7 @@
 """Loads ConCoord as the lab loads servers that speak ZooKeeper's protocol. For Python 2.7, which ConCoord 1.1.0 needs.
 
 The task comes as one line of JSON on standard input. Before and after each thing that is measured a line
-{"edge":"begin","phase":..} is written and an empty line waited for, while the load goes on, so that whoever gave the task
+{"edge":"begin","phase":..} is written and an empty line waited for, while the load goes on, so that the caller
 reads the servers' meters exactly there; what was seen is the last line. What each part of a task means:
 crates/tools/lab/src/task/mod.rs.
 """
@@ -148,7 +148,7 @@ class Mixed(object):
         while self.free and not self.stopped:
             asked = time.time()
             if self.todo.per_second > 0:
-                # A request counts from when it was due, whoever kept it from being sent.
+                # A request counts from when it was due, also if it was sent late.
                 due = self.started + self.due / self.todo.per_second
                 if due > asked:
                     return due - asked
@@ -296,7 +296,7 @@ KINDS = {'prepare': prepare, 'mixed': lambda todo: Mixed(todo).perform(), 'own':
 
 
 def ask(endpoints):
-    """Waits until all take part: whoever joins does so some commands later, and these are they."""
+    """Waits until all take part: a replica joins some commands later, and these are those commands."""
     client = Client(endpoints, 0, 12.0)
     for _ in xrange(3 * WINDOW):
         client.call('make', 0, 0, 0)
@@ -305,7 +305,7 @@ def ask(endpoints):
 def main():
     todo = Todo(sys.stdin.readline())
     if todo.kind not in KINDS:
-        sys.exit('nobody knows the task %r' % str(todo.kind))
+        sys.exit('there is no task %r' % str(todo.kind))
     print json.dumps(KINDS[todo.kind](todo))
     sys.stdout.flush()
 

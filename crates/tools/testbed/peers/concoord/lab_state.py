@@ -7,7 +7,7 @@ import struct
 
 
 def stamp(number, writer, write):
-    """What marks a value: its number, who wrote it and the how manieth write that was."""
+    """What marks a value: its number, its writer and the sequence number of the write."""
     return struct.pack('>4sIIQ', 'Lab!', number, writer, write)
 
 

@@ -2,7 +2,7 @@
 // ZooKeeper's protocol (`drive`).
 //
 // The task comes as one line of JSON on standard input. Before and after each thing that is measured a line
-// {"edge":"begin","phase":..} is written and an empty line waited for, so that whoever gave the task reads the servers'
+// {"edge":"begin","phase":..} is written and an empty line waited for, so that the caller reads the servers'
 // meters exactly there; what was seen is the last line. Values carry the number of their key and of their write; reads are
 // compared with what was acknowledged.
 package main
@@ -84,7 +84,7 @@ func run() error {
 	}
 	work, known := kinds[todo.Kind]
 	if !known {
-		return fmt.Errorf("nobody knows the task %q", todo.Kind)
+		return fmt.Errorf("there is no task %q", todo.Kind)
 	}
 	seen, err := work(todo)
 	if err != nil {

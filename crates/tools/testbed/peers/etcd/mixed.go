@@ -33,7 +33,7 @@ func mixed(todo task) (outcome, error) {
 			for write := uint64(1); !stopped.Load(); write++ {
 				asked := time.Now()
 				if todo.PerSecond > 0 {
-					// A request counts from when it was due, whoever kept it from being sent.
+					// A request counts from when it was due, also if it was sent late.
 					asked = started.Add(time.Duration(float64(atomic.AddUint64(&due, 1)-1) / todo.PerSecond * 1e9))
 					time.Sleep(time.Until(asked))
 				}

@@ -131,11 +131,11 @@ func (w *worker) do(todo task, step string, turn int, wrong *wrongs) (bool, erro
 	return true, nil
 }
 
-// checkOwn has a client that wrote nothing look at everything.
+// checkOwn has a separate reader check everything.
 func checkOwn(todo task, workers []*worker, wrong *wrongs, seen *outcome) {
 	reader, err := open(todo.Endpoints[:1], todo.patience())
 	if err != nil {
-		wrong.tell("nobody can look: %v", err)
+		wrong.tell("the separate reader cannot connect: %v", err)
 		return
 	}
 	defer func() { _ = reader.Close() }()

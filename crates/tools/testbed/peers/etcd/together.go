@@ -114,7 +114,7 @@ func step(client *clientv3.Client, todo task, name string, number, place int, si
 				}
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("nobody said that all are there")
+			return fmt.Errorf("no event says that all are there")
 		}
 	}
 }

@@ -17,7 +17,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Gives each member, none of which was started yet, a clock of its own that says what the machine's says.
+    /// Gives each member, none of which was started yet, a clock of its own that agrees with the machine's.
     ///
     /// # Errors
     /// `Missing` where there is no C compiler, or where it makes no libraries for this machine.

@@ -1,5 +1,5 @@
-//! What servers may suffer without knowing it from a test: a network that cuts, delays and loses, and clocks that are wrong.
-//! Members that are killed, stopped or paused are [`crate::Ensemble`]'s.
+//! Faults of the environment: a network that cuts, delays and loses, and clocks that are wrong. Members that are
+//! killed, stopped or paused are [`crate::Ensemble`]'s.
 
 mod clock;
 mod network;

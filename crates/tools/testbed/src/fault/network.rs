@@ -2,7 +2,7 @@
 //! this program, which can lose and delay packets or cut a way in one direction. The kernel's own means for that are
 //! modules that many machines lack.
 //!
-//! Clients live outside the namespaces, at a device of their own.
+//! Clients are outside the namespaces, at a device of their own.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,7 +88,7 @@ impl Network {
         Ok(Self { namespaces, ways, waker, thread })
     }
 
-    /// Where members live in it.
+    /// The members' addresses in it.
     #[must_use]
     pub fn place(&self) -> Place {
         Place::Namespaces(self.namespaces.clone())
@@ -142,7 +142,7 @@ impl Drop for Network {
             let _ = thread.join();
         }
         for (namespace, _) in &self.namespaces {
-            // Nobody is left to tell.
+            // No receiver is left.
             let _ = ip(&["netns", "delete", namespace]);
         }
     }

@@ -1,6 +1,6 @@
-//! How many system calls servers make, phase by phase, between the edges of what is measured alone. `perf` counts them, which
-//! costs servers least; where there is none or it may not, `strace -c` does. Either slows servers down, so what is counted is
-//! measured in no other way.
+//! How many system calls servers make, phase by phase, between the edges of what is measured alone. `perf` counts them,
+//! which costs servers least; if it is missing or not allowed, `strace -c` does. Either slows servers down, so what is
+//! counted is measured in no other way.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,7 +92,8 @@ impl Calls {
     }
 }
 
-/// `perf` on all processes: it is told when to count, and answers when it does, so it may stay where it is in between.
+/// `perf` on all processes: it gets a message when to count, and answers when it does, so it may keep running in
+/// between.
 struct Perf {
     child: Child,
     control: fs::File,
@@ -119,7 +120,8 @@ impl Perf {
             .stderr(Stdio::piped())
             .spawn()
             .ok()?;
-        // Both ends for both of us: nobody waits for the other to open, and a perf that ends leaves no one waiting.
+        // Each process holds both ends: neither waits for the other to open, and if perf ends, this program does not
+        // hang.
         let open = |path: &Path| fs::File::options().read(true).write(true).open(path).ok();
         let mut perf = Self { child, control: open(&control)?, answers: open(&answers)?, folder };
         perf.tell("ping").ok()?;
@@ -194,13 +196,13 @@ impl Strace {
 
 impl Drop for Strace {
     fn drop(&mut self) {
-        // It lets go of whom it traced when it ends, and may be gone already.
+        // It detaches from the traced process when it ends, and may be gone already.
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
         let _ = self.0.wait();
     }
 }
 
-/// Whether somebody traces all threads of a process.
+/// Whether all threads of a process are traced.
 fn is_traced(pid: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     threads.flatten().all(|thread| {

@@ -1,4 +1,4 @@
-//! On what it was measured, in a line or two.
+//! The machine of a measurement, in a line or two.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What is read off while servers work: the machine, what their processes use of it, and how many system calls they make.
+//! What is measured while servers work: the machine, what their processes use of it, and how many system calls they
+//! make.
 
 mod calls;
 mod machine;
@@ -18,5 +19,5 @@ pub enum Edge {
     End,
 }
 
-/// Who hears of edges, with the phase's name.
+/// The callback at edges, with the phase's name.
 pub type Edges<'a> = dyn FnMut(Edge, &str) + 'a;

@@ -1,4 +1,4 @@
-//! What the kernel says of all servers together, at an edge. Knows not what they do.
+//! What the kernel says of all servers together, at an edge. Does not know what they do.
 
 use std::io;
 use std::time::Duration;

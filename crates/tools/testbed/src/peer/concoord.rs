@@ -179,7 +179,7 @@ fn try_to_start(
         let (name, log) = (format!("ConCoord {number}"), folder.join(format!("r{number}.log")));
         let first = command(replica(package, client(number), &group.clients[..number - 1]));
         let mut member = Member::start(name, first, &log)?;
-        // Whoever comes back joins those who live; the first one would begin something new.
+        // A replica that comes back joins those that run; the first one would start a new group.
         member.service.set_command(command(replica(package, client(number), &group.clients)));
         group.members.push(member);
         group.wait(number)?;
@@ -207,7 +207,7 @@ fn serves(client: SocketAddr) -> bool {
     TcpStream::connect(client).is_ok()
 }
 
-/// Whoever lives and has the least address leads.
+/// The running replica with the lowest address leads.
 fn leads(group: &Others, number: usize) -> bool {
     (1..=number).find(|number| group.is_up(*number)) == Some(number)
 }

@@ -1,4 +1,4 @@
-//! etcd: built once from the Go module proxy together with its load, started and told apart.
+//! etcd: built once from the Go module proxy together with its load, started and identified.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ const SOURCES: [(&str, &str); 7] = [
 ];
 const CLIENT_PORT: u16 = 23_790;
 const PEER_PORT: u16 = 23_800;
-/// etcd refuses writes beyond 2 GB unless told otherwise; 8 GiB is the most that it recommends.
+/// etcd refuses writes beyond 2 GB by default; 8 GiB is the most that it recommends.
 const QUOTA: &str = "8589934592";
 
 /// The program that is both etcd and the load for it.

@@ -66,7 +66,7 @@ pub struct Others {
     /// Where clients find each.
     pub(super) clients: Vec<SocketAddr>,
     pub(super) load: LoadProgram,
-    /// Whether whoever is at that address serves.
+    /// Whether the server at that address serves.
     pub(super) serves: fn(SocketAddr) -> bool,
     /// Whether that one, counted from 1, leads.
     pub(super) leads: fn(&Self, usize) -> bool,
@@ -136,14 +136,14 @@ impl Others {
         self.wait(number)
     }
 
-    /// Stands still for so long.
+    /// Stops (SIGSTOP) for so long.
     ///
     /// # Errors
     /// The host could not.
     pub fn pause(&mut self, number: usize, time: Duration) -> Result<(), Failure> {
         let service = &mut self.members[number - 1].service;
         service.pause()?;
-        // How long it stands still is what is measured.
+        // No synchronisation: the length of the stop is what is measured.
         thread::sleep(time);
         Ok(service.resume()?)
     }

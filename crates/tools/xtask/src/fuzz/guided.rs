@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, program};
 const CARGO_FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2" };
 /// Where libFuzzer's targets lie, a workspace of its own.
 const FOLDER: &str = "fuzz";
-/// How the names of the targets end whose planted bugs must be found.
+/// The suffix of targets with planted bugs, which must be found.
 const CANARY: &str = "canary";
 /// What one input may take: seconds, and MiB in one piece.
 const HANG_SECONDS: u64 = 60;

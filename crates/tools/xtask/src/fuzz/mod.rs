@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: the targets of `crates/tools/fuzz`, fed by libFuzzer where there is a nightly toolchain, else by the
-//! driver that comes with them. The test command always takes the latter, for a few seconds.
+//! `cargo xtask fuzz`: the targets of `crates/tools/fuzz`, run by libFuzzer if there is a nightly toolchain, otherwise
+//! by the driver that comes with them. The test command always takes the latter, for a few seconds.
 
 mod guided;
 
@@ -21,7 +21,7 @@ const BESIDES: Duration = Duration::from_secs(30 * 60);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Targets, or `all`; `--list` tells them
+    /// Targets, or `all`; `--list` lists them
     #[arg(default_value = "all")]
     targets: Vec<String>,
     /// How long each target is fed
@@ -88,7 +88,7 @@ fn chosen(workspace: &Workspace, wanted: &[String]) -> anyhow::Result<Vec<String
     Ok(wanted.to_vec())
 }
 
-/// The targets, as the package tells them: the canary last.
+/// The targets, as the package lists them: the canary last.
 fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let output = program(workspace, "test", PACKAGE, NAME)
         .arg("--list")

@@ -1,8 +1,8 @@
 //! The dependency audit: `cargo-deny` at one pinned version, built once into `target/tools`.
 //!
-//! The policy is `deny.toml`; so anybody's own cargo-deny gives the same answer. Licences, bans and
-//! sources need nothing but the lock file. Advisories need their database, which lies on a git host that
-//! not every machine reaches: they are checked only when asked for.
+//! The policy is `deny.toml`, so any installed cargo-deny gives the same answer. Licences, bans and sources need
+//! nothing but the lock file. Advisories need their database, which lies on a git host that not every machine reaches:
+//! they are checked only when asked for.
 
 use std::process::Command;
 

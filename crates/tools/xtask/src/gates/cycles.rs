@@ -1,7 +1,7 @@
 //! Modules that import each other in a circle: none of them can be read or tested alone.
 //!
-//! Looks at the first level of modules of each library and program: who names whom by `crate::`. Tests do not count, nor
-//! does the root. Cycles that are to stay are listed with a reason; any other, and any that grows, is refused.
+//! Looks at the first level of modules of each library and program: which names which by `crate::`. Tests do not count,
+//! nor does the root. Cycles that are to stay are listed with a reason; any other, and any that grows, is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `cargo xtask fix`: what a machine can put right, it puts right.
+//! `cargo xtask fix`: corrects what can be corrected automatically.
 
 use crate::workspace::{Workspace, cargo};
 

@@ -37,11 +37,11 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// in words.
 const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node", "sim-kit"];
 
-/// Each depends on no other, but for [`CLIENTS`].
+/// Each depends on no other, except for [`CLIENTS`].
 const SERVICES: &[&str] = &["council", "log", "store", "objects"];
 
 /// What services may use of the council: the client as a state machine, and its driver. Of the council they use only
-/// [`WIRE`] and each other, so that whoever uses them gets nothing else of it.
+/// [`WIRE`] and each other, so that a service that uses them gets nothing else of it.
 const CLIENTS: &[&str] = &["council-client-core", "council-client"];
 
 /// The council's protocol.
@@ -72,8 +72,8 @@ const PURE: &[(&str, &[&str])] = &[
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
     ("council-client-core", &["thiserror"]),
-    // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a
-    // logger of `slog`'s, which discards what it is told.
+    // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a logger of `slog`'s,
+    // which discards every line.
     (
         "consensus-raft",
         &["bytes", "crc32c", "hashbrown", "protobuf", "raft", "slog", "smallvec", "thiserror"],
@@ -150,7 +150,7 @@ fn height(name: &str) -> Option<usize> {
     names.position(|candidate| candidate == name)
 }
 
-/// A package that does not lie where its name says.
+/// A package in another place than its name says.
 fn misplaced(package: &Package, root: &Path) -> Option<String> {
     let expected = match package.name.split_once('-') {
         Some((folder, own)) => format!("crates/{folder}/{own}/Cargo.toml"),
@@ -211,7 +211,7 @@ fn wrong_client(own: &str, need: &str) -> Option<String> {
     wrong.then(|| format!("`{own}` depends on `{need}`: a client depends on `{WIRE}` alone"))
 }
 
-/// A pure crate that takes one of ours which is not: through it, it could reach what it must not.
+/// A pure crate that depends on one of ours that is not pure: through it, it could reach what it must not.
 fn wrong_purity(own: &str, need: &str) -> Option<String> {
     let is_pure = |name: &str| PURE.iter().any(|(pure, _)| *pure == name);
     (is_pure(own) && !is_pure(need))
@@ -305,7 +305,7 @@ mod tests {
         Crate { name: name.into(), needs: needs.iter().map(|need| ((*need).into(), false)).collect() }
     }
 
-    /// All crates without dependencies, but for one of them.
+    /// All crates without dependencies, except one.
     fn workspace(changed: Crate) -> Vec<String> {
         let named = |folder: &str, own: &str| match folder {
             "" => own.to_owned(),

@@ -1,4 +1,4 @@
-//! The gates a change must pass before anybody looks at it. None of them changes a file.
+//! The gates that a change must pass before its review. None of them changes a file.
 
 pub(crate) mod audit;
 pub(crate) mod cycles;

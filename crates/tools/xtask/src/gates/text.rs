@@ -36,7 +36,7 @@ const REGISTRIES: &[&str] = &[
 const LEFT_FOR_LATER: &[&str] =
     &[concat!("to", "do!"), concat!("unimple", "mented!"), concat!("#[ig", "nore")];
 
-/// Documents that everybody reads, and how many lines each may have.
+/// Documents for every reader, and how many lines each may have.
 const DOCUMENTS: &[(&str, usize)] = &[("README.md", 119), ("ARCHITECTURE.md", 249)];
 
 pub(crate) fn run(workspace: &Workspace) -> Verdict {

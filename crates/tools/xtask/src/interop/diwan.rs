@@ -109,7 +109,7 @@ impl Diwan {
         Ok(())
     }
 
-    /// Writes the configuration; gives the words of the command line that name it.
+    /// Writes the configuration; returns the arguments of the command line that name it.
     fn configure(&self, settings: &[&str]) -> anyhow::Result<Vec<String>> {
         let common = self.configuration();
         if self.form != Form::Toml || self.members.is_empty() {
@@ -128,7 +128,7 @@ impl Diwan {
             members.join(", ")
         );
         std::fs::write(self.folder.join("diwan.toml"), text).context("cannot write `diwan.toml`")?;
-        // What suites rely on besides is said by ZooKeeper's names.
+        // Other settings that suites rely on use ZooKeeper's names.
         let said = ["dataDir=", "clientPort=", "clientPortAddress="];
         let others = common.lines().filter(|line| !said.iter().any(|key| line.starts_with(key)));
         let properties = others.chain(settings.iter().copied()).flat_map(|line| ["-D", line]);
@@ -141,7 +141,7 @@ impl Diwan {
         Ok(self.service()?.wait_until(PATIENCE, || serves(port))?)
     }
 
-    /// Whether nobody has ended it.
+    /// Whether it was not ended.
     pub(super) fn is_running(&self) -> bool {
         self.running.is_some()
     }

@@ -1,7 +1,7 @@
 //! The interop suites: programs over real clients' libraries, each run against a server of its own.
 //!
-//! A suite is a folder `interop/NAME` with an executable `run`; the contract is told in
-//! `interop/README.md`. This runner knows no client and no language: it starts servers and counts lines.
+//! A suite is a folder `interop/NAME` with an executable `run`; `interop/README.md` has the contract. This runner knows
+//! no client and no language: it starts servers and counts lines.
 
 pub(crate) mod control;
 mod diwan;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Kill members one after the other meanwhile
     #[arg(long, value_enum, requires = "ensemble")]
     deaths: Option<servers::Doomed>,
-    /// Milliseconds from when all members live until the next death
+    /// Milliseconds from when all members run until the next is killed
     #[arg(long, value_name = "MS", default_value_t = 1500, requires = "deaths")]
     between: u64,
     /// Only tests whose names contain one of these
@@ -207,14 +207,15 @@ impl Among {
     pub(crate) const ALONE: Self =
         Self { members: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new() };
 
-    /// Three, of whom each is killed in turn, and what must hold through that.
+    /// Three, each killed in turn, and what must hold through that.
     pub(crate) fn dying() -> Self {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
         Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests }
     }
 
-    /// Three whose members clients ask for and change, once for each way in which a configuration names members.
+    /// Three, with clients that read and change the membership, once for each way in which a configuration names
+    /// members.
     pub(crate) fn changing() -> impl Iterator<Item = Self> {
         diwan::Form::value_variants().iter().map(|form| {
             let tests = ["Members.", "Ensemble.", "members."].map(String::from).to_vec();

@@ -1,5 +1,5 @@
-//! What a suite calls its server: one Diwan, or all members of an ensemble, which are killed, stopped and started together.
-//! Clients connect to the first; those who know of ensembles, to all.
+//! What a suite takes for its server: one Diwan, or all members of an ensemble, which are killed, stopped and started
+//! together. Clients connect to the first; those that know ensembles, to all.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 
 use super::diwan::{Diwan, Form, ServerPorts};
 
-/// How long a member stays dead.
+/// How long a member stays down.
 const DEAD: Duration = Duration::from_millis(300);
 
 /// See the module.
@@ -26,11 +26,11 @@ pub(super) struct Servers {
     paused: bool,
 }
 
-/// Who dies behind a suite's back, one after the other.
+/// The members that are killed without the suite's knowledge, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deaths {
     pub(super) of: Doomed,
-    /// From when all live until the next death.
+    /// From when all members run until the next is killed.
     pub(super) between: Duration,
 }
 
@@ -78,7 +78,7 @@ impl Servers {
         &self.keys
     }
 
-    /// All of them, as clients are told.
+    /// The connect string of all of them.
     pub(super) fn connect_string(&self) -> String {
         let texts: Vec<_> =
             self.members.iter().map(|member| format!("127.0.0.1:{}", member.ports().plain)).collect();
@@ -115,7 +115,7 @@ impl Servers {
         self.members.iter_mut().try_for_each(Diwan::resume)
     }
 
-    /// Kills a member and starts it again, if all live.
+    /// Kills a member and starts it again, if all run.
     fn one_dies(&mut self, place: usize, toll: &Path) -> anyhow::Result<()> {
         if self.paused || !self.members.iter().all(Diwan::is_running) {
             return Ok(());
@@ -136,7 +136,7 @@ fn ring(toll: &Path) -> anyhow::Result<()> {
 }
 
 pub(super) fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
-    // Whoever panicked has been reported; the processes are what they are.
+    // The panic was already reported; the processes are unaffected.
     servers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -171,7 +171,7 @@ impl Drop for Reaper {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has said what there was to say.
+            // It has already reported its error.
             let _ = thread.join();
         }
     }

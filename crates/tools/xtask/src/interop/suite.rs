@@ -129,7 +129,7 @@ impl Lines<'_> {
         true
     }
 
-    /// A suite that dies, hangs, or says nothing has failed even if no line says so.
+    /// A suite that crashes, hangs, or prints nothing has failed even if no line says so.
     fn finish(mut self, ended: &Ended) -> Tally {
         match ended {
             Ended::TooLate => self.tally.fail(format!("{}: killed at its deadline", self.suite)),

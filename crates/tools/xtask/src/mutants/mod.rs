@@ -1,5 +1,5 @@
-//! Do the tests bite? Bugs are planted one at a time in a copy of the workspace; each must be found by the simulated
-//! ensembles, or by the torture that it names.
+//! Checks that the tests find bugs. Bugs are planted one at a time in a copy of the workspace; each must be found by
+//! the simulated ensembles, or by the torture that it names.
 
 mod mutant;
 mod scratch;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     table: Option<PathBuf>,
 }
 
-/// What became of a planted bug.
+/// The result of a planted bug.
 struct Trial {
     /// Nothing if it survived.
     failure: Option<Failure>,

@@ -1,4 +1,4 @@
-//! A planted bug as its file tells it: what is broken, who should find it, and which lines stand in place of which.
+//! A planted bug as its file describes it: what is broken, which test should find it, and which lines replace which.
 //! Knows neither how it is built nor what finds it.
 
 use std::path::Path;
@@ -22,10 +22,10 @@ pub(super) struct Mutant {
     pub(super) title: String,
     /// The class of bugs it stands for.
     pub(super) class: String,
-    /// Of what should find it, any will do.
+    /// Any of the expected tests may find it.
     pub(super) expected: Vec<Finding>,
     pub(super) torture: Torture,
-    /// Who had a bug of that kind.
+    /// The system that had a bug of that kind.
     pub(super) like: Option<String>,
     pub(super) edits: Vec<Edit>,
 }
@@ -75,7 +75,7 @@ impl Mutant {
         })
     }
 
-    /// Whether that is what somebody calls it: by its number, or by words of its name.
+    /// Whether the argument names it: by its number, or by words of its name.
     pub(super) fn is_called(&self, wanted: &str) -> bool {
         match (wanted.parse::<u32>(), self.number()) {
             (Ok(wanted), Some(number)) => number == wanted,
@@ -122,7 +122,7 @@ impl Edit {
     /// The text with the lines replaced.
     ///
     /// # Errors
-    /// They are not there exactly once: the source has changed, and the bug must be planted anew.
+    /// They are not there exactly once: the source has changed, and the bug must be planted again.
     pub(super) fn apply(&self, text: &str) -> anyhow::Result<String> {
         let (lines, old): (Vec<_>, Vec<_>) =
             (text.lines().collect(), self.old.iter().map(String::as_str).collect());

@@ -1,5 +1,5 @@
 //! A copy of the workspace in which bugs are planted, so that none of them can ever be committed or shipped. Its build
-//! has a folder of its own; only what changed is written, so that only that is built anew.
+//! has a folder of its own; only what changed is written, so that only that is built again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use super::torture::{Torture, told};
 const HEADER: &str = "| bug | what is broken | class | found by | seeds | seconds |";
 const RULE: &str = "|---|---|---|---|---|---|";
 
-/// Writes what became of one that was planted; rows of bugs that are not among `all` go.
+/// Writes the result of one that was planted; rows of bugs that are not among `all` are removed.
 pub(super) fn write(file: &Path, all: &[Mutant], mutant: &Mutant, trial: &Trial) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let new = BTreeMap::from([(mutant.name.clone(), row(mutant, trial))]);

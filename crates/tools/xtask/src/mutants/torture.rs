@@ -16,14 +16,14 @@ use crate::workspace::cargo;
 /// The simulator's package and its program.
 const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
-/// Everything anew on a slow machine takes a part of this.
+/// A complete build on a slow machine takes a part of this.
 const BUILD_DEADLINE: Duration = Duration::from_secs(60 * 60);
-/// A thousand seeds take a part of this. Whoever needs more stands still.
+/// A thousand seeds take a part of this. A run that needs more hangs.
 const RUN_DEADLINE: Duration = Duration::from_secs(90 * 60);
 /// How many seeds a test plays, one try after the other: it does not say itself which seed failed.
 const TRIES: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// Optimized, but for what makes each build slow; and a planted bug may leave names that nobody uses.
+/// Optimized, except for what makes each build slow; and a planted bug may leave unused names.
 const BUILD_SETTINGS: [(&str, &str); 6] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -163,7 +163,7 @@ impl Finding {
         }
     }
 
-    /// What a line that the simulator wrote of a run says was found.
+    /// What the simulator's line of a run says was found.
     fn of(words: &str) -> Option<Self> {
         if let Some(rule) = words.strip_prefix("rule ") {
             return Some(Self::Rule(rule.split(' ').next()?.parse().ok()?));
@@ -191,7 +191,7 @@ pub(super) fn told(findings: &[Finding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What cargo says of a thing that it built; of much else it says other things.
+/// Cargo's message about an artifact that it built; it writes other messages, too.
 #[derive(Deserialize)]
 struct Artifact {
     target: Target,
@@ -213,12 +213,12 @@ fn play(program: &Path, from: u64, seeds: u64) -> anyhow::Result<Option<(u64, Fa
     let mut command = Command::new(program);
     command.args(["--stop", "--from", &from.to_string(), "--seeds", &seeds.to_string()]);
     let mut story = Story::default();
-    // Its own progress goes where ours does.
+    // Its progress goes to the same place as ours.
     let ended = run_lines(command.stderr(Stdio::inherit()), RUN_DEADLINE, |line| story.line(line))?;
     match (story.failure(), ended) {
         (Some(failure), _) => Ok(Some(failure)),
         (None, Ended::With(status)) if status.success() => Ok(None),
-        (None, ended) => bail!("the simulator ended without a word of why ({ended})"),
+        (None, ended) => bail!("the simulator ended without a reason ({ended})"),
     }
 }
 

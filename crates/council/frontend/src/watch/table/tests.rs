@@ -53,7 +53,7 @@ fn kinds_coexist_and_are_removed_one_by_one() {
     assert_eq!((table.path_count(), table.path_bytes), (0, 0));
 }
 
-/// The table beside one that is searched linearly, under whatever connections do.
+/// Compares the table with one that is searched linearly, under random operations of connections.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn it_says_what_a_plain_list_would() {

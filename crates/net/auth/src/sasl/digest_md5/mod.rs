@@ -1,4 +1,4 @@
-//! DIGEST-MD5 (RFC 2831), as Java's implementation speaks it: protection `auth` only, one authentication a nonce.
+//! DIGEST-MD5 (RFC 2831), as Java implements it: protection `auth` only, one authentication a nonce.
 //!
 //! ```text
 //! client                            server

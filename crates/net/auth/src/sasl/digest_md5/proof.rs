@@ -7,8 +7,8 @@ use md5::{Digest, Md5};
 /// The count of authentications under a nonce: each nonce is used once.
 pub(super) const NONCE_COUNT: &str = "00000001";
 
-/// The sum over user, realm and password: all that a server needs of a password. Whoever has it can log in to that realm, so
-/// that it is as secret as the password.
+/// The sum over user, realm and password: all that a server needs of a password. It is enough to log in to that realm,
+/// so it is as secret as the password.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verifier([u8; 16]);
 
@@ -33,7 +33,7 @@ impl fmt::Debug for Verifier {
     }
 }
 
-/// Who proves.
+/// The side that proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prover {
     Client,
@@ -45,7 +45,7 @@ pub(super) struct Transcript<'a> {
     pub(super) verifier: Verifier,
     pub(super) nonce: &'a str,
     pub(super) client_nonce: &'a str,
-    /// The user as whom the client wants to act, if it says so.
+    /// The user that the client wants to act as, if it says so.
     pub(super) authorized_as: Option<&'a str>,
     pub(super) digest_uri: &'a str,
 }

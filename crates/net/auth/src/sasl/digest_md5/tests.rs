@@ -145,7 +145,7 @@ fn exchanges_captured_from_java_complete_on_both_sides() {
         let server = server(&[(user, password)]);
         let mut exchange = ServerExchange::challenged(&nonce);
         assert_eq!(exchange.step(&server, response.as_bytes(), &[0; 32]), complete, "{user} {password}");
-        // Our client answers Java's challenge as Java's does, but for the nonce that it draws.
+        // Our client answers Java's challenge as Java's does, except for the nonce that it draws.
         let client_nonce =
             Directives::parse(response.as_bytes()).unwrap().required("cnonce").unwrap().to_owned();
         let mut client = ClientExchange::new(SaslUser::new(user, password), "imap", "mail.example", [0; 16])

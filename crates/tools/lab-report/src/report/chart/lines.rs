@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::pen::Pen;
 use super::{Line, Value};
 
-/// Dashes that tell series of one system apart.
+/// Dashes that distinguish series of one system.
 const DASHES: [&str; 6] = ["", "6 3", "2 2", "9 3 2 3", "1 3", "12 4"];
 
 pub(super) fn dash(line: &Line) -> String {

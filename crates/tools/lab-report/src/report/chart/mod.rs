@@ -1,5 +1,5 @@
-//! A picture as SVG. Colours are classes, so that whoever shows it (a page, a file by itself) says what they are in
-//! light and in dark; texts stand in one language, or in both with a class each.
+//! A picture as SVG. Colours are classes, so that the place that shows it (a page, a file by itself) defines them for
+//! light and dark; texts are in one language, or in both with a class each.
 //!
 //! Knows nothing of experiments: only lines, bars, axes and what they are called.
 

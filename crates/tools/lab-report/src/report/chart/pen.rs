@@ -1,4 +1,4 @@
-//! What writes SVG: shapes as they are, texts in one language or in both. Knows no axis.
+//! Writes SVG: shapes as they are, texts in one language or in both. Knows no axis.
 
 use std::fmt::{Arguments, Write as _};
 
@@ -6,7 +6,7 @@ use super::super::{Language, Spoken};
 
 pub(super) struct Pen<'a> {
     out: String,
-    /// Nothing where whoever shows the picture chooses the language; else that, and the style.
+    /// Nothing if the page that shows the picture chooses the language; otherwise the language, and the style.
     pub(super) alone: Option<(Language, &'a str)>,
 }
 

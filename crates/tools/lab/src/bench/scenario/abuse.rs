@@ -78,7 +78,7 @@ const OUTSTANDING: usize = 10;
 const SCENE: u32 = 5_000;
 /// Between two requests of the quiet client.
 const PERIOD: Duration = Duration::from_micros(2_500);
-/// The longest latency that is told apart, microseconds.
+/// The longest latency that is measured, microseconds.
 const LONGEST_US: u64 = 60_000_000;
 /// Bytes of a node that is large.
 const LARGE: usize = 1_000_000;
@@ -142,7 +142,7 @@ fn beside(
     let stopped = patience.stop.swap(true, Ordering::Relaxed);
     let attacked = attack.join().map_err(|_| Failure(format!("the attack by {kind:?} panicked")))?;
     if let Err(error) = attacked {
-        // Its end by our own word is none of its failures.
+        // An end that this program asked for is no failure.
         if stopped || error.to_string() != "stopped" {
             return Err(Failure(format!("the attack by {kind:?} ended: {error}")));
         }
@@ -284,7 +284,7 @@ fn worst(runner: &mut Runner, place: usize, kind: Kind, nodes: u32) {
     }
 }
 
-/// The address of everybody here first, so that each other request is permitted.
+/// First the address of all clients here, so that each other request is permitted.
 fn address(entry: u32) -> String {
     if entry == 0 { "127.0.0.1".into() } else { format!("10.0.{}.{}", entry / 256, entry % 256) }
 }

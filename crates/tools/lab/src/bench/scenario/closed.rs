@@ -1,4 +1,4 @@
-//! Reads and durable writes at full pelt: so many connections, so many requests outstanding on each.
+//! Reads and durable writes at full load: so many connections, so many requests outstanding on each.
 
 use council_client::load::{Mix, Pace};
 

@@ -1,4 +1,4 @@
-//! Thousands of sessions watch one node: the time until the last is told of a change.
+//! Thousands of sessions watch one node: the time until the last gets the event of a change.
 
 use council_client::load::{Crowd, Nodes};
 

@@ -1,5 +1,5 @@
-//! Before a run: whether servers that the lab did not start let it in. A wrong password is told at once, and not as the
-//! failure of every point.
+//! Before a run: whether servers that the lab did not start let it in. A wrong password is reported at once, and not as
+//! the failure of every point.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn ask(server: &Servers, time: Duration) -> Checked<()> {
     let at = Connection { servers: server.connect_string(0), access: server.access.clone() };
     let client = at.open(council_client::Options::new())?;
     council_connect::reach(&client, &at.servers, time)?;
-    // Some servers give a session to everybody and refuse the first request.
+    // Some servers give every client a session and refuse the first request.
     match client.exists("/").wait() {
         Err(error) if is_refusal(&error) => {
             Err(Problem::new(format!("`{}` serves authenticated clients only", at.servers)).hint(

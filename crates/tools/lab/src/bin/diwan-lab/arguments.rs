@@ -1,4 +1,4 @@
-//! What can be said to `diwan lab`, and what it comes to.
+//! The arguments of `diwan lab`, and what they mean.
 
 use std::env;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ report says why.
   diwan lab compare before after               status 1 if something moved beyond noise
   diwan lab compare run:other run:diwan        two systems of one run";
 
-/// Where a run is kept unless told otherwise.
+/// Where a run is kept by default.
 const FOLDER: &str = "diwan-lab";
 
 /// Repeat the published experiments on Diwan and on its peers, side by side, and draw them.
@@ -138,7 +138,8 @@ pub(crate) struct RunArguments {
 const OTHER: &str = "other";
 
 fn one(name: &str) -> Result<&'static Experiment, String> {
-    experiment::named(name).ok_or_else(|| String::from("nobody knows it; `diwan lab list` lists them all"))
+    experiment::named(name)
+        .ok_or_else(|| String::from("there is no such experiment; `diwan lab list` lists them all"))
 }
 
 /// Servers with what lets clients in.

@@ -1,4 +1,4 @@
-//! The command as a report shows it: without the passwords that stand in it. A report is shown to others.
+//! The command as a report shows it: without its passwords. Reports are shown to others.
 
 /// Shown in place of a secret.
 const HIDDEN: &str = "(hidden)";

@@ -22,13 +22,13 @@ use tools_lab_report::report;
 use arguments::{CompareArguments, LabArguments, LabCommand, RunArguments};
 use progress::Bar;
 
-/// Something moved beyond noise, or was not to be had.
+/// A figure moved beyond noise, or could not be measured.
 const MOVED: u8 = 1;
 
 fn main() -> ExitCode {
     match run(LabArguments::parse().command, &mut io::stdout().lock()) {
         Ok(code) => code,
-        // Who reads the output of a pipe has seen enough of it.
+        // The reader of the pipe has closed it.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: cannot write: {error}");
@@ -78,7 +78,7 @@ fn measure(arguments: RunArguments, out: &mut impl Write) -> io::Result<ExitCode
     let drawn = write_report(&run, out)?;
     let failed = bar.failures();
     if failed > 0 {
-        eprintln!("error: {failed} points were not to be had: see above, or the report");
+        eprintln!("error: {failed} points could not be measured: see above, or the report");
     }
     Ok(match stopped || failed > 0 || !drawn {
         true => ExitCode::FAILURE,

@@ -46,7 +46,7 @@ impl Bar {
         }
     }
 
-    /// How many points were not to be had.
+    /// How many points could not be measured.
     pub(super) const fn failures(&self) -> usize {
         self.failures
     }

@@ -1,4 +1,4 @@
-//! The leader's disk stands still: a frozen file system that holds nothing but its data.
+//! The leader's disk hangs: a frozen file system that holds nothing but its data.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // There is nobody to tell; what is left mounted shows when the folder cannot be removed.
+        // An error cannot be reported here; a mount that is left shows when the folder cannot be removed.
         let _ = tool("umount", &[self.mounted.as_ref()]);
     }
 }

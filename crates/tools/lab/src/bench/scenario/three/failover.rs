@@ -1,4 +1,4 @@
-//! The leader dies, or stands still: until the next write.
+//! The leader is killed or stopped: the time until the next write.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Faults of an ensemble of three, and what its clients feel of it.
+//! Faults of an ensemble of three, and their effect on its clients.
 
 mod disk;
 mod failover;
@@ -24,7 +24,7 @@ use crate::bench::{Bench, Failure, Who};
 const MEMBERS: usize = 3;
 /// How long the ensemble works undisturbed before a fault.
 const CALM: Duration = Duration::from_millis(500);
-/// Each who takes part, as three fresh members with a small tree.
+/// Each contestant, as three fresh members with a small tree.
 fn ensembles(bench: &Bench) -> Result<Vec<(Who, Ensemble)>, Failure> {
     let mut all = Vec::new();
     for who in bench.servers() {
@@ -50,7 +50,7 @@ fn addresses(ensemble: &Ensemble, numbers: &[usize]) -> Vec<SocketAddr> {
     numbers.iter().map(|number| ensemble.address(*number)).collect()
 }
 
-/// A writer at the leader, which comes first in `order`, and one at a follower who knows only the followers.
+/// A writer at the leader, which comes first in `order`, and one at a follower that knows only the followers.
 fn two_writers(ensemble: &Ensemble, order: &[usize]) -> Result<[Patient; 2], Failure> {
     let at_leader = Patient::start(addresses(ensemble, order), 0);
     let at_follower = Patient::start(addresses(ensemble, &order[1..]), 1);

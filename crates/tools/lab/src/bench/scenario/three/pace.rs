@@ -40,7 +40,7 @@ pub(in crate::bench::scenario) const FOLLOWER_STOPPED: Row = Row {
             |_, _| Ok(()),
             move |ensemble, number| {
                 ensemble.pause(number)?;
-                // How long it stands still is what is measured.
+                // No synchronisation: the length of the stop is what is measured.
                 thread::sleep(pause);
                 ensemble.resume(number)?;
                 Ok(pause)
@@ -110,7 +110,7 @@ fn join(
 }
 
 /// Loads the leader and one follower twice; before the second time `prepared` is done to the other follower, during it
-/// `fault`, which tells how long that took.
+/// `fault`, which returns how long that took.
 fn run(
     bench: &Bench,
     sheet: &mut Sheet,
