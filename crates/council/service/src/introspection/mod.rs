@@ -88,7 +88,7 @@ impl Introspection {
         let tree = restore::receive(&self.config.storage.data_dir, sent, bytes)?;
         let (done, outcome) = channel();
         self.core.put(CoreMail::Restore(Box::new(Restoration { tree, done })));
-        let outcome = outcome.recv().unwrap_or_else(|_| Err(RestoreError::Stopping));
+        let outcome = outcome.recv().unwrap_or(Err(RestoreError::Stopping));
         let zxid = outcome.map_err(|error| Refusal::Failed(error.to_string()))?;
         let deadline = Instant::now() + RESTART_MAX;
         while !self.standing.is_serving() {
