@@ -100,8 +100,9 @@ fn text(value: Element<'_>) -> Option<String> {
         }
         tag::TELETEX_STRING => Some(value.content.iter().map(|byte| char::from(*byte)).collect()),
         tag::BMP_STRING => {
-            let units = value.content.as_chunks().0.iter().map(|pair| u16::from_be_bytes(*pair));
-            char::decode_utf16(units).collect::<Result<_, _>>().ok()
+            let (units, rest) = value.content.as_chunks();
+            let units = units.iter().map(|pair| u16::from_be_bytes(*pair));
+            char::decode_utf16(units).collect::<Result<_, _>>().ok().filter(|_| rest.is_empty())
         }
         _ => None,
     }
@@ -221,6 +222,7 @@ mod tests {
             (tag::TELETEX_STRING, &[b'M', 0xfc][..], "CN=Mü"),
             (tag::BMP_STRING, &[0, b'a', 0x30, 0x42], "CN=aあ"),
             (tag::BMP_STRING, &[0xd8, 0], "CN=#1e02d800"),
+            (tag::BMP_STRING, &[0, b'a', 0], "CN=#1e03006100"),
             (tag::GENERAL_STRING, b"g", "CN=g"),
             (tag::UTF8_STRING, &[0xff], "CN=#0c01ff"),
             (tag::INTEGER, &[5], "CN=#020105"),
