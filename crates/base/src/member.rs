@@ -18,8 +18,8 @@ impl MemberId {
         Self(number.0 as u64)
     }
 
-    /// That of the member of this number on this disk if it is let in later: whoever works it out gets the same, and no
-    /// other disk ever has it.
+    /// That of the member of this number on this disk if it is let in later: each member that computes it gets the
+    /// same, and no other disk ever has it.
     #[must_use]
     pub const fn admitted(number: MemberNumber, incarnation: [u8; 16]) -> Self {
         let [a, b, c, d, e, f, ..] = incarnation;
@@ -35,7 +35,7 @@ impl MemberId {
         Self(Self::BLANK | number.0 as u64)
     }
 
-    /// This id, unless it is nobody's.
+    /// This id, unless it is `NOBODY`.
     #[must_use]
     pub const fn known(self) -> Option<Self> {
         if self.0 == 0 { None } else { Some(self) }

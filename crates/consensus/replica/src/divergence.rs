@@ -1,5 +1,5 @@
 //! Members compare the digests of their states at the same transactions. One that differs from a majority which agrees
-//! stops: it must not answer from a state that nobody else has.
+//! stops: it must not answer from a state that no other member has.
 
 use std::collections::BTreeMap;
 

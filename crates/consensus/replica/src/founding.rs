@@ -388,8 +388,8 @@ impl Founding {
             let (cluster, voters) = (round.cluster, self.founders());
             self.outcome = Some(Outcome::Founded { cluster, voters });
         } else if late && (round.accepted.is_empty() || self.all_others_hold()) {
-            // Either nobody is known to have written it down; whoever has says so, and is not passed over. Or everybody has
-            // written something down, this or another proposal: nobody is blank who could still agree to this one.
+            // Either no member is known to have written it down; one that has says so, and is not passed over. Or all members
+            // have written down this proposal or another one: no blank member is left that could still agree to this one.
             self.round = None;
             self.majority_since_ms = None;
             // Two proposals must never go by one name.

@@ -36,7 +36,7 @@ pub fn replay(
 impl Replayed for ReplayedTree {
     fn apply(&mut self, stamp: Stamp, command: &[u8]) -> Result<(), Malformed> {
         let command = Command::decode(command).map_err(|_| Malformed("a command that cannot be read"))?;
-        // Whoever had sent it is not connected yet, and will find its outcome in the tree.
+        // The client that sent it is not connected yet, and will find its outcome in the tree.
         let _ = self.tree.apply(council_tree::Stamp { time_ms: stamp.wall_ms }, &command, &mut self.changes);
         if !self.changes.is_empty() {
             let changes: Arc<[_]> = self.changes.drain().collect();

@@ -1,4 +1,4 @@
-//! A host: its disk, its clocks, and what befalls them. Knows nothing of the process on it, nor how many of its faults can be
+//! A host: its disk, its clocks, and their faults. Knows nothing of the process on it, nor how many of its faults can be
 //! borne at a time: that is the world's budget.
 
 use base::Now;

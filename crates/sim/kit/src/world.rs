@@ -9,7 +9,7 @@ use crate::simulation::Simulation;
 
 /// A simulated system: machines, what lies between them, who uses them, and who judges them.
 ///
-/// Whoever implements it keeps two promises. The plan alone decides what happens: a world reads no clock, no environment and
+/// An implementation keeps two promises. The plan alone decides what happens: a world reads no clock, no environment and
 /// no other random numbers than those of its [`Simulation`]. And a step is small: whatever may happen between two actions
 /// of a real system may happen between two steps.
 pub trait World: Sized {

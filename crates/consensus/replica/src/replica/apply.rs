@@ -19,7 +19,7 @@ use crate::{Fault, convert};
 impl<M: StateMachine> Replica<M> {
     /// Applies committed commands up to a bound, and takes a step of a snapshot that is under way. Call it while
     /// [`Replica::has_work`], and unlock the state between calls. Gives a state that was replaced as a whole, to be
-    /// dropped when nobody waits.
+    /// dropped while no reader waits.
     ///
     /// # Errors
     /// [`Fault`] when the log holds what this build cannot read: this member must stop.

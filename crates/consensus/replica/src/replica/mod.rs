@@ -108,7 +108,7 @@ impl<M: StateMachine> Replica<M> {
         leadership.transfer(raft, view, |_| true);
     }
 
-    /// Whoever leads now is given again what is under way: it may be lost.
+    /// The present leader is given again what is under way: it may be lost.
     fn give_again(&mut self) {
         self.machine.give_again(self.group.view.now);
         self.group.read_index.again();

@@ -35,7 +35,7 @@ impl<M: StateMachine> Replica<M> {
         self.post();
     }
 
-    /// Whoever leads now may not have been given what is under way.
+    /// The present leader may not have been given what is under way.
     fn notice_leader(&mut self) {
         let Some(known) = self.group.leadership.notice(&self.group.raft) else { return };
         // Its role is told only with its next turn.
@@ -101,7 +101,7 @@ impl<M: StateMachine> Replica<M> {
         );
     }
 
-    /// Somebody lags behind the log that is kept, and no snapshot is offered that would do: a new one is taken.
+    /// A member lags behind the log that is kept, and no snapshot is offered that would do: a new one is taken.
     fn offer_what_is_wanted(&mut self) {
         if !self.group.raft.wants_snapshot() {
             return;

@@ -61,7 +61,7 @@ impl CouncilMachine {
         }
     }
 
-    /// Whoever leads now is given again what is under way: it may be lost.
+    /// The present leader is given again what is under way: it may be lost.
     fn give_all_again(&mut self, group: &mut Group) {
         self.proposer.give_again(group.now());
         group.ask_again();

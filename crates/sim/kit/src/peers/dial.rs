@@ -18,7 +18,7 @@ const COURTESY_MS: u64 = 150;
 
 /// The dialling of one other member.
 pub(super) struct Dial {
-    /// Nobody of that number is connected.
+    /// No member of that number is connected.
     wanted: bool,
     due_ms: u64,
     pause_ms: u64,
@@ -54,7 +54,7 @@ pub(super) const fn courtesy_ms(own: u64, other: MemberNumber) -> u64 {
     if MemberNumber::of(own).0 < other.0 { COURTESY_MS } else { 0 }
 }
 
-/// Whoever is not connected is dialled.
+/// Members that are not connected are dialled.
 pub(super) fn dial_others(world: &mut impl PeerWorld, place: u64) {
     let Parts { sim, machines, .. } = world.parts();
     let now_ms = sim.now_ms();

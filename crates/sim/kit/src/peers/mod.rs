@@ -85,7 +85,7 @@ pub struct Parts<'a, M> {
     pub record: &'a mut PairRecord,
 }
 
-/// A world whose processes are connected with each other. Whoever implements it is told what its processes would be, at once
+/// A world whose processes are connected with each other. The world is told what its processes would be, at once
 /// and in that order.
 pub trait PeerWorld {
     /// What it consists of.
@@ -199,7 +199,7 @@ impl Peering {
         self.send_on(at, message, sim)
     }
 
-    /// A process sends to whoever has that number, also one without an id.
+    /// A process sends to the member of that number, also if that has no id.
     pub fn send_to_number(
         &mut self,
         place: u64,
