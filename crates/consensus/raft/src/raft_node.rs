@@ -53,6 +53,8 @@ pub struct RaftNode {
     /// The last term in which this member's request for votes has left it.
     asked_votes_in: Term,
     doubt: Option<Doubt>,
+    /// What was last acknowledged: in which term, to whom, up to where.
+    acknowledged: (Term, MemberId, LogIndex),
 }
 
 impl RaftNode {
@@ -98,6 +100,7 @@ impl RaftNode {
             led: (Term::ZERO, None),
             asked_votes_in: Term::ZERO,
             doubt: None,
+            acknowledged: (Term::ZERO, MemberId(INVALID_ID), LogIndex::ZERO),
         };
         node.draw_timeout();
         node

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use consensus_raft::{LogIndex, MemberId};
 use storage_raft_log::{Batch, SnapshotMeta, Space};
 
+use crate::batch::BatchReader;
 use crate::peer_message::SnapshotEnd;
 
 /// Chunks of a saved snapshot, and behind the last one what the snapshot says of itself.
@@ -55,6 +56,36 @@ pub enum JournalRequest {
         /// The number of the first chunk, from 0.
         first: u64,
     },
+}
+
+/// A batch with more bytes in its entries than this is not small.
+const SMALL_BYTES: usize = 16 << 10;
+/// Nor is one with more commands.
+const SMALL_COMMANDS: usize = 2;
+
+impl JournalRequest {
+    /// Whether this is a batch of so few commands that hardly anybody else can wait for the disk.
+    #[must_use]
+    pub fn is_small_batch(&self) -> bool {
+        let Self::Persist { batch, .. } = self else { return false };
+        match &batch.entries[..] {
+            [] => true,
+            [entry] => entry.data.len() <= SMALL_BYTES && has_few_commands(&entry.data),
+            _ => false,
+        }
+    }
+}
+
+fn has_few_commands(content: &[u8]) -> bool {
+    let Ok(mut reader) = BatchReader::new(content) else { return false };
+    for _ in 0..SMALL_COMMANDS {
+        match reader.next_command() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+    matches!(reader.next_command(), Ok(None))
 }
 
 /// What a journal answers.

@@ -77,6 +77,12 @@ impl Front {
         conn
     }
 
+    /// Whether any client watches anything, or is about to.
+    #[must_use]
+    pub fn has_watches(&self) -> bool {
+        !self.common.watching.is_empty()
+    }
+
     /// Bytes of one connection, in order, those that were not consumed before at their head. Says how many were
     /// consumed; the rest is the driver's to keep until there is more, or until [`FrontEvent::ResumeReading`].
     pub fn receive(&mut self, conn: ConnId, input: &[u8], tree: &Tree, now: Now) -> usize {

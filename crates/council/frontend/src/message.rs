@@ -166,6 +166,21 @@ pub enum FromCore {
     },
 }
 
+/// How many items may lie in the stream of a shard that need not be woken for any of them.
+const UNREAD_MAX: usize = 64;
+
+impl FromCore {
+    /// Whether a shard that sleeps is to be woken for these items of its stream. What transactions changed concerns its
+    /// clients only if they watch anything: else the shard reads it whenever it wakes next, before it answers anybody.
+    /// `waiting` is how many items lie there already.
+    #[must_use]
+    pub fn wake_for(items: &[Self], watches: bool, waiting: usize) -> bool {
+        watches
+            || waiting + items.len() >= UNREAD_MAX
+            || items.iter().any(|item| !matches!(item, Self::Changes(_)))
+    }
+}
+
 /// Why a client gets no session here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectRefusal {

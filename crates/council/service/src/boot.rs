@@ -24,13 +24,15 @@ use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::introspection::Introspection;
 use crate::join;
-use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalLoop, JournalSettings};
+use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalSettings, SharedJournal};
 use crate::messages::{JournalMail, ShardMail};
 use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
 use crate::{aside, config_mapping, random, restore};
 use net_peers::{LocalIdentity, PeerConnections};
 use node_threads::{Supervisor, spawn};
+
+type OwnJournal = Arc<SharedJournal<DirDisk>>;
 
 /// What the core's thread begins with.
 pub(crate) struct Parts {
@@ -219,16 +221,16 @@ impl Boot {
             switchboard.begin_anew(true);
             tracing::info!(number = badge.number, id = identity.member.0, "this member has its identity");
         }
-        let (core, journal) = self.furnish(opened)?;
+        let (core, journal, journal_thread) = self.furnish(opened)?;
         let overview = &self.overview;
         let (peers, badge) = self.peers.take().unzip();
         let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
-        let outcome = CoreLoop::new(core, links, metrics, standing, clock, peers, started.clone()).run();
+        let outcome = CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone()).run();
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
-        let _ = journal.join();
+        let _ = journal_thread.join();
         let End { ending, links, peers, restoration } =
             outcome.map_err(|fault| Failure::Core(fault.to_string()))?;
         // The next core would take what this one's journal answered for answers to its own questions.
@@ -268,7 +270,7 @@ impl Boot {
     }
 
     /// The core, and beside it the journal's thread.
-    fn furnish(&self, opened: Opened) -> Result<(Core, JoinHandle<()>), StartError> {
+    fn furnish(&self, opened: Opened) -> Result<(Core, OwnJournal, JoinHandle<()>), StartError> {
         let overview = &self.overview;
         let (config, clock) = (&overview.config, overview.clock);
         let opened_us = clock.mono_us();
@@ -281,7 +283,7 @@ impl Boot {
             overview.snapshots.saved(saved);
         }
         self.remember(&opened.history);
-        let journal = self.start_journal(opened.journal)?;
+        let (journal, thread) = self.start_journal(opened.journal)?;
         let figures = crate::counters::StartFigures {
             log_load_ms: opened.figures.log_load_ms + (clock.mono_us() - opened_us) / 1000,
             total_ms: clock.mono_us() / 1000,
@@ -294,7 +296,7 @@ impl Boot {
             entries = figures.entries_loaded,
             "the data is loaded"
         );
-        Ok((core, journal))
+        Ok((core, journal, thread))
     }
 
     /// Tells the shards what lately changed, before anything new does.
@@ -314,7 +316,7 @@ impl Boot {
         }
     }
 
-    fn start_journal(&self, journal: Journal<DirDisk>) -> Result<JoinHandle<()>, StartError> {
+    fn start_journal(&self, journal: Journal<DirDisk>) -> Result<(OwnJournal, JoinHandle<()>), StartError> {
         let overview = &self.overview;
         let storage = &overview.config.storage;
         let settings = JournalSettings {
@@ -333,10 +335,12 @@ impl Boot {
             metrics: Arc::clone(&overview.journal_metrics),
             desk: Arc::clone(&overview.snapshots),
         };
-        let journal_loop = JournalLoop::new(journal, settings, links, overview.clock);
-        let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
-        spawn("journal", &self.supervisor, run)
-            .map_err(|source| StartError::System { action: "start a thread", source })
+        let shared = SharedJournal::new(journal, settings, links, overview.clock);
+        let own = Arc::clone(&shared);
+        let run = move || own.run().map(drop).map_err(|fault| fault.to_string());
+        let thread = spawn("journal", &self.supervisor, run)
+            .map_err(|source| StartError::System { action: "start a thread", source })?;
+        Ok((shared, thread))
     }
 }
 

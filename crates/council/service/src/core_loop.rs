@@ -5,6 +5,7 @@ use base::Now;
 use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -19,7 +20,9 @@ use parking_lot::RwLock;
 use crate::chronicle::Chronicle;
 use crate::counters::CoreCounters;
 use crate::counters::leadership::{LeadershipCounters, Stand};
+use crate::disk::DirDisk;
 use crate::error::StartError;
+use crate::journal_loop::SharedJournal;
 use crate::messages::{CoreMail, JournalMail, ShardMail};
 use crate::peer_report::PeerReport;
 use crate::peers::{self, CHANNEL};
@@ -52,12 +55,23 @@ pub(crate) struct CoreLinks {
     pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
     /// By shard.
     pub(crate) to_shards: Vec<Arc<Mailbox<FromCore>>>,
+    /// By shard: whether any client of it watches anything. Read only where the tree's lock was held since.
+    pub(crate) watches: Vec<Arc<AtomicBool>>,
     /// By shard: what is none of the core's stream.
     pub(crate) shard_mail: Vec<Arc<Mailbox<ShardMail>>>,
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) session_clients: Arc<SessionClients>,
+}
+
+impl CoreLinks {
+    fn have_mail(&self) -> bool {
+        !self.mail.is_empty()
+            || !self.established.is_empty()
+            || !self.from_journal.is_empty()
+            || self.from_shards.iter().any(|mailbox| !mailbox.is_empty())
+    }
 }
 
 /// How a core's loop ended, and what the next one goes on with.
@@ -80,6 +94,9 @@ struct Part {
 pub(crate) struct CoreLoop {
     core: Core,
     links: CoreLinks,
+    journal: Arc<SharedJournal<DirDisk>>,
+    /// The journal was handed a small batch and not woken.
+    unflushed: bool,
     metrics: Arc<CoreCounters>,
     leadership: Arc<LeadershipCounters>,
     clock: Clock,
@@ -109,7 +126,7 @@ pub(crate) struct CoreLoop {
 impl CoreLoop {
     pub(crate) fn new(
         core: Core,
-        links: CoreLinks,
+        (links, journal): (CoreLinks, Arc<SharedJournal<DirDisk>>),
         (metrics, leadership): (Arc<CoreCounters>, Arc<LeadershipCounters>),
         standing: Arc<ServingState>,
         clock: Clock,
@@ -122,6 +139,8 @@ impl CoreLoop {
         Self {
             core,
             links,
+            journal,
+            unflushed: false,
             metrics,
             leadership,
             clock,
@@ -167,7 +186,9 @@ impl CoreLoop {
                 // Whoever started us may not wait for it.
                 let _ = serves.send(Ok(()));
             }
-            if self.is_held_up() {
+            if self.flush_here()? {
+                // The journal has answered: there is no reason to sleep, nor to poll before the answer is on its way.
+            } else if self.is_held_up() {
                 self.sleep(STREAM_PAUSE)?;
             } else if !self.core.has_work(self.side_bytes) {
                 self.sleep(Duration::MAX)?;
@@ -238,7 +259,7 @@ impl CoreLoop {
                 News::Lost(id, _) => self.core.lost(id, now),
             }
         }
-        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        append_streams(&mut self.core, &self.links, &mut self.unwoken);
         Ok(())
     }
 
@@ -339,7 +360,7 @@ impl CoreLoop {
         if now.mono_ms() >= self.core.next_deadline_ms() {
             self.core.tick(now, &tree);
         }
-        append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+        append_streams(&mut self.core, &self.links, &mut self.unwoken);
         Ok(())
     }
 
@@ -350,13 +371,17 @@ impl CoreLoop {
             if !self.core.has_work(self.side_bytes) || self.is_held_up() {
                 break;
             }
+            // Applying may take long: the journal's thread flushes meanwhile.
+            if std::mem::take(&mut self.unflushed) {
+                self.links.to_journal.wake();
+            }
             let began = self.clock.mono_us();
             let level;
             let replaced = {
                 let mut tree = self.links.tree.write();
                 let replaced = self.core.apply(&mut tree, now)?;
                 self.side_bytes = tree.snapshot_side_bytes();
-                append_streams(&mut self.core, &self.links.to_shards, &mut self.unwoken);
+                append_streams(&mut self.core, &self.links, &mut self.unwoken);
                 level = tree.feature_level();
                 replaced
             };
@@ -376,6 +401,7 @@ impl CoreLoop {
 
     /// What shards were told is read before the tree is locked for long, if they come to it soon.
     fn let_read(&self) {
+        self.links.to_shards.iter().filter(|shard| !shard.is_empty()).for_each(|shard| shard.wake());
         for _ in 0..LET_READ_TIMES {
             if self.links.to_shards.iter().all(|shard| shard.is_empty()) {
                 return;
@@ -410,6 +436,22 @@ impl CoreLoop {
         }
     }
 
+    /// Flushes what the journal was handed on this thread, if it was not woken for that.
+    fn flush_here(&mut self) -> Result<bool, Fault> {
+        if !std::mem::take(&mut self.unflushed) {
+            return Ok(false);
+        }
+        let flush_here = || self.journal.flush_here().map_err(|fault| Fault::Driver { reason: fault.to_string() });
+        if self.links.have_mail() || !flush_here()? {
+            self.links.to_journal.wake();
+            return Ok(false);
+        }
+        if let Some(peers) = &mut self.peers {
+            peers.skip_poll();
+        }
+        Ok(true)
+    }
+
     /// Wakes shards and hands the journal its work; gives the number of commands in it.
     fn pass_on(&mut self, now_us: u64) -> u64 {
         let mut handed_over = 0;
@@ -429,7 +471,7 @@ impl CoreLoop {
             }
             self.effects.push(JournalMail::Effect(effect));
         }
-        self.links.to_journal.put_all_at(&mut self.effects, now_us);
+        self.hand_to_journal(now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
@@ -441,6 +483,20 @@ impl CoreLoop {
         handed_over
     }
 
+    /// A small batch may wait for the end of this turn, to be flushed on this thread.
+    fn hand_to_journal(&mut self, now_us: u64) {
+        if self.effects.is_empty() {
+            return;
+        }
+        let is_alone = !self.unflushed && self.effects.len() == 1;
+        self.unflushed = is_alone
+            && matches!(&self.effects[0], JournalMail::Effect(request) if request.is_small_batch());
+        self.links.to_journal.put_all_quietly_at(&mut self.effects, now_us);
+        if !self.unflushed {
+            self.links.to_journal.wake();
+        }
+    }
+
     fn is_held_up(&self) -> bool {
         self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
     }
@@ -450,16 +506,10 @@ impl CoreLoop {
         let deadline = Duration::from_millis(self.core.next_deadline_ms().saturating_sub(now_ms).max(1));
         let timeout = deadline.min(longest);
         let links = &self.links;
-        let mail = || {
-            !links.mail.is_empty()
-                || !links.established.is_empty()
-                || !links.from_journal.is_empty()
-                || links.from_shards.iter().any(|mailbox| !mailbox.is_empty())
-        };
         match &mut self.peers {
-            Some(peers) => peers.sleep(timeout, mail).map_err(poll_fault),
+            Some(peers) => peers.sleep(timeout, || links.have_mail()).map_err(poll_fault),
             None => {
-                links.waker.park(Some(timeout), mail);
+                links.waker.park(Some(timeout), || links.have_mail());
                 Ok(())
             }
         }
@@ -470,12 +520,13 @@ fn poll_fault(error: std::io::Error) -> Fault {
     Fault::Driver { reason: format!("the members' connections cannot be polled: {error}") }
 }
 
-fn append_streams(core: &mut Core, shards: &[Arc<Mailbox<FromCore>>], unwoken: &mut [bool]) {
-    for (number, (shard, unwoken)) in shards.iter().zip(unwoken).enumerate() {
+fn append_streams(core: &mut Core, links: &CoreLinks, unwoken: &mut [bool]) {
+    for (number, (shard, unwoken)) in links.to_shards.iter().zip(unwoken).enumerate() {
         let stream = core.stream(u16::try_from(number).expect("shards are counted in 16 bits"));
         if !stream.is_empty() {
+            let watches = links.watches[number].load(Ordering::Relaxed);
+            *unwoken |= FromCore::wake_for(stream, watches, shard.len());
             shard.put_all_quietly(stream);
-            *unwoken = true;
         }
     }
 }

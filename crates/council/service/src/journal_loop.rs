@@ -1,12 +1,21 @@
-//! The journal's thread: a driver of [`JournalExecutor`], which says what is done on the disk and in which order.
+//! The driver of [`JournalExecutor`], which says what is done on the disk and in which order.
 //!
-//! It takes what the core sent, runs the machine until that has nothing more to do, hands its answers to the core, and
-//! sleeps. What the machine notices becomes metrics and log lines here. It knows nothing of batches and snapshots.
+//! The journal's thread takes what the core sent, runs the machine until that has nothing more to do, hands its answers to
+//! the core, and sleeps. While little is written, the core's thread takes a turn itself instead: the journal's thread need
+//! not be woken for it, nor the core's for the answer. What the machine notices becomes metrics and log lines here. It
+//! knows nothing of batches and snapshots.
+//!
+//! Invariants:
+//! - *One driver at a time.* A turn is taken under the lock.
+//! - *Nothing but batches on the core's thread*, and only while the disk is quick: one slow flush, and the journal's thread
+//!   does them all for a while. Preparing, snapshots and waiting for room are always the journal's thread's.
 
 use consensus_replica::JournalEvent;
 use node_threads::{Clock, Mailbox, ThreadWaker};
+use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use consensus_replica::journal_executor::{
@@ -39,8 +48,25 @@ pub(crate) struct JournalLinks {
     pub(crate) desk: Arc<SnapshotRequests>,
 }
 
-/// See the module.
-pub(crate) struct JournalLoop<D: Disk> {
+/// The journal and its driver, lent to the thread that takes a turn. See the module.
+pub(crate) struct SharedJournal<D: Disk> {
+    driver: Mutex<Option<JournalDriver<D>>>,
+    mail: Arc<Mailbox<JournalMail>>,
+    waker: Arc<ThreadWaker>,
+    clock: Clock,
+    /// The journal's thread is to take a turn although there is no mail.
+    wanted: AtomicBool,
+}
+
+/// How long the core's thread leaves all flushes to the journal's thread after one that was slow, microseconds, and what
+/// is slow.
+const AVOID_US: u64 = 1_000_000;
+const SLOW_US: u64 = 20_000;
+/// How long the journal's thread may sleep on after a turn of the core's thread, microseconds: the log is to note soon
+/// that its last flush succeeded.
+const SLEEP_ON_US: u64 = 60_000;
+
+struct JournalDriver<D: Disk> {
     executor: JournalExecutor<D>,
     links: JournalLinks,
     log_directory: PathBuf,
@@ -52,17 +78,22 @@ pub(crate) struct JournalLoop<D: Disk> {
     /// What came of a step, and the answers in it that are put together.
     outputs: Vec<JournalOutput>,
     outbox: Vec<JournalEvent>,
+    /// Until when the journal's thread sleeps at the longest.
+    sleeps_until_us: Option<u64>,
+    /// Until when the core's thread takes no turns: the disk is slow.
+    avoid_until_us: u64,
 }
 
-impl<D: Disk> JournalLoop<D> {
+impl<D: Disk> SharedJournal<D> {
     pub(crate) fn new(
         journal: Journal<D>,
         settings: JournalSettings,
         links: JournalLinks,
         clock: Clock,
-    ) -> Self {
+    ) -> Arc<Self> {
         let JournalSettings { log_directory, executor, flush_warning } = settings;
-        Self {
+        let (mail, waker) = (Arc::clone(&links.mail), Arc::clone(&links.waker));
+        let driver = JournalDriver {
             executor: JournalExecutor::new(journal, &executor),
             links,
             log_directory,
@@ -72,24 +103,75 @@ impl<D: Disk> JournalLoop<D> {
             stopping: false,
             outputs: Vec::new(),
             outbox: Vec::new(),
-        }
+            sleeps_until_us: None,
+            avoid_until_us: 0,
+        };
+        Arc::new(Self {
+            driver: Mutex::new(Some(driver)),
+            mail,
+            waker,
+            clock,
+            wanted: AtomicBool::new(false),
+        })
     }
 
-    /// Runs until told to stop; then gives the disk back.
+    /// The journal's thread: runs until told to stop; then gives the disk back.
     ///
     /// # Errors
     /// When this host cannot keep its promise any more.
-    pub(crate) fn run(mut self) -> Result<D, Fault> {
-        self.hand_on();
+    pub(crate) fn run(&self) -> Result<D, Fault> {
         loop {
-            self.take_mail();
-            if self.stopping && self.executor.is_drained() {
-                return self.executor.close();
-            }
-            self.turn()?;
+            let timeout = {
+                let mut lent = self.driver.lock();
+                let driver = lent.as_mut().expect("the journal is there until its thread ends");
+                driver.hand_on();
+                driver.take_mail();
+                if driver.stopping && driver.executor.is_drained() {
+                    return lent.take().expect("it was there").executor.close();
+                }
+                match driver.turn()? {
+                    Next::Step | Next::Feed => continue,
+                    Next::Sleep { until_us } => {
+                        driver.sleeps_until_us = until_us;
+                        let now_us = self.clock.mono_us();
+                        until_us.map(|until_us| Duration::from_micros(until_us.saturating_sub(now_us)))
+                    }
+                }
+            };
+            let has_work = || !self.mail.is_empty() || self.wanted.swap(false, Ordering::SeqCst);
+            self.waker.park(timeout, has_work);
         }
     }
 
+    /// Appends, flushes and answers what lies in the mailbox on the calling thread, which is the core's. False if that is
+    /// the journal's thread's to do: it is at work, or the disk is slow.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn flush_here(&self) -> Result<bool, Fault> {
+        let Some(mut lent) = self.driver.try_lock() else { return Ok(false) };
+        let Some(driver) = lent.as_mut() else { return Ok(false) };
+        let began_us = self.clock.mono_us();
+        if driver.stopping || !driver.executor.is_idle() || began_us < driver.avoid_until_us {
+            return Ok(false);
+        }
+        driver.take_mail();
+        driver.flush()?;
+        let now_us = self.clock.mono_us();
+        if now_us - began_us > SLOW_US {
+            driver.avoid_until_us = now_us + AVOID_US;
+        }
+        if driver.sleeps_until_us.is_none_or(|until_us| until_us > now_us + SLEEP_ON_US) {
+            driver.sleeps_until_us = Some(now_us);
+            drop(lent);
+            self.wanted.store(true, Ordering::SeqCst);
+            self.waker.wake();
+        }
+        Ok(true)
+    }
+}
+
+impl<D: Disk> JournalDriver<D> {
     fn take_mail(&mut self) {
         let mut mail = Vec::new();
         self.sent_us = self.links.mail.take_all_since(&mut mail);
@@ -102,22 +184,28 @@ impl<D: Disk> JournalLoop<D> {
     }
 
     /// Takes steps until there is mail to be taken again.
-    fn turn(&mut self) -> Result<(), Fault> {
+    fn turn(&mut self) -> Result<Next, Fault> {
         loop {
-            let now_us = self.clock.mono_us();
-            let next = self.executor.step(now_us);
-            self.hand_on();
-            match next? {
+            match self.step()? {
                 Next::Step => {}
-                Next::Feed => return Ok(()),
-                Next::Sleep { until_us } => {
-                    let timeout =
-                        until_us.map(|until_us| Duration::from_micros(until_us.saturating_sub(now_us)));
-                    self.links.waker.park(timeout, || !self.links.mail.is_empty());
-                    return Ok(());
-                }
+                next => return Ok(next),
             }
         }
+    }
+
+    /// Takes the steps of a turn up to the answer of its batches.
+    fn flush(&mut self) -> Result<(), Fault> {
+        self.step()?;
+        while self.executor.is_flushing() {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Next, Fault> {
+        let next = self.executor.step(self.clock.mono_us());
+        self.hand_on();
+        next
     }
 
     /// Hands on what came of a step. Answers that follow each other wake the core once.

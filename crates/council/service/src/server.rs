@@ -81,6 +81,7 @@ struct Post {
     polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     streams: Vec<Arc<Mailbox<council_frontend::FromCore>>>,
+    watches: Vec<Arc<AtomicBool>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
     core_waker: Arc<ThreadWaker>,
     /// In an ensemble the core sleeps where its peers' connections are polled.
@@ -103,6 +104,7 @@ impl Post {
         Ok(Self {
             shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
             streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
+            watches: polls.iter().map(|_| Arc::default()).collect(),
             to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_waker)))).collect(),
             core: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
             established: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
@@ -261,6 +263,7 @@ impl Server {
             established: Arc::clone(&post.established),
             from_shards: post.to_core.clone(),
             to_shards: post.streams.clone(),
+            watches: post.watches.clone(),
             shard_mail: post.shards.clone(),
             from_journal: Arc::clone(&post.from_journal),
             to_journal: Arc::clone(&post.journal),
@@ -340,6 +343,7 @@ impl Server {
             let links = ShardLinks {
                 mail: Arc::clone(&post.shards[place]),
                 stream: Arc::clone(&post.streams[place]),
+                watches: Arc::clone(&post.watches[place]),
                 to_core: Arc::clone(&post.to_core[place]),
                 tree: Arc::clone(&self.overview.tree),
                 session_clients: Arc::clone(&self.overview.session_clients),

@@ -337,6 +337,11 @@ impl PeerConnections {
         broken.into_iter().for_each(|pair| self.drop_pair(pair));
     }
 
+    /// The next [`turn`](Self::turn) does not poll: something is to be sent before anything is read.
+    pub const fn skip_poll(&mut self) {
+        self.polled = true;
+    }
+
     /// Sleeps until something arrives, the waker rings or the time is over; not at all when there is mail.
     ///
     /// # Errors

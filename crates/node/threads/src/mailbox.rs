@@ -124,12 +124,15 @@ impl<T> Mailbox<T> {
         if batch.is_empty() {
             return;
         }
-        {
-            let mut mail = self.mail.lock();
-            mail.since_us.get_or_insert(now_us);
-            mail.put(batch);
-        }
+        self.put_all_quietly_at(batch, now_us);
         self.waker.wake();
+    }
+
+    /// Like [`Self::put_all_at`], without waking the owner.
+    pub fn put_all_quietly_at(&self, batch: &mut Vec<T>, now_us: u64) {
+        let mut mail = self.mail.lock();
+        mail.since_us.get_or_insert(now_us);
+        mail.put(batch);
     }
 
     /// Puts a batch in without waking the owner: for a caller that holds a lock and wakes the owner when it is

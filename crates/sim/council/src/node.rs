@@ -190,7 +190,7 @@ impl<D: Disk> Node<D> {
 
     fn collect(&mut self) {
         for (number, shard) in (0..).zip(&mut self.shards) {
-            shard.stream().append(self.core.stream(number));
+            shard.hear(self.core.stream(number));
         }
         for effect in self.core.take_requests() {
             if let JournalRequest::Persist { batch, .. } = &effect {

@@ -5,6 +5,7 @@ use crate::descriptors::{self, SpareDescriptors};
 use crate::private;
 use parking_lot::Mutex;
 use rustix::fs::{Access, OFlags, access};
+use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -76,6 +77,39 @@ impl Shared {
             return Err(error.clone());
         }
         self.file.sync_data().map_err(|error| failed.insert(disk_error(&error)).clone())
+    }
+
+    /// In one system call, where the system has that.
+    fn write_durably_at(&self, mut offset: u64, mut bytes: &[u8]) -> Result<(), DiskError> {
+        let mut failed = self.failed.lock();
+        if let Some(error) = failed.as_ref() {
+            return Err(error.clone());
+        }
+        while !bytes.is_empty() {
+            let flags = ReadWriteFlags::DSYNC;
+            match rustix::io::pwritev2(&self.file, &[io::IoSlice::new(bytes)], offset, flags) {
+                Ok(0) => return Err(DiskError::Other("the system writes nothing".to_owned())),
+                Ok(written) => {
+                    offset += written as u64;
+                    bytes = bytes.get(written..).unwrap_or_default();
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
+                    drop(failed);
+                    self.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))?;
+                    return self.sync_data();
+                }
+                Err(errno) => {
+                    let error = disk_error(&errno.into());
+                    // Without room nothing is lost: the caller still has these bytes and writes them all again.
+                    if error != DiskError::Full {
+                        *failed = Some(error.clone());
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -379,6 +413,10 @@ impl Disk for DirDisk {
 
     fn write_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         file.0.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))
+    }
+
+    fn write_durably_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        file.0.write_durably_at(offset, bytes)
     }
 
     fn write_zeros(&mut self, file: &DirFile, from: u64, until: u64) -> Result<bool, DiskError> {

@@ -54,6 +54,12 @@ pub trait Disk {
     fn read_at(&mut self, file: &Self::File, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError>;
     /// Writes all of `bytes`, growing the file if they reach past its end.
     fn write_at(&mut self, file: &Self::File, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
+    /// Writes all of `bytes` and makes them durable, with everything else that was written to the file. After a failure
+    /// any part of `bytes` may be there, durable or not.
+    fn write_durably_at(&mut self, file: &Self::File, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        self.write_at(file, offset, bytes)?;
+        self.sync_data(file)
+    }
     /// Overwrites a part of the file with zeros, growing it if it reaches past its end. Says whether a flush soon
     /// would spare a later one work; if not, all but the last may be left out.
     fn write_zeros(&mut self, file: &Self::File, from: u64, until: u64) -> Result<bool, DiskError> {

@@ -48,6 +48,14 @@ impl Tail {
     }
 }
 
+/// What is done with the write buffer.
+#[derive(Clone, Copy)]
+enum Durability {
+    Written,
+    /// Written and flushed, in one call of the disk.
+    Flushed,
+}
+
 /// Many logs in one chain of segments on one disk. The crate's documentation says what holds, and why.
 ///
 /// One thread owns it. Every call may block on the disk. After the first [`Fault`] every call that would write
@@ -163,13 +171,16 @@ impl<D: Disk> Wal<D> {
     /// be tried again when there is room ([`Wal::try_preallocate`]). Any other poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
         self.check()?;
-        self.write_pending()?;
+        let is_alone = self.tail.flushed == self.tail.written;
+        self.put_pending(if is_alone { Durability::Flushed } else { Durability::Written })?;
         if self.tail.flushed == self.current.end {
             return Ok(());
         }
-        let synced = self.disk.sync_data(&self.current.file);
-        let sequence = self.current.sequence;
-        self.note(synced, "flush", || segment_path(sequence))?;
+        if !is_alone {
+            let synced = self.disk.sync_data(&self.current.file);
+            let sequence = self.current.sequence;
+            self.note(synced, "flush", || segment_path(sequence))?;
+        }
         self.tail.flushed = self.current.end;
         self.logs.drop_unflushed = false;
         self.stats.flushes += 1;
@@ -218,6 +229,10 @@ impl<D: Disk> Wal<D> {
 
     /// Writes what is in the write buffer, without a flush.
     pub(crate) fn write_pending(&mut self) -> Result<(), Fault> {
+        self.put_pending(Durability::Written)
+    }
+
+    fn put_pending(&mut self, durability: Durability) -> Result<(), Fault> {
         if self.tail.pending.is_empty() {
             return Ok(());
         }
@@ -225,7 +240,11 @@ impl<D: Disk> Wal<D> {
         // first, where the system does not hold it any more (a segment used again) or never did.
         let whole = self.current.end.next_multiple_of(BLOCK_BYTES).min(self.current.capacity);
         self.tail.pending.resize((whole - self.tail.written) as usize, 0);
-        let written = self.disk.write_at(&self.current.file, self.tail.written, &self.tail.pending);
+        let (file, offset, bytes) = (&self.current.file, self.tail.written, &self.tail.pending);
+        let written = match durability {
+            Durability::Written => self.disk.write_at(file, offset, bytes),
+            Durability::Flushed => self.disk.write_durably_at(file, offset, bytes),
+        };
         let sequence = self.current.sequence;
         if written == Err(DiskError::Full) {
             // Nothing of it was acknowledged, and it stays here to be written again, the same bytes to the same place.

@@ -4,7 +4,7 @@ use raft::eraftpb::{self, MessageType};
 
 use super::RaftNode;
 use crate::guard::{Guard, Refused};
-use crate::{LogIndex, Message, Term};
+use crate::{LogIndex, MemberId, Message, Term};
 
 /// A leader counts on more of this member's log than there is: its disk may have lost what it had acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +39,32 @@ impl RaftNode {
     }
 
     fn take(&mut self, message: eraftpb::Message) {
+        let commits_more = message.get_msg_type() == MessageType::MsgAppend
+            && message.entries.is_empty()
+            && LogIndex(message.commit) > self.committed();
+        let said = self.node.raft.msgs.len();
         // The only errors are messages of those who are no members and proposals; neither is answered.
         let _ = self.node.step(message);
+        if self.node.raft.msgs.len() > said {
+            self.withhold_repetition(commits_more);
+        }
         self.note_leader();
         self.hold_timeout();
+    }
+
+    /// An append that only said what is committed is not answered where the answer would repeat the one before: the
+    /// leader knows it. If it does not, for that answer was lost, its next heartbeat leads to another append, which is
+    /// answered.
+    fn withhold_repetition(&mut self, commits_more: bool) {
+        let Some(answer) = self.node.raft.msgs.last() else { return };
+        if answer.get_msg_type() != MessageType::MsgAppendResponse || answer.reject {
+            return;
+        }
+        let acknowledged = (Term(answer.term), MemberId(answer.to), LogIndex(answer.index));
+        if commits_more && self.acknowledged == acknowledged {
+            self.node.raft.msgs.pop();
+        }
+        self.acknowledged = acknowledged;
     }
 
     /// The last index that is known to be committed, and its term.

@@ -212,6 +212,20 @@ impl<D: Disk> JournalExecutor<D> {
         matches!(self.stage, Stage::Flush(_))
     }
 
+    /// Whether the next step begins a turn and nothing was fed. Whoever feeds a batch now and takes steps as long as
+    /// [`is_flushing`](Self::is_flushing) has it flushed and answered, and nothing else was done.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        matches!(self.stage, Stage::Append) && self.waiting.is_empty()
+    }
+
+    /// Whether batches were appended and are not answered, or the step behind that is due, which keeps the next segment
+    /// ahead of need.
+    #[must_use]
+    pub const fn is_flushing(&self) -> bool {
+        matches!(self.stage, Stage::Flush(_) | Stage::Answer(_) | Stage::KeepAhead)
+    }
+
     /// What the journal did since it was opened, and what it holds.
     #[must_use]
     pub fn stats(&self) -> JournalStats {

@@ -18,6 +18,10 @@ pub trait View {
     /// Takes all that the core's stream holds. `into` is empty.
     fn take_stream(&mut self, into: &mut Vec<FromCore>);
 
+    /// Says whether any client of the shard watches anything: whether what is applied from now on is worth waking the
+    /// shard for ([`FromCore::wake_for`]).
+    fn set_watches(&mut self, any: bool);
+
     /// Whether clients may be answered at this moment, by the lease that the core has told last.
     fn may_answer(&self) -> bool;
 }

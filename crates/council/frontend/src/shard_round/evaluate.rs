@@ -30,6 +30,7 @@ impl Shard {
         }
         input.receive(|conn, bytes| self.front.receive(conn, bytes, view.tree(), now));
         self.front.go_on(view.tree(), now);
+        view.set_watches(self.front.has_watches());
         drop(view);
         tell_connected(driver, &stream, &mut input.sockets());
         driver.delivered(&stream);

@@ -50,8 +50,9 @@ impl Rig {
             metrics: Arc::clone(&metrics),
             desk: Arc::default(),
         };
-        let journal_loop = JournalLoop::new(journal, settings, links, Clock::start());
-        let thread = thread::spawn(move || journal_loop.run());
+        let journal = SharedJournal::new(journal, settings, links, Clock::start());
+        let lent = Arc::clone(&journal);
+        let thread = thread::spawn(move || lent.run());
         Self { disk, mail, answers, waker: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
     }
 

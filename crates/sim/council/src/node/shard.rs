@@ -46,6 +46,10 @@ pub(super) struct Shard {
     link: Link,
     /// Connections that wait to be taken in.
     accepted: Vec<(u32, IpAddr)>,
+    /// The core has woken it.
+    woken: bool,
+    /// When it wakes by itself, milliseconds.
+    wakes_ms: u64,
     /// Whether the clients are to be parted from, for this member was removed.
     parts: bool,
 }
@@ -57,6 +61,8 @@ struct Link {
     wires: BTreeMap<u32, Wire>,
     by_front: BTreeMap<ConnId, u32>,
     stream: Vec<FromCore>,
+    /// Whether a client watches anything, as the shard has said last.
+    watches: bool,
     to_core: Vec<ToCore>,
     sequences: Vec<(SocketId, i32, u64)>,
     counts: ShardCounts,
@@ -94,13 +100,14 @@ struct Driver<'a> {
 struct Seen<'v> {
     tree: &'v Tree,
     stream: &'v mut Vec<FromCore>,
+    watches: &'v mut bool,
     may_answer: bool,
 }
 
 impl Shard {
     pub(super) fn new(number: u16, front: Front) -> Self {
         let link = Link { number, ..Link::default() };
-        Self { round: ShardRound::new(front), link, accepted: Vec::new(), parts: false }
+        Self { round: ShardRound::new(front), link, accepted: Vec::new(), woken: true, wakes_ms: 0, parts: false }
     }
 
     /// Sockets give and take in parts from now on, as this decides.
@@ -164,9 +171,12 @@ impl Shard {
         self.link.wires.get(&number)?.generation
     }
 
-    /// The core's stream to this shard.
-    pub(super) const fn stream(&mut self) -> &mut Vec<FromCore> {
-        &mut self.link.stream
+    /// The core's stream to this shard goes on, which may wake it.
+    pub(super) fn hear(&mut self, items: &mut Vec<FromCore>) {
+        if !items.is_empty() {
+            self.woken |= FromCore::wake_for(items, self.link.watches, self.link.stream.len());
+            self.link.stream.append(items);
+        }
     }
 
     /// What this shard has sent to the core.
@@ -189,16 +199,25 @@ impl Shard {
 
     /// Whether nothing is left to do before time passes or a message comes.
     pub(super) fn is_quiet(&self) -> bool {
+        self.link.to_core.is_empty() && self.sleeps()
+    }
+
+    /// Whether it sleeps on, as far as only time can pass.
+    fn sleeps(&self) -> bool {
         let has_news = |wire: &Wire| wire.token.is_some() && wire.news != Readiness::default();
         self.accepted.is_empty()
-            && self.link.stream.is_empty()
-            && self.link.to_core.is_empty()
+            && !self.woken
+            && !self.parts
             && !self.link.wires.values().any(has_news)
             && self.round.wait_max_ms() > 0
     }
 
-    /// One round, with what there is.
+    /// One round, with what there is, unless the shard sleeps.
     pub(super) fn round(&mut self, tree: &Tree, may_answer: bool, now: Now) {
+        if self.sleeps() && now.mono_ms() < self.wakes_ms {
+            return;
+        }
+        self.woken = false;
         if std::mem::take(&mut self.parts) {
             self.round.begin_shutdown(false, now);
         }
@@ -212,6 +231,7 @@ impl Shard {
             }
         }
         self.round.turn(&mut driver, now);
+        self.wakes_ms = now.mono_ms() + self.round.wait_max_ms();
         let asleep = self.link.wires.values().filter(|wire| wire.asleep);
         let unsent = asleep.filter_map(|wire| Some(self.round.front().unsent(wire.conn?)));
         unsent.for_each(|bytes| self.link.counts.keeps(bytes));
@@ -328,6 +348,10 @@ impl View for Seen<'_> {
         std::mem::swap(self.stream, into);
     }
 
+    fn set_watches(&mut self, any: bool) {
+        *self.watches = any;
+    }
+
     fn may_answer(&self) -> bool {
         self.may_answer
     }
@@ -344,7 +368,8 @@ impl ShardDriver for Driver<'_> {
     }
 
     fn view(&mut self) -> Seen<'_> {
-        Seen { tree: self.tree, stream: &mut self.link.stream, may_answer: self.may_answer }
+        let Link { stream, watches, .. } = &mut *self.link;
+        Seen { tree: self.tree, stream, watches, may_answer: self.may_answer }
     }
 
     fn send(&mut self, messages: &mut Vec<ToCore>, _: Now) {

@@ -1,5 +1,6 @@
 //! What the shard's thread does for a round: system calls on sockets, locks, mailboxes, and the log.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use base::Now;
@@ -127,6 +128,13 @@ impl View for Locked<'_> {
 
     fn take_stream(&mut self, into: &mut Vec<FromCore>) {
         self.links.stream.take_all(into);
+    }
+
+    fn set_watches(&mut self, any: bool) {
+        // The tree's lock orders this before what is applied next.
+        if self.links.watches.load(Ordering::Relaxed) != any {
+            self.links.watches.store(any, Ordering::Relaxed);
+        }
     }
 
     fn may_answer(&self) -> bool {

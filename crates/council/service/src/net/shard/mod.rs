@@ -6,6 +6,7 @@ mod troubles;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use base::Now;
 use council_frontend::{FromCore, Front, ShardRound, ToCore};
@@ -25,6 +26,8 @@ use crate::session_clients::SessionClients;
 pub(crate) struct ShardLinks {
     pub(crate) mail: Arc<Mailbox<ShardMail>>,
     pub(crate) stream: Arc<Mailbox<FromCore>>,
+    /// Whether any client of this shard watches anything.
+    pub(crate) watches: Arc<AtomicBool>,
     pub(crate) to_core: Arc<Mailbox<ToCore>>,
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) session_clients: Arc<SessionClients>,
