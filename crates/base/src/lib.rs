@@ -1,4 +1,4 @@
-//! What every layer names and none owns: the time that is handed in, terms and indexes of a log, by what members are known,
+//! What every layer names and none owns: points in time, terms and indexes of a log, by what members are known,
 //! numbers drawn from a seed, and text that is not to be shown.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -13,4 +13,4 @@ pub use ids::{LogIndex, Term};
 pub use member::{MemberId, MemberNumber};
 pub use random::Random;
 pub use secret::Secret;
-pub use time::Now;
+pub use time::{MonoTime, Now, WallTime};

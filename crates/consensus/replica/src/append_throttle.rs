@@ -6,6 +6,7 @@
 //! the same, whatever comes meanwhile. Nothing overtakes: as long as anything is held, what follows it is, too. What is
 //! held is bounded by what a leader has under way to one member; what a peer sends beyond that is dropped.
 
+use base::MonoTime;
 use std::collections::VecDeque;
 
 /// Entries by which a member lags that has caught up again.
@@ -30,19 +31,19 @@ pub(crate) struct AppendThrottle<T> {
     held_bytes: usize,
     lags: bool,
     step_bytes: usize,
-    next_ms: u64,
+    next_step: MonoTime,
 }
 
 impl<T> Default for AppendThrottle<T> {
     fn default() -> Self {
-        Self { held: VecDeque::new(), held_bytes: 0, lags: false, step_bytes: 0, next_ms: 0 }
+        Self { held: VecDeque::new(), held_bytes: 0, lags: false, step_bytes: 0, next_step: MonoTime::ZERO }
     }
 }
 
 impl<T> AppendThrottle<T> {
     /// When the next step is due.
-    pub(crate) fn next_ms(&self) -> Option<u64> {
-        (!self.held.is_empty()).then_some(self.next_ms)
+    pub(crate) fn next_step(&self) -> Option<MonoTime> {
+        (!self.held.is_empty()).then_some(self.next_step)
     }
 
     /// The leader's entries came while so many are missing. They wait for their step if this member lags, or others wait
@@ -60,15 +61,15 @@ impl<T> AppendThrottle<T> {
     }
 
     /// What is to be taken in now.
-    pub(crate) fn step(&mut self, now_ms: u64) -> Vec<T> {
+    pub(crate) fn step(&mut self, now: MonoTime) -> Vec<T> {
         let mut step = Vec::new();
-        if self.held.is_empty() || now_ms < self.next_ms {
+        if self.held.is_empty() || now < self.next_step {
             return step;
         }
         let longer = self.step_bytes + self.step_bytes / GROWTH;
         let bytes = if self.lags { longer.max(STEP_BYTES) } else { usize::MAX };
         self.step_bytes = if self.lags { bytes } else { 0 };
-        self.next_ms = now_ms + STEP_MS;
+        self.next_step = now.plus_ms(STEP_MS);
         let mut left = bytes;
         while left > 0
             && let Some((what, bytes)) = self.held.pop_front()
@@ -91,7 +92,7 @@ mod tests {
     fn entries_of_a_member_that_keeps_up_wait_for_nothing() {
         let mut throttle = AppendThrottle::default();
         assert_eq!(throttle.hold_back(1, CHUNK, 1_000, 1_000), Some(1));
-        assert_eq!((throttle.next_ms(), throttle.step(0).len()), (None, 0));
+        assert_eq!((throttle.next_step(), throttle.step(MonoTime::of_ms(0)).len()), (None, 0));
     }
 
     #[test]
@@ -100,11 +101,13 @@ mod tests {
         for number in 0..1_000 {
             assert_eq!(throttle.hold_back(number, CHUNK, 2_000, 1_000), None);
         }
-        assert_eq!(throttle.step(5), [0, 1, 2, 3]);
-        assert!(throttle.step(20).is_empty(), "it is not due yet");
-        assert_eq!(throttle.next_ms(), Some(21));
+        assert_eq!(throttle.step(MonoTime::of_ms(5)), [0, 1, 2, 3]);
+        assert!(throttle.step(MonoTime::of_ms(20)).is_empty(), "it is not due yet");
+        assert_eq!(throttle.next_step(), Some(MonoTime::of_ms(21)));
         let steps: Vec<_> = (1..)
-            .map_while(|turn| Some(throttle.step(5 + turn * 16)).filter(|step| !step.is_empty()))
+            .map_while(|turn| {
+                Some(throttle.step(MonoTime::of_ms(5 + turn * 16))).filter(|step| !step.is_empty())
+            })
             .collect();
         assert!(steps.len() < 120, "{} steps", steps.len());
         assert!(steps.iter().any(|step| step.len() > 20));
@@ -125,10 +128,10 @@ mod tests {
     fn held_messages_are_not_overtaken_and_all_come_once_nothing_is_missing() {
         let mut throttle = AppendThrottle::default();
         assert!((0..9).all(|number| throttle.hold_back(number, CHUNK, 2_000, 1_000).is_none()));
-        assert_eq!(throttle.step(0).len(), 4);
+        assert_eq!(throttle.step(MonoTime::of_ms(0)).len(), 4);
         assert_eq!(throttle.hold_back(9, CHUNK, 60, 1_000), None, "it still lags");
         assert_eq!(throttle.hold_back(10, CHUNK, 10, 1_000), None);
-        assert_eq!(throttle.step(16), [4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(throttle.step(MonoTime::of_ms(16)), [4, 5, 6, 7, 8, 9, 10]);
         assert_eq!(throttle.hold_back(11, CHUNK, 10, 1_000), Some(11));
     }
 }

@@ -3,6 +3,7 @@
 //! Layout, little-endian: version (1 byte, 1), the leader's wall clock in milliseconds (8), then each command as its
 //! length (4) and its bytes. An entry without content is a new leader's first: it commands nothing.
 
+use base::WallTime;
 use bytes::Bytes;
 
 /// The version of the layout that this build writes.
@@ -70,10 +71,10 @@ impl BatchWriter {
     }
 
     /// Closes the batch under this stamp: the contents of its entries, in order.
-    pub fn take(&mut self, wall_ms: i64) -> Vec<Sealed> {
+    pub fn take(&mut self, wall: WallTime) -> Vec<Sealed> {
         self.close();
         (self.commands, self.bytes, self.weight) = (0, 0, 0);
-        self.full.drain(..).map(|content| content.seal(wall_ms)).collect()
+        self.full.drain(..).map(|content| content.seal(wall)).collect()
     }
 
     fn close(&mut self) {
@@ -96,7 +97,7 @@ impl BatchWriter {
 
     /// Like [`Self::take`], but only as many entries from the first on as take no more than `room` bytes of records;
     /// and how many bytes they take.
-    pub fn take_within(&mut self, wall_ms: i64, room: u64) -> (Vec<Sealed>, u64) {
+    pub fn take_within(&mut self, wall: WallTime, room: u64) -> (Vec<Sealed>, u64) {
         self.close();
         let (mut used, mut count) = (0, 0);
         for content in &self.full {
@@ -107,7 +108,7 @@ impl BatchWriter {
             (used, count) = (used + bytes, count + 1);
         }
         let rest = self.full.split_off(count);
-        let taken = self.take(wall_ms);
+        let taken = self.take(wall);
         for content in &rest {
             self.commands += content.commands;
             self.bytes += content.command_bytes;
@@ -144,8 +145,8 @@ impl BatchWriter {
 }
 
 impl Content {
-    fn seal(mut self, wall_ms: i64) -> Sealed {
-        self.bytes[1..HEADER].copy_from_slice(&wall_ms.to_le_bytes());
+    fn seal(mut self, wall: WallTime) -> Sealed {
+        self.bytes[1..HEADER].copy_from_slice(&wall.ms().to_le_bytes());
         Sealed { content: Bytes::from(self.bytes), weight: self.weight }
     }
 }
@@ -158,7 +159,7 @@ pub struct Unreadable;
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
     /// The stamp.
-    pub wall_ms: i64,
+    pub wall: WallTime,
     content: &'a [u8],
     rest: &'a [u8],
 }
@@ -170,11 +171,11 @@ impl<'a> BatchReader<'a> {
     /// [`Unreadable`].
     pub fn new(content: &'a [u8]) -> Result<Self, Unreadable> {
         if content.is_empty() {
-            return Ok(Self { wall_ms: 0, content, rest: &[] });
+            return Ok(Self { wall: WallTime::default(), content, rest: &[] });
         }
         let (header, rest) = content.split_first_chunk::<HEADER>().ok_or(Unreadable)?;
         let [VERSION, stamp @ ..] = *header else { return Err(Unreadable) };
-        Ok(Self { wall_ms: i64::from_le_bytes(stamp), content, rest })
+        Ok(Self { wall: WallTime::of_ms(i64::from_le_bytes(stamp)), content, rest })
     }
 
     /// A reader that goes on where another stood at [`Self::offset`]; 0 is the start.
@@ -224,11 +225,11 @@ mod tests {
         writer.push(b"", 1);
         writer.push(b"three", 1);
         assert_eq!((writer.commands(), writer.bytes()), (3, 8));
-        let contents = writer.take(-5);
+        let contents = writer.take(WallTime::of_ms(-5));
         assert_eq!(contents.len(), 1);
-        assert_eq!(BatchReader::new(&contents[0].content).unwrap().wall_ms, -5);
+        assert_eq!(BatchReader::new(&contents[0].content).unwrap().wall, WallTime::of_ms(-5));
         assert_eq!(read(&contents[0].content).unwrap(), [&b"one"[..], b"", b"three"]);
-        assert!(writer.take(0).is_empty());
+        assert!(writer.take(WallTime::of_ms(0)).is_empty());
     }
 
     #[test]
@@ -237,8 +238,11 @@ mod tests {
         for command in [&[1; 20][..], &[2; 20], &[3; 100], &[4; 1]] {
             writer.push(command, 1);
         }
-        let counts: Vec<_> =
-            writer.take(0).iter().map(|sealed| read(&sealed.content).unwrap().len()).collect();
+        let counts: Vec<_> = writer
+            .take(WallTime::of_ms(0))
+            .iter()
+            .map(|sealed| read(&sealed.content).unwrap().len())
+            .collect();
         assert_eq!(counts, [1, 1, 1, 1]);
     }
 
@@ -249,14 +253,18 @@ mod tests {
             writer.push(command, 1);
         }
         let first = writer.first_log_bytes().unwrap();
-        let (none, used) = writer.take_within(7, first - 1);
+        let (none, used) = writer.take_within(WallTime::of_ms(7), first - 1);
         assert_eq!((none.len(), used), (0, 0));
-        let (taken, used) = writer.take_within(7, 2 * first);
+        let (taken, used) = writer.take_within(WallTime::of_ms(7), 2 * first);
         assert_eq!((taken.len(), used), (2, 2 * first));
         assert_eq!(read(&taken[1].content).unwrap(), [[2; 20]]);
         assert_eq!((writer.commands(), writer.bytes(), writer.weight()), (2, 101, 2));
         writer.push(&[5; 1], 1);
-        let rest: Vec<_> = writer.take(9).iter().flat_map(|sealed| read(&sealed.content).unwrap()).collect();
+        let rest: Vec<_> = writer
+            .take(WallTime::of_ms(9))
+            .iter()
+            .flat_map(|sealed| read(&sealed.content).unwrap())
+            .collect();
         assert_eq!(rest, [vec![3; 100], vec![4; 1], vec![5; 1]]);
     }
 
@@ -265,7 +273,7 @@ mod tests {
         let mut writer = BatchWriter::new(1000);
         writer.push(b"abc", 1);
         writer.push(b"defg", 1);
-        let content = writer.take(1).remove(0).content;
+        let content = writer.take(WallTime::of_ms(1)).remove(0).content;
         let readable: Vec<_> = (0..=content.len()).filter(|cut| read(&content[..*cut]).is_ok()).collect();
         assert_eq!(readable, [0, 9, 16, 24]);
     }
@@ -275,7 +283,7 @@ mod tests {
         let mut writer = BatchWriter::new(1000);
         writer.push(b"abc", 1);
         writer.push(b"defg", 1);
-        let content = writer.take(1).remove(0).content;
+        let content = writer.take(WallTime::of_ms(1)).remove(0).content;
         let mut first = BatchReader::new(&content).unwrap();
         assert_eq!(first.next_command(), Ok(Some(&b"abc"[..])));
         let mut second = BatchReader::resume(&content, first.offset()).unwrap();

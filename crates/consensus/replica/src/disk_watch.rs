@@ -2,6 +2,7 @@
 //! applied here: a leader whose disk stands still that long hands leadership over, and any member stops serving clients,
 //! so that they go on elsewhere. Where all disks are slow alike, no leader gives way.
 
+use base::MonoTime;
 use std::collections::VecDeque;
 
 use crate::view::View;
@@ -13,7 +14,7 @@ const CLIENTS_WAIT: u64 = 3;
 #[derive(Debug)]
 struct Asked {
     number: u64,
-    at_ms: u64,
+    at: MonoTime,
 }
 
 /// See the module.
@@ -26,8 +27,8 @@ pub(crate) struct DiskWatch {
 }
 
 impl DiskWatch {
-    pub(crate) fn asked(&mut self, number: u64, at_ms: u64) {
-        self.asked.push_back(Asked { number, at_ms });
+    pub(crate) fn asked(&mut self, number: u64, at: MonoTime) {
+        self.asked.push_back(Asked { number, at });
     }
 
     pub(crate) fn answered(&mut self, number: u64) {
@@ -51,12 +52,12 @@ impl DiskWatch {
     }
 
     fn held_up_ms(&self, lacks: bool, view: &View) -> u64 {
-        if lacks && !view.is_alone() { self.waits_ms(view.now.mono_ms()) } else { 0 }
+        if lacks && !view.is_alone() { self.waits_ms(view.now.mono()) } else { 0 }
     }
 
     /// How long the oldest question waits, milliseconds.
-    fn waits_ms(&self, now_ms: u64) -> u64 {
-        self.asked.front().map_or(0, |asked| now_ms.saturating_sub(asked.at_ms))
+    fn waits_ms(&self, now: MonoTime) -> u64 {
+        self.asked.front().map_or(0, |asked| now.since(asked.at))
     }
 }
 
@@ -67,13 +68,13 @@ mod tests {
     #[test]
     fn oldest_question_counts_until_it_is_answered() {
         let mut watch = DiskWatch::default();
-        assert_eq!(watch.waits_ms(5), 0);
-        watch.asked(1, 10);
-        watch.asked(2, 20);
-        assert_eq!(watch.waits_ms(30), 20);
+        assert_eq!(watch.waits_ms(MonoTime::of_ms(5)), 0);
+        watch.asked(1, MonoTime::of_ms(10));
+        watch.asked(2, MonoTime::of_ms(20));
+        assert_eq!(watch.waits_ms(MonoTime::of_ms(30)), 20);
         watch.answered(1);
-        assert_eq!(watch.waits_ms(30), 10);
+        assert_eq!(watch.waits_ms(MonoTime::of_ms(30)), 10);
         watch.answered(2);
-        assert_eq!(watch.waits_ms(30), 0);
+        assert_eq!(watch.waits_ms(MonoTime::of_ms(30)), 0);
     }
 }

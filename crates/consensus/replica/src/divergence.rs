@@ -1,6 +1,7 @@
 //! Members compare the digests of their states at the same transactions. One that differs from a majority which agrees
 //! stops: it must not answer from a state that no other member has.
 
+use base::MonoTime;
 use std::collections::BTreeMap;
 
 use crate::Fault;
@@ -21,7 +22,7 @@ pub(crate) struct Divergence {
     own: DigestLog,
     said: BTreeMap<MemberId, Vec<(i64, u64)>>,
     told: i64,
-    told_ms: u64,
+    told_at: MonoTime,
     /// The last transaction at which a majority was found to agree with this member.
     agreed: i64,
 }
@@ -48,13 +49,13 @@ impl Divergence {
 
     /// Tells the latest digest from time to time.
     pub(crate) fn tick<X: Clone>(&mut self, view: &View, out: &mut Output<X>) {
-        if view.is_alone() || view.now.mono_ms() < self.told_ms + INTERVAL_MS {
+        if view.is_alone() || view.now.mono() < self.told_at.plus_ms(INTERVAL_MS) {
             return;
         }
         let Some((position, digest)) = self.own.latest().filter(|(position, _)| *position > self.told) else {
             return;
         };
-        (self.told, self.told_ms) = (position, view.now.mono_ms());
+        (self.told, self.told_at) = (position, view.now.mono());
         out.send_each(view.others(), &PeerMessage::Digest { position, digest });
     }
 

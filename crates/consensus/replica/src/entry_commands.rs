@@ -47,7 +47,7 @@ impl<'a> EntryCommands<'a> {
     /// When the leader made the entry.
     #[must_use]
     pub const fn stamp(&self) -> Stamp {
-        Stamp { wall_ms: self.reader.wall_ms }
+        Stamp { wall: self.reader.wall }
     }
 
     /// Where the next command begins.

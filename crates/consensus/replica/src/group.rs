@@ -1,6 +1,6 @@
 //! What a replica knows and holds beside the machine, and what of it the machine may use while it is called.
 
-use base::Now;
+use base::{MonoTime, Now};
 use bytes::Bytes;
 use consensus_raft::{Config, LogIndex, MemberId, Progress, RaftNode, Role};
 
@@ -94,8 +94,8 @@ impl<X: Clone, W> Group<X, W> {
     }
 
     /// Until when a member that this leader has not heard of since may serve clients.
-    pub fn serves_until_ms(&self, peer: MemberId) -> u64 {
-        self.leadership.serves_until_ms(peer, &self.view)
+    pub fn serves_until(&self, peer: MemberId) -> MonoTime {
+        self.leadership.serves_until(peer, &self.view)
     }
 
     /// The last entry of this member's log.
@@ -155,7 +155,7 @@ impl<X: Clone, W> Group<X, W> {
         if !is_own || self.leadership.leads() {
             return false;
         }
-        self.leadership.begin(self.view.now.mono_ms());
+        self.leadership.begin(self.view.now.mono());
         self.feature_level.term_began();
         true
     }

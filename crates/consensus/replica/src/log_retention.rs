@@ -2,7 +2,7 @@
 //! snapshot from when it is begun for one until it has arrived. Otherwise the log would have gone on without it by
 //! then, and the next snapshot would come too late as well.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{LogIndex, MemberId, RaftNode, Role};
 
 use crate::snapshot::Snapshots;
@@ -30,7 +30,7 @@ struct Trailing {
 #[derive(Debug, Default)]
 pub(crate) struct LogRetention {
     /// Until when somebody needs the newest snapshot, and is not given it yet.
-    wanted_until_ms: u64,
+    wanted_until: MonoTime,
     /// Who is in reach and has not caught up.
     trailing: Vec<Trailing>,
     /// What was committed a tick ago: who has that has caught up.
@@ -63,7 +63,7 @@ impl LogRetention {
 
     /// Somebody needs a snapshot.
     pub(crate) const fn await_snapshot(&mut self, now: Now) {
-        self.wanted_until_ms = now.mono_ms() + WANTED_MS;
+        self.wanted_until = now.mono().plus_ms(WANTED_MS);
     }
 
     /// A member has taken over the snapshot of this index.
@@ -118,7 +118,7 @@ impl LogRetention {
 
     /// The highest index up to which no member needs the log.
     fn pinned_index(&self, snapshots: &Snapshots<impl ReplicatedState>, now: Now) -> LogIndex {
-        let wanted = self.wanted_until_ms > now.mono_ms();
+        let wanted = self.wanted_until > now.mono();
         let awaited = wanted.then(|| snapshots.own.covers());
         let trailing = self.trailing.iter().map(|trailing| trailing.matched);
         snapshots.sent.indexes().chain(trailing).chain(awaited).min().unwrap_or(LogIndex::MAX)

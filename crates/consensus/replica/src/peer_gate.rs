@@ -116,8 +116,8 @@ mod tests {
             // Relation:               voter learner joining evicted unknown; to: follower, leader, other
             // A note is for a leader.
             (PeerMessage::Machine(Note(1)), "-x- -x- !!! --- ---"),
-            (PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 }, "xxx xxx !!! xxx xxx"),
-            (PeerMessage::LeaseGrant { term: Term(1), at_ms: 1 }, "xx- x-- !!! --- x--"),
+            (PeerMessage::LeaseAsk { term: Term(1), at: base::MonoTime::of_ms(1) }, "xxx xxx !!! xxx xxx"),
+            (PeerMessage::LeaseGrant { term: Term(1), at: base::MonoTime::of_ms(1) }, "xx- x-- !!! --- x--"),
             (lost, "xxx --- !!! --- ---"),
             (PeerMessage::Want { index: LogIndex(1), chunk: 1 }, "xxx xxx !!! --- x--"),
             (chunks, "xxx xxx !!! --- x--"),

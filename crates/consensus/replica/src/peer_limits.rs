@@ -83,7 +83,7 @@ mod tests {
                 chunks: vec![mega.clone(), mega],
                 end: None,
             },
-            PeerMessage::LeaseAsk { term: base::Term(1), at_ms: 2 },
+            PeerMessage::LeaseAsk { term: base::Term(1), at: base::MonoTime::of_ms(2) },
             PeerMessage::LeaderLost {
                 term: base::Term(1),
                 leader: base::MemberId(2),

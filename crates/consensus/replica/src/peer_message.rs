@@ -2,6 +2,7 @@
 //!
 //! Little-endian, of fixed width; the first byte is the kind. A decoder is bounded by the bytes it is given.
 
+use base::{MonoTime, WallTime};
 use bytes::{Buf, Bytes};
 use consensus_raft::{LogIndex, Malformed, MemberId, Message, Term};
 
@@ -60,16 +61,16 @@ pub enum PeerMessage<X> {
     LeaseAsk {
         /// The term in which the receiver leads, or the sender.
         term: Term,
-        /// The asker's clock.
-        at_ms: u64,
+        /// When, by the asker's clock.
+        at: MonoTime,
     },
     /// It may, for the length of a lease from the time on its own clock at which it asked: so far, then, may its
     /// clients have been heard of without the leader's knowing.
     LeaseGrant {
         /// The term it was asked in, and which the sender has not gone beyond.
         term: Term,
-        /// What the asker's clock said.
-        at_ms: u64,
+        /// When it was asked for, by the asker's clock.
+        at: MonoTime,
     },
     /// The connection to the leader broke: whoever hears this from a majority need not wait for a timeout.
     LeaderLost {
@@ -126,8 +127,8 @@ pub struct SnapshotEnd {
     pub position: i64,
     /// The digest of its state.
     pub digest: u64,
-    /// When it was begun, milliseconds since 1970.
-    pub created_ms: i64,
+    /// When it was begun.
+    pub created: WallTime,
 }
 
 impl<X: MachineMessage> PeerMessage<X> {
@@ -159,10 +160,10 @@ impl<X: MachineMessage> PeerMessage<X> {
             Self::Chunks { index, first, chunks, end } => {
                 put(out, 7, &[index.0, *first]);
                 out.push(u8::from(end.is_some()));
-                if let Some(SnapshotEnd { position, digest, created_ms }) = end {
+                if let Some(SnapshotEnd { position, digest, created }) = end {
                     out.extend_from_slice(&position.to_le_bytes());
                     out.extend_from_slice(&digest.to_le_bytes());
-                    out.extend_from_slice(&created_ms.to_le_bytes());
+                    out.extend_from_slice(&created.ms().to_le_bytes());
                 }
                 for chunk in chunks {
                     let length = u32::try_from(chunk.len()).expect("a chunk is bounded");
@@ -174,8 +175,8 @@ impl<X: MachineMessage> PeerMessage<X> {
                 put(out, 8, &[index.0]);
                 out.push(u8::from(*whole));
             }
-            Self::LeaseAsk { term, at_ms } => put(out, 9, &[term.0, *at_ms]),
-            Self::LeaseGrant { term, at_ms } => put(out, 10, &[term.0, *at_ms]),
+            Self::LeaseAsk { term, at } => put(out, 9, &[term.0, at.ms()]),
+            Self::LeaseGrant { term, at } => put(out, 10, &[term.0, at.ms()]),
             Self::Founding(message) => put_founding(out, message),
             Self::Digest { position, digest } => put(out, 16, &[*position as u64, *digest]),
         }
@@ -197,8 +198,8 @@ impl<X: MachineMessage> PeerMessage<X> {
             6 => Self::Want { index: LogIndex(number(&mut bytes)?), chunk: number(&mut bytes)? },
             7 => chunks(&mut bytes)?,
             8 => Self::Taken { index: LogIndex(number(&mut bytes)?), whole: flag(&mut bytes)? },
-            9 => Self::LeaseAsk { term: Term(number(&mut bytes)?), at_ms: number(&mut bytes)? },
-            10 => Self::LeaseGrant { term: Term(number(&mut bytes)?), at_ms: number(&mut bytes)? },
+            9 => Self::LeaseAsk { term: Term(number(&mut bytes)?), at: time(&mut bytes)? },
+            10 => Self::LeaseGrant { term: Term(number(&mut bytes)?), at: time(&mut bytes)? },
             11 => {
                 let incarnation = name(&mut bytes)?;
                 Self::Founding(FoundingMessage::Blank { incarnation, founds: flag(&mut bytes)? })
@@ -292,6 +293,10 @@ fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
     bytes.try_get_u64_le().map_err(|_| CUT_SHORT)
 }
 
+fn time(bytes: &mut Bytes) -> Result<MonoTime, Malformed> {
+    number(bytes).map(MonoTime::of_ms)
+}
+
 fn signed(bytes: &mut Bytes) -> Result<i64, Malformed> {
     bytes.try_get_i64_le().map_err(|_| CUT_SHORT)
 }
@@ -309,7 +314,7 @@ fn chunks<X>(bytes: &mut Bytes) -> Result<PeerMessage<X>, Malformed> {
     let (index, first) = (number(bytes)?, number(bytes)?);
     let end = if flag(bytes)? {
         let (position, digest) = (signed(bytes)?, number(bytes)?);
-        Some(SnapshotEnd { position, digest, created_ms: signed(bytes)? })
+        Some(SnapshotEnd { position, digest, created: WallTime::of_ms(signed(bytes)?) })
     } else {
         None
     };
@@ -330,7 +335,7 @@ mod tests {
     use crate::test_support::Note;
 
     fn all() -> Vec<PeerMessage<Note>> {
-        let end = SnapshotEnd { position: -5, digest: 6, created_ms: 7 };
+        let end = SnapshotEnd { position: -5, digest: 6, created: WallTime::of_ms(7) };
         let chunks = vec![Bytes::from_static(b"one"), Bytes::new(), Bytes::from_static(b"three")];
         vec![
             PeerMessage::Machine(Note(7)),
@@ -344,8 +349,8 @@ mod tests {
                 end: None,
             },
             PeerMessage::Taken { index: LogIndex(8), whole: true },
-            PeerMessage::LeaseAsk { term: Term(3), at_ms: 4 },
-            PeerMessage::LeaseGrant { term: Term(3), at_ms: 4 },
+            PeerMessage::LeaseAsk { term: Term(3), at: MonoTime::of_ms(4) },
+            PeerMessage::LeaseGrant { term: Term(3), at: MonoTime::of_ms(4) },
             PeerMessage::Digest { position: -3, digest: 4 },
             PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(5), index: LogIndex(6) }),
             PeerMessage::Founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }),

@@ -1,6 +1,7 @@
 //! The other members as this one meets them: who is connected, when each was last heard of, what its build understands.
 //! Who is a member is not decided here (`membership`).
 
+use base::MonoTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{MemberId, MemberNumber};
@@ -11,7 +12,7 @@ pub struct Peers {
     contacts: Vec<Contact>,
     /// By number: until when at the latest members whose connection broke since may have heard of their clients. Their
     /// processes may have died, and what those knew with them.
-    departed: BTreeMap<MemberNumber, u64>,
+    departed: BTreeMap<MemberNumber, MonoTime>,
     /// Who is connected, whether it is known as a member or not.
     connected: BTreeSet<MemberId>,
     /// The feature levels that other members understand.
@@ -22,15 +23,15 @@ pub struct Peers {
 #[derive(Debug)]
 struct Contact {
     peer: MemberId,
-    heard_ms: u64,
+    heard: MonoTime,
 }
 
 impl Peers {
     /// A member was heard of.
-    pub(crate) fn hear(&mut self, peer: MemberId, now_ms: u64) {
+    pub(crate) fn hear(&mut self, peer: MemberId, now: MonoTime) {
         match self.contacts.iter_mut().find(|contact| contact.peer == peer) {
-            Some(contact) => contact.heard_ms = now_ms,
-            None => self.contacts.push(Contact { peer, heard_ms: now_ms }),
+            Some(contact) => contact.heard = now,
+            None => self.contacts.push(Contact { peer, heard: now }),
         }
     }
 
@@ -43,9 +44,9 @@ impl Peers {
     }
 
     /// A member may have heard of its clients until then, and can no more be asked.
-    pub(crate) fn depart(&mut self, peer: MemberId, until_ms: u64) {
+    pub(crate) fn depart(&mut self, peer: MemberId, until: MonoTime) {
         let departed = self.departed.entry(peer.number()).or_default();
-        *departed = until_ms.max(*departed);
+        *departed = until.max(*departed);
     }
 
     /// Another member's build understands this level.
@@ -53,14 +54,18 @@ impl Peers {
         self.levels.insert(peer, level);
     }
 
-    /// When a member was last heard of; 0 for never.
-    pub fn heard_ms(&self, peer: MemberId) -> u64 {
-        self.contacts.iter().find(|contact| contact.peer == peer).map_or(0, |contact| contact.heard_ms)
+    /// When a member was last heard of; [`MonoTime::ZERO`] for never.
+    pub fn heard_at(&self, peer: MemberId) -> MonoTime {
+        self.contacts
+            .iter()
+            .find(|contact| contact.peer == peer)
+            .map_or(MonoTime::ZERO, |contact| contact.heard)
     }
 
-    /// Until when members of that number that have departed may have heard of their clients; 0 if there are none.
-    pub fn departed_ms(&self, number: MemberNumber) -> u64 {
-        self.departed.get(&number).copied().unwrap_or(0)
+    /// Until when members of that number that have departed may have heard of their clients; [`MonoTime::ZERO`] if
+    /// there are none.
+    pub fn departed_until(&self, number: MemberNumber) -> MonoTime {
+        self.departed.get(&number).copied().unwrap_or_default()
     }
 
     /// Whether there is a connection to that member.
@@ -86,18 +91,21 @@ mod tests {
     #[test]
     fn contact_is_the_latest_and_none_is_zero() {
         let mut peers = Peers::default();
-        peers.hear(MemberId(2), 10);
-        peers.hear(MemberId(3), 20);
-        peers.hear(MemberId(2), 30);
-        assert_eq!([2, 3, 4].map(|peer| peers.heard_ms(MemberId(peer))), [30, 20, 0]);
+        peers.hear(MemberId(2), MonoTime::of_ms(10));
+        peers.hear(MemberId(3), MonoTime::of_ms(20));
+        peers.hear(MemberId(2), MonoTime::of_ms(30));
+        assert_eq!([2, 3, 4].map(|peer| peers.heard_at(MemberId(peer))), [30, 20, 0].map(MonoTime::of_ms));
     }
 
     #[test]
     fn departure_counts_by_number_and_never_moves_back() {
         let mut peers = Peers::default();
-        peers.depart(MemberId(0x102), 50);
-        peers.depart(MemberId(0x502), 40);
-        assert_eq!((peers.departed_ms(MemberNumber(2)), peers.departed_ms(MemberNumber(3))), (50, 0));
+        peers.depart(MemberId(0x102), MonoTime::of_ms(50));
+        peers.depart(MemberId(0x502), MonoTime::of_ms(40));
+        assert_eq!(
+            [2, 3].map(|number| peers.departed_until(MemberNumber(number))),
+            [50, 0].map(MonoTime::of_ms)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! ReadIndex: what waits behind one finds a state at least as new as the moment it came. One question to the leader
 //! serves all that wait.
 
+use base::MonoTime;
 use consensus_raft::LogIndex;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,7 +24,7 @@ pub(crate) struct ReadIndex<T> {
     /// The question that will be put at the next chance.
     gathering: bool,
     /// When the last question was put, while it is unanswered.
-    asked_ms: Option<u64>,
+    asked: Option<MonoTime>,
     /// Who waits for answers, by question.
     waiting: VecDeque<(u64, T)>,
     /// Who waits for an index.
@@ -32,7 +33,7 @@ pub(crate) struct ReadIndex<T> {
 
 impl<T> ReadIndex<T> {
     pub(crate) const fn new() -> Self {
-        Self { last: 0, gathering: false, asked_ms: None, waiting: VecDeque::new(), indexed: BTreeMap::new() }
+        Self { last: 0, gathering: false, asked: None, waiting: VecDeque::new(), indexed: BTreeMap::new() }
     }
 
     /// `who` is to wait.
@@ -45,8 +46,8 @@ impl<T> ReadIndex<T> {
     }
 
     /// The question to put now, if any: for those who came since, or again for those who wait too long.
-    pub(crate) fn question(&mut self, now_ms: u64) -> Option<u64> {
-        let overdue = self.asked_ms.is_some_and(|asked| now_ms >= asked + TIMEOUT_MS);
+    pub(crate) fn question(&mut self, now: MonoTime) -> Option<u64> {
+        let overdue = self.asked.is_some_and(|asked| now >= asked.plus_ms(TIMEOUT_MS));
         if !self.gathering && !overdue {
             return None;
         }
@@ -54,14 +55,14 @@ impl<T> ReadIndex<T> {
             self.last += 1;
         }
         self.gathering = false;
-        self.asked_ms = Some(now_ms);
+        self.asked = Some(now);
         Some(self.last)
     }
 
     /// The leader may be another: what was asked is asked again at once.
     pub(crate) fn again(&mut self) {
-        if self.asked_ms.is_some() {
-            self.asked_ms = Some(0);
+        if self.asked.is_some() {
+            self.asked = Some(MonoTime::ZERO);
         }
     }
 
@@ -71,7 +72,7 @@ impl<T> ReadIndex<T> {
             self.indexed.entry(index).or_default().push(who);
         }
         if self.waiting.is_empty() {
-            self.asked_ms = None;
+            self.asked = None;
         }
     }
 
@@ -90,8 +91,8 @@ impl<T> ReadIndex<T> {
     }
 
     /// When a question should be put again.
-    pub(crate) fn next_ms(&self) -> Option<u64> {
-        self.asked_ms.map(|asked| asked + TIMEOUT_MS)
+    pub(crate) fn next_question(&self) -> Option<MonoTime> {
+        self.asked.map(|asked| asked.plus_ms(TIMEOUT_MS))
     }
 }
 
@@ -102,24 +103,27 @@ mod tests {
     #[test]
     fn question_serves_all_that_came_and_its_answer_all_before_it() {
         let mut read_index = ReadIndex::new();
-        assert_eq!(read_index.question(0), None);
+        assert_eq!(read_index.question(MonoTime::of_ms(0)), None);
         read_index.wait('a');
         read_index.wait('b');
-        assert_eq!((read_index.question(0), read_index.question(0)), (Some(1), None));
+        assert_eq!(
+            (read_index.question(MonoTime::of_ms(0)), read_index.question(MonoTime::of_ms(0))),
+            (Some(1), None)
+        );
         read_index.wait('c');
-        assert_eq!(read_index.question(1), Some(2));
+        assert_eq!(read_index.question(MonoTime::of_ms(1)), Some(2));
         read_index.answered(2, LogIndex(70));
         assert!(read_index.applied(LogIndex(69)).is_empty());
         assert!(read_index.is_due(LogIndex(70)) && !read_index.is_due(LogIndex(69)));
         assert_eq!(read_index.applied(LogIndex(70)), ['a', 'b', 'c']);
-        assert_eq!(read_index.next_ms(), None);
+        assert_eq!(read_index.next_question(), None);
     }
 
     #[test]
     fn answer_does_not_free_who_came_after_its_question() {
         let mut read_index = ReadIndex::new();
         read_index.wait('a');
-        assert_eq!(read_index.question(0), Some(1));
+        assert_eq!(read_index.question(MonoTime::of_ms(0)), Some(1));
         read_index.wait('b');
         read_index.answered(1, LogIndex(5));
         assert_eq!(read_index.applied(LogIndex(100)), ['a']);
@@ -129,11 +133,11 @@ mod tests {
     fn question_without_an_answer_is_put_again_under_a_new_number() {
         let mut read_index = ReadIndex::new();
         read_index.wait('a');
-        assert_eq!(read_index.question(10), Some(1));
-        assert_eq!(read_index.question(10 + TIMEOUT_MS - 1), None);
-        assert_eq!(read_index.question(10 + TIMEOUT_MS), Some(2));
+        assert_eq!(read_index.question(MonoTime::of_ms(10)), Some(1));
+        assert_eq!(read_index.question(MonoTime::of_ms(10 + TIMEOUT_MS - 1)), None);
+        assert_eq!(read_index.question(MonoTime::of_ms(10 + TIMEOUT_MS)), Some(2));
         read_index.again();
-        assert_eq!(read_index.question(11 + TIMEOUT_MS), Some(3));
+        assert_eq!(read_index.question(MonoTime::of_ms(11 + TIMEOUT_MS)), Some(3));
         read_index.answered(3, LogIndex(5));
         assert_eq!(read_index.applied(LogIndex(5)), ['a']);
     }

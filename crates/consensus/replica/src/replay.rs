@@ -180,7 +180,12 @@ mod tests {
     fn entry(index: LogIndex) -> Entry {
         let mut batch = BatchWriter::new(1 << 10);
         batch.push(&[1], 0);
-        Entry { index, term: Term(1), kind: EntryKind::Normal, data: batch.take(0).remove(0).content }
+        Entry {
+            index,
+            term: Term(1),
+            kind: EntryKind::Normal,
+            data: batch.take(base::WallTime::default()).remove(0).content,
+        }
     }
 
     fn applied(set: impl Fn(Replay<Vec<u8>>) -> Replay<Vec<u8>>) -> (LogIndex, usize, usize) {

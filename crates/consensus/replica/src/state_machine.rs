@@ -1,6 +1,6 @@
 //! What a group replicates: the state, how it is kept in snapshots, and what its commands mean.
 
-use base::Now;
+use base::{MonoTime, Now, WallTime};
 use consensus_raft::{LogIndex, Malformed, MemberId};
 
 use crate::group::Group;
@@ -9,8 +9,8 @@ use crate::peer_message::MachineMessage;
 /// When the leader made an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Milliseconds since 1970, on the leader's clock.
-    pub wall_ms: i64,
+    /// What the leader's wall clock said.
+    pub wall: WallTime,
 }
 
 /// How far a snapshot has come.
@@ -163,5 +163,5 @@ pub trait StateMachine: ReplicatedState + Sized {
     /// The members have changed.
     fn members_changed(&mut self);
     /// When [`crate::Replica::tick`] should be called though nothing else happens.
-    fn deadlines(&self, now: Now) -> impl Iterator<Item = u64>;
+    fn deadlines(&self, now: Now) -> impl Iterator<Item = MonoTime>;
 }

@@ -1,6 +1,6 @@
 //! What tests begin with: a small machine, and components as a member finds them.
 
-use base::Now;
+use base::{MonoTime, Now};
 use bytes::{Buf, Bytes};
 use consensus_raft::{
     Config, HardState, LogIndex, Malformed, MemberId, Membership, RaftNode, Recovered, Term,
@@ -176,7 +176,7 @@ impl StateMachine for Notes {
         }
         let mut batch = crate::batch::BatchWriter::new(1 << 10);
         self.waiting.iter().for_each(|note| batch.push(&[*note], 1));
-        let contents = batch.take(group.now().wall_ms).into_iter().map(|sealed| sealed.content).collect();
+        let contents = batch.take(group.now().wall).into_iter().map(|sealed| sealed.content).collect();
         self.given = group.propose(contents);
     }
 
@@ -269,7 +269,7 @@ impl StateMachine for Notes {
 
     fn members_changed(&mut self) {}
 
-    fn deadlines(&self, _: Now) -> impl Iterator<Item = u64> {
+    fn deadlines(&self, _: Now) -> impl Iterator<Item = MonoTime> {
         core::iter::empty()
     }
 }

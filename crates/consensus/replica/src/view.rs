@@ -1,6 +1,6 @@
 //! What the components of a replica may look at while they work. Only the replica itself changes it, between two components.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{MemberId, Membership};
 
 use crate::ReplicaConfig;
@@ -47,13 +47,13 @@ impl View {
             && self.members().learners.is_empty()
     }
 
-    /// When a member was last heard of; 0 for never.
-    pub fn heard_ms(&self, peer: MemberId) -> u64 {
-        self.peers.heard_ms(peer)
+    /// When a member was last heard of; [`MonoTime::ZERO`] for never.
+    pub fn heard_at(&self, peer: MemberId) -> MonoTime {
+        self.peers.heard_at(peer)
     }
 
     /// Whether that member was heard of within a lease.
     pub fn lives(&self, id: MemberId) -> bool {
-        id == self.own() || self.now.mono_ms() <= self.heard_ms(id) + self.config.lease_ms
+        id == self.own() || self.now.mono() <= self.heard_at(id).plus_ms(self.config.lease_ms)
     }
 }

@@ -129,7 +129,7 @@ impl ShardState {
         if user_of("digest", own) != user_of("digest", id) {
             return false;
         }
-        let is_right = match self.super_attempts.take(ip, self.now.mono_ms()) {
+        let is_right = match self.super_attempts.take(ip, self.now.mono()) {
             Ok(()) => same_digest(own, id),
             Err(wait_ms) => {
                 self.stats.super_passwords_unheard += 1;

@@ -2,6 +2,7 @@
 //!
 //! Small on purpose: ten thousand idle connections must cost less than 500 bytes each. Holds state and no behaviour.
 
+use base::MonoTime;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -75,8 +76,8 @@ pub(crate) struct Connection {
     pub(crate) sasl: Option<Box<ServerExchange>>,
     /// The oversized request that is being passed over.
     pub(crate) oversized: Option<Oversized>,
-    /// When the client last sent something, on the clock that never goes back.
-    pub(crate) heard_ms: u64,
+    /// When the client last sent something.
+    pub(crate) heard: MonoTime,
     pub(crate) stats: ConnectionStats,
 }
 
@@ -111,7 +112,7 @@ impl Connection {
             identities: IdentityList::new(),
             sasl: None,
             oversized: None,
-            heard_ms: 0,
+            heard: MonoTime::ZERO,
             stats,
         }
     }
@@ -203,7 +204,7 @@ mod tests {
 
     fn connection(id: ConnId) -> Connection {
         let peer = Peer { ip: Ipv4Addr::LOCALHOST.into(), port: 1, secure: false, certificate_subject: None };
-        Connection::new(id, peer, ConnectionStats::new(0))
+        Connection::new(id, peer, ConnectionStats::new(base::WallTime::default()))
     }
 
     #[test]

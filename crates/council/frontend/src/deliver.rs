@@ -12,7 +12,7 @@ use crate::message::{ConnectRefusal, FromCore, ToCore};
 use crate::replies::{Answered, Reply, Slot};
 use crate::shard_state::ShardState;
 use crate::write;
-use base::Now;
+use base::{MonoTime, Now};
 
 impl Front {
     /// One item of the core's stream, in order, under the guard of a tree that is at least as far as the item.
@@ -71,8 +71,8 @@ impl Front {
         let connection =
             self.connections.get_mut(conn).filter(|connection| connection.stage == Stage::Connecting);
         let Some(connection) = connection else {
-            let heard_ms = 0;
-            return self.common.to_core.push(ToCore::Disconnected { conn, session, generation, heard_ms });
+            let heard = MonoTime::ZERO;
+            return self.common.to_core.push(ToCore::Disconnected { conn, session, generation, heard });
         };
         connection.stage = Stage::Live;
         connection.session = session;
@@ -88,8 +88,8 @@ impl Front {
         let common = &mut self.common;
         let connection = self.connections.get_mut(conn).filter(|connection| connection.stage == Stage::Live);
         let Some(connection) = connection else { return };
-        let asked_us = connection.heard_ms * 1000;
-        connection.heard_ms = common.now.mono_ms();
+        let asked_us = connection.heard.ms() * 1000;
+        connection.heard = common.now.mono();
         if connection.generation > 1 {
             common.stats.sessions_resumed += 1;
             common.sent(connection);
@@ -158,18 +158,18 @@ impl Front {
     /// Names the sessions whose clients sent something since the last round. A client that is not read from because this
     /// server owes it answers is among them: its pings wait unread.
     fn touched(&mut self, round: u64) {
-        let since = self.round_ms;
-        self.round_ms = self.common.now.mono_ms();
+        let since = self.round;
+        self.round = self.common.now.mono();
         for connection in self.connections.iter_mut() {
             if connection.paused && self.common.owes_answers(connection) {
-                connection.heard_ms = self.round_ms;
+                connection.heard = self.round;
             }
         }
         let heard = self.connections.iter().filter(|connection| {
             matches!(connection.stage, Stage::Live | Stage::Ending) && connection.session != SessionId::NONE
         });
-        let heard = heard.filter(|connection| connection.heard_ms >= since);
-        let sessions = heard.map(|connection| (connection.session, connection.heard_ms)).collect();
+        let heard = heard.filter(|connection| connection.heard >= since);
+        let sessions = heard.map(|connection| (connection.session, connection.heard)).collect();
         self.common.to_core.push(ToCore::Touched { round, sessions });
     }
 }

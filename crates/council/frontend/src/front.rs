@@ -14,7 +14,7 @@ use crate::message::ToCore;
 use crate::shard_state::ShardState;
 use crate::stats::{ConnectionStats, FrontStats};
 use crate::tally::Tally;
-use base::Now;
+use base::{MonoTime, Now};
 
 /// Watches that one piece of sweeping removes: a few milliseconds, for which others wait.
 const SWEPT_AT_ONCE: usize = 4096;
@@ -29,10 +29,10 @@ const SWEPT_AT_ONCE: usize = 4096;
 pub struct Front {
     pub(crate) connections: Connections,
     pub(crate) common: ShardState,
-    pub(crate) round_ms: u64,
+    pub(crate) round: MonoTime,
     admission: Admission,
     /// Connections that have yet to open a session, oldest first, with the time by which they must.
-    deadlines: VecDeque<(u64, ConnId)>,
+    deadlines: VecDeque<(MonoTime, ConnId)>,
 }
 
 impl Front {
@@ -43,7 +43,7 @@ impl Front {
             admission: Admission::new(config.connections_max, config.connections_per_ip_max),
             connections: Connections::default(),
             common: ShardState::new(config, shard),
-            round_ms: 0,
+            round: MonoTime::ZERO,
             deadlines: VecDeque::new(),
         }
     }
@@ -60,7 +60,7 @@ impl Front {
         let admitted = self.admission.admit(peer.ip).is_ok();
         let config = &self.common.config;
         let conn = self.connections.insert(|id| {
-            let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall_ms.unsigned_abs()));
+            let mut connection = Connection::new(id, peer, ConnectionStats::new(now.wall));
             connection.identify(config);
             connection
         });
@@ -68,7 +68,7 @@ impl Front {
         let Some(connection) = self.connections.get_mut(conn) else { return conn };
         connection.counted = admitted;
         if admitted {
-            let deadline = now.mono_ms() + u64::from(self.common.config.handshake_timeout_ms);
+            let deadline = now.mono().plus_ms(u64::from(self.common.config.handshake_timeout_ms));
             self.deadlines.push_back((deadline, conn));
         } else {
             self.common.stats.connections_refused += 1;
@@ -190,7 +190,7 @@ impl Front {
     pub fn tick(&mut self, now: Now) {
         self.common.now = now;
         while let Some((deadline, conn)) = self.deadlines.front().copied() {
-            if deadline > now.mono_ms() {
+            if deadline > now.mono() {
                 break;
             }
             self.deadlines.pop_front();
@@ -207,8 +207,8 @@ impl Front {
     pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
         for connection in self.connections.iter_mut() {
             if matches!(connection.stage, Stage::Live | Stage::Ending) {
-                let heard_ms = (connection.heard_ms + stall_ms).min(now.mono_ms());
-                connection.heard_ms = heard_ms.max(connection.heard_ms);
+                let heard = connection.heard.plus_ms(stall_ms).min(now.mono());
+                connection.heard = heard.max(connection.heard);
             }
         }
     }

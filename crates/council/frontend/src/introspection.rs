@@ -1,5 +1,6 @@
 //! What the words `cons`, `stat`, `dump`, `wchs`, `wchc` and `wchp` list, as data: the format is the driver's.
 
+use base::{MonoTime, WallTime};
 use net_event_loop::ConnId;
 use std::net::IpAddr;
 
@@ -31,16 +32,16 @@ pub struct ConnectionInfo {
     pub session: SessionId,
     /// `lop`: its last operation, in ZooKeeper's four letters.
     pub last_operation: &'static str,
-    /// `est`: when it was accepted, in milliseconds since 1970.
-    pub established_ms: u64,
+    /// `est`: when it was accepted.
+    pub established: WallTime,
     /// `to`: its session's timeout.
     pub timeout_ms: i32,
     /// `lcxid`: the last xid that was not negative, or -1.
     pub last_xid: i32,
     /// `lzxid`: the zxid of the last reply, or -1.
     pub last_zxid: i64,
-    /// `lresp`: when the last reply was queued, on the clock that never goes back.
-    pub last_response_ms: u64,
+    /// `lresp`: when the last reply was queued.
+    pub last_response: MonoTime,
     /// `llat`: how long that one took.
     pub last_latency_ms: u32,
     /// `minlat`.
@@ -120,11 +121,11 @@ impl Front {
             sent: stats.sent,
             session: connection.session,
             last_operation: stats.last_operation,
-            established_ms: stats.established_ms,
+            established: stats.established,
             timeout_ms: connection.timeout_ms,
             last_xid: stats.last_xid,
             last_zxid: stats.last_zxid,
-            last_response_ms: stats.last_response_ms,
+            last_response: stats.last_response,
             last_latency_ms: stats.last_latency_ms,
             latency_min_ms: if stats.answered == 0 { 0 } else { stats.latency_min_ms },
             latency_average_ms: stats.latency_total_ms.checked_div(stats.answered).unwrap_or(0),

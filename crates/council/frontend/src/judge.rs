@@ -67,7 +67,11 @@ mod tests {
         writer.i32(0);
         let mut tree = Tree::new();
         let create = Operation::Client { opcode: OpCode::Create, body: &body };
-        let outcome = tree.apply(Stamp { time_ms: 1 }, &Command::internal(create), &mut Changes::new());
+        let outcome = tree.apply(
+            Stamp { time: base::WallTime::of_ms(1) },
+            &Command::internal(create),
+            &mut Changes::new(),
+        );
         assert!(!matches!(outcome, Outcome::Refused(_) | Outcome::Rejected(_)), "{outcome:?}");
         for (id, may) in [("u799:x", true), ("u800:x", false)] {
             let mut list = IdentityList::new();

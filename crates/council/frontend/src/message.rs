@@ -4,6 +4,7 @@
 //! that clients see: the changes of a transaction come before its outcome, a read that waited comes right behind
 //! the outcome of the write that it waited for.
 
+use base::MonoTime;
 use net_event_loop::ConnId;
 use std::sync::Arc;
 
@@ -71,9 +72,8 @@ pub enum ToCore {
     Touched {
         /// Which round.
         round: u64,
-        /// Sessions whose clients sent something since the round before, and when: milliseconds of
-        /// [`base::Now::mono_ms`].
-        sessions: Vec<(SessionId, u64)>,
+        /// Sessions whose clients sent something since the round before, and when.
+        sessions: Vec<(SessionId, MonoTime)>,
     },
     /// A connection with a session is gone. The session stays until it expires.
     Disconnected {
@@ -83,8 +83,8 @@ pub enum ToCore {
         session: SessionId,
         /// Which connection of the session it was.
         generation: u32,
-        /// When its client last sent something, milliseconds of [`base::Now::mono_ms`]. No later round reports it.
-        heard_ms: u64,
+        /// When its client last sent something. No later round reports it.
+        heard: MonoTime,
     },
 }
 

@@ -27,7 +27,7 @@ impl ShardState {
     pub(crate) fn receive(&mut self, connection: &mut Connection, input: &[u8], tree: &Tree) -> usize {
         let mut rest = input;
         if !input.is_empty() {
-            connection.heard_ms = self.now.mono_ms();
+            connection.heard = self.now.mono();
         }
         loop {
             let consumed = match connection.stage {

@@ -311,8 +311,8 @@ impl ShardState {
             if self.sessions.get(&session) == Some(&connection.id) {
                 self.sessions.remove(&session);
             }
-            let (conn, generation, heard_ms) = (connection.id, connection.generation, connection.heard_ms);
-            self.to_core.push(ToCore::Disconnected { conn, session, generation, heard_ms });
+            let (conn, generation, heard) = (connection.id, connection.generation, connection.heard);
+            self.to_core.push(ToCore::Disconnected { conn, session, generation, heard });
         }
     }
 

@@ -7,18 +7,18 @@ use council_wire::OpCode;
 use crate::event::CloseReason;
 use crate::namespace_stats::Namespaces;
 use crate::tally::Tally;
-use base::Now;
+use base::{MonoTime, Now, WallTime};
 
 /// What one connection has done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionStats {
-    pub(crate) established_ms: u64,
+    pub(crate) established: WallTime,
     pub(crate) received: u64,
     pub(crate) sent: u64,
     pub(crate) last_operation: &'static str,
     pub(crate) last_xid: i32,
     pub(crate) last_zxid: i64,
-    pub(crate) last_response_ms: u64,
+    pub(crate) last_response: MonoTime,
     pub(crate) last_latency_ms: u32,
     pub(crate) latency_min_ms: u32,
     pub(crate) latency_max_ms: u32,
@@ -27,16 +27,16 @@ pub(crate) struct ConnectionStats {
 }
 
 impl ConnectionStats {
-    pub(crate) const fn new(established_ms: u64) -> Self {
+    pub(crate) const fn new(established: WallTime) -> Self {
         Self {
-            established_ms,
+            established,
             received: 0,
             sent: 0,
             last_operation: "NA",
             // As a connection of ZooKeeper's: 0 before the first request, and -1 only after `crst`.
             last_xid: 0,
             last_zxid: -1,
-            last_response_ms: 0,
+            last_response: MonoTime::ZERO,
             last_latency_ms: 0,
             latency_min_ms: u32::MAX,
             latency_max_ms: 0,
@@ -47,7 +47,7 @@ impl ConnectionStats {
 
     /// Forgets what was counted (`crst`).
     pub(crate) const fn reset(&mut self) {
-        *self = Self { last_xid: -1, ..Self::new(self.established_ms) };
+        *self = Self { last_xid: -1, ..Self::new(self.established) };
     }
 
     /// A request was answered. Special xids are not remembered: people look for the client's last real operation.
@@ -57,7 +57,7 @@ impl ConnectionStats {
         }
         self.last_zxid = zxid;
         self.last_operation = operation;
-        self.last_response_ms = now.mono_ms();
+        self.last_response = now.mono();
         let latency = u32::try_from(latency_us / 1000).unwrap_or(u32::MAX);
         self.last_latency_ms = latency;
         self.latency_min_ms = self.latency_min_ms.min(latency);

@@ -417,13 +417,9 @@ fn session_is_heard_of_while_its_client_waits_for_answers_and_is_not_read_from()
             ToCore::Touched { round: of, sessions } if *of == round => Some(sessions.clone()),
             _ => None,
         });
-        let now_ms = house.now.mono_ms();
+        let now = house.now.mono();
         let sessions = answer.expect("each round is answered");
-        sessions
-            .iter()
-            .filter(|(_, heard_ms)| *heard_ms == now_ms)
-            .map(|(session, _)| session.0)
-            .collect::<Vec<_>>()
+        sessions.iter().filter(|(_, heard)| *heard == now).map(|(session, _)| session.0).collect::<Vec<_>>()
     };
     house.connect("a");
     house.connect("b");

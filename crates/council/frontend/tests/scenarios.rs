@@ -173,7 +173,7 @@ impl Play {
             "tick" => {
                 let ms: u64 = args.next_pos().ok_or("milliseconds are missing")?.parse()?;
                 house.now.mono_us += ms * 1000;
-                house.now.wall_ms += ms as i64;
+                house.now.wall = house.now.wall.plus_ms(ms as i64);
                 let now = house.now;
                 house.fronts.iter_mut().for_each(|front| front.tick(now));
                 house.pump();

@@ -2,7 +2,7 @@
 
 mod support;
 
-use base::Now;
+use base::{Now, WallTime};
 use council_frontend::{
     FromCore, Front, FrontConfig, FrontEvent, Peer, ShardDriver, ShardRound, ToCore, View,
 };
@@ -169,7 +169,7 @@ impl Shard {
             calls: Vec::new(),
             sent: Vec::new(),
         };
-        let now = Now { mono_us: 1_000_000, wall_ms: 1_700_000_000_000 };
+        let now = Now { mono_us: 1_000_000, wall: WallTime::of_ms(1_700_000_000_000) };
         Self { round: ShardRound::new(Front::new(config.clone(), 0)), toy, now }
     }
 
@@ -231,7 +231,7 @@ impl Shard {
 
     fn pass(&mut self, ms: u64) {
         self.now.mono_us += ms * 1_000;
-        self.now.wall_ms += ms as i64;
+        self.now.wall = self.now.wall.plus_ms(ms as i64);
     }
 
     fn output(&mut self, client: usize) -> Vec<u8> {

@@ -10,7 +10,7 @@ use council_tree::{Command, Stamp};
 /// [`Fault`] when the entry is not of a form that this build can read.
 pub fn commands_of(entry: &Entry) -> Result<(Stamp, Vec<Command<'_>>), Fault> {
     let mut commands = EntryCommands::of(entry, 0)?;
-    let (stamp, mut all) = (Stamp { time_ms: commands.stamp().wall_ms }, Vec::new());
+    let (stamp, mut all) = (Stamp { time: commands.stamp().wall }, Vec::new());
     while let Some(command) = commands.next_command()? {
         let malformed = |error| Fault::MalformedEntry { index: entry.index, what: format!("a {error}") };
         all.push(Command::decode(command).map_err(malformed)?);

@@ -1,6 +1,6 @@
 //! Who is to be a member of the ensemble, as `/zookeeper/config` says, and the text of that node, which a new leader sees to.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_replica::{MemberNumber, WantedMembers};
 use council_tree::{AclRef, Roster, Tree};
 
@@ -23,7 +23,7 @@ pub(crate) struct EnsembleConfig {
     /// The ACL of `/zookeeper/config`, if there is that node.
     acl: Option<AclRef>,
     /// When this leader proposed the text of `/zookeeper/config`, while that is not applied.
-    text_proposed_ms: Option<u64>,
+    text_proposed: Option<MonoTime>,
 }
 
 impl EnsembleConfig {
@@ -34,7 +34,7 @@ impl EnsembleConfig {
             roster: tree.roster().or_else(|| config.roster.clone()),
             roster_changes: 1,
             acl: tree.roster_acl().cloned(),
-            text_proposed_ms: None,
+            text_proposed: None,
         }
     }
 
@@ -86,7 +86,7 @@ impl EnsembleConfig {
     /// What is to be proposed replaces the whole text. Until it is applied the leader refuses clients' changes
     /// (`reconfig_judge`), for one that came between would be undone.
     pub(crate) fn roster_to_propose(&mut self, tree: &Tree, now: Now) -> Option<Roster> {
-        self.text_proposed_ms = None;
+        self.text_proposed = None;
         let known = tree.roster();
         let own = self.configured.as_ref()?;
         let next = match &known {
@@ -101,23 +101,23 @@ impl EnsembleConfig {
         if known.as_ref() == Some(&next) {
             return None;
         }
-        self.text_proposed_ms = Some(now.mono_ms());
+        self.text_proposed = Some(now.mono());
         Some(next)
     }
 
     /// The text that a leader proposed may have been lost with a proposal that raft refused: whether it is to be proposed
     /// again.
     pub(crate) fn proposes_again(&self, now: Now) -> bool {
-        self.text_proposed_ms.is_some_and(|since| now.mono_ms() >= since + TELL_AGAIN_MS)
+        self.text_proposed.is_some_and(|since| now.mono() >= since.plus_ms(TELL_AGAIN_MS))
     }
 
     /// The text that was proposed is applied, or this member does not lead any more.
     pub(crate) const fn settled(&mut self) {
-        self.text_proposed_ms = None;
+        self.text_proposed = None;
     }
 
     /// Whether a text is proposed and not applied.
     pub(crate) const fn is_proposing(&self) -> bool {
-        self.text_proposed_ms.is_some()
+        self.text_proposed.is_some()
     }
 }

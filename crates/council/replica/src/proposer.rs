@@ -3,7 +3,7 @@
 //! They go to the member that leads, again to the one that leads next, until they are applied here. What there is no room
 //! for on the disk is refused in its place.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{LogIndex, MemberId};
 use consensus_replica::batch::BatchReader;
 use consensus_replica::{Room, is_readable};
@@ -50,7 +50,7 @@ pub(crate) struct Proposer {
     /// Which commands of other members are in the log already.
     dedup: ForwardDedup,
     /// When something pending was last settled or given, for those that seem lost.
-    progressed_ms: u64,
+    progressed: MonoTime,
     resubmit_ms: u64,
     /// Whether the disk has room for writes.
     writable: bool,
@@ -69,7 +69,7 @@ impl Proposer {
             refused_writes: RefusedWrites::default(),
             refuses_many: level >= REFUSE_MANY_LEVEL,
             dedup: ForwardDedup::default(),
-            progressed_ms: now.mono_ms(),
+            progressed: now.mono(),
             resubmit_ms: config.resubmit_ms,
             writable: true,
             room: Room::default(),
@@ -187,16 +187,16 @@ impl Proposer {
     /// Everything that is under way is to be given to the leader once more.
     pub(crate) const fn give_again(&mut self, now: Now) {
         self.proposals.give_again();
-        self.progressed_ms = now.mono_ms();
+        self.progressed = now.mono();
     }
 
     /// Whether what is under way seems to be lost. While nothing is, no time counts: otherwise the first command after a
     /// quiet time would be given twice.
     pub(crate) fn is_stuck(&mut self, now: Now) -> bool {
         if !self.proposals.has_pending() {
-            self.progressed_ms = now.mono_ms();
+            self.progressed = now.mono();
         }
-        now.mono_ms() >= self.progressed_ms + self.resubmit_ms
+        now.mono() >= self.progressed.plus_ms(self.resubmit_ms)
     }
 
     /// This leader puts what waits into the log, as much as has room in the journal.
@@ -209,12 +209,12 @@ impl Proposer {
             self.relay(group.view().own(), &content, ensemble, group);
         }
         self.hand_on_refused();
-        self.proposals.take_turns(now.mono_ms());
+        self.proposals.take_turns(now.mono());
         if self.proposals.ready() < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
             return;
         }
         let room = if self.writable { self.room.left() } else { u64::MAX };
-        let proposal = self.proposals.propose(now.wall_ms, room);
+        let proposal = self.proposals.propose(now.wall, room);
         self.counts.commands += proposal.commands;
         self.counts.command_bytes += proposal.bytes;
         if proposal.commands == 0 {
@@ -239,7 +239,7 @@ impl Proposer {
     /// What waits is given to the leader, if there is one and it is another.
     pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
         self.hand_on_refused();
-        self.proposals.take_turns(group.now().mono_ms());
+        self.proposals.take_turns(group.now().mono());
         self.proposals.keep_to_forward();
         let Some(leader) = leader.filter(|leader| *leader != group.view().own()) else { return };
         while let Some(content) = self.proposals.next_to_give() {
@@ -313,13 +313,13 @@ impl Proposer {
     /// Lets go of commands that are applied.
     pub(crate) fn settle(&mut self, connections: &Connections, now: Now) {
         if self.proposals.settle(|command| connections.is_settled(command)) {
-            self.progressed_ms = now.mono_ms();
+            self.progressed = now.mono();
         }
     }
 
     /// When a heavy command that rests may be proposed though nothing else happens.
-    pub(crate) fn deadline_ms(&self, now: Now) -> Option<u64> {
-        self.proposals.deadline_ms(now.mono_ms())
+    pub(crate) fn deadline(&self, now: Now) -> Option<MonoTime> {
+        self.proposals.deadline(now.mono())
     }
 
     pub(crate) const fn is_writable(&self) -> bool {

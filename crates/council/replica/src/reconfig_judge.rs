@@ -91,7 +91,7 @@ impl ReconfigJudge<'_> {
     /// majority it forgets who was active, until it hears of them again.
     fn is_heard(&self, id: MemberId) -> bool {
         let view = self.group.view();
-        let silent_ms = view.now.mono_ms().saturating_sub(view.heard_ms(id));
+        let silent_ms = view.now.mono().since(view.heard_at(id));
         view.peers.is_connected(id) && silent_ms <= HEARD_TICKS * view.config.election_tick_ms
     }
 

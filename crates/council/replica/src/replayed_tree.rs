@@ -37,7 +37,7 @@ impl Replayed for ReplayedTree {
     fn apply(&mut self, stamp: Stamp, command: &[u8]) -> Result<(), Malformed> {
         let command = Command::decode(command).map_err(|_| Malformed("a command that cannot be read"))?;
         // The client that sent it is not connected yet, and will find its outcome in the tree.
-        let _ = self.tree.apply(council_tree::Stamp { time_ms: stamp.wall_ms }, &command, &mut self.changes);
+        let _ = self.tree.apply(council_tree::Stamp { time: stamp.wall }, &command, &mut self.changes);
         if !self.changes.is_empty() {
             let changes: Arc<[_]> = self.changes.drain().collect();
             self.history.push(&changes);

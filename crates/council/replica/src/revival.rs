@@ -4,6 +4,7 @@
 //!
 //! Knows no directory: a driver puts the old data aside and the new data in its place.
 
+use base::WallTime;
 use consensus_raft::{LogIndex, MemberId, Term};
 use council_tree::{SnapshotProgress, Tree};
 use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotError, SnapshotMeta};
@@ -39,13 +40,13 @@ pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Rep
 /// Makes that tree, which all of the log up to `applied` is applied to, the first of an ensemble of this member alone. Gives
 /// what its snapshot says of itself, but for the digest.
 #[must_use]
-pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), member: MemberId, wall_ms: i64) -> SnapshotMeta {
+pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), member: MemberId, wall: WallTime) -> SnapshotMeta {
     let (index, term) = applied;
     // The old ensemble may have had leaders that the survivor never heard of. What they gave is not given again, and a
     // client that has seen it is not ahead of every server from now on.
     let last = tree.last_zxid().epoch();
     if last <= EPOCH_MAX {
-        tree.skip_epochs(epoch_after(last, wall_ms) - last);
+        tree.skip_epochs(epoch_after(last, wall) - last);
     }
     SnapshotMeta {
         index,
@@ -54,15 +55,15 @@ pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), member: MemberId, wall_
         membership: Membership { voters: vec![member], ..Membership::default() },
         position: tree.last_zxid().0,
         digest: 0,
-        created_ms: wall_ms,
+        created: wall,
     }
 }
 
 /// The epoch to go on with behind this one. It follows the clock, and does not depend on the data as long as the clock is
 /// ahead of it: what begins later goes on later.
 #[must_use]
-pub fn epoch_after(last: u32, wall_ms: i64) -> u32 {
-    let of_clock = u32::try_from(wall_ms.max(0) / MS_PER_EPOCH).unwrap_or(u32::MAX).min(EPOCH_MAX);
+pub fn epoch_after(last: u32, wall: WallTime) -> u32 {
+    let of_clock = u32::try_from(wall.ms().max(0) / MS_PER_EPOCH).unwrap_or(u32::MAX).min(EPOCH_MAX);
     if of_clock > last { of_clock } else { last.saturating_add(EPOCHS_SKIPPED) }
 }
 
@@ -97,20 +98,20 @@ mod tests {
 
     #[test]
     fn epochs_follow_the_clock_and_rise_behind_the_data_when_it_is_wrong() {
-        let at = |seconds: i64| seconds * 1000;
+        let at = |seconds: i64| WallTime::of_ms(seconds * 1000);
         let first = epoch_after(7, at(1_800_000_000));
         assert_eq!(first, 450_000_000);
-        assert!(epoch_after(7, at(1_800_000_000) + MS_PER_EPOCH) > first, "the same data again");
+        assert!(epoch_after(7, at(1_800_000_000).plus_ms(MS_PER_EPOCH)) > first, "the same data again");
         assert!(epoch_after(first + 3, at(1_800_000_100)) > first + 3, "data of what began anew");
         assert!(
             epoch_after(7, at(1_800_000_200)) > epoch_after(first + 3, at(1_800_000_100)),
             "the old data again"
         );
-        assert_eq!(epoch_after(7, 0), 7 + EPOCHS_SKIPPED);
-        assert_eq!(epoch_after(7, i64::MIN), 7 + EPOCHS_SKIPPED);
+        assert_eq!(epoch_after(7, WallTime::default()), 7 + EPOCHS_SKIPPED);
+        assert_eq!(epoch_after(7, WallTime::of_ms(i64::MIN)), 7 + EPOCHS_SKIPPED);
         assert_eq!(epoch_after(first, at(1_800_000_000)), first + EPOCHS_SKIPPED);
         for (last, wall_ms) in [(7, i64::MAX), (EPOCH_MAX, 0), (EPOCH_MAX, i64::MAX)] {
-            let epoch = epoch_after(last, wall_ms);
+            let epoch = epoch_after(last, WallTime::of_ms(wall_ms));
             assert!(epoch > last && epoch < i32::MAX as u32, "{epoch}");
         }
     }
@@ -122,7 +123,12 @@ mod tests {
         assert_eq!(identity, Identity { cluster: [4; 16], incarnation: [5; 16], member: MemberId(3) });
         let mut tree = Tree::new();
         tree.skip_epochs(6);
-        let meta = begin(&mut tree, (LogIndex(8), consensus_raft::TERM_MAX.next()), MemberId(3), 9_000_000);
+        let meta = begin(
+            &mut tree,
+            (LogIndex(8), consensus_raft::TERM_MAX.next()),
+            MemberId(3),
+            WallTime::of_ms(9_000_000),
+        );
         assert_eq!((meta.index, meta.term, meta.position), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
         assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![MemberId(3)], Zxid::new(2_250, 0)));
     }

@@ -1,5 +1,6 @@
 //! What a core tells of itself when asked.
 
+use base::MonoTime;
 use consensus_raft::{LogIndex, Term};
 use consensus_replica::{LastSnapshot, MemberId, Tenure};
 use council_frontend::{Namespaces, Tally};
@@ -21,7 +22,7 @@ pub struct CoreStatus {
     /// Who votes and who learns, as far as it is applied here.
     pub membership: consensus_raft::Membership,
     /// Until when this member may serve clients without another word of its leader, on its own clock.
-    pub lease_until_ms: u64,
+    pub lease_until: MonoTime,
     /// How far the other members have come; known to a leader alone.
     pub progress: Vec<consensus_raft::Progress>,
     /// Bytes of clients' commands that are kept until they are applied.

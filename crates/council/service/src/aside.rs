@@ -7,6 +7,7 @@
 //! the last; each step can be taken again. So the next start finishes what was begun, or, where nothing was moved yet,
 //! finds all as it was.
 
+use base::WallTime;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -57,11 +58,11 @@ struct DataDirectories {
 ///
 /// # Errors
 /// The disk refuses, or data was put aside too often; nothing is lost then.
-pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
+pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall: WallTime) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
     let place = DataDirectories::of(storage);
     place.remove_prepared().map_err(fault)?;
-    let generation = place.begin(why, wall_ms, &mut go)?;
+    let generation = place.begin(why, wall, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
     Ok(place.generation(generation))
 }
@@ -70,10 +71,10 @@ pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall_ms: i64) -> Res
 ///
 /// # Errors
 /// As [`put_aside`].
-pub(crate) fn replace(storage: &StorageConfig, why: &str, wall_ms: i64) -> Result<PathBuf, StartError> {
+pub(crate) fn replace(storage: &StorageConfig, why: &str, wall: WallTime) -> Result<PathBuf, StartError> {
     let _lock = DirDisk::open(&storage.data_dir)?;
     let place = DataDirectories::of(storage);
-    let generation = place.begin(why, wall_ms, &mut go)?;
+    let generation = place.begin(why, wall, &mut go)?;
     place.finish(&mut go).map_err(fault)?;
     Ok(place.generation(generation))
 }
@@ -163,7 +164,7 @@ impl DataDirectories {
     }
 
     /// Says what is to be done: from here on it will be.
-    fn begin(&self, why: &str, wall_ms: i64, step: BeforeStep<'_>) -> Result<u64, StartError> {
+    fn begin(&self, why: &str, wall: WallTime, step: BeforeStep<'_>) -> Result<u64, StartError> {
         self.settle_first_layout(step).map_err(fault)?;
         let generations = self.generations().map_err(fault)?;
         if generations.len() >= GENERATIONS_MAX {
@@ -178,13 +179,13 @@ impl DataDirectories {
             )));
         }
         let number = generations.last().map_or(1, |last| last + 1);
-        self.write_reason(number, why, wall_ms, step).map_err(fault)?;
+        self.write_reason(number, why, wall, step).map_err(fault)?;
         self.note(Pending::PutAside(number), step).map_err(fault)?;
         Ok(number)
     }
 
-    fn write_reason(&self, number: u64, why: &str, wall_ms: i64, step: BeforeStep<'_>) -> io::Result<()> {
-        let time = calendar::long_date(wall_ms);
+    fn write_reason(&self, number: u64, why: &str, wall: WallTime, step: BeforeStep<'_>) -> io::Result<()> {
+        let time = calendar::long_date(wall);
         for directory in &self.directories {
             let place = directory.join(ASIDE).join(number.to_string());
             step()?;
@@ -426,7 +427,7 @@ mod tests {
                         lay(&place, PREPARED, "new");
                     }
                     let mut crash = crash_after(steps);
-                    let begun = place.begin("of a test", 0, &mut crash).is_ok();
+                    let begun = place.begin("of a test", WallTime::default(), &mut crash).is_ok();
                     let done = begun && place.finish(&mut crash).is_ok();
                     // The next start may be interrupted as well.
                     for again in 0..4 {
@@ -457,11 +458,11 @@ mod tests {
         lay(&place, ASIDE, "first layout");
         for number in 1..GENERATIONS_MAX as u64 {
             lay(&place, "", &number.to_string());
-            assert_eq!(place.begin("of a test", 0, &mut go).unwrap(), number);
+            assert_eq!(place.begin("of a test", WallTime::default(), &mut go).unwrap(), number);
             place.finish(&mut go).unwrap();
         }
         lay(&place, "", "the last");
-        let error = place.begin("of a test", 0, &mut go).unwrap_err().to_string();
+        let error = place.begin("of a test", WallTime::default(), &mut go).unwrap_err().to_string();
         assert!(error.contains("put-aside/3`") && error.contains("hint"), "{error}");
         assert_eq!(
             (found(&place, ""), found(&place, "put-aside/0")),

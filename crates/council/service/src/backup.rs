@@ -12,7 +12,7 @@
 //! A crash in the middle leaves the file `.restore-unfinished` in the directory. No server starts on it then, and the next
 //! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
 
-use base::{LogIndex, MemberId, MemberNumber, Term};
+use base::{LogIndex, MemberId, MemberNumber, Term, WallTime};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -52,8 +52,8 @@ pub struct Summary {
     pub sessions: usize,
     /// Bytes of the file.
     pub bytes: u64,
-    /// When it was taken, milliseconds since 1970.
-    pub created_ms: i64,
+    /// When it was taken.
+    pub created: WallTime,
     /// The digest of its tree, which was compared with its content.
     pub digest: u64,
 }
@@ -107,7 +107,7 @@ pub fn read(path: &Path) -> Result<Backup, BackupError> {
         nodes: tree.node_count(),
         sessions: tree.sessions().len(),
         bytes,
-        created_ms: meta.created_ms,
+        created: meta.created,
         digest: meta.digest,
     };
     Ok(Backup { summary, index: meta.index, term: meta.term, tree })
@@ -182,8 +182,8 @@ pub fn restore(
     tree.succeed(&Tree::new());
     let last = summary.last_zxid.epoch();
     let since_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let wall_ms = i64::try_from(since_ms).unwrap_or(i64::MAX);
-    tree.skip_epochs(revival::epoch_after(last, wall_ms) - last);
+    let wall = WallTime::of_ms(i64::try_from(since_ms).unwrap_or(i64::MAX));
+    tree.skip_epochs(revival::epoch_after(last, wall) - last);
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
@@ -197,7 +197,7 @@ pub fn restore(
         membership: Membership { voters: vec![member], ..Membership::default() },
         position: zxid.0,
         digest: 0,
-        created_ms: summary.created_ms,
+        created: summary.created,
     };
     let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
     revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|error| failed(error.to_string()))?;

@@ -166,7 +166,7 @@ impl Boot {
         self.unloaded = None;
         let (why, level) = why(reason, self.failure.take());
         let overview = &self.overview;
-        let place = aside::put_aside(&overview.config.storage, &why, overview.clock.now().wall_ms)?;
+        let place = aside::put_aside(&overview.config.storage, &why, overview.clock.now().wall)?;
         let place = place.display();
         match level {
             Level::Error => {
@@ -251,7 +251,7 @@ impl Boot {
         let overview = &self.overview;
         let before = overview.tree.read();
         let zxid = before.last_zxid();
-        let outcome = restore::put(&overview.config.storage, tree, &before, overview.clock.now().wall_ms);
+        let outcome = restore::put(&overview.config.storage, tree, &before, overview.clock.now().wall);
         drop(before);
         for shard in self.links.iter().flat_map(|links| &links.to_shards) {
             shard.put(FromCore::TreeReplaced { zxid });

@@ -1,7 +1,7 @@
 //! The core's thread: mail of shards and journal in, effects and streams out, the tree lent for writing only while
 //! something is applied.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl CoreLoop {
     ) -> Self {
         let unwoken = vec![false; links.to_shards.len()];
         let level = links.tree.read().feature_level();
-        leadership.begin(clock.now().mono_ms());
+        leadership.begin(clock.now().mono());
         Self {
             core,
             links,
@@ -194,7 +194,7 @@ impl CoreLoop {
                 self.sleep(Duration::MAX)?;
             }
         }
-        self.standing.set(false, false, 0);
+        self.standing.set(false, false, MonoTime::ZERO);
         let ending = match (Ending::of(self.core.tenure()), &self.restoration) {
             _ if self.stopping => Ending::Stopped,
             (Some(ending), _) => ending,
@@ -208,7 +208,7 @@ impl CoreLoop {
     /// Tells the other threads how things stand.
     fn publish(&mut self) {
         let leads_others = self.peers.is_some() && self.core.leader() == Some(self.core.id());
-        self.standing.set(self.core.is_serving(), leads_others, self.core.lease_until_ms());
+        self.standing.set(self.core.is_serving(), leads_others, self.core.lease_until());
         if let Some(peers) = &mut self.peers
             && self.roster_seen != self.core.roster_changes()
         {
@@ -231,9 +231,9 @@ impl CoreLoop {
         let mut established = Vec::new();
         self.links.established.take_all(&mut established);
         for connection in established {
-            peers.take(connection, now.mono_ms());
+            peers.take(connection, now.mono());
         }
-        peers.turn(now.mono_ms()).map_err(poll_fault)?;
+        peers.turn(now.mono()).map_err(poll_fault)?;
         while let Some(news) = peers.next_news() {
             match news {
                 News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
@@ -245,7 +245,7 @@ impl CoreLoop {
                 },
                 News::Up(id, level) => {
                     self.core.understands(id, level);
-                    self.leadership.link(id.number().0.into(), Some(now.wall_ms));
+                    self.leadership.link(id.number().0.into(), Some(now.wall));
                     if !id.is_blank() {
                         self.core.link(id, true, now);
                     }
@@ -310,12 +310,12 @@ impl CoreLoop {
             leads,
             serving: self.core.is_serving(),
         };
-        self.leadership.note(stand, now.mono_ms());
-        self.report.tell(&mut self.core, now.mono_ms());
+        self.leadership.note(stand, now.mono());
+        self.report.tell(&mut self.core, now.mono());
         self.leadership.applied(self.core.applied_index(), leads, self.clock.mono_us());
-        if self.leadership.trail.is_due(now.mono_ms()) {
+        if self.leadership.trail.is_due(now.mono()) {
             let zxid = self.links.tree.read().last_zxid().0;
-            self.leadership.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
+            self.leadership.trail.step(now.mono(), self.core.applied_index(), zxid);
         }
     }
 
@@ -357,7 +357,7 @@ impl CoreLoop {
                 self.core.receive(shard, message, &tree);
             }
         }
-        if now.mono_ms() >= self.core.next_deadline_ms() {
+        if now.mono() >= self.core.next_deadline() {
             self.core.tick(now, &tree);
         }
         append_streams(&mut self.core, &self.links, &mut self.unwoken);
@@ -502,8 +502,7 @@ impl CoreLoop {
     }
 
     fn sleep(&mut self, longest: Duration) -> Result<(), Fault> {
-        let now_ms = self.clock.mono_us() / 1000;
-        let deadline = Duration::from_millis(self.core.next_deadline_ms().saturating_sub(now_ms).max(1));
+        let deadline = Duration::from_millis(self.core.next_deadline().since(self.clock.mono()).max(1));
         let timeout = deadline.min(longest);
         let links = &self.links;
         match &mut self.peers {

@@ -93,12 +93,12 @@ impl EnsembleView {
             number,
             version: roster.version,
             stand: leadership.stand(),
-            lease_ms: core.lease_until_ms.saturating_sub(now.mono_ms()),
+            lease_ms: core.lease_until.since(now.mono()),
             last_snapshot: last_snapshot(core).or(first_snapshot),
             handed_over: core.leads_transferred,
             refused_messages: core.refused_messages,
             other_ensembles: other_ensembles.numbers(Instant::now()),
-            leading_ms: leadership.leading_since_ms().map(|since| now.mono_ms().saturating_sub(since)),
+            leading_ms: leadership.leading_since().map(|since| now.mono().since(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),
             sync_limit: setting("syncLimit"),
@@ -138,7 +138,7 @@ impl EnsembleView {
 
 /// The zxid and the time in seconds of the last snapshot of this life.
 pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
-    core.last_snapshot.map(|last| (last.position, last.began_ms / 1000))
+    core.last_snapshot.map(|last| (last.position, last.began.ms() / 1000))
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
@@ -150,7 +150,7 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
     let lag = progress.map(|progress| Lag {
         entries: core.applied_index.since(progress.matched),
-        ms: leadership.trail.age_ms(progress.matched, now.mono_ms()),
+        ms: leadership.trail.age_ms(progress.matched, now.mono()),
         zxid: leadership.trail.zxid(progress.matched),
     });
     MemberView {
@@ -164,7 +164,7 @@ fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) ->
 impl MemberView {
     /// Whether this member is connected to it; it is to itself.
     pub(crate) fn is_connected(&self) -> bool {
-        self.link.is_none_or(|link| link.since_ms.is_some())
+        self.link.is_none_or(|link| link.since.is_some())
     }
 
     /// Whether it keeps up, as its leader sees it.

@@ -50,15 +50,15 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let Found { survivor, identity, mut tree, applied } = load(config)?;
     let storage = &config.storage;
     let identity = revival::identity(&identity, random::bytes()?, random::bytes()?);
-    let wall_ms = node_threads::Clock::start().now().wall_ms;
+    let wall = node_threads::Clock::start().now().wall;
     let prepared = aside::prepare(storage)?;
     let disk = recovery::open_disk(&prepared)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
-    let meta = revival::begin(&mut tree, applied, identity.member, wall_ms);
+    let meta = revival::begin(&mut tree, applied, identity.member, wall);
     revival::write_snapshot(&mut journal, &mut tree, meta)
         .map_err(|error| fault("journal", error.to_string()))?;
     journal.close().map_err(|error| fault("journal", error.to_string()))?;
-    let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall_ms)?;
+    let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall)?;
     Ok(Revived { survivor, aside })
 }
 

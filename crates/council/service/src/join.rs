@@ -26,7 +26,7 @@ pub(crate) fn ask_others(
 ) -> Result<Command, StartError> {
     let poll = |source| StartError::System { action: "poll the members' connections", source };
     loop {
-        let now_ms = clock.now().mono_ms();
+        let now = clock.now().mono();
         let mut messages = Vec::new();
         links.mail.take_all(&mut messages);
         for message in messages {
@@ -39,9 +39,9 @@ pub(crate) fn ask_others(
         let mut established = Vec::new();
         links.established.take_all(&mut established);
         for connection in established {
-            switchboard.take(connection, now_ms);
+            switchboard.take(connection, now);
         }
-        switchboard.turn(now_ms).map_err(poll)?;
+        switchboard.turn(now).map_err(poll)?;
         while let Some(news) = switchboard.next_news() {
             match news {
                 News::Message(message) => hear(message, lifecycle, switchboard),
@@ -50,7 +50,7 @@ pub(crate) fn ask_others(
                 News::Lost(..) => {}
             }
         }
-        let next = lifecycle.tick(now_ms);
+        let next = lifecycle.tick(now);
         for (to, message) in lifecycle.take_outgoing() {
             let message = PeerMessage::Founding(message);
             switchboard.send_to_number(to, CHANNEL, |out| message.encode(out));
@@ -59,7 +59,7 @@ pub(crate) fn ask_others(
         if let Some(command) = next {
             return Ok(command);
         }
-        if let Some(reminder) = lifecycle.reminder(now_ms) {
+        if let Some(reminder) = lifecycle.reminder(now) {
             remind(&reminder);
         }
         switchboard.sleep(TICK, || !links.mail.is_empty() || !links.established.is_empty()).map_err(poll)?;

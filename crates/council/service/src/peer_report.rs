@@ -1,7 +1,7 @@
 //! What an operator should know of what other members say: that messages were refused, that others believe this member to
 //! be replaced, that its leader counts on what it lacks. Logged now and then, however often it happens.
 
-use base::{LogIndex, MemberId};
+use base::{LogIndex, MemberId, MonoTime};
 use consensus_replica::Denials;
 use council_replica::Core;
 
@@ -12,17 +12,17 @@ const INTERVAL_MS: u64 = 5_000;
 #[derive(Debug, Default)]
 pub(crate) struct PeerReport {
     /// When something may be logged next.
-    next_ms: u64,
+    next: MonoTime,
     lacks_index: LogIndex,
 }
 
 impl PeerReport {
     /// Logs what is new, if it is time for that.
-    pub(crate) fn tell(&mut self, core: &mut Core, now_ms: u64) {
-        if now_ms < self.next_ms {
+    pub(crate) fn tell(&mut self, core: &mut Core, now: MonoTime) {
+        if now < self.next {
             return;
         }
-        self.next_ms = now_ms + INTERVAL_MS;
+        self.next = now.plus_ms(INTERVAL_MS);
         for refusal in core.take_refusals() {
             let (from, number) = (refusal.from, refusal.from.number());
             tracing::warn!(

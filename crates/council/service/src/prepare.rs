@@ -27,7 +27,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// What an operator should know although the server starts.
     pub(crate) fn warnings(&self, clock: Clock) -> Vec<String> {
-        let now_s = clock.now().wall_ms / 1000;
+        let now_s = clock.now().wall.ms() / 1000;
         let clients =
             self.tls.as_ref().and_then(|tls| ends::warning("clients", tls.path(), tls.not_after(), now_s));
         let members = self.credentials.as_ref().and_then(Credentials::tls);
@@ -40,7 +40,7 @@ impl Prepared {
 /// Judges everything that can be judged without a change, and takes the ports.
 pub(crate) fn prepare(config: &ServerConfig, clock: Clock) -> Result<Prepared, StartError> {
     let tls = config.tls.clone().map(TlsContext::new).transpose()?;
-    let life = clock.now().wall_ms.unsigned_abs();
+    let life = clock.now().wall.ms().unsigned_abs();
     let settings_of = |ensemble| peers::settings(ensemble, life);
     let credentials = config.ensemble.as_ref().map(settings_of).map(Credentials::new).transpose()?;
     config_mapping::front(config, 1, [0; 32])?;

@@ -243,7 +243,7 @@ pub(crate) fn load(
     let snapshot = recovered
         .snapshot
         .as_ref()
-        .map(|meta| (Saved { index: meta.index, zxid: meta.position }, meta.created_ms / 1000));
+        .map(|meta| (Saved { index: meta.index, zxid: meta.position }, meta.created.ms() / 1000));
     Ok(Opened { journal, seat, tree, history, figures, snapshot })
 }
 

@@ -5,6 +5,7 @@
 //! is on the disk: a crash leaves the old tree or the new one. Clients are cut off and come back; their sessions live on
 //! if the snapshot has them.
 
+use base::WallTime;
 use node_threads::RateLimit;
 use std::fs;
 use std::io::{self, Read};
@@ -110,7 +111,7 @@ pub(crate) fn put(
     storage: &StorageConfig,
     mut tree: Tree,
     before: &Tree,
-    wall_ms: i64,
+    wall: WallTime,
 ) -> Result<i64, RestoreError> {
     tree.succeed(before);
     let disk = recovery::open_disk(storage)?;
@@ -122,7 +123,7 @@ pub(crate) fn put(
         membership: journal.membership().clone(),
         position: zxid,
         digest: 0,
-        created_ms: wall_ms,
+        created: wall,
     };
     revival::write_snapshot(&mut journal, &mut tree, meta)?;
     journal.close()?;

@@ -1,5 +1,6 @@
 //! Whether clients may be served, as all threads see it: the core says so, the shards and the pages look.
 
+use base::MonoTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// See the module.
@@ -12,10 +13,10 @@ pub(crate) struct ServingState {
 
 impl ServingState {
     /// What the core says.
-    pub(crate) fn set(&self, serving: bool, leading: bool, lease_until_ms: u64) {
+    pub(crate) fn set(&self, serving: bool, leading: bool, lease_until: MonoTime) {
         self.serving.store(serving, Ordering::SeqCst);
         self.leading.store(leading, Ordering::SeqCst);
-        self.lease_until_ms.store(lease_until_ms, Ordering::SeqCst);
+        self.lease_until_ms.store(lease_until.ms(), Ordering::SeqCst);
     }
 
     /// Whether clients are served, as far as the core knows.
@@ -29,9 +30,9 @@ impl ServingState {
     }
 
     /// Whether clients may be answered at this moment: the core itself may be standing still.
-    pub(crate) fn may_answer(&self, now_ms: impl FnOnce() -> u64) -> bool {
-        let lease_until_ms = self.lease_until_ms.load(Ordering::SeqCst);
+    pub(crate) fn may_answer(&self, now: impl FnOnce() -> MonoTime) -> bool {
+        let lease_until = MonoTime::of_ms(self.lease_until_ms.load(Ordering::SeqCst));
         // Alone there is nobody to be cut off from, and no reason to look at the clock once more.
-        lease_until_ms == u64::MAX || now_ms() <= lease_until_ms
+        lease_until == MonoTime::MAX || now() <= lease_until
     }
 }

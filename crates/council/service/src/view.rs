@@ -1,5 +1,6 @@
 //! What a server shows of itself, as plain data: filled by those who know, written out as text or as JSON.
 
+use base::{MonoTime, WallTime};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -16,7 +17,7 @@ pub(crate) struct ConnectionView {
     pub(crate) queued: u64,
     pub(crate) received: u64,
     pub(crate) sent: u64,
-    pub(crate) established_ms: i64,
+    pub(crate) established: WallTime,
     pub(crate) session: Option<SessionView>,
 }
 
@@ -31,7 +32,7 @@ pub(crate) struct SessionView {
     pub(crate) last_cxid: i64,
     /// -1 before the first reply.
     pub(crate) last_zxid: i64,
-    pub(crate) last_response_ms: u64,
+    pub(crate) last_response: MonoTime,
     pub(crate) last_latency_ms: u64,
     pub(crate) latency: LatencyView,
 }
@@ -62,12 +63,12 @@ pub(crate) struct ServerView {
 /// What `dump` shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DumpView {
-    /// Wall clock milliseconds at which sessions end, and which.
-    pub(crate) sessions: BTreeMap<i64, Vec<i64>>,
+    /// When sessions end, and which.
+    pub(crate) sessions: BTreeMap<WallTime, Vec<i64>>,
     /// Ephemeral nodes by session.
     pub(crate) ephemerals: BTreeMap<i64, Vec<String>>,
-    /// Wall clock milliseconds at which connections end, with their peers and sessions (0: none yet).
-    pub(crate) connections: BTreeMap<i64, Vec<(SocketAddr, i64)>>,
+    /// When connections end, with their peers and sessions (0: none yet).
+    pub(crate) connections: BTreeMap<WallTime, Vec<(SocketAddr, i64)>>,
 }
 
 /// Who watches what.

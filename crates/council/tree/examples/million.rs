@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p council-tree --example million [nodes]`
 
+use base::WallTime;
 use std::time::{Duration, Instant};
 
 use council_tree::{
@@ -117,7 +118,7 @@ impl Bench {
         };
         let open = Operation::CreateSession { session: SessionId(1), timeout_ms: 30_000, password: [1; 16] };
         let command = Command::internal(open);
-        bench.tree.apply(Stamp { time_ms: 0 }, &command, &mut bench.changes);
+        bench.tree.apply(Stamp { time: WallTime::of_ms(0) }, &command, &mut bench.changes);
         bench
     }
 
@@ -142,7 +143,11 @@ impl Bench {
         for encoded in batch {
             let begin = Instant::now();
             let command = Command::decode(encoded).expect("what was encoded can be decoded");
-            let outcome = self.tree.apply(Stamp { time_ms: 1_700_000_000_000 }, &command, &mut self.changes);
+            let outcome = self.tree.apply(
+                Stamp { time: WallTime::of_ms(1_700_000_000_000) },
+                &command,
+                &mut self.changes,
+            );
             self.changes.clear();
             self.pauses.note(begin.elapsed());
             assert!(matches!(outcome, Outcome::Created { .. } | Outcome::DataSet { .. }));

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p council-tree --example worst`
 
+use base::WallTime;
 use std::time::{Duration, Instant};
 
 use council_tree::{
@@ -65,7 +66,7 @@ impl Bench {
         self.tree.take_work();
         let (begin, before) = (Instant::now(), cpu());
         let command = Command::decode(&encoded).expect("what was encoded can be decoded");
-        let outcome = self.tree.apply(Stamp { time_ms: 1 }, &command, &mut Changes::new());
+        let outcome = self.tree.apply(Stamp { time: WallTime::of_ms(1) }, &command, &mut Changes::new());
         let took = cpu().zip(before).map_or_else(|| begin.elapsed(), |(after, before)| after - before);
         (outcome, took, self.tree.take_work())
     }

@@ -29,7 +29,7 @@ impl Tree {
         let verdicts = Verdicts::new(command.identities, command.policy, several);
         let context = Context {
             zxid: Zxid(self.zxid.0.wrapping_add(1)),
-            time_ms: stamp.time_ms,
+            time: stamp.time,
             session: command.origin.map(|origin| origin.session),
             policy: command.policy,
             identities: command.identities,
@@ -256,7 +256,7 @@ impl Tree {
             Some((self.find(path, hash.key)?, parent_hash, hash))
         });
         let Some((slot, parent_hash, hash)) = found else { return Outcome::Rejected(ErrorCode::NoNode) };
-        if !self.may_reap(slot, context.time_ms, never_used_ms) {
+        if !self.may_reap(slot, context.time, never_used_ms) {
             return Outcome::Rejected(ErrorCode::BadArguments);
         }
         self.delete_checked(slot, parent_hash, hash, path, context.zxid, changes);

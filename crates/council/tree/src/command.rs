@@ -4,6 +4,7 @@
 //! here.
 
 use alloc::vec::Vec;
+use base::WallTime;
 
 use council_wire::{ErrorCode, Malformed, OpCode, SessionId};
 
@@ -13,8 +14,8 @@ use crate::{Identities, Policy};
 /// The leader's wall clock when it made the entry, one per log entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// Milliseconds since 1970.
-    pub time_ms: i64,
+    /// What it said.
+    pub time: WallTime,
 }
 
 /// Where in which connection's stream a command stands: what makes it take effect exactly once, in order.

@@ -101,6 +101,7 @@ pub(crate) struct NodeStat {
     pub(crate) czxid: i64,
     pub(crate) mzxid: i64,
     pub(crate) pzxid: i64,
+    /// As the clients' Stat has them: numbers of milliseconds since 1970, also in each argument of that name.
     pub(crate) ctime: i64,
     pub(crate) mtime: i64,
     /// As [`Owner`] encodes it.
@@ -114,13 +115,13 @@ pub(crate) struct NodeStat {
 
 impl NodeStat {
     /// That of a node created just now.
-    pub(crate) const fn born(zxid: i64, time_ms: i64, owner: i64, acl: AclId) -> Self {
+    pub(crate) const fn born(zxid: i64, ctime: i64, owner: i64, acl: AclId) -> Self {
         Self {
             czxid: zxid,
             mzxid: zxid,
             pzxid: zxid,
-            ctime: time_ms,
-            mtime: time_ms,
+            ctime,
+            mtime: ctime,
             owner,
             version: 0,
             creations: 0,

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
+use base::WallTime;
 
 use crate::Tree;
 use crate::arena::Slot;
@@ -13,7 +14,7 @@ use crate::node::Owner;
 pub(crate) struct ReapIndex {
     /// Containers without children.
     idle: BTreeSet<Slot>,
-    /// TTL nodes by the time after which they are due.
+    /// TTL nodes by the time after which they are due, in the unit of the Stat's `mtime`.
     due: BTreeSet<(i64, Slot)>,
 }
 
@@ -40,20 +41,20 @@ impl Tree {
     /// those that never had one for `max_never_used_ms` (0: never), and childless TTL nodes not set for longer than
     /// their time to live.
     #[must_use]
-    pub fn reapable(&self, now_ms: i64, max_never_used_ms: i64, limit: usize) -> Vec<String> {
-        let due = self.reap.due.range(..(now_ms, 0)).map(|&(_, slot)| slot);
+    pub fn reapable(&self, now: WallTime, max_never_used_ms: i64, limit: usize) -> Vec<String> {
+        let due = self.reap.due.range(..(now.ms(), 0)).map(|&(_, slot)| slot);
         let candidates = self.reap.idle.iter().copied().chain(due);
         candidates
-            .filter(|&slot| self.may_reap(slot, now_ms, max_never_used_ms))
+            .filter(|&slot| self.may_reap(slot, now, max_never_used_ms))
             .take(limit)
             .map(|slot| self.path_of(slot))
             .collect()
     }
 
     /// Whether a node is a container or TTL node that is due.
-    pub(crate) fn may_reap(&self, slot: Slot, now_ms: i64, max_never_used_ms: i64) -> bool {
+    pub(crate) fn may_reap(&self, slot: Slot, now: WallTime, max_never_used_ms: i64) -> bool {
         let node = self.arena.node(slot);
-        let idle_ms = now_ms.saturating_sub(node.stat.mtime);
+        let idle_ms = now.since(WallTime::of_ms(node.stat.mtime));
         node.children == 0
             && match node.owner() {
                 Owner::Container => {

@@ -4,6 +4,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use base::WallTime;
 
 use council_wire::{AclList, Create, ErrorCode, OpCode, SessionId, Stat, Zxid, permission};
 
@@ -19,7 +20,7 @@ use crate::{Change, ChangeKind, Changes, Identities, Policy, Tree, quota};
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) zxid: Zxid,
-    pub(crate) time_ms: i64,
+    pub(crate) time: WallTime,
     pub(crate) session: Option<SessionId>,
     pub(crate) policy: Policy,
     pub(crate) identities: Identities<'a>,
@@ -105,7 +106,7 @@ impl Tree {
     ) -> Result<(String, Stat), ErrorCode> {
         let Creation { path, hash, parent, parent_hash, owner, acl } =
             self.judge_create(opcode, request, ttl_ms, context)?;
-        let stat = NodeStat::born(context.zxid.0, context.time_ms, owner.encode(), self.store_acl(acl));
+        let stat = NodeStat::born(context.zxid.0, context.time.ms(), owner.encode(), self.store_acl(acl));
         let name = Name::new(path.rsplit('/').next().unwrap_or_default());
         let node = Node::new(parent, name, stat, Value::new(request.data));
         let slot = self.create_checked(node, parent_hash, hash, &path);
@@ -249,7 +250,7 @@ impl Tree {
     ) {
         self.displace(slot);
         let before = self.term(slot, hash);
-        self.replace_data(slot, context.time_ms, |node| node.set_data(data));
+        self.replace_data(slot, context.time.ms(), |node| node.set_data(data));
         let stat = &mut self.arena.node_mut(slot).stat;
         stat.mzxid = context.zxid.0;
         change(stat);

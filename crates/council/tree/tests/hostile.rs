@@ -2,6 +2,7 @@
 
 mod support;
 
+use base::WallTime;
 use council_tree::{Changes, Command, Identities, Operation, Origin, Policy, Stamp};
 use council_wire::{Acl, OpCode, SessionId};
 use support::{Dice, World, Write, dump, load, take_snapshot};
@@ -134,7 +135,7 @@ fn flipped_commands_never_harm_the_tree() {
         }
         bytes.truncate(bytes.len() - dice.below(2) * dice.below(bytes.len()));
         if let Ok(command) = Command::decode(&bytes) {
-            world.tree.apply(Stamp { time_ms: 5 }, &command, &mut Changes::new());
+            world.tree.apply(Stamp { time: WallTime::of_ms(5) }, &command, &mut Changes::new());
             applied += 1;
         }
         sequence = world.tree.session(SessionId(1)).map_or(0, |session| session.sequence);

@@ -4,6 +4,7 @@
 mod model_file;
 mod support;
 
+use base::WallTime;
 use std::collections::BTreeMap;
 
 use council_tree::{Change, Changes, Command, Operation, Outcome, Policy, SnapshotProgress, Stamp, Tree};
@@ -227,7 +228,7 @@ impl Run {
 
     fn reap(&mut self) {
         let (path, never_used_ms) = (self.path(), self.dice.below(2) as i64 * 50);
-        let due = self.world.tree.reapable(self.world.time_ms, never_used_ms, usize::MAX);
+        let due = self.world.tree.reapable(WallTime::of_ms(self.world.time_ms), never_used_ms, usize::MAX);
         let reap = Operation::Reap { path: &path, never_used_ms };
         self.note(&Command::internal(reap));
         let (outcome, changes) = self.world.internal(reap);
@@ -314,7 +315,7 @@ impl Run {
         assert_eq!(dump(&loaded), running.dump);
         for (time_ms, command) in &running.log {
             let command = Command::decode(command).expect("what was encoded can be decoded");
-            loaded.apply(Stamp { time_ms: *time_ms }, &command, &mut Changes::new());
+            loaded.apply(Stamp { time: WallTime::of_ms(*time_ms) }, &command, &mut Changes::new());
         }
         assert_eq!(loaded.digest(), self.world.tree.digest());
         assert_eq!(dump(&loaded), dump(&self.world.tree));

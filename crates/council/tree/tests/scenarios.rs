@@ -5,6 +5,7 @@
 
 mod support;
 
+use base::WallTime;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -230,7 +231,7 @@ impl Runner {
         match name {
             "reapable" => {
                 let (now, never) = (args.number("now")?, args.number_or("never", 0)?);
-                let mut due = tree.reapable(now, never, args.number_or("limit", 100)?);
+                let mut due = tree.reapable(WallTime::of_ms(now), never, args.number_or("limit", 100)?);
                 due.sort();
                 return Ok(due.join(" "));
             }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use base::WallTime;
 use council_tree::{
     Changes, Command, Counted, Descent, IdentityList, Operation, Origin, Outcome, Policy, Stamp, Tree,
 };
@@ -20,7 +21,7 @@ impl Garden {
     fn new() -> Self {
         let mut tree = Tree::new();
         let opened = Operation::CreateSession { session: OWNER, timeout_ms: 10_000, password: [0; 16] };
-        tree.apply(Stamp { time_ms: 1 }, &Command::internal(opened), &mut Changes::new());
+        tree.apply(Stamp { time: WallTime::of_ms(1) }, &Command::internal(opened), &mut Changes::new());
         Self { tree, sequence: 0 }
     }
 
@@ -35,7 +36,7 @@ impl Garden {
             identities: identities.identities(),
             operation: Operation::Client { opcode: write.opcode(), body: &body },
         };
-        let outcome = self.tree.apply(Stamp { time_ms: 1 }, &command, &mut Changes::new());
+        let outcome = self.tree.apply(Stamp { time: WallTime::of_ms(1) }, &command, &mut Changes::new());
         assert!(!matches!(outcome, Outcome::Refused(_) | Outcome::Rejected(_)), "{outcome:?}");
     }
 

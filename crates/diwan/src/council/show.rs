@@ -8,9 +8,9 @@ use jiff::Timestamp;
 
 /// Prints it.
 pub(super) fn tell(out: &mut impl Write, file: &Path, summary: &Summary) -> io::Result<()> {
-    let Summary { last_zxid, nodes, sessions, bytes, created_ms, digest } = summary;
+    let Summary { last_zxid, nodes, sessions, bytes, created, digest } = summary;
     writeln!(out, "file      {}", file.display())?;
-    if let Ok(taken) = Timestamp::from_millisecond(*created_ms) {
+    if let Ok(taken) = Timestamp::from_millisecond(created.ms()) {
         writeln!(out, "taken     {taken:.0}")?;
     }
     writeln!(out, "zxid      0x{:x}", last_zxid.0)?;

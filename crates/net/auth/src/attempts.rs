@@ -1,6 +1,7 @@
 //! Bounds how fast passwords can be guessed: each address has a few attempts, which come back slowly. Knows nothing
 //! of passwords and reads no clock.
 
+use base::MonoTime;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -45,18 +46,18 @@ pub struct AttemptLimiter {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     attempts: u32,
-    since_ms: u64,
+    since: MonoTime,
 }
 
 impl Used {
-    /// What is still used up `now_ms`.
-    fn at(self, now_ms: u64, refill_ms: u64) -> Self {
-        let back = now_ms.saturating_sub(self.since_ms) / refill_ms.max(1);
+    /// What is still used up `now`.
+    fn at(self, now: MonoTime, refill_ms: u64) -> Self {
+        let back = now.since(self.since) / refill_ms.max(1);
         let attempts = u64::from(self.attempts).saturating_sub(back);
         if attempts == 0 {
-            return Self { attempts: 0, since_ms: now_ms };
+            return Self { attempts: 0, since: now };
         }
-        Self { attempts: attempts as u32, since_ms: self.since_ms + back * refill_ms }
+        Self { attempts: attempts as u32, since: self.since.plus_ms(back * refill_ms) }
     }
 }
 
@@ -71,18 +72,18 @@ impl AttemptLimiter {
     ///
     /// # Errors
     /// None is left: how many milliseconds until the next one.
-    pub fn take(&mut self, address: IpAddr, now_ms: u64) -> Result<(), u64> {
+    pub fn take(&mut self, address: IpAddr, now: MonoTime) -> Result<(), u64> {
         let AttemptLimits { attempts_max, refill_ms } = self.limits;
         let network = network(address);
         // The shared place is there from the first overflow on: only the network's own place says whether it has one.
         if self.used.len() >= ADDRESSES_MAX && !self.used.contains_key(&network) {
-            self.used.retain(|_, one| one.at(now_ms, refill_ms).attempts > 0);
+            self.used.retain(|_, one| one.at(now, refill_ms).attempts > 0);
         }
         let place = self.place(network);
-        let one = self.used.entry(place).or_insert(Used { attempts: 0, since_ms: now_ms });
-        *one = one.at(now_ms, refill_ms);
+        let one = self.used.entry(place).or_insert(Used { attempts: 0, since: now });
+        *one = one.at(now, refill_ms);
         if one.attempts >= attempts_max {
-            return Err(refill_ms.saturating_sub(now_ms.saturating_sub(one.since_ms)));
+            return Err(refill_ms.saturating_sub(now.since(one.since)));
         }
         one.attempts += 1;
         Ok(())
@@ -132,20 +133,20 @@ mod tests {
     fn attempts_run_out_and_come_back_one_by_one() {
         let mut limiter = AttemptLimiter::new(LIMITS);
         for _ in 0..LIMITS.attempts_max {
-            assert_eq!(limiter.take(host(1), 5), Ok(()));
+            assert_eq!(limiter.take(host(1), MonoTime::of_ms(5)), Ok(()));
         }
-        assert_eq!(limiter.take(host(1), 2_005), Err(4_000));
-        assert_eq!(limiter.take(host(2), 5), Ok(()), "another address has its own");
-        assert_eq!(limiter.take(host(1), 6_005), Ok(()));
-        assert!(limiter.take(host(1), 6_005).is_err());
-        assert_eq!((0..20).filter(|_| limiter.take(host(1), 600_000).is_ok()).count(), 10);
+        assert_eq!(limiter.take(host(1), MonoTime::of_ms(2_005)), Err(4_000));
+        assert_eq!(limiter.take(host(2), MonoTime::of_ms(5)), Ok(()), "another address has its own");
+        assert_eq!(limiter.take(host(1), MonoTime::of_ms(6_005)), Ok(()));
+        assert!(limiter.take(host(1), MonoTime::of_ms(6_005)).is_err());
+        assert_eq!((0..20).filter(|_| limiter.take(host(1), MonoTime::of_ms(600_000)).is_ok()).count(), 10);
     }
 
     #[test]
     fn right_password_costs_no_attempt() {
         let mut limiter = AttemptLimiter::new(LIMITS);
         for _ in 0..1000 {
-            assert_eq!(limiter.take(host(1), 0), Ok(()));
+            assert_eq!(limiter.take(host(1), MonoTime::of_ms(0)), Ok(()));
             limiter.give_back(host(1));
         }
     }
@@ -153,16 +154,17 @@ mod tests {
     #[test]
     fn addresses_are_bounded_and_those_beyond_share_one_place() {
         let mut limiter = AttemptLimiter::new(LIMITS);
-        let allowed = (0..5_000).filter(|number| limiter.take(host(*number), 0).is_ok()).count();
+        let allowed =
+            (0..5_000).filter(|number| limiter.take(host(*number), MonoTime::of_ms(0)).is_ok()).count();
         assert_eq!(allowed, ADDRESSES_MAX + 10);
         assert!(limiter.used.len() <= ADDRESSES_MAX + 1);
-        assert_eq!(limiter.take(host(9_999), 120_000), Ok(()), "places come free again");
+        assert_eq!(limiter.take(host(9_999), MonoTime::of_ms(120_000)), Ok(()), "places come free again");
         assert_eq!(limiter.used.len(), 1, "addresses whose attempts came back hold no place");
         let allowed = (20_000..20_100).flat_map(|number| [host(number); 20]);
-        let allowed = allowed.filter(|host| limiter.take(*host, 120_000).is_ok()).count();
+        let allowed = allowed.filter(|host| limiter.take(*host, MonoTime::of_ms(120_000)).is_ok()).count();
         assert_eq!(allowed, 100 * 10, "each address has its own attempts again");
         let v6 = |low: u128| IpAddr::V6(Ipv6Addr::from_bits(0x2001_0db8 << 96 | low));
-        let allowed = (0..100).filter(|low| limiter.take(v6(*low), 240_000).is_ok()).count();
+        let allowed = (0..100).filter(|low| limiter.take(v6(*low), MonoTime::of_ms(240_000)).is_ok()).count();
         assert_eq!(allowed, 10, "a /64 is one host");
     }
 

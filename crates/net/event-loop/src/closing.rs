@@ -33,7 +33,7 @@ impl<S> EventLoop<S> {
         socket.stage = Stage::Closing;
         self.flush(driver, front, token, now);
         if self.sockets.get(token).is_some_and(|socket| socket.stage == Stage::Closing) {
-            self.set_timer(token, now.mono_ms() + CLOSING_MS);
+            self.set_timer(token, now.mono().plus_ms(CLOSING_MS));
         }
     }
 
@@ -57,7 +57,7 @@ impl<S> EventLoop<S> {
         socket.partial = Vec::new();
         socket.readable = true;
         enqueue(&mut self.ready, token, socket);
-        self.set_timer(token, now.mono_ms() + LINGER_MS);
+        self.set_timer(token, now.mono().plus_ms(LINGER_MS));
     }
 
     /// Closes what peers have closed, except connections that wait for an answer or for their last bytes.
@@ -89,7 +89,7 @@ impl<S> EventLoop<S> {
         F: Frontend<D>,
     {
         while let Some((deadline, token, generation)) = self.timers.first().copied() {
-            if deadline > now.mono_ms() {
+            if deadline > now.mono() {
                 break;
             }
             self.timers.pop_first();

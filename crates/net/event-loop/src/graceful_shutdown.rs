@@ -4,7 +4,7 @@
 //!
 //! A server that stops does this and ends; one that must not serve any more does this and runs on.
 
-use base::Now;
+use base::{MonoTime, Now};
 
 use crate::driver::SocketDriver;
 use crate::frontend::Frontend;
@@ -24,9 +24,9 @@ pub(crate) enum GracefulShutdown {
     /// There is none.
     No,
     /// What was read is being answered. `ends` says whether the thread ends afterwards.
-    Answering { until_ms: u64, ends: bool },
+    Answering { until: MonoTime, ends: bool },
     /// The connections were shut down.
-    Parting { until_ms: u64, ends: bool },
+    Parting { until: MonoTime, ends: bool },
     /// Nothing is left to do.
     Done,
 }
@@ -51,7 +51,7 @@ impl<S> EventLoop<S> {
     pub fn begin_shutdown(&mut self, ends: bool, now: Now) {
         match &mut self.farewell {
             GracefulShutdown::No => {
-                self.farewell = GracefulShutdown::Answering { until_ms: now.mono_ms() + ANSWERING_MS, ends };
+                self.farewell = GracefulShutdown::Answering { until: now.mono().plus_ms(ANSWERING_MS), ends };
             }
             GracefulShutdown::Answering { ends: also, .. } | GracefulShutdown::Parting { ends: also, .. } => {
                 *also |= ends
@@ -72,13 +72,12 @@ impl<S> EventLoop<S> {
         D: SocketDriver<Socket = S>,
         F: Frontend<D>,
     {
-        let now_ms = now.mono_ms();
         match self.farewell {
-            GracefulShutdown::Answering { until_ms, ends } if now_ms >= until_ms || front.is_answered() => {
+            GracefulShutdown::Answering { until, ends } if now.mono() >= until || front.is_answered() => {
                 self.part(driver, front, now);
-                self.farewell = GracefulShutdown::Parting { until_ms: now_ms + PARTING_MS, ends };
+                self.farewell = GracefulShutdown::Parting { until: now.mono().plus_ms(PARTING_MS), ends };
             }
-            GracefulShutdown::Parting { until_ms, ends } if now_ms >= until_ms || self.sockets.count == 0 => {
+            GracefulShutdown::Parting { until, ends } if now.mono() >= until || self.sockets.count == 0 => {
                 self.farewell = if ends { GracefulShutdown::Done } else { GracefulShutdown::No };
             }
             _ => {}

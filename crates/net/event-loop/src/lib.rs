@@ -27,7 +27,7 @@ mod writing;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use base::Now;
+use base::{MonoTime, Now};
 
 pub use admission::{Admission, Full};
 pub use conn_id::ConnId;
@@ -60,8 +60,8 @@ pub struct EventLoop<S> {
     ended: Vec<u32>,
     arena: Box<[u8]>,
     /// Deadlines of sockets that open or close.
-    timers: BTreeSet<(u64, u32, u32)>,
-    ticked_ms: u64,
+    timers: BTreeSet<(MonoTime, u32, u32)>,
+    ticked: MonoTime,
     farewell: GracefulShutdown,
     /// Connections whose sockets have room for output again.
     writable: Vec<ConnId>,
@@ -79,7 +79,7 @@ impl<S> Default for EventLoop<S> {
             ended: Vec::new(),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             timers: BTreeSet::new(),
-            ticked_ms: 0,
+            ticked: MonoTime::ZERO,
             farewell: GracefulShutdown::No,
             writable: Vec::new(),
             unfinished: Vec::new(),
@@ -103,7 +103,7 @@ impl<S> EventLoop<S> {
             return;
         }
         if !self.try_open(driver, front, token, now) {
-            self.set_timer(token, now.mono_ms().saturating_add(opening_ms));
+            self.set_timer(token, now.mono().plus_ms(opening_ms));
         }
     }
 
@@ -142,7 +142,7 @@ impl<S> EventLoop<S> {
         self.close_ended(driver, front);
         self.do_asks(driver, front, now);
         front.sweep();
-        if now.mono_ms() >= self.ticked_ms + TICK_MS {
+        if now.mono() >= self.ticked.plus_ms(TICK_MS) {
             self.tick(driver, front, now);
         }
         self.continue_shutdown(driver, front, now);
@@ -231,7 +231,7 @@ impl<S> EventLoop<S> {
         D: SocketDriver<Socket = S>,
         F: Frontend<D>,
     {
-        self.ticked_ms = now.mono_ms();
+        self.ticked = now.mono();
         front.tick(now);
         self.close_overdue(driver, front, now);
         self.do_asks(driver, front, now);

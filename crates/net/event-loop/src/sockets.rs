@@ -1,5 +1,6 @@
 //! The sockets of one thread, by the token that the poll knows them under.
 
+use base::MonoTime;
 use std::collections::VecDeque;
 
 use crate::EventLoop;
@@ -153,9 +154,9 @@ impl<S> SocketsByConn<'_, S> {
 
 impl<S> EventLoop<S> {
     /// A socket that is not open by then is closed.
-    pub(crate) fn set_timer(&mut self, token: u32, deadline_ms: u64) {
+    pub(crate) fn set_timer(&mut self, token: u32, deadline: MonoTime) {
         if let Some(socket) = self.sockets.get(token) {
-            self.timers.insert((deadline_ms, token, socket.generation));
+            self.timers.insert((deadline, token, socket.generation));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One pair of connections with another member.
 
-use base::{MemberId, MemberNumber};
+use base::{MemberId, MemberNumber, MonoTime};
 
 use crate::offer::{Lane, Offer};
 
@@ -53,9 +53,9 @@ pub struct Pair<C> {
     control: Option<C>,
     bulk: Option<C>,
     told_up: bool,
-    began_ms: u64,
-    heard_ms: u64,
-    pinged_ms: u64,
+    began: MonoTime,
+    heard: MonoTime,
+    pinged: MonoTime,
 }
 
 /// How a pair is.
@@ -70,7 +70,7 @@ pub enum Pulse {
 }
 
 impl<C> Pair<C> {
-    pub(crate) const fn new(offer: &Offer, key: Key, reference: PairRef, now_ms: u64) -> Self {
+    pub(crate) const fn new(offer: &Offer, key: Key, reference: PairRef, now: MonoTime) -> Self {
         Self {
             reference,
             key,
@@ -79,9 +79,9 @@ impl<C> Pair<C> {
             control: None,
             bulk: None,
             told_up: false,
-            began_ms: now_ms,
-            heard_ms: now_ms,
-            pinged_ms: now_ms,
+            began: now,
+            heard: now,
+            pinged: now,
         }
     }
 
@@ -108,21 +108,21 @@ impl<C> Pair<C> {
     }
 
     /// Something came on one of its connections.
-    pub const fn heard(&mut self, now_ms: u64) {
-        self.heard_ms = now_ms;
+    pub const fn heard(&mut self, now: MonoTime) {
+        self.heard = now;
     }
 
     /// To be asked from time to time, behind what has come until then. A ping that is due is due once.
-    pub const fn pulse(&mut self, now_ms: u64) -> Pulse {
+    pub fn pulse(&mut self, now: MonoTime) -> Pulse {
         // One connection alone carries no log: however much is heard on it, the other one has to come.
-        let since_ms = if self.told_up { self.heard_ms } else { self.began_ms };
-        if now_ms > since_ms + SILENCE_MS {
+        let since = if self.told_up { self.heard } else { self.began };
+        if now > since.plus_ms(SILENCE_MS) {
             return Pulse::Silent;
         }
-        if now_ms < self.pinged_ms + PING_MS {
+        if now < self.pinged.plus_ms(PING_MS) {
             return Pulse::Well;
         }
-        self.pinged_ms = now_ms;
+        self.pinged = now;
         Pulse::Ping
     }
 
@@ -186,9 +186,9 @@ impl<C> Pair<C> {
     }
 
     /// Whether it gives way to another that proves nothing.
-    pub(crate) const fn yields_to_claim(&self, key: Key, now_ms: u64) -> bool {
-        let dialled_at_once = self.key.process == key.process && now_ms < self.began_ms + YOUTH_MS;
-        dialled_at_once || now_ms > self.heard_ms + QUIET_MS
+    pub(crate) fn yields_to_claim(&self, key: Key, now: MonoTime) -> bool {
+        let dialled_at_once = self.key.process == key.process && now < self.began.plus_ms(YOUTH_MS);
+        dialled_at_once || now > self.heard.plus_ms(QUIET_MS)
     }
 
     pub(crate) const fn has(&self, lane: Lane) -> bool {

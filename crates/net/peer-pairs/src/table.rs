@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{MemberId, MemberNumber};
+use base::{MemberId, MemberNumber, MonoTime};
 
 use crate::offer::{Lane, Offer};
 use crate::pair::{Dropped, Key, Pair, PairRef};
@@ -49,7 +49,7 @@ impl<C> PeerPairs<C> {
     }
 
     /// A connection was established. If it is taken, [`Self::connect`] follows.
-    pub fn offered(&mut self, offer: &Offer, now_ms: u64) -> Verdict<C> {
+    pub fn offered(&mut self, offer: &Offer, now: MonoTime) -> Verdict<C> {
         if offer.as_member != self.is_member {
             return Verdict::Refused(Refusal::OutOfDate);
         }
@@ -63,7 +63,7 @@ impl<C> PeerPairs<C> {
         if pair.key > key {
             return Verdict::Refused(Refusal::Lesser);
         }
-        if !(offer.proven || pair.yields_to_claim(key, now_ms)) {
+        if !(offer.proven || pair.yields_to_claim(key, now)) {
             return Verdict::Refused(Refusal::Claim);
         }
         match self.disconnect(pair.reference) {
@@ -78,13 +78,13 @@ impl<C> PeerPairs<C> {
         &mut self,
         offer: &Offer,
         connection: C,
-        now_ms: u64,
+        now: MonoTime,
     ) -> (PairRef, Option<(MemberId, u32)>) {
         let key = self.key(offer);
         let serial = &mut self.serial;
         let pair = self.pairs.entry(offer.number).or_insert_with(|| {
             *serial += 1;
-            Pair::new(offer, key, PairRef { number: offer.number, serial: *serial }, now_ms)
+            Pair::new(offer, key, PairRef { number: offer.number, serial: *serial }, now)
         });
         pair.put(offer.lane, connection);
         (pair.reference, pair.tell_up())

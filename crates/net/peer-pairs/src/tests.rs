@@ -1,6 +1,6 @@
 //! Which of two pairs with member 2 is kept, and what is told of it.
 
-use base::{MemberId, MemberNumber};
+use base::{MemberId, MemberNumber, MonoTime};
 
 use super::*;
 
@@ -38,8 +38,8 @@ fn take(pairs: &mut PeerPairs<Name>, name: &'static str, offer: Offer, now_ms: u
     let mut stands = false;
     for lane in LANES {
         let offer = Offer { lane, ..offer };
-        if !matches!(pairs.offered(&offer, now_ms), Verdict::Refused(_)) {
-            stands |= pairs.connect(&offer, (name, lane), now_ms).1.is_some();
+        if !matches!(pairs.offered(&offer, MonoTime::of_ms(now_ms)), Verdict::Refused(_)) {
+            stands |= pairs.connect(&offer, (name, lane), MonoTime::of_ms(now_ms)).1.is_some();
         }
     }
     stands
@@ -52,12 +52,12 @@ fn kept(pairs: &mut PeerPairs<Name>) -> Option<&'static str> {
 #[test]
 fn member_is_told_as_connected_once_both_connections_stand_and_messages_go_by_their_kind() {
     let mut pairs = table(1);
-    assert_eq!(pairs.offered(&offer(5), 0), Verdict::Joins);
-    let (pair, up) = pairs.connect(&offer(5), ("a", Lane::Control), 0);
+    assert_eq!(pairs.offered(&offer(5), MonoTime::of_ms(0)), Verdict::Joins);
+    let (pair, up) = pairs.connect(&offer(5), ("a", Lane::Control), MonoTime::of_ms(0));
     assert_eq!((up, pairs.connection(SECOND, Lane::Bulk)), (None, None));
     let bulk = Offer { lane: Lane::Bulk, ..offer(5) };
-    assert_eq!(pairs.offered(&bulk, 0), Verdict::Joins);
-    assert_eq!(pairs.connect(&bulk, ("a", Lane::Bulk), 0), (pair, Some((SECOND, 1))));
+    assert_eq!(pairs.offered(&bulk, MonoTime::of_ms(0)), Verdict::Joins);
+    assert_eq!(pairs.connect(&bulk, ("a", Lane::Bulk), MonoTime::of_ms(0)), (pair, Some((SECOND, 1))));
     assert_eq!(pairs.connection(SECOND, Lane::Control), Some(&mut ("a", Lane::Control)));
     assert_eq!(pairs.connection(SECOND, Lane::Bulk), Some(&mut ("a", Lane::Bulk)));
     assert_eq!(pairs.connection(SECOND_ON_ANOTHER_DISK, Lane::Control), None, "another disk's id");
@@ -83,7 +83,11 @@ fn claim_of_a_later_process_replaces_a_pair_only_once_that_is_quiet() {
     let mut pairs = table(1);
     take(&mut pairs, "a", claim(5), 0);
     for now_ms in [1, YOUTH_MS, QUIET_MS] {
-        assert_eq!(pairs.offered(&claim(u64::MAX), now_ms), Verdict::Refused(Refusal::Claim), "{now_ms}");
+        assert_eq!(
+            pairs.offered(&claim(u64::MAX), MonoTime::of_ms(now_ms)),
+            Verdict::Refused(Refusal::Claim),
+            "{now_ms}"
+        );
     }
     assert!(take(&mut pairs, "b", claim(6), QUIET_MS + 1));
     assert_eq!(kept(&mut pairs), Some("b"));
@@ -105,10 +109,12 @@ fn pair_that_is_replaced_is_told_to_have_ended_before_the_next_is_told_to_stand(
     let mut pairs = table(1);
     take(&mut pairs, "a", offer(5), 0);
     let old = pairs.pair_with(MemberNumber(2)).expect("it stands");
-    let Verdict::Replaces(dropped) = pairs.offered(&offer(6), 1) else { panic!("it is later") };
+    let Verdict::Replaces(dropped) = pairs.offered(&offer(6), MonoTime::of_ms(1)) else {
+        panic!("it is later")
+    };
     assert_eq!((dropped.pair, dropped.told_id), (old, Some(SECOND)));
     assert_eq!(dropped.connections, LANES.map(|lane| ("a", lane)));
-    let (new, up) = pairs.connect(&offer(6), ("b", Lane::Control), 1);
+    let (new, up) = pairs.connect(&offer(6), ("b", Lane::Control), MonoTime::of_ms(1));
     assert_eq!(
         (up, pairs.connection(SECOND, Lane::Bulk)),
         (None, None),
@@ -158,12 +164,16 @@ fn claim_of_another_pair_of_the_same_process_is_refused_once_the_first_is_old() 
 #[test]
 fn connection_of_a_pair_comes_once_and_from_one_disk() {
     let mut pairs = table(1);
-    pairs.connect(&offer(5), ("a", Lane::Control), 0);
+    pairs.connect(&offer(5), ("a", Lane::Control), MonoTime::of_ms(0));
     let bulk = Offer { lane: Lane::Bulk, ..offer(5) };
     for other in [Offer { id: Some(SECOND_ON_ANOTHER_DISK), ..bulk }, Offer { level: 2, ..bulk }, offer(5)] {
-        assert_eq!(pairs.offered(&other, 0), Verdict::Refused(Refusal::NotOfThePair), "{other:?}");
+        assert_eq!(
+            pairs.offered(&other, MonoTime::of_ms(0)),
+            Verdict::Refused(Refusal::NotOfThePair),
+            "{other:?}"
+        );
     }
-    assert_eq!(pairs.offered(&bulk, 0), Verdict::Joins);
+    assert_eq!(pairs.offered(&bulk, MonoTime::of_ms(0)), Verdict::Joins);
 }
 
 #[test]
@@ -172,7 +182,7 @@ fn all_pairs_end_when_this_member_gets_an_id_and_what_was_agreed_upon_before_is_
     let before = Offer { as_member: false, ..offer(5) };
     take(&mut pairs, "a", before, 0);
     assert_eq!(pairs.begin_anew(true).len(), 1);
-    assert_eq!(pairs.offered(&before, 0), Verdict::Refused(Refusal::OutOfDate));
+    assert_eq!(pairs.offered(&before, MonoTime::of_ms(0)), Verdict::Refused(Refusal::OutOfDate));
     assert!(take(&mut pairs, "b", offer(5), 0));
 }
 
@@ -182,23 +192,24 @@ fn pair_is_pinged_while_it_stands_and_given_up_when_it_is_silent() {
     take(&mut pairs, "a", offer(5), 0);
     let pair = pairs.pair_with(MemberNumber(2)).expect("it stands");
     let pair = pairs.current(pair).expect("it stands");
-    let pulses = [PING_MS - 1, PING_MS, PING_MS + 1, 2 * PING_MS].map(|now_ms| pair.pulse(now_ms));
+    let pulses =
+        [PING_MS - 1, PING_MS, PING_MS + 1, 2 * PING_MS].map(|now_ms| pair.pulse(MonoTime::of_ms(now_ms)));
     assert_eq!(pulses, [Pulse::Well, Pulse::Ping, Pulse::Well, Pulse::Ping]);
-    assert_ne!(pair.pulse(SILENCE_MS), Pulse::Silent);
-    assert_eq!(pair.pulse(SILENCE_MS + 1), Pulse::Silent);
-    pair.heard(SILENCE_MS + 1);
-    assert_eq!(pair.pulse(2 * SILENCE_MS), Pulse::Ping);
+    assert_ne!(pair.pulse(MonoTime::of_ms(SILENCE_MS)), Pulse::Silent);
+    assert_eq!(pair.pulse(MonoTime::of_ms(SILENCE_MS + 1)), Pulse::Silent);
+    pair.heard(MonoTime::of_ms(SILENCE_MS + 1));
+    assert_eq!(pair.pulse(MonoTime::of_ms(2 * SILENCE_MS)), Pulse::Ping);
 }
 
 #[test]
 fn pair_of_which_one_connection_never_comes_is_given_up_however_much_is_heard_on_the_other() {
     let mut pairs = table(1);
-    let (pair, up) = pairs.connect(&offer(5), ("a", Lane::Control), 0);
+    let (pair, up) = pairs.connect(&offer(5), ("a", Lane::Control), MonoTime::of_ms(0));
     assert_eq!(up, None);
     let pair = pairs.current(pair).expect("it stands");
     for now_ms in [1_000, SILENCE_MS, SILENCE_MS + 1] {
-        pair.heard(now_ms);
+        pair.heard(MonoTime::of_ms(now_ms));
     }
-    assert_ne!(pair.pulse(SILENCE_MS), Pulse::Silent);
-    assert_eq!(pair.pulse(SILENCE_MS + 1), Pulse::Silent);
+    assert_ne!(pair.pulse(MonoTime::of_ms(SILENCE_MS)), Pulse::Silent);
+    assert_eq!(pair.pulse(MonoTime::of_ms(SILENCE_MS + 1)), Pulse::Silent);
 }

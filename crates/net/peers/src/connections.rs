@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{MemberId, MemberNumber};
+use base::{MemberId, MemberNumber, MonoTime};
 use bytes::Bytes;
 use mio::{Events, Poll, Token, Waker};
 use net_peer_pairs::{Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict};
@@ -68,7 +68,7 @@ pub struct PeerConnections {
     arena: Box<[u8]>,
     frames: Vec<Bytes>,
     news: VecDeque<News>,
-    now_ms: u64,
+    now: MonoTime,
 }
 
 impl PeerConnections {
@@ -107,17 +107,17 @@ impl PeerConnections {
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
             news: VecDeque::new(),
-            now_ms: 0,
+            now: MonoTime::ZERO,
         }
     }
 
     /// A connection was established.
-    pub fn take(&mut self, established: Established, now_ms: u64) {
+    pub fn take(&mut self, established: Established, now: MonoTime) {
         let (hello, offer) = (established.hello, established.offer());
         let number = hello.number;
         // The other may have been named when that was agreed upon.
         let verdict = match self.credentials.names.is_named(number) {
-            true => Some(self.pairs.offered(&offer, now_ms)),
+            true => Some(self.pairs.offered(&offer, now)),
             false => None,
         };
         match verdict {
@@ -137,7 +137,7 @@ impl PeerConnections {
             }
         };
         self.credentials.connected.begin(&hello);
-        if let (pair, Some((id, level))) = self.pairs.connect(&offer, lane, now_ms) {
+        if let (pair, Some((id, level))) = self.pairs.connect(&offer, lane, now) {
             self.tell_up(pair, id, level);
         }
         self.diallers.connected(number, true);
@@ -203,8 +203,8 @@ impl PeerConnections {
     ///
     /// # Errors
     /// The system refuses to poll.
-    pub fn turn(&mut self, now_ms: u64) -> io::Result<()> {
-        self.now_ms = now_ms;
+    pub fn turn(&mut self, now: MonoTime) -> io::Result<()> {
+        self.now = now;
         if !std::mem::take(&mut self.polled) {
             self.poll_for(Duration::ZERO)?;
         }
@@ -275,7 +275,7 @@ impl PeerConnections {
             }
         }
         if heard {
-            pair.heard(self.now_ms);
+            pair.heard(self.now);
         }
         self.keep_alive(reference)
     }
@@ -283,7 +283,7 @@ impl PeerConnections {
     /// Pings a member that has heard nothing for a while; false when it has been silent for too long.
     fn keep_alive(&mut self, reference: PairRef) -> bool {
         let Some(pair) = self.pairs.current(reference) else { return true };
-        match pair.pulse(self.now_ms) {
+        match pair.pulse(self.now) {
             Pulse::Well => {}
             Pulse::Ping => pair.connection(LaneName::Control).into_iter().for_each(Lane::ping),
             Pulse::Silent => {

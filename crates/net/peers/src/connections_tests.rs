@@ -1,5 +1,6 @@
 //! Which of two pairs of connections with a member is kept.
 
+use base::MonoTime;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use net_peer_pairs::{QUIET_MS, YOUTH_MS};
@@ -47,7 +48,7 @@ impl World {
         let attempt = hello.attempt;
         let established =
             Established { stream, encryption: None, hello, seated: false, proved, dialled: false, attempt };
-        self.switchboard.take(established, now_ms);
+        self.switchboard.take(established, MonoTime::of_ms(now_ms));
     }
 
     fn take_both(&mut self, hello: Hello, proved: bool, now_ms: u64) {
@@ -153,7 +154,7 @@ fn pair_of_which_a_message_is_refused_ends_and_nothing_behind_the_message_is_tol
     let mut told = Vec::new();
     let until = std::time::Instant::now() + Duration::from_secs(60);
     while !told.contains(&None) && std::time::Instant::now() < until {
-        world.switchboard.turn(1).expect("polled");
+        world.switchboard.turn(MonoTime::of_ms(1)).expect("polled");
         world.switchboard.sleep(Duration::from_millis(1), || false).expect("polled");
         while let Some(news) = world.switchboard.next_news() {
             match news {

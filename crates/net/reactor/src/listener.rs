@@ -105,7 +105,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
             poll.registry().register(listener, SECURE, Interest::READABLE)?;
         }
         let waker = Waker::new(poll.registry(), STOP)?;
-        let bucket = config.throttle.map(|throttle| TokenBucket::new(throttle, clock.now().mono_ms()));
+        let bucket = config.throttle.map(|throttle| TokenBucket::new(throttle, clock.now().mono()));
         let refusals = RateLimit::default();
         let listener = Self {
             poll,
@@ -170,7 +170,7 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
 
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr, secure: bool) {
         if let Some(bucket) = &mut self.bucket
-            && !bucket.take(self.clock.now().mono_ms())
+            && !bucket.take(self.clock.now().mono())
         {
             self.gate.throttled.fetch_add(1, Ordering::Relaxed);
             return;

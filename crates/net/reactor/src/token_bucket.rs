@@ -1,5 +1,7 @@
 //! How fast connections may come in.
 
+use base::MonoTime;
+
 /// A bucket of tokens, of which each new connection takes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionThrottle {
@@ -15,18 +17,18 @@ pub struct ConnectionThrottle {
 pub(crate) struct TokenBucket {
     config: ConnectionThrottle,
     tokens: u32,
-    filled_ms: u64,
+    filled: MonoTime,
 }
 
 impl TokenBucket {
-    pub(crate) fn new(config: ConnectionThrottle, now_ms: u64) -> Self {
-        Self { config, tokens: config.tokens, filled_ms: now_ms }
+    pub(crate) fn new(config: ConnectionThrottle, now: MonoTime) -> Self {
+        Self { config, tokens: config.tokens, filled: now }
     }
 
-    pub(crate) fn take(&mut self, now_ms: u64) -> bool {
+    pub(crate) fn take(&mut self, now: MonoTime) -> bool {
         let interval = u64::from(self.config.fill_interval_ms.max(1));
-        let fills = now_ms.saturating_sub(self.filled_ms) / interval;
-        self.filled_ms += fills * interval;
+        let fills = now.since(self.filled) / interval;
+        self.filled = self.filled.plus_ms(fills * interval);
         let filled = u64::from(self.tokens) + fills.saturating_mul(u64::from(self.config.fill_count));
         self.tokens = u32::try_from(filled.min(u64::from(self.config.tokens))).unwrap_or(u32::MAX);
         let has_one = self.tokens > 0;
@@ -47,10 +49,18 @@ mod tests {
     #[test]
     fn tokens_come_back_over_time_up_to_the_bucket() {
         let config = ConnectionThrottle { tokens: 2, fill_interval_ms: 10, fill_count: 1 };
-        let mut bucket = TokenBucket::new(config, 0);
-        assert!(bucket.take(0) && bucket.take(0) && !bucket.take(9));
+        let mut bucket = TokenBucket::new(config, MonoTime::ZERO);
+        assert!(
+            bucket.take(MonoTime::of_ms(0))
+                && bucket.take(MonoTime::of_ms(0))
+                && !bucket.take(MonoTime::of_ms(9))
+        );
         assert_eq!(bucket.deficit(), 2);
-        assert!(bucket.take(10) && !bucket.take(19));
-        assert!(bucket.take(1000) && bucket.take(1000) && !bucket.take(1000));
+        assert!(bucket.take(MonoTime::of_ms(10)) && !bucket.take(MonoTime::of_ms(19)));
+        assert!(
+            bucket.take(MonoTime::of_ms(1000))
+                && bucket.take(MonoTime::of_ms(1000))
+                && !bucket.take(MonoTime::of_ms(1000))
+        );
     }
 }

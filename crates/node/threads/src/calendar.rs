@@ -1,12 +1,13 @@
-//! Dates as logs and answers write them, in UTC. Knows no clock: a time comes in as a number.
+//! Dates as logs and answers write them, in UTC. Knows no clock: a time comes in from outside.
 
+use base::WallTime;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 /// `Sat Nov 21 03:35:43 UTC 2026`, as Java writes a date.
 #[must_use]
-pub fn long_date(millis: i64) -> String {
-    of(Timestamp::from_millisecond(millis), "%a %b %d %H:%M:%S UTC %Y")
+pub fn long_date(time: WallTime) -> String {
+    of(Timestamp::from_millisecond(time.ms()), "%a %b %d %H:%M:%S UTC %Y")
 }
 
 /// `2026-02-11 20:18 UTC`.
@@ -27,16 +28,16 @@ mod tests {
 
     #[test]
     fn dates_agree_with_the_calendar() {
-        assert_eq!(long_date(0), "Thu Jan 01 00:00:00 UTC 1970");
-        assert_eq!(long_date(1_795_232_143_999), "Sat Nov 21 03:35:43 UTC 2026");
-        assert_eq!(long_date(951_782_400_000), "Tue Feb 29 00:00:00 UTC 2000");
-        assert_eq!(long_date(-1), "Wed Dec 31 23:59:59 UTC 1969");
+        assert_eq!(long_date(WallTime::of_ms(0)), "Thu Jan 01 00:00:00 UTC 1970");
+        assert_eq!(long_date(WallTime::of_ms(1_795_232_143_999)), "Sat Nov 21 03:35:43 UTC 2026");
+        assert_eq!(long_date(WallTime::of_ms(951_782_400_000)), "Tue Feb 29 00:00:00 UTC 2000");
+        assert_eq!(long_date(WallTime::of_ms(-1)), "Wed Dec 31 23:59:59 UTC 1969");
         assert_eq!(short_date(1_770_841_080), "2026-02-11 20:18 UTC");
     }
 
     #[test]
     fn numbers_that_are_no_dates_are_said_to_be_none() {
-        assert_eq!(long_date(i64::MAX), "(no date)");
+        assert_eq!(long_date(WallTime::of_ms(i64::MAX)), "(no date)");
         assert_eq!(short_date(i64::MIN), "(no date)");
     }
 }

@@ -6,7 +6,7 @@
 mod journal_driver;
 mod shard;
 
-use base::{LogIndex, Now, Term};
+use base::{LogIndex, MonoTime, Now, Term};
 use consensus_replica::{JournalRequest, MemberId, start};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -78,7 +78,7 @@ pub struct Node<D: Disk> {
     /// How many connections there were.
     connections: u32,
     /// What the core's thread has told the shards' threads of the lease, and of how often the members had changed.
-    told_lease_until_ms: u64,
+    told_lease_until: MonoTime,
     roster_seen: u64,
     journal: JournalDriver<D>,
     /// Entries applied, wholly or in part, for readers of the log, and the last that was among them.
@@ -135,7 +135,7 @@ impl<D: Disk> Node<D> {
             core,
             shards: (0..config.core.shards).map(shard).collect(),
             connections: 0,
-            told_lease_until_ms: 0,
+            told_lease_until: MonoTime::ZERO,
             roster_seen: 0,
             journal: JournalDriver::new(journal, &executor, config.journal_seed),
             applied,
@@ -256,7 +256,7 @@ impl<D: Disk> Node<D> {
 
     /// The wall clock is set.
     pub const fn jump(&mut self, by_ms: i64) {
-        self.now.wall_ms += by_ms;
+        self.now.wall = self.now.wall.plus_ms(by_ms);
     }
 
     /// How many shards serve clients.
@@ -336,16 +336,16 @@ impl<D: Disk> Node<D> {
     }
 
     /// A thread looks at its clock, which nobody else knows of yet.
-    pub fn look_at_clock(&mut self, now_ms: u64) {
-        let passed = now_ms.saturating_sub(self.now.mono_ms());
+    pub fn look_at_clock(&mut self, now: MonoTime) {
+        let passed = now.since(self.now.mono());
         self.now.advance_ms(passed);
-        self.now.wall_ms += passed as i64;
+        self.now.wall = self.now.wall.plus_ms(passed as i64);
     }
 
     /// Time passes.
     pub fn pass(&mut self, ms: u64) {
         self.now.advance_ms(ms);
-        self.now.wall_ms += ms as i64;
+        self.now.wall = self.now.wall.plus_ms(ms as i64);
         self.core.tick(self.now, &self.tree);
         self.collect();
     }
@@ -364,7 +364,7 @@ impl<D: Disk> Node<D> {
             Step::Core => (0..self.shard_count()).for_each(|number| self.listen(number)),
             Step::CoreOf(number) => self.listen(number),
             Step::Advance => self.core.advance(self.now),
-            Step::Journal => self.journal.run(self.now.mono_ms() * 1000).map_err(fault)?,
+            Step::Journal => self.journal.run(self.now.mono().ms() * 1000).map_err(fault)?,
             Step::Apply => {
                 if self.core.has_work(self.tree.snapshot_side_bytes()) {
                     let committed: Vec<_> = self.core.committed().cloned().collect();
@@ -397,7 +397,7 @@ impl<D: Disk> Node<D> {
 
     /// What the core's thread tells the shards' threads at the end of its round.
     fn publish(&mut self) {
-        self.told_lease_until_ms = self.core.lease_until_ms();
+        self.told_lease_until = self.core.lease_until();
         if self.roster_seen != self.core.roster_changes() {
             self.roster_seen = self.core.roster_changes();
             if self.core.is_leaving() {
@@ -407,7 +407,7 @@ impl<D: Disk> Node<D> {
     }
 
     fn round(&mut self, shard: u16) {
-        let may_answer = self.now.mono_ms() <= self.told_lease_until_ms;
+        let may_answer = self.now.mono() <= self.told_lease_until;
         let now = self.now;
         self.shards[usize::from(shard)].round(&self.tree, may_answer, now);
     }

@@ -1,7 +1,7 @@
 //! A host: its disk, its clocks, and their faults. Knows nothing of the process on it, nor how many of its faults can be
 //! borne at a time: that is the world's budget.
 
-use base::Now;
+use base::{MonoTime, Now};
 
 use crate::disk::{Loss, SimDisk};
 use crate::random::Random;
@@ -143,14 +143,14 @@ impl Host {
 
     /// What its monotonic clock says at that time.
     #[must_use]
-    pub const fn mono_ms(&self, now_ms: u64) -> u64 {
-        (now_ms as i64 + now_ms as i64 * self.drift_ppm / 1_000_000) as u64
+    pub const fn mono(&self, now_ms: u64) -> MonoTime {
+        MonoTime::of_ms((now_ms as i64 + now_ms as i64 * self.drift_ppm / 1_000_000) as u64)
     }
 
     /// What its clocks say at that time, unless the wall clock was set.
     #[must_use]
     pub const fn now(&self, now_ms: u64) -> Now {
-        let mono_ms = self.mono_ms(now_ms);
+        let mono_ms = self.mono(now_ms).ms();
         Now::of_ms(mono_ms, WALL_START_MS + mono_ms as i64)
     }
 

@@ -27,7 +27,7 @@
 //! - **The seed decides everything.** The same plan gives the same history byte for byte, in any process and on any number of
 //!   threads. [`Trace`] is a running hash of all steps; two runs are the same if their hashes are.
 //! - **One clock.** [`Simulation::pass`] alone moves it. Everything that is due later is due at a time of that clock, and what
-//!   a machine sees of it ([`Host::mono_ms`]) is computed from it.
+//!   a machine sees of it ([`Host::mono`]) is computed from it.
 //! - **One stream of random numbers**, [`Simulation::random`], in the order of the steps. Whatever must not disturb it draws
 //!   from a fork.
 //! - **Nothing reads a clock, the environment, or memory in an order of its own.** This crate denies them as pure crates do.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::MemberId;
+use base::{MemberId, MonoTime};
 use net_peer_pairs::Lane;
 use sim_kit::network::Network;
 use sim_kit::peers::{
@@ -29,8 +29,8 @@ impl PeerMachine for Machine {
         false
     }
 
-    fn mono_ms(&self, now_ms: u64) -> u64 {
-        self.host.mono_ms(now_ms)
+    fn mono(&self, now_ms: u64) -> MonoTime {
+        self.host.mono(now_ms)
     }
 
     fn identity(&self) -> Option<(MemberId, Cluster)> {

@@ -1,7 +1,7 @@
 //! What is appended to the journal and read back from it: entries, hard state, membership.
 
 use alloc::vec::Vec;
-use base::{LogIndex, MemberId, Term};
+use base::{LogIndex, MemberId, Term, WallTime};
 use bytes::Bytes;
 
 /// The part of Raft's state that must survive a crash. The whole is rewritten whenever a part of it changes.
@@ -79,6 +79,6 @@ pub struct SnapshotMeta {
     pub position: i64,
     /// The digest of the tree in it.
     pub digest: u64,
-    /// When it was begun, in milliseconds of wall time.
-    pub created_ms: i64,
+    /// When it was begun.
+    pub created: WallTime,
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::{Entry, EntryKind, HardState, Membership, SnapshotMeta};
 use alloc::vec::Vec;
-use base::{LogIndex, MemberId, Term};
+use base::{LogIndex, MemberId, Term, WallTime};
 use core::ops::Range;
 pub(crate) use storage_wal::codec::{Input, Malformed, VARINT_BYTES_MAX, put_varint};
 
@@ -151,7 +151,7 @@ pub(crate) fn put_snapshot_meta(out: &mut Vec<u8>, meta: &SnapshotMeta) {
     put_membership(out, &meta.membership);
     out.extend_from_slice(&meta.position.to_le_bytes());
     out.extend_from_slice(&meta.digest.to_le_bytes());
-    out.extend_from_slice(&meta.created_ms.to_le_bytes());
+    out.extend_from_slice(&meta.created.ms().to_le_bytes());
 }
 
 pub(crate) fn snapshot_meta(input: &mut Input<'_>) -> Result<SnapshotMeta, Malformed> {
@@ -161,7 +161,7 @@ pub(crate) fn snapshot_meta(input: &mut Input<'_>) -> Result<SnapshotMeta, Malfo
         membership: membership(input)?,
         position: i64::from_le_bytes(input.array()?),
         digest: u64::from_le_bytes(input.array()?),
-        created_ms: i64::from_le_bytes(input.array()?),
+        created: WallTime::of_ms(i64::from_le_bytes(input.array()?)),
     })
 }
 

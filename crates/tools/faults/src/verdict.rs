@@ -159,7 +159,7 @@ impl Case {
 /// When its leader stamped an entry, on the witnesses' clock.
 fn stamp_ms(committed: &Committed, began_wall_ms: i64) -> Option<u64> {
     let (stamp, commands) = commands_of(&committed.entry).ok()?;
-    (!commands.is_empty()).then(|| u64::try_from(stamp.time_ms - began_wall_ms).unwrap_or(0))
+    (!commands.is_empty()).then(|| u64::try_from(stamp.time.ms() - began_wall_ms).unwrap_or(0))
 }
 
 /// The last zxid that a member has applied, as it says.

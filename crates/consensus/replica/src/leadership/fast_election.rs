@@ -1,6 +1,7 @@
 //! After a leader's death no member need wait for a timeout: each that lost its connection to the leader says so, and once
 //! a majority has, each forgets the leader and campaigns, the one with the longest log first.
 
+use base::MonoTime;
 use std::collections::BTreeMap;
 
 use consensus_raft::{LogIndex, MemberId};
@@ -18,7 +19,7 @@ pub(crate) struct FastElection {
     lost: Option<LeaderTerm>,
     /// Who lost that leader, with the last index of each.
     reports: BTreeMap<MemberId, LogIndex>,
-    campaign_ms: Option<u64>,
+    campaign: Option<MonoTime>,
     tries: u32,
 }
 
@@ -49,12 +50,12 @@ impl FastElection {
         lost: LeaderTerm,
         member: MemberId,
         majority: usize,
-        now_ms: u64,
+        now: MonoTime,
     ) -> bool {
-        if self.lost != Some(lost) || self.reports.len() < majority || self.campaign_ms.is_some() {
+        if self.lost != Some(lost) || self.reports.len() < majority || self.campaign.is_some() {
             return false;
         }
-        self.campaign_ms = Some(now_ms + self.place(member) * STEP_MS);
+        self.campaign = Some(now.plus_ms(self.place(member) * STEP_MS));
         true
     }
 
@@ -65,23 +66,23 @@ impl FastElection {
     }
 
     /// Whether to campaign now; if it comes to nothing, the next time is set already.
-    pub(crate) fn campaigns(&mut self, member: MemberId, now_ms: u64) -> bool {
-        if self.campaign_ms.is_none_or(|due| now_ms < due) {
+    pub(crate) fn campaigns(&mut self, member: MemberId, now: MonoTime) -> bool {
+        if self.campaign.is_none_or(|due| now < due) {
             return false;
         }
         self.tries += 1;
         let line = self.reports.len() as u64 + 1;
-        self.campaign_ms = Some(match self.tries < TRIES {
+        self.campaign = Some(match self.tries < TRIES {
             // Twice as long each time: answers over a long link must find the campaign that asked for them.
-            true => now_ms + ((line + self.place(member)) * STEP_MS),
-            false => u64::MAX,
+            true => now.plus_ms((line + self.place(member)) * STEP_MS),
+            false => MonoTime::MAX,
         });
         true
     }
 
     /// When [`Self::campaigns`] will be true.
-    pub(crate) fn next_ms(&self) -> Option<u64> {
-        self.campaign_ms.filter(|due| *due != u64::MAX)
+    pub(crate) fn next_campaign(&self) -> Option<MonoTime> {
+        self.campaign.filter(|due| *due != MonoTime::MAX)
     }
 }
 
@@ -97,14 +98,20 @@ mod tests {
         let due = |own: u64, other: u64| {
             let mut election = FastElection::default();
             election.report(LOST, MemberId(2), LogIndex(own));
-            assert!(!election.is_over(LOST, MemberId(2), 2, 100));
+            assert!(!election.is_over(LOST, MemberId(2), 2, MonoTime::of_ms(100)));
             election.report(LOST, MemberId(1), LogIndex(99));
-            assert!(!election.is_over(LOST, MemberId(2), 2, 100), "the leader's own word does not count");
+            assert!(
+                !election.is_over(LOST, MemberId(2), 2, MonoTime::of_ms(100)),
+                "the leader's own word does not count"
+            );
             election.report(LOST, MemberId(3), LogIndex(other));
-            assert!(election.is_over(LOST, MemberId(2), 2, 100));
-            election.next_ms()
+            assert!(election.is_over(LOST, MemberId(2), 2, MonoTime::of_ms(100)));
+            election.next_campaign()
         };
-        assert_eq!((due(10, 9), due(9, 10)), (Some(100), Some(100 + STEP_MS)));
+        assert_eq!(
+            (due(10, 9), due(9, 10)),
+            (Some(MonoTime::of_ms(100)), Some(MonoTime::of_ms(100 + STEP_MS)))
+        );
     }
 
     #[test]
@@ -114,17 +121,18 @@ mod tests {
         let next = LeaderTerm { term: Term(6), leader: Some(MemberId(3)) };
         election.report(next, MemberId(1), LogIndex(1));
         election.report(LOST, MemberId(2), LogIndex(1));
-        assert!(!election.is_over(next, MemberId(1), 2, 0));
+        assert!(!election.is_over(next, MemberId(1), 2, MonoTime::of_ms(0)));
         election.report(next, MemberId(2), LogIndex(1));
-        assert!(election.is_over(next, MemberId(1), 2, 0));
+        assert!(election.is_over(next, MemberId(1), 2, MonoTime::of_ms(0)));
     }
 
     #[test]
     fn campaigns_are_repeated_a_few_times() {
         let mut election = FastElection::default();
         election.report(LOST, MemberId(2), LogIndex(1));
-        assert!(election.is_over(LOST, MemberId(2), 1, 0));
-        let campaigns: Vec<_> = (0..1000).filter(|now_ms| election.campaigns(MemberId(2), *now_ms)).collect();
+        assert!(election.is_over(LOST, MemberId(2), 1, MonoTime::of_ms(0)));
+        let campaigns: Vec<_> =
+            (0..1000).filter(|ms| election.campaigns(MemberId(2), MonoTime::of_ms(*ms))).collect();
         assert_eq!(campaigns, [0, 24, 48, 72]);
     }
 }

@@ -14,6 +14,7 @@
 //! A member that is heard of and yet falls behind, for its disk stands still, say, may not even know of what it misses. So
 //! a leader grants no lease to whoever lacks what was committed a lease ago: nothing that is answered is older than two.
 
+use base::MonoTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use consensus_raft::{LogIndex, MemberId, RaftNode, Role, Term};
@@ -34,7 +35,7 @@ const ANSWERS_LEADERS: u32 = 1;
 /// What was committed at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Committed {
-    noted_ms: u64,
+    at: MonoTime,
     index: LogIndex,
 }
 
@@ -43,13 +44,13 @@ struct Committed {
 pub(crate) struct Lease {
     /// Whether clients are served here.
     serves: bool,
-    /// When the lease that is held was asked for; 0 for none.
-    held_ms: u64,
-    asked_ms: u64,
+    /// When the lease that is held was asked for; [`MonoTime::ZERO`] for none.
+    held: MonoTime,
+    asked: MonoTime,
     /// When this member asked how far it has to catch up, if it does.
-    catches_up_ms: Option<u64>,
+    catches_up: Option<MonoTime>,
     /// For which moment each other voter answered, to this member as its leader.
-    answered_ms: BTreeMap<MemberId, u64>,
+    answered: BTreeMap<MemberId, MonoTime>,
     /// As a leader: what was committed when, from about one lease ago on.
     committed: VecDeque<Committed>,
     /// As a leader: voters whose replacement it has proposed.
@@ -66,18 +67,18 @@ impl Lease {
         view: &View,
         out: &mut Output<X>,
     ) -> bool {
-        let is_over = view.now.mono_ms() > self.until_ms(view);
+        let is_over = view.now.mono() > self.until(view);
         let asks = if is_over { ASKS * ASKS_WITHOUT } else { ASKS };
-        if view.now.mono_ms() >= self.asked_ms + view.config.lease_ms / asks {
+        if view.now.mono() >= self.asked.plus_ms(view.config.lease_ms / asks) {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
-            self.held_ms = self.held_ms.max(self.leader_lease_ms(leadership, view));
+            self.held = self.held.max(self.leader_lease(leadership, view));
             self.note_committed(raft, view);
         } else {
             self.committed.clear();
         }
-        view.now.mono_ms() > self.until_ms(view) && self.stop()
+        view.now.mono() > self.until(view) && self.stop()
     }
 
     /// There is another leader, or another term.
@@ -92,23 +93,23 @@ impl Lease {
     }
 
     fn note_committed(&mut self, raft: &RaftNode, view: &View) {
-        let (now_ms, lease_ms) = (view.now.mono_ms(), view.config.lease_ms);
-        self.committed.push_back(Committed { noted_ms: now_ms, index: raft.committed() });
-        while self.committed.get(1).is_some_and(|noted| noted.noted_ms + lease_ms <= now_ms) {
+        let (now, lease_ms) = (view.now.mono(), view.config.lease_ms);
+        self.committed.push_back(Committed { at: now, index: raft.committed() });
+        while self.committed.get(1).is_some_and(|noted| noted.at.plus_ms(lease_ms) <= now) {
             self.committed.pop_front();
         }
     }
 
     /// Asks for a lease.
     pub(crate) fn ask<X: Clone>(&mut self, raft: &RaftNode, view: &View, out: &mut Output<X>) {
-        let (term, at_ms) = (raft.term(), view.now.mono_ms());
+        let (term, at) = (raft.term(), view.now.mono());
         let mut asked: BTreeSet<MemberId> = BTreeSet::new();
         if raft.role() == Role::Leader {
             let voters = view.members().voters.iter().chain(&view.members().voters_outgoing);
             asked.extend(voters);
         } else {
             asked.extend(raft.leader());
-            if at_ms > self.until_ms(view) {
+            if at > self.until(view) {
                 // Nobody tells a removed member who leads now, and the leader may be one that it never knew. A leader
                 // says so if this one is to be a member again.
                 asked.extend(view.peers.connected());
@@ -116,8 +117,8 @@ impl Lease {
         }
         asked.remove(&view.own());
         if !asked.is_empty() {
-            self.asked_ms = at_ms;
-            out.send_each(asked, &PeerMessage::LeaseAsk { term, at_ms });
+            self.asked = at;
+            out.send_each(asked, &PeerMessage::LeaseAsk { term, at });
         }
     }
 
@@ -125,7 +126,7 @@ impl Lease {
     pub(crate) fn asked<X: Clone>(
         &self,
         peer: MemberId,
-        (term, at_ms): (Term, u64),
+        (term, at): (Term, MonoTime),
         leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
@@ -138,7 +139,7 @@ impl Lease {
             // Before its first command is applied, a leader does not know which members are being replaced.
             Role::Leader => {
                 leadership.leads()
-                    && view.now.mono_ms() <= self.until_ms(view)
+                    && view.now.mono() <= self.until(view)
                     && view.members().contains(peer)
                     && self.keeps_up(peer, raft)
                     && !view.membership.is_replacement(peer)
@@ -154,7 +155,7 @@ impl Lease {
             }
         };
         if grants {
-            out.send(peer, PeerMessage::LeaseGrant { term, at_ms });
+            out.send(peer, PeerMessage::LeaseGrant { term, at });
         }
     }
 
@@ -162,7 +163,7 @@ impl Lease {
     pub(crate) fn granted(
         &mut self,
         peer: MemberId,
-        (term, at_ms): (Term, u64),
+        (term, at): (Term, MonoTime),
         leadership: &Leadership,
         raft: &RaftNode,
         view: &View,
@@ -171,17 +172,17 @@ impl Lease {
             return false;
         }
         // Nobody answers for a moment at which it was not asked.
-        let at_ms = at_ms.min(self.asked_ms);
-        let held_ms = match raft.role() {
+        let at = at.min(self.asked);
+        let held = match raft.role() {
             Role::Leader => {
-                let answered = self.answered_ms.entry(peer).or_default();
-                *answered = at_ms.max(*answered);
-                self.leader_lease_ms(leadership, view)
+                let answered = self.answered.entry(peer).or_default();
+                *answered = at.max(*answered);
+                self.leader_lease(leadership, view)
             }
-            _ if raft.leader().is_some_and(|leader| leader == peer) => at_ms,
+            _ if raft.leader().is_some_and(|leader| leader == peer) => at,
             _ => return false,
         };
-        self.held_ms = self.held_ms.max(held_ms);
+        self.held = self.held.max(held);
         true
     }
 
@@ -202,8 +203,8 @@ impl Lease {
         match raft.role() {
             Role::Leader if leadership.leads() => return self.serve(),
             Role::Leader => {}
-            _ if raft.leader().is_some() && self.catches_up_ms.is_none() => {
-                self.catches_up_ms = Some(view.now.mono_ms());
+            _ if raft.leader().is_some() && self.catches_up.is_none() => {
+                self.catches_up = Some(view.now.mono());
                 read_index.wait(Waiter::Serve);
             }
             _ => {}
@@ -215,8 +216,8 @@ impl Lease {
     /// has to ask again. Says whether this member begins to serve.
     #[must_use]
     pub(crate) fn caught_up(&mut self, may_serve: bool, view: &View) -> bool {
-        let asked_ms = self.catches_up_ms.take();
-        let in_time = asked_ms.is_some_and(|asked_ms| view.now.mono_ms() <= asked_ms + view.config.lease_ms);
+        let asked = self.catches_up.take();
+        let in_time = asked.is_some_and(|asked| view.now.mono() <= asked.plus_ms(view.config.lease_ms));
         in_time && may_serve && self.serve()
     }
 
@@ -237,11 +238,11 @@ impl Lease {
 
     /// Until when clients may be answered. A clock may begin with its process: no lease at all must not look like one that
     /// was asked for at that moment, or a member would serve for the length of a lease that nobody granted.
-    pub(crate) fn until_ms(&self, view: &View) -> u64 {
-        match self.held_ms {
-            _ if view.is_alone() => u64::MAX,
-            0 => 0,
-            held_ms => held_ms.saturating_add(view.config.lease_ms),
+    pub(crate) fn until(&self, view: &View) -> MonoTime {
+        match self.held {
+            _ if view.is_alone() => MonoTime::MAX,
+            MonoTime::ZERO => MonoTime::ZERO,
+            held => held.plus_ms(view.config.lease_ms),
         }
     }
 
@@ -259,16 +260,16 @@ impl Lease {
 
     /// From when the lease counts that the voters' answers give this leader. None before its first command is applied:
     /// it may have served as a follower, and does not know yet what was committed before it led.
-    fn leader_lease_ms(&self, leadership: &Leadership, view: &View) -> u64 {
-        if leadership.leads() { self.answered_majority_ms(view) } else { 0 }
+    fn leader_lease(&self, leadership: &Leadership, view: &View) -> MonoTime {
+        if leadership.leads() { self.answered_majority(view) } else { MonoTime::ZERO }
     }
 
     /// The latest moment for which a majority of the voters, this one included, has answered.
-    fn answered_majority_ms(&self, view: &View) -> u64 {
-        let answered = |id: MemberId| match self.answered_ms.get(&id) {
-            _ if id == view.own() => view.now.mono_ms(),
-            _ if view.peers.level(id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_ms(id),
-            answered_ms => answered_ms.copied().unwrap_or(0),
+    fn answered_majority(&self, view: &View) -> MonoTime {
+        let answered = |id: MemberId| match self.answered.get(&id) {
+            _ if id == view.own() => view.now.mono(),
+            _ if view.peers.level(id).is_some_and(|level| level < ANSWERS_LEADERS) => view.heard_at(id),
+            answered => answered.copied().unwrap_or_default(),
         };
         let of_a_majority = |voters: &[MemberId]| {
             let mut times: Vec<_> = voters.iter().map(|id| answered(*id)).collect();
@@ -276,7 +277,7 @@ impl Lease {
             times.get(voters.len() / 2).copied()
         };
         let both = [&view.members().voters, &view.members().voters_outgoing];
-        both.into_iter().filter_map(|voters| of_a_majority(voters)).min().unwrap_or(0)
+        both.into_iter().filter_map(|voters| of_a_majority(voters)).min().unwrap_or_default()
     }
 }
 
@@ -289,19 +290,21 @@ mod tests {
     fn lease_of_a_majority_is_as_old_as_the_latest_moment_that_most_answered_for() {
         let view = view(1, &[1, 2, 3, 4, 5]);
         let mut lease = Lease::default();
-        assert_eq!(lease.answered_majority_ms(&view), 0);
-        lease.answered_ms.extend([(MemberId(2), 50), (MemberId(3), 70), (MemberId(9), 90)]);
-        assert_eq!(lease.answered_majority_ms(&view), 50);
-        lease.answered_ms.insert(MemberId(4), 60);
-        assert_eq!(lease.answered_majority_ms(&view), 60);
+        assert_eq!(lease.answered_majority(&view), MonoTime::of_ms(0));
+        lease
+            .answered
+            .extend([(2, 50), (3, 70), (9, 90)].map(|(id, ms)| (MemberId(id), MonoTime::of_ms(ms))));
+        assert_eq!(lease.answered_majority(&view), MonoTime::of_ms(50));
+        lease.answered.insert(MemberId(4), MonoTime::of_ms(60));
+        assert_eq!(lease.answered_majority(&view), MonoTime::of_ms(60));
     }
 
     #[test]
     fn lease_is_over_one_length_after_it_was_asked_for() {
         let (mut view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let (mut lease, mut out) = (Lease::default(), Output::<Note>::default());
-        assert_eq!(lease.until_ms(&view), 0, "it has none yet");
-        lease.held_ms = NOW.mono_ms();
+        assert_eq!(lease.until(&view), MonoTime::ZERO, "it has none yet");
+        lease.held = NOW.mono();
         assert!(lease.serve());
         view.now.advance_ms(view.config.lease_ms);
         assert!(!lease.tick(&Leadership::default(), &raft, &view, &mut out) && lease.serves());
@@ -312,29 +315,29 @@ mod tests {
 
     #[test]
     fn lease_of_a_member_that_is_alone_never_ends() {
-        assert_eq!(Lease::default().until_ms(&view(1, &[1])), u64::MAX);
+        assert_eq!(Lease::default().until(&view(1, &[1])), MonoTime::MAX);
     }
 
     #[test]
     fn grant_of_a_member_that_does_not_lead_counts_for_nothing() {
         let (view, raft) = (view(2, &[1, 2, 3]), raft(2, &[1, 2, 3]));
         let (mut lease, leadership) =
-            (Lease { asked_ms: NOW.mono_ms(), ..Lease::default() }, Leadership::default());
-        assert!(!lease.granted(MemberId(1), (Term(1), NOW.mono_ms()), &leadership, &raft, &view));
+            (Lease { asked: NOW.mono(), ..Lease::default() }, Leadership::default());
+        assert!(!lease.granted(MemberId(1), (Term(1), NOW.mono()), &leadership, &raft, &view));
         assert!(
-            !lease.granted(MemberId(1), (Term(7), NOW.mono_ms()), &leadership, &raft, &view),
+            !lease.granted(MemberId(1), (Term(7), NOW.mono()), &leadership, &raft, &view),
             "of another term"
         );
-        assert_eq!(lease.held_ms, 0);
+        assert_eq!(lease.held, MonoTime::ZERO);
     }
 
     #[test]
     fn catching_up_that_takes_longer_than_a_lease_begins_again() {
         let mut view = view(2, &[1, 2, 3]);
-        let mut lease = Lease { catches_up_ms: Some(NOW.mono_ms()), ..Lease::default() };
+        let mut lease = Lease { catches_up: Some(NOW.mono()), ..Lease::default() };
         view.now.advance_ms(view.config.lease_ms + 1);
         assert!(!lease.caught_up(true, &view) && !lease.serves());
-        lease.catches_up_ms = Some(view.now.mono_ms());
+        lease.catches_up = Some(view.now.mono());
         assert!(lease.caught_up(true, &view) && lease.serves());
     }
 }

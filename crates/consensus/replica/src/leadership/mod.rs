@@ -3,6 +3,7 @@
 mod fast_election;
 mod lease;
 
+use base::MonoTime;
 use consensus_raft::{MemberId, RaftNode, Role, Term};
 
 pub(crate) use self::fast_election::FastElection;
@@ -31,7 +32,7 @@ pub(crate) struct Leadership {
     /// Whether this member leads and has applied its own first command.
     leads: bool,
     /// When this member's term began, if it leads.
-    began_ms: u64,
+    began: MonoTime,
     /// How often this member won an election.
     won: u64,
     /// How often it handed leadership over.
@@ -53,8 +54,8 @@ impl Leadership {
     }
 
     /// This member's first command as the leader is applied.
-    pub(crate) const fn begin(&mut self, now_ms: u64) {
-        self.began_ms = now_ms;
+    pub(crate) const fn begin(&mut self, now: MonoTime) {
+        self.began = now;
         self.leads = true;
     }
 
@@ -68,11 +69,11 @@ impl Leadership {
         if raft.role() != Role::Leader || raft.is_handing_over() {
             return;
         }
-        let heard_ms = view.now.mono_ms().saturating_sub(view.config.lease_ms);
+        let lately = view.now.mono().minus_ms(view.config.lease_ms);
         let next = raft
             .progress()
             .into_iter()
-            .filter(|one| one.votes && one.active && may(one.id) && view.heard_ms(one.id) >= heard_ms)
+            .filter(|one| one.votes && one.active && may(one.id) && view.heard_at(one.id) >= lately)
             .max_by_key(|one| (one.matched, one.id));
         if let Some(next) = next {
             self.transfers += 1;
@@ -82,9 +83,9 @@ impl Leadership {
 
     /// Until when a member that this leader has not heard of since may serve clients. It has a lease of this leader's, or
     /// of the one before, who could give leases for as long as its own: that began before a majority left it.
-    pub(crate) fn serves_until_ms(&self, peer: MemberId, view: &View) -> u64 {
+    pub(crate) fn serves_until(&self, peer: MemberId, view: &View) -> MonoTime {
         let lease_ms = view.config.lease_ms;
-        view.heard_ms(peer).max(self.began_ms + lease_ms) + lease_ms
+        view.heard_at(peer).max(self.began.plus_ms(lease_ms)).plus_ms(lease_ms)
     }
 
     /// The term and leader that was given what is pending.
@@ -97,8 +98,8 @@ impl Leadership {
     }
 
     /// When this member's term as the leader began; of an earlier one, if it does not lead.
-    pub(crate) const fn term_began_ms(&self) -> u64 {
-        self.began_ms
+    pub(crate) const fn term_began(&self) -> MonoTime {
+        self.began
     }
 
     pub(crate) const fn won(&self) -> u64 {
@@ -131,11 +132,11 @@ mod tests {
     #[test]
     fn member_not_heard_of_serves_until_leases_of_this_leader_and_the_one_before_are_over() {
         let (mut view, mut leadership) = (view(1, &[1, 2]), Leadership::default());
-        leadership.begin(NOW.mono_ms());
+        leadership.begin(NOW.mono());
         let lease_ms = view.config.lease_ms;
-        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms() + 2 * lease_ms);
-        view.peers.hear(MemberId(2), NOW.mono_ms() + 3 * lease_ms);
-        assert_eq!(leadership.serves_until_ms(MemberId(2), &view), NOW.mono_ms() + 4 * lease_ms);
+        assert_eq!(leadership.serves_until(MemberId(2), &view), NOW.mono().plus_ms(2 * lease_ms));
+        view.peers.hear(MemberId(2), NOW.mono().plus_ms(3 * lease_ms));
+        assert_eq!(leadership.serves_until(MemberId(2), &view), NOW.mono().plus_ms(4 * lease_ms));
     }
 
     #[test]

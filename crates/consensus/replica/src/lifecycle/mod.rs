@@ -40,6 +40,7 @@ mod command;
 pub mod storage;
 mod waiting;
 
+use base::MonoTime;
 pub use command::{Claim, Command, DiskContent, Ending, Event, MEMBER_ALONE, NewMembership, Reason};
 pub use waiting::Reminder;
 
@@ -206,9 +207,9 @@ impl MemberLifecycle {
 
     /// Time has passed while this member asks. Gives the next command once there is an outcome. What is in
     /// [`Self::take_outgoing`] is sent first.
-    pub fn tick(&mut self, now_ms: u64) -> Option<Command> {
+    pub fn tick(&mut self, now: MonoTime) -> Option<Command> {
         let waiting = self.waiting()?;
-        let outgoing = waiting.tick(now_ms);
+        let outgoing = waiting.tick(now);
         let outcome = waiting.outcome().cloned();
         self.outgoing.extend(outgoing);
         Some(self.concluded(outcome?))
@@ -244,8 +245,8 @@ impl MemberLifecycle {
     }
 
     /// What this member waits for, if it is time to remind an operator.
-    pub fn reminder(&mut self, now_ms: u64) -> Option<Reminder> {
-        self.waiting()?.reminder(now_ms)
+    pub fn reminder(&mut self, now: MonoTime) -> Option<Reminder> {
+        self.waiting()?.reminder(now)
     }
 
     fn wait(&mut self, claim: Claim) -> Waiting {

@@ -1,6 +1,7 @@
 //! Walks through the machine: what it is told, and what it commands.
 
 use super::*;
+use base::MonoTime;
 
 const CLUSTER: Cluster = [9; 16];
 
@@ -38,7 +39,7 @@ fn voted_in(cluster: Cluster) -> FoundingMessage {
 
 /// What that member says of itself when it asks.
 fn claims_to_found(lifecycle: &mut MemberLifecycle) -> Vec<bool> {
-    assert_eq!(lifecycle.tick(0), None);
+    assert_eq!(lifecycle.tick(MonoTime::of_ms(0)), None);
     let said = lifecycle.take_outgoing().into_iter();
     said.filter_map(|(_, message)| match message {
         FoundingMessage::Blank { founds, .. } => Some(founds),
@@ -63,7 +64,7 @@ fn blank_member_bootstraps_and_runs_only_once_that_is_written_and_loaded() {
         member.connected(id);
         member.hear(id, FoundingMessage::Blank { incarnation: [1; 16], founds: true });
     }
-    assert_eq!(member.tick(1), None);
+    assert_eq!(member.tick(MonoTime::of_ms(1)), None);
     let proposed = member.take_outgoing().into_iter().find_map(|(_, message)| match message {
         FoundingMessage::Propose { cluster, .. } => Some(cluster),
         _ => None,
@@ -73,7 +74,7 @@ fn blank_member_bootstraps_and_runs_only_once_that_is_written_and_loaded() {
         let untouched = Some([1, 2, 3].map(MemberId).to_vec());
         member.hear(id, FoundingMessage::Seated { cluster, untouched });
     }
-    let Some(Command::Write(new)) = member.tick(2) else { panic!("an outcome") };
+    let Some(Command::Write(new)) = member.tick(MonoTime::of_ms(2)) else { panic!("an outcome") };
     assert_eq!((new.identity.cluster, new.identity.member), (cluster, MemberId(1)));
     assert_eq!((new.founders, member.identity()), (Some([1, 2, 3].map(MemberId).to_vec()), None));
     assert_eq!(member.step(Event::Written(new.identity)), Command::Load);
@@ -98,13 +99,13 @@ fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
     assert_eq!(member.step(Event::Done), Command::Open);
     let asks = open(&mut member, DiskContent::Nothing { had_data: true });
     assert_eq!(asks, Command::AskOthers(Claim::HadData));
-    assert_eq!(member.tick(0), None);
+    assert_eq!(member.tick(MonoTime::of_ms(0)), None);
     let incarnation = disk_name(&mut member);
     let id = MemberId::admitted(MemberNumber(3), incarnation);
     member.hear(MemberId(1), FoundingMessage::Admitted { cluster: CLUSTER, id, incarnation });
-    assert_eq!(member.tick(1), None, "others might contradict");
+    assert_eq!(member.tick(MonoTime::of_ms(1)), None, "others might contradict");
     member.hear(MemberId(2), voted_in(CLUSTER));
-    let Some(Command::Write(new)) = member.tick(2) else { panic!("an outcome") };
+    let Some(Command::Write(new)) = member.tick(MonoTime::of_ms(2)) else { panic!("an outcome") };
     assert_eq!((new.identity.member, new.identity.cluster, new.founders), (id, CLUSTER, None));
 }
 
@@ -119,7 +120,7 @@ fn doubtful_membership_is_asked_about_before_its_data_is_used_again() {
         MemberId(1),
         FoundingMessage::Seated { cluster: CLUSTER, untouched: Some([1, 2, 3].map(MemberId).to_vec()) },
     );
-    assert_eq!(member.tick(1), Some(Command::Open), "its ensemble is there");
+    assert_eq!(member.tick(MonoTime::of_ms(1)), Some(Command::Open), "its ensemble is there");
     run(&mut member, identity(MemberId(3)));
 }
 
@@ -128,12 +129,12 @@ fn doubtful_member_that_is_admitted_elsewhere_puts_its_data_aside_first() {
     let mut member = one_of_three(3);
     run(&mut member, identity(MemberId(3)));
     member.step(Event::Ended(Ending::Unconfirmed));
-    assert_eq!(member.tick(0), None);
+    assert_eq!(member.tick(MonoTime::of_ms(0)), None);
     let incarnation = disk_name(&mut member);
     let (cluster, id) = ([4; 16], MemberId::admitted(MemberNumber(3), incarnation));
     member.hear(MemberId(1), FoundingMessage::Admitted { cluster, id, incarnation });
     member.hear(MemberId(2), voted_in(cluster));
-    assert_eq!(member.tick(1), Some(Command::PutAside(Reason::AnotherEnsemble)));
+    assert_eq!(member.tick(MonoTime::of_ms(1)), Some(Command::PutAside(Reason::AnotherEnsemble)));
     let Command::Write(new) = member.step(Event::Done) else { panic!("it was put aside") };
     assert_eq!((new.identity.member, new.identity.cluster), (id, cluster));
 }
@@ -188,7 +189,7 @@ fn process_stops_in_any_state() {
         [(one_of_three(1), Event::Failed), (asking, Event::Stopped), (running, Event::Ended(Ending::Stopped))]
     {
         assert_eq!(member.step(event), Command::Stop);
-        assert_eq!((member.identity(), member.tick(0)), (None, None));
+        assert_eq!((member.identity(), member.tick(MonoTime::of_ms(0))), (None, None));
     }
 }
 
@@ -196,12 +197,12 @@ fn process_stops_in_any_state() {
 fn operator_is_reminded_every_ten_seconds_of_what_is_waited_for() {
     let mut member = one_of_three(1);
     open(&mut member, DiskContent::Nothing { had_data: true });
-    assert_eq!(member.tick(5), None);
-    assert_eq!(member.reminder(10_004), None);
+    assert_eq!(member.tick(MonoTime::of_ms(5)), None);
+    assert_eq!(member.reminder(MonoTime::of_ms(10_004)), None);
     member.hear(MemberId(2), voted_in(CLUSTER));
     member.hear(MemberId(3), voted_in([4; 16]));
-    let reminder = member.reminder(10_005).expect("it is time");
+    let reminder = member.reminder(MonoTime::of_ms(10_005)).expect("it is time");
     assert_eq!(reminder.heard, [(MemberNumber(2), true), (MemberNumber(3), true)]);
     assert_eq!(reminder.ensembles, [vec![MemberNumber(3)], vec![MemberNumber(2)]]);
-    assert_eq!(member.reminder(10_006), None);
+    assert_eq!(member.reminder(MonoTime::of_ms(10_006)), None);
 }

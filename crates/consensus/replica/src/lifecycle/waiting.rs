@@ -3,6 +3,7 @@
 
 use crate::founding::{Founding, FoundingMessage, Outcome};
 use crate::lifecycle::Claim;
+use base::MonoTime;
 use consensus_raft::{MemberId, MemberNumber};
 
 /// How often an operator is told what this member waits for, milliseconds.
@@ -21,7 +22,7 @@ pub struct Reminder {
 #[derive(Debug)]
 pub(super) struct Waiting {
     founding: Founding,
-    reminded_ms: Option<u64>,
+    reminded: Option<MonoTime>,
 }
 
 impl Waiting {
@@ -38,7 +39,7 @@ impl Waiting {
             Claim::Unconfirmed(cluster) => founding.holding(cluster),
             Claim::Blank | Claim::HadData => founding,
         };
-        Self { founding, reminded_ms: None }
+        Self { founding, reminded: None }
     }
 
     /// A member is connected; see [`Founding::meet`].
@@ -56,9 +57,9 @@ impl Waiting {
     }
 
     /// Time has passed. Gives what is to be sent, by number.
-    pub(super) fn tick(&mut self, now_ms: u64) -> Vec<(MemberNumber, FoundingMessage)> {
-        self.reminded_ms.get_or_insert(now_ms);
-        self.founding.tick(now_ms);
+    pub(super) fn tick(&mut self, now: MonoTime) -> Vec<(MemberNumber, FoundingMessage)> {
+        self.reminded.get_or_insert(now);
+        self.founding.tick(now.ms());
         self.founding.take_outgoing()
     }
 
@@ -67,12 +68,12 @@ impl Waiting {
     }
 
     /// What to tell an operator, if it is time to.
-    pub(super) fn reminder(&mut self, now_ms: u64) -> Option<Reminder> {
-        let reminded_ms = self.reminded_ms.as_mut()?;
-        if now_ms < *reminded_ms + REMIND_MS {
+    pub(super) fn reminder(&mut self, now: MonoTime) -> Option<Reminder> {
+        let reminded = self.reminded.as_mut()?;
+        if now < reminded.plus_ms(REMIND_MS) {
             return None;
         }
-        *reminded_ms = now_ms;
+        *reminded = now;
         let ensembles = self.founding.ensembles().into_values().collect();
         Some(Reminder { heard: self.founding.heard().collect(), ensembles })
     }

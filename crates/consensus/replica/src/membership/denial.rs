@@ -45,9 +45,8 @@ impl GroupMembership {
         if id != self.own || !is_ahead {
             return false;
         }
-        let now_ms = now.mono_ms();
-        self.denials.retain(|_, said_ms| now_ms <= *said_ms + DENIAL_MS);
-        self.denials.insert(from.number(), now_ms);
+        self.denials.retain(|_, said| now.mono() <= said.plus_ms(DENIAL_MS));
+        self.denials.insert(from.number(), now.mono());
         let Denials { known, needed, .. } = self.denials(now);
         if known < needed {
             return false;
@@ -63,7 +62,7 @@ impl GroupMembership {
 
     /// Who lately said that this member was replaced.
     pub fn denials(&self, now: Now) -> Denials {
-        let fresh = self.denials.iter().filter(|(_, said_ms)| now.mono_ms() <= **said_ms + DENIAL_MS);
+        let fresh = self.denials.iter().filter(|(_, said)| now.mono() <= said.plus_ms(DENIAL_MS));
         let numbers: Vec<_> = fresh.map(|(number, _)| *number).collect();
         let others = self.members.others(self.own);
         let is_known = |number: &&MemberNumber| others.iter().any(|other| other.number() == **number);
@@ -77,7 +76,7 @@ impl GroupMembership {
         let founds = self.members.voters.contains(&self.own) && !is_alone;
         let place = self.members.voters.iter().filter(|voter| **voter < self.own).count() as u64;
         let doubt_ms = DOUBT_MS + place * DOUBT_STEP_MS;
-        if founds && is_untouched(raft) && now.mono_ms() >= self.began_ms + doubt_ms {
+        if founds && is_untouched(raft) && now.mono() >= self.began.plus_ms(doubt_ms) {
             self.tenure = Tenure::Doubtful;
         }
     }
@@ -96,7 +95,7 @@ mod tests {
     use crate::test_support::{NOW, recovered, view};
 
     const fn later(ms: u64) -> Now {
-        Now::of_ms(NOW.mono_ms() + ms, NOW.wall_ms)
+        Now::of_ms(NOW.mono().ms() + ms, NOW.wall.ms())
     }
 
     #[test]

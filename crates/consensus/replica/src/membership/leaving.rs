@@ -5,6 +5,8 @@
 //! elsewhere. The leader waits a moment before it takes the vote away, for without new entries nothing more could be
 //! answered; and one that is itself removed hands leadership over.
 
+use base::MonoTime;
+
 /// What this member knows of removals.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
@@ -13,7 +15,7 @@ pub(super) struct Leaving {
     /// Whether they did, and do no more.
     leaves: bool,
     /// When they changed last.
-    pub(super) changed_ms: u64,
+    pub(super) changed: MonoTime,
 }
 
 impl Leaving {
@@ -22,9 +24,9 @@ impl Leaving {
     }
 
     /// The members that are to be have changed.
-    pub(super) const fn changed(&mut self, named: bool, now_ms: u64) {
+    pub(super) const fn changed(&mut self, named: bool, now: MonoTime) {
         self.leaves = !named && (self.named || self.leaves);
-        (self.named, self.changed_ms) = (named, now_ms);
+        (self.named, self.changed) = (named, now);
     }
 
     pub(super) const fn is_leaving(&self) -> bool {
@@ -40,7 +42,7 @@ mod tests {
     fn member_leaves_only_where_it_was_named() {
         let leaves = |before: bool, then: &[bool]| {
             let mut leaving = Leaving::new(before);
-            then.iter().for_each(|named| leaving.changed(*named, 1));
+            then.iter().for_each(|named| leaving.changed(*named, MonoTime::of_ms(1)));
             leaving.leaves
         };
         assert!(leaves(true, &[false]) && leaves(false, &[true, false]) && leaves(true, &[false, false]));

@@ -7,7 +7,7 @@ mod replacement;
 mod tenure;
 mod wanted;
 
-use base::Now;
+use base::{MonoTime, Now};
 use std::collections::{BTreeMap, BTreeSet};
 
 use consensus_raft::{MemberId, MemberNumber, Membership};
@@ -35,9 +35,9 @@ pub struct GroupMembership {
     /// Members that were removed in this incarnation.
     evicted: BTreeSet<MemberId>,
     /// When which number said last that this member was replaced.
-    denials: BTreeMap<MemberNumber, u64>,
+    denials: BTreeMap<MemberNumber, MonoTime>,
     /// When this incarnation began.
-    began_ms: u64,
+    began: MonoTime,
     tenure: Tenure,
 }
 
@@ -51,7 +51,7 @@ impl GroupMembership {
             leaving: Leaving::new(named),
             evicted: BTreeSet::new(),
             denials: BTreeMap::new(),
-            began_ms: now.mono_ms(),
+            began: now.mono(),
             tenure: Tenure::default(),
         }
     }
@@ -79,7 +79,7 @@ impl GroupMembership {
     pub(crate) fn want(&mut self, wanted: Option<WantedMembers>, now: Now) {
         self.wanted = wanted;
         let named = self.wanted.as_ref().is_none_or(|wanted| wanted.names(self.own.number()));
-        self.leaving.changed(named, now.mono_ms());
+        self.leaving.changed(named, now.mono());
     }
 
     /// Who votes and who learns, as far as it is applied here.
@@ -108,8 +108,8 @@ impl GroupMembership {
     }
 
     /// When it last changed who is to be a member.
-    pub(crate) const fn wanted_changed_ms(&self) -> u64 {
-        self.leaving.changed_ms
+    pub(crate) const fn wanted_changed(&self) -> MonoTime {
+        self.leaving.changed
     }
 
     /// Whether a change of members is under way.

@@ -33,7 +33,7 @@ pub(crate) fn admit(
     let alive_ms = view.config.lease_ms;
     // A leader whose term has just begun has not heard of everybody yet.
     let is_alive =
-        |id: &MemberId| view.now.mono_ms() <= view.heard_ms(*id).max(leadership.term_began_ms()) + alive_ms;
+        |id: &MemberId| view.now.mono() <= view.heard_at(*id).max(leadership.term_began()).plus_ms(alive_ms);
     if !known || number == view.own().number() || before.iter().any(is_alive) {
         return None;
     }

@@ -100,7 +100,7 @@ impl Reconfiguration<'_> {
     /// A learner who is to vote and has caught up does, in the place of the voter that had its number before.
     fn promotion(&self) -> Vec<Step> {
         let membership = &self.view.membership;
-        let serves = |voter| self.view.now.mono_ms() <= self.leadership.serves_until_ms(voter, self.view);
+        let serves = |voter| self.view.now.mono() <= self.leadership.serves_until(voter, self.view);
         let promoted = self
             .ripe_learners()
             .into_iter()
@@ -128,7 +128,7 @@ impl Reconfiguration<'_> {
 
 /// Whether that member, which is to be removed, may still be parting from its clients.
 fn parts(id: MemberId, view: &View) -> bool {
-    view.peers.is_connected(id) && view.now.mono_ms() < view.membership.wanted_changed_ms() + PARTING_MS
+    view.peers.is_connected(id) && view.now.mono() < view.membership.wanted_changed().plus_ms(PARTING_MS)
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         let wanted = voting.iter().map(|number| (MemberNumber(*number), true)).collect();
         view.membership.want(Some(wanted), view.now);
         view.now.advance_ms(10_000);
-        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono_ms()));
+        [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono()));
         let (raft, leadership) = (raft(1, &[1, 2, 3, 4, 5]), Leadership::default());
         Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next()
     }

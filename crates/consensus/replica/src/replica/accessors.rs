@@ -1,5 +1,6 @@
 //! What a replica tells its driver of itself, at any time and without changing anything.
 
+use base::MonoTime;
 use consensus_raft::{Entry, LogIndex, MemberId, Membership, Progress, Term};
 
 use super::Replica;
@@ -31,8 +32,8 @@ impl<M: StateMachine> Replica<M> {
 
     /// Until when clients may be answered; a driver looks at its clock before it takes what clients send.
     #[must_use]
-    pub fn lease_until_ms(&self) -> u64 {
-        self.group.lease.until_ms(&self.group.view)
+    pub fn lease_until(&self) -> MonoTime {
+        self.group.lease.until(&self.group.view)
     }
 
     /// Takes what was refused of other members' messages since the last time, by sender and reason.

@@ -33,7 +33,7 @@ impl<M: StateMachine> Replica<M> {
         self.start_serving();
         self.free_waiters(state);
         if self.snapshots.is_due(self.group.applier.is_between_entries()) {
-            self.snapshots.own.begin(self.snapshot_meta(M::position(state), now), now.mono_ms());
+            self.snapshots.own.begin(self.snapshot_meta(M::position(state), now), now.mono());
             M::snapshot_begin(state);
             self.group.out.ask_journal(JournalRequest::SnapshotBegin);
         }
@@ -88,8 +88,8 @@ impl<M: StateMachine> Replica<M> {
 
     fn change_members(&mut self, next: Membership) {
         for peer in self.group.view.membership.change(next) {
-            let until_ms = self.group.serves_until_ms(peer);
-            self.group.view.peers.depart(peer, until_ms);
+            let until = self.group.serves_until(peer);
+            self.group.view.peers.depart(peer, until);
             self.divergence.forget(peer);
         }
         self.machine.members_changed();
@@ -172,7 +172,7 @@ impl<M: StateMachine> Replica<M> {
             membership: convert::membership(self.group.view.members()),
             position,
             digest: 0,
-            created_ms: now.wall_ms,
+            created: now.wall,
         }
     }
 }

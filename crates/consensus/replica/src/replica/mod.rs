@@ -12,7 +12,7 @@ mod tests;
 mod tick;
 mod turn;
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{LogIndex, MemberId, Message};
 
 use crate::ReplicaConfig;
@@ -40,7 +40,7 @@ pub struct Replica<M: StateMachine> {
     divergence: Divergence,
     disk_watch: DiskWatch,
     /// When the engine was told last that time had passed.
-    ticked_ms: u64,
+    ticked: MonoTime,
 }
 
 impl<M: StateMachine> Replica<M> {
@@ -68,7 +68,7 @@ impl<M: StateMachine> Replica<M> {
             append_throttle: AppendThrottle::default(),
             divergence: Divergence::default(),
             disk_watch: DiskWatch::default(),
-            ticked_ms: now.mono_ms(),
+            ticked: now.mono(),
         }
     }
 
@@ -135,7 +135,7 @@ impl<M: StateMachine> Replica<M> {
     fn may_serve(&self) -> bool {
         let view = &self.group.view;
         !self.disk_watch.is_stalled(self.lacks_applied(), view)
-            && view.now.mono_ms() <= self.group.lease.until_ms(view)
+            && view.now.mono() <= self.group.lease.until(view)
     }
 
     /// Whether more is committed than is applied here.

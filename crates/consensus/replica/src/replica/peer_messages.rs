@@ -24,7 +24,7 @@ impl<M: StateMachine> Replica<M> {
     pub fn peer(&mut self, from: MemberId, message: PeerMessage<M::Message>, now: Now) -> Result<(), Fault> {
         self.group.view.now = now;
         if self.group.view.members().contains(from) {
-            self.group.view.peers.hear(from, now.mono_ms());
+            self.group.view.peers.hear(from, now.mono());
         }
         self.tell_replaced(from, &message);
         let Group { raft, view, out, leadership, lease, .. } = &mut self.group;
@@ -34,11 +34,11 @@ impl<M: StateMachine> Replica<M> {
         match message {
             PeerMessage::Engine(message) => self.raft_message(from, message),
             PeerMessage::Machine(message) => self.machine.message(from, message, &mut self.group),
-            PeerMessage::LeaseAsk { term, at_ms } => {
-                lease.asked(from, (term, at_ms), leadership, raft, view, out);
+            PeerMessage::LeaseAsk { term, at } => {
+                lease.asked(from, (term, at), leadership, raft, view, out);
             }
-            PeerMessage::LeaseGrant { term, at_ms } => {
-                if lease.granted(from, (term, at_ms), leadership, raft, view) {
+            PeerMessage::LeaseGrant { term, at } => {
+                if lease.granted(from, (term, at), leadership, raft, view) {
                     view.membership.confirm();
                     self.start_serving();
                 }
@@ -99,7 +99,7 @@ impl<M: StateMachine> Replica<M> {
 
     /// Gives the engine what it may take in now of the entries that were held back.
     pub(super) fn step_throttled(&mut self) {
-        for message in self.append_throttle.step(self.group.view.now.mono_ms()) {
+        for message in self.append_throttle.step(self.group.view.now.mono()) {
             self.step(message);
         }
     }
@@ -166,8 +166,8 @@ impl<M: StateMachine> Replica<M> {
             return;
         }
         self.group.view.peers.disconnect(peer);
-        let heard_ms = now.mono_ms().min(self.group.view.heard_ms(peer) + self.group.view.config.lease_ms);
-        self.group.view.peers.depart(peer, heard_ms);
+        let until = self.group.view.heard_at(peer).plus_ms(self.group.view.config.lease_ms);
+        self.group.view.peers.depart(peer, now.mono().min(until));
         self.group.raft.unreachable(peer);
         self.snapshots.disconnected(peer, &mut self.group.raft);
         if !leads {
@@ -188,7 +188,7 @@ impl<M: StateMachine> Replica<M> {
             return;
         }
         let (own, majority) = (self.group.view.own(), self.group.view.members().majority());
-        if self.fast_election.is_over(lost, own, majority, self.group.view.now.mono_ms()) {
+        if self.fast_election.is_over(lost, own, majority, self.group.view.now.mono()) {
             self.group.raft.forget_leader();
         }
     }

@@ -1,6 +1,6 @@
 //! Three members over a machine that keeps notes: what any machine may count on.
 
-use base::Now;
+use base::{Now, WallTime};
 use consensus_raft::{MemberId, Role};
 
 use super::Replica;
@@ -126,7 +126,11 @@ impl Member {
                 JournalEvent::SnapshotChunkWritten { bytes: bytes.len() as u64 }
             }
             JournalRequest::SnapshotFinish { meta, .. } => {
-                let end = SnapshotEnd { position: meta.position, digest: meta.digest, created_ms: 0 };
+                let end = SnapshotEnd {
+                    position: meta.position,
+                    digest: meta.digest,
+                    created: WallTime::default(),
+                };
                 self.saved = Some((self.chunks.clone(), end));
                 JournalEvent::SnapshotSaved { index: meta.index }
             }

@@ -1,6 +1,6 @@
 //! Time passing: what each component has to look at.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{Change, MemberId, Step};
 
 use super::Replica;
@@ -8,11 +8,11 @@ use crate::reconfiguration::{NextStep, Reconfiguration};
 use crate::state_machine::StateMachine;
 
 impl<M: StateMachine> Replica<M> {
-    /// Time has passed. Call it at least as often as [`Replica::next_deadline_ms`] says.
+    /// Time has passed. Call it at least as often as [`Replica::next_deadline`] says.
     pub fn tick(&mut self, now: Now, state: &M::State) {
         self.group.view.now = now;
         self.pass_time(now);
-        if self.fast_election.campaigns(self.group.view.own(), now.mono_ms())
+        if self.fast_election.campaigns(self.group.view.own(), now.mono())
             && self.group.raft.leader().is_none()
         {
             self.group.raft.campaign();
@@ -40,13 +40,13 @@ impl<M: StateMachine> Replica<M> {
 
     /// Tells the engine, and those who count on it that this process goes on.
     fn pass_time(&mut self, now: Now) {
-        let elapsed = now.mono_ms().saturating_sub(self.ticked_ms);
+        let elapsed = now.mono().since(self.ticked);
         if elapsed > self.group.view.config.stall_ms + self.tick_interval_ms() {
             // We stood still (a stopped process, a starved machine): that time counts against no client.
             self.machine.stood_still(elapsed, now);
         }
         if elapsed >= self.tick_interval_ms() || self.group.view.is_alone() {
-            self.ticked_ms = now.mono_ms();
+            self.ticked = now.mono();
             self.group.raft.tick();
         }
     }
@@ -78,15 +78,18 @@ impl<M: StateMachine> Replica<M> {
 
     /// When [`Replica::tick`] should be called at the latest.
     #[must_use]
-    pub fn next_deadline_ms(&self) -> u64 {
-        let tick = self.ticked_ms + self.tick_interval_ms();
-        let own =
-            [self.fast_election.next_ms(), self.group.read_index.next_ms(), self.append_throttle.next_ms()];
+    pub fn next_deadline(&self) -> MonoTime {
+        let tick = self.ticked.plus_ms(self.tick_interval_ms());
+        let own = [
+            self.fast_election.next_campaign(),
+            self.group.read_index.next_question(),
+            self.append_throttle.next_step(),
+        ];
         own.into_iter()
             .flatten()
             .chain(self.machine.deadlines(self.group.view.now))
-            .filter(|deadline| *deadline > self.ticked_ms)
-            .fold(tick, u64::min)
+            .filter(|deadline| *deadline > self.ticked)
+            .fold(tick, MonoTime::min)
     }
 
     /// A group of one needs no heartbeats; its ticks only find stalls and pace what the machine looks at.

@@ -25,7 +25,7 @@ impl<M: StateMachine> Replica<M> {
         } else {
             self.machine.forward_waiting(known, &mut self.group);
         }
-        if let Some(question) = self.group.read_index.question(now.mono_ms()) {
+        if let Some(question) = self.group.read_index.question(now.mono()) {
             self.group.raft.read_barrier(question);
         }
         while let Some(ready) = self.group.raft.ready() {
@@ -83,7 +83,7 @@ impl<M: StateMachine> Replica<M> {
         let content_bytes = batch.entries.iter().map(|entry| entry.data.len()).sum();
         let Persisting { commands, reserved } =
             self.machine.persisting(number, log_bytes_max(batch.entries.len(), content_bytes));
-        self.disk_watch.asked(number, self.group.view.now.mono_ms());
+        self.disk_watch.asked(number, self.group.view.now.mono());
         self.group.out.ask_journal(JournalRequest::Persist { number, batch, reserved, commands });
     }
 
@@ -93,7 +93,7 @@ impl<M: StateMachine> Replica<M> {
         self.machine.first_command(&mut command);
         let mut first = BatchWriter::new(self.group.view.config.entry_bytes_max);
         first.push(&command, 0);
-        let contents = first.take(self.group.view.now.wall_ms).into_iter().map(|sealed| sealed.content);
+        let contents = first.take(self.group.view.now.wall).into_iter().map(|sealed| sealed.content);
         let proposed = self.group.raft.propose(contents.collect());
         assert!(
             proposed.is_ok(),

@@ -48,8 +48,8 @@ impl<D: Disk> ChunkReader<D> {
         let mut chunks = Vec::with_capacity(self.at_once);
         while chunks.len() < self.at_once {
             let Some(chunk) = journal.read_snapshot(&mut reader)? else {
-                let SnapshotMeta { position, digest, created_ms, .. } = *reader.meta();
-                return Ok(Some((chunks, Some(SnapshotEnd { position, digest, created_ms }))));
+                let SnapshotMeta { position, digest, created, .. } = *reader.meta();
+                return Ok(Some((chunks, Some(SnapshotEnd { position, digest, created }))));
             };
             chunks.push(Bytes::from(chunk));
             next += 1;

@@ -63,7 +63,7 @@ impl<R: ReplicatedState> Snapshots<R> {
         if let Some(offer) = self.received.saved(index, out) {
             return raft.offer_snapshot(Some(offer));
         }
-        self.own.saved(view.now.mono_ms());
+        self.own.saved(view.now.mono());
         raft.offer_snapshot(self.own.offer());
     }
 

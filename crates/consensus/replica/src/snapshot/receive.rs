@@ -3,6 +3,7 @@
 //!
 //! Knows no state but the one that it builds; the replica puts that in the place of the old one.
 
+use base::MonoTime;
 use bytes::Bytes;
 use consensus_raft::{LogIndex, MemberId, Message, RaftNode, Refused, SnapshotOffer};
 use storage_raft_log::SnapshotMeta;
@@ -32,8 +33,8 @@ struct Receiving<R: ReplicatedState> {
     unwritten: usize,
     /// Whether chunks are asked for that have not come.
     asks: bool,
-    asked_ms: u64,
-    heard_ms: u64,
+    asked: MonoTime,
+    heard: MonoTime,
     stage: Stage<R>,
 }
 
@@ -55,9 +56,9 @@ impl<R: ReplicatedState> Receiving<R> {
     }
 
     /// Asks for what comes next.
-    fn ask(&mut self, now_ms: u64, out: &mut Output<impl Clone>) {
+    fn ask(&mut self, now: MonoTime, out: &mut Output<impl Clone>) {
         self.asks = true;
-        self.asked_ms = now_ms;
+        self.asked = now;
         out.send(self.from, PeerMessage::Want { index: self.offer.index, chunk: self.next });
     }
 }
@@ -136,11 +137,10 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
         }
         out.ask_journal(JournalRequest::SnapshotBegin);
         let stage = Stage::Loading(Box::new(R::loader(self.seed)));
-        let now_ms = view.now.mono_ms();
-        let (asks, asked_ms, heard_ms) = (false, now_ms, now_ms);
-        let receiving =
-            Receiving { from, offer, message, next: 0, unwritten: 0, asks, asked_ms, heard_ms, stage };
-        self.receiving.insert(receiving).ask(now_ms, out);
+        let now = view.now.mono();
+        let (asks, asked, heard) = (false, now, now);
+        let receiving = Receiving { from, offer, message, next: 0, unwritten: 0, asks, asked, heard, stage };
+        self.receiving.insert(receiving).ask(now, out);
     }
 
     /// Chunks have come.
@@ -163,7 +163,7 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
             return out.refuse_message(from, "more of a snapshot than is sent at a time");
         }
         receiving.asks = false;
-        receiving.heard_ms = view.now.mono_ms();
+        receiving.heard = view.now.mono();
         for chunk in chunks {
             if loader.chunk(chunk).is_err() {
                 return self.give_up(out);
@@ -185,7 +185,7 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
             && !receiving.asks
             && receiving.unwritten <= view.config.chunks_unwritten_max
         {
-            receiving.ask(view.now.mono_ms(), out);
+            receiving.ask(view.now.mono(), out);
         }
     }
 
@@ -253,7 +253,7 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
             membership: convert::membership(&offer.membership),
             position: end.position,
             digest: end.digest,
-            created_ms: end.created_ms,
+            created: end.created,
         };
         out.ask_journal(JournalRequest::SnapshotFinish { meta, replaces: true });
         self.saving = Some((receiving.from, offer));
@@ -269,11 +269,11 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
 
     /// Asks again for what does not come, and gives up on a sender that has fallen silent.
     pub(crate) fn tick(&mut self, committed: LogIndex, view: &View, out: &mut Output<impl Clone>) {
-        let now_ms = view.now.mono_ms();
+        let now = view.now.mono();
         // The sender may have given up, or a new leader may have sent the log instead. While a snapshot is awaited this
         // member takes none of its own, and whoever asks it for one waits.
         let is_over = |receiving: &Receiving<R>| {
-            now_ms > receiving.heard_ms + TIMEOUT_MS || receiving.offer.index <= committed
+            now > receiving.heard.plus_ms(TIMEOUT_MS) || receiving.offer.index <= committed
         };
         if self.receiving.as_ref().is_some_and(|receiving| receiving.is_loading() && is_over(receiving)) {
             self.give_up(out);
@@ -281,8 +281,8 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
         let Some(receiving) = &mut self.receiving else { return };
         // A slow disk is waited for, but not until the other side gives up.
         let timeout_ms = if receiving.asks { ASK_AGAIN_MS } else { TIMEOUT_MS / 2 };
-        if receiving.is_loading() && now_ms >= receiving.asked_ms + timeout_ms {
-            receiving.ask(now_ms, out);
+        if receiving.is_loading() && now >= receiving.asked.plus_ms(timeout_ms) {
+            receiving.ask(now, out);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Reads nothing itself: the journal is asked for chunks, and what it has read is sent on.
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{LogIndex, MemberId, Message, RaftNode};
 
 use crate::journal::{Chunks, JournalRequest};
@@ -17,8 +17,8 @@ struct Transfer {
     index: LogIndex,
     /// Said again to a member that says nothing: the first may be lost, or the message that all has arrived.
     offer: Message,
-    offered_ms: u64,
-    heard_ms: u64,
+    offered: MonoTime,
+    heard: MonoTime,
     /// Whether the journal reads chunks of it.
     reads: bool,
 }
@@ -40,8 +40,8 @@ impl SnapshotSender {
         out: &mut Output<X>,
     ) {
         self.transfers.retain(|transfer| transfer.peer != peer);
-        let (offer, now_ms) = (message.clone(), now.mono_ms());
-        let transfer = Transfer { peer, index, offer, offered_ms: now_ms, heard_ms: now_ms, reads: false };
+        let (offer, now) = (message.clone(), now.mono());
+        let transfer = Transfer { peer, index, offer, offered: now, heard: now, reads: false };
         self.transfers.push(transfer);
         out.send(peer, PeerMessage::Offer(message));
     }
@@ -56,7 +56,7 @@ impl SnapshotSender {
         out: &mut Output<X>,
     ) {
         if let Some(transfer) = self.transfer(peer, index) {
-            transfer.heard_ms = now.mono_ms();
+            transfer.heard = now.mono();
             // One question at a time; what is lost is asked for again.
             if !std::mem::replace(&mut transfer.reads, true) {
                 out.ask_journal(JournalRequest::SnapshotRead { peer, index, first });
@@ -100,16 +100,16 @@ impl SnapshotSender {
 
     /// Gives up on who has fallen silent, and offers again to who has not answered.
     pub(crate) fn tick<X: Clone>(&mut self, now: Now, raft: &mut RaftNode, out: &mut Output<X>) {
-        let now_ms = now.mono_ms();
-        let silent = |transfer: &&Transfer| now_ms > transfer.heard_ms + TIMEOUT_MS;
+        let now = now.mono();
+        let silent = |transfer: &&Transfer| now > transfer.heard.plus_ms(TIMEOUT_MS);
         let silent: Vec<_> = self.transfers.iter().filter(silent).map(|transfer| transfer.peer).collect();
         silent.into_iter().for_each(|peer| self.stop(peer, raft));
         let again = self
             .transfers
             .iter_mut()
-            .filter(|transfer| now_ms >= transfer.heard_ms.max(transfer.offered_ms) + ASK_AGAIN_MS);
+            .filter(|transfer| now >= transfer.heard.max(transfer.offered).plus_ms(ASK_AGAIN_MS));
         for transfer in again {
-            transfer.offered_ms = now_ms;
+            transfer.offered = now;
             out.send(transfer.peer, PeerMessage::Offer(transfer.offer.clone()));
         }
     }

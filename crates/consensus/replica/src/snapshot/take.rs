@@ -1,5 +1,6 @@
 //! When a snapshot is begun, and how fast it is scanned.
 
+use base::{MonoTime, WallTime};
 use consensus_raft::{LogIndex, SnapshotOffer};
 use storage_raft_log::SnapshotMeta;
 
@@ -30,8 +31,8 @@ pub struct LastSnapshot {
     pub index: LogIndex,
     /// The number of the last transaction in it.
     pub position: i64,
-    /// When it was begun, milliseconds since 1970.
-    pub began_ms: i64,
+    /// When it was begun.
+    pub began: WallTime,
     /// From its begin until it was durable, milliseconds.
     pub took_ms: u64,
     /// Its length.
@@ -49,7 +50,7 @@ pub(crate) struct SnapshotTaker {
     commands: u64,
     asked: bool,
     stage: Stage,
-    began_mono_ms: u64,
+    began_mono: MonoTime,
     /// The one that was begun last; the one that this life started from before that.
     scanned: LastSnapshot,
     last: Option<LastSnapshot>,
@@ -69,7 +70,7 @@ impl SnapshotTaker {
             commands: 0,
             asked: false,
             stage: Stage::Idle,
-            began_mono_ms: 0,
+            began_mono: MonoTime::ZERO,
             scanned: LastSnapshot { index: recovered_index, ..LastSnapshot::default() },
             last: None,
             named: None,
@@ -100,13 +101,13 @@ impl SnapshotTaker {
     }
 
     /// One begins, covering what is applied now.
-    pub(crate) fn begin(&mut self, meta: SnapshotMeta, mono_ms: u64) {
+    pub(crate) fn begin(&mut self, meta: SnapshotMeta, mono: MonoTime) {
         (self.log_bytes, self.commands, self.asked) = (0, 0, false);
-        self.began_mono_ms = mono_ms;
+        self.began_mono = mono;
         self.scanned = LastSnapshot {
             index: meta.index,
             position: meta.position,
-            began_ms: meta.created_ms,
+            began: meta.created,
             ..LastSnapshot::default()
         };
         self.stage = Stage::Scanning { meta, in_flight: 0 };
@@ -176,10 +177,9 @@ impl SnapshotTaker {
     }
 
     /// It is durable.
-    pub(crate) fn saved(&mut self, mono_ms: u64) {
+    pub(crate) fn saved(&mut self, mono: MonoTime) {
         self.stage = Stage::Idle;
-        self.last =
-            Some(LastSnapshot { took_ms: mono_ms.saturating_sub(self.began_mono_ms), ..self.scanned });
+        self.last = Some(LastSnapshot { took_ms: mono.since(self.began_mono), ..self.scanned });
     }
 
     /// It could not be written. The next is due after as much log again.

@@ -1,6 +1,6 @@
 //! A snapshot's way from a leader to a member that lags, with everything that may go wrong.
 
-use base::Now;
+use base::{Now, WallTime};
 use bytes::Bytes;
 use consensus_raft::{Config, HardState, Membership, Message, Recovered, SnapshotOffer, Term};
 
@@ -56,7 +56,11 @@ fn offer(follower: &mut RaftNode) -> Message {
 /// A state's snapshot in chunks, and what it says of itself.
 fn chunks() -> (Vec<Bytes>, SnapshotEnd) {
     let notes: Vec<u8> = (1..=9).collect();
-    let end = SnapshotEnd { position: Notes::position(&notes), digest: Notes::digest(&notes), created_ms: 3 };
+    let end = SnapshotEnd {
+        position: Notes::position(&notes),
+        digest: Notes::digest(&notes),
+        created: WallTime::of_ms(3),
+    };
     (notes.chunks(3).map(Bytes::copy_from_slice).collect(), end)
 }
 
@@ -152,7 +156,7 @@ fn snapshot_that_does_not_come_is_asked_for_again_and_given_up() {
     let mut world = World::offered(false);
     world.sent();
     let began = world.view.now;
-    let at = |ms| Now::of_ms(began.mono_ms() + ms, began.wall_ms);
+    let at = |ms| Now::of_ms(began.mono().ms() + ms, began.wall.ms());
     world.tick_at(at(ASK_AGAIN_MS - 1));
     assert_eq!(world.sent(), []);
     world.tick_at(at(ASK_AGAIN_MS));
@@ -189,11 +193,11 @@ fn chunks_are_read_for_one_question_at_a_time_and_offered_again_to_who_says_noth
     sender.read((FOLLOWER, INDEX, 0), Some((Vec::new(), None)), &mut raft, &mut out);
     let chunks = PeerMessage::Chunks { index: INDEX, first: 0, chunks: Vec::new(), end: None };
     assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message.clone())), (FOLLOWER, chunks)]);
-    let later = Now::of_ms(view.now.mono_ms() + ASK_AGAIN_MS, view.now.wall_ms);
+    let later = Now::of_ms(view.now.mono().ms() + ASK_AGAIN_MS, view.now.wall.ms());
     sender.tick(later, &mut raft, &mut out);
     assert_eq!(out.take_outgoing(), [(FOLLOWER, PeerMessage::Offer(message))]);
     assert!(sender.indexes().eq([INDEX]));
-    let silent = Now::of_ms(view.now.mono_ms() + TIMEOUT_MS + 1, view.now.wall_ms);
+    let silent = Now::of_ms(view.now.mono().ms() + TIMEOUT_MS + 1, view.now.wall.ms());
     sender.tick(silent, &mut raft, &mut out);
     assert_eq!(sender.indexes().count(), 0);
 }

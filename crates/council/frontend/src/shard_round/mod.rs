@@ -10,7 +10,7 @@ mod driver;
 mod evaluate;
 mod requests;
 
-use base::Now;
+use base::{MonoTime, Now};
 use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Readiness, SocketsByConn, TICK_MS};
 
 use crate::connection::Peer;
@@ -24,7 +24,7 @@ pub struct ShardRound<S> {
     event_loop: EventLoop<S>,
     shard: Shard,
     /// When the last round began.
-    turned_ms: u64,
+    turned: MonoTime,
 }
 
 /// By how much a round may be late before the shard is taken to have stood still.
@@ -43,7 +43,7 @@ impl<S> ShardRound<S> {
     #[must_use]
     pub fn new(front: Front) -> Self {
         let shard = Shard { front, stream: Vec::new(), sweeping: false };
-        Self { event_loop: EventLoop::default(), shard, turned_ms: 0 }
+        Self { event_loop: EventLoop::default(), shard, turned: MonoTime::ZERO }
     }
 
     /// Takes in a new connection. One that is not open at once, for its encryption has to be agreed on, has
@@ -69,8 +69,8 @@ impl<S> ShardRound<S> {
     /// This shard stood still (a starved thread): that time counts against no client. What clients sent meanwhile may
     /// be read only after the core knows which sessions were active on this shard.
     fn forgive_stall(&mut self, now: Now) {
-        let turned_ms = core::mem::replace(&mut self.turned_ms, now.mono_ms());
-        let elapsed_ms = now.mono_ms().saturating_sub(turned_ms);
+        let turned = core::mem::replace(&mut self.turned, now.mono());
+        let elapsed_ms = now.mono().since(turned);
         if elapsed_ms > TICK_MS + STALL_MS {
             self.shard.front.forgive(elapsed_ms, now);
         }

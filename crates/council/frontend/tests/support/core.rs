@@ -1,5 +1,6 @@
 //! A core for tests: one tree, commands applied one by one, at once or on request.
 
+use base::WallTime;
 use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -125,7 +126,7 @@ impl ToyCore {
     fn apply(&mut self, command: &Command<'_>, stream: &mut Stream) -> Outcome {
         self.time_ms += 1;
         let mut changes = Changes::new();
-        let outcome = self.tree.apply(Stamp { time_ms: self.time_ms }, command, &mut changes);
+        let outcome = self.tree.apply(Stamp { time: WallTime::of_ms(self.time_ms) }, command, &mut changes);
         if !changes.is_empty() {
             stream.push((None, FromCore::Changes(Arc::from(changes.into_vec()))));
         }

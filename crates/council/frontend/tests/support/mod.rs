@@ -5,7 +5,7 @@ pub mod core;
 pub mod rounds;
 pub mod wire;
 
-use base::Now;
+use base::{Now, WallTime};
 use net_event_loop::ConnId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ impl House {
             fronts: (0..shards).map(|shard| Front::new(config.clone(), shard as u16)).collect(),
             core: ToyCore::new(shards),
             clients: BTreeMap::new(),
-            now: Now { mono_us: 1_000_000, wall_ms: 1_700_000_000_000 },
+            now: Now { mono_us: 1_000_000, wall: WallTime::of_ms(1_700_000_000_000) },
             log: String::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! What applying counts besides the tree itself: for metrics only, so nothing here decides anything.
 
+use base::WallTime;
 use council_frontend::{Namespaces, Tally};
 use council_tree::{Change, Command, Operation, Outcome, SubOutcome};
 use council_wire::{ErrorCode, MultiOperation, Request};
@@ -54,9 +55,9 @@ impl ApplyMetrics {
         }
     }
 
-    /// Counts how long commands stamped at `stamp_ms` took to be applied, unless clocks were set meanwhile.
-    pub(crate) fn propagated(&mut self, stamp_ms: i64, now_ms: i64, commands: u64) {
-        if let Ok(took_ms) = u64::try_from(now_ms.saturating_sub(stamp_ms)) {
+    /// Counts how long commands with this stamp took to be applied, unless clocks were set meanwhile.
+    pub(crate) fn propagated(&mut self, stamp: WallTime, now: WallTime, commands: u64) {
+        if let Ok(took_ms) = u64::try_from(now.since(stamp)) {
             self.propagation_ms.record_many(took_ms, commands);
         }
     }
@@ -98,8 +99,8 @@ mod tests {
     #[test]
     fn clock_that_was_set_back_counts_nothing() {
         let mut metrics = ApplyMetrics::default();
-        metrics.propagated(100, 90, 1);
-        metrics.propagated(100, 107, 2);
+        metrics.propagated(WallTime::of_ms(100), WallTime::of_ms(90), 1);
+        metrics.propagated(WallTime::of_ms(100), WallTime::of_ms(107), 2);
         assert_eq!((metrics.propagation_ms.count, metrics.propagation_ms.sum), (2, 14));
     }
 }

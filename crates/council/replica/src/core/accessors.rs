@@ -1,5 +1,6 @@
 //! What a core tells its driver of itself, at any time and without changing anything.
 
+use base::MonoTime;
 use consensus_raft::{Entry, LogIndex, Membership, Term};
 use consensus_replica::founding::Cluster;
 use consensus_replica::{Denials, MemberId, Refusal, Tenure};
@@ -43,8 +44,8 @@ impl Core {
 
     /// Until when clients may be answered; a driver looks at its clock before it takes what clients send.
     #[must_use]
-    pub fn lease_until_ms(&self) -> u64 {
-        self.replica.lease_until_ms()
+    pub fn lease_until(&self) -> MonoTime {
+        self.replica.lease_until()
     }
 
     /// Takes the sessions that have ended while clients were served, and how many more there were than are told of.
@@ -160,7 +161,7 @@ impl Core {
             leading: replica.group().leads(),
             leader: replica.leader(),
             membership: replica.membership().clone(),
-            lease_until_ms: replica.lease_until_ms(),
+            lease_until: replica.lease_until(),
             progress: replica.progress(),
             pending_bytes: machine.proposer.pending_bytes(),
             sessions: machine.sessions.count(),
@@ -196,9 +197,9 @@ impl Core {
         self.replica.digests().map(|(position, digest)| (Zxid(position), digest))
     }
 
-    /// When each session would expire, milliseconds on the monotonic clock.
+    /// When each session would expire.
     #[must_use]
-    pub fn session_deadlines(&self) -> Vec<(u64, SessionId)> {
+    pub fn session_deadlines(&self) -> Vec<(MonoTime, SessionId)> {
         self.replica.look().sessions.deadlines()
     }
 }

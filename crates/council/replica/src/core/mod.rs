@@ -4,7 +4,7 @@ mod accessors;
 #[cfg(test)]
 mod tests;
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_replica::start::Seat;
 use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId, Replica};
 use council_frontend::{FromCore, ToCore};
@@ -80,15 +80,15 @@ impl Core {
         self.replica.has_work(side_bytes)
     }
 
-    /// Time has passed. Call it at least as often as [`Core::next_deadline_ms`] says.
+    /// Time has passed. Call it at least as often as [`Core::next_deadline`] says.
     pub fn tick(&mut self, now: Now, tree: &Tree) {
         self.replica.tick(now, tree);
     }
 
     /// When [`Core::tick`] should be called at the latest.
     #[must_use]
-    pub fn next_deadline_ms(&self) -> u64 {
-        self.replica.next_deadline_ms()
+    pub fn next_deadline(&self) -> MonoTime {
+        self.replica.next_deadline()
     }
 
     /// An answer of the journal.

@@ -30,7 +30,7 @@ impl CouncilMachine {
     ) -> Result<usize, Malformed> {
         let command = Command::decode(bytes).map_err(|_| Malformed("a command that cannot be read"))?;
         self.changes.clear();
-        let outcome = tree.apply(council_tree::Stamp { time_ms: stamp.wall_ms }, &command, &mut self.changes);
+        let outcome = tree.apply(council_tree::Stamp { time: stamp.wall }, &command, &mut self.changes);
         self.metrics.refused(&command, &outcome);
         if !self.changes.is_empty() {
             self.metrics.written(self.changes.as_slice());

@@ -7,7 +7,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_raft::{LogIndex, Malformed};
 use consensus_replica::{MemberId, Persisting, Stamp, StateMachine};
 use council_frontend::FromCore;
@@ -191,7 +191,7 @@ impl StateMachine for CouncilMachine {
 
     fn commands_applied(&mut self, stamp: Stamp, commands: u64, group: &Group) {
         if group.serves() {
-            self.metrics.propagated(stamp.wall_ms, group.now().wall_ms, commands);
+            self.metrics.propagated(stamp.wall, group.now().wall, commands);
         }
     }
 
@@ -262,8 +262,8 @@ impl StateMachine for CouncilMachine {
         self.sessions.members_changed();
     }
 
-    fn deadlines(&self, now: Now) -> impl Iterator<Item = u64> {
-        let deadlines = [self.sessions.next_ms(), self.reaper.next_ms(), self.proposer.deadline_ms(now)];
+    fn deadlines(&self, now: Now) -> impl Iterator<Item = MonoTime> {
+        let deadlines = [self.sessions.next_deadline(), self.reaper.next_look(), self.proposer.deadline(now)];
         deadlines.into_iter().flatten()
     }
 }

@@ -31,8 +31,8 @@ impl CouncilMachine {
                 let condemned = self.sessions.shard_answered((shard, round), &sessions, group);
                 self.expire(condemned);
             }
-            ToCore::Disconnected { session, generation, heard_ms, .. } => {
-                self.sessions.disconnected(session, generation, heard_ms);
+            ToCore::Disconnected { session, generation, heard, .. } => {
+                self.sessions.disconnected(session, generation, heard);
             }
         }
     }

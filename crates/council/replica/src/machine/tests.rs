@@ -8,7 +8,11 @@ use crate::CoreConfig;
 use crate::test_support::NOW;
 
 fn raise_epoch(tree: &mut Tree) {
-    let _ = tree.apply(Stamp { time_ms: 1 }, &Command::internal(Operation::RaiseEpoch), &mut Changes::new());
+    let _ = tree.apply(
+        Stamp { time: base::WallTime::of_ms(1) },
+        &Command::internal(Operation::RaiseEpoch),
+        &mut Changes::new(),
+    );
 }
 
 /// A machine whose epochs are used up with so many transactions.

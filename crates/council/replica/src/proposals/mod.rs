@@ -11,6 +11,7 @@ mod rest;
 mod under_way;
 mod weight;
 
+use base::{MonoTime, WallTime};
 use bytes::Bytes;
 use consensus_raft::LogIndex;
 use consensus_replica::batch::{BatchReader, BatchWriter, Sealed};
@@ -113,14 +114,14 @@ impl Proposals {
 
     /// Those whose turn it is join what is proposed or forwarded next. A heavy one goes alone: what is small would have
     /// to wait until it is on the disk.
-    pub(crate) fn take_turns(&mut self, now_ms: u64) {
-        self.rest.turn(now_ms);
+    pub(crate) fn take_turns(&mut self, now: MonoTime) {
+        self.rest.turn(now);
         while self.has_room() {
-            if self.flows.has_heavy() && self.may_go_heavy(now_ms) {
+            if self.flows.has_heavy() && self.may_go_heavy(now) {
                 if self.ready() == 0
                     && let Some(heavy) = self.flows.next_heavy()
                 {
-                    self.rest.begin(now_ms);
+                    self.rest.begin(now);
                     self.put_turn(&heavy);
                 }
                 return;
@@ -132,8 +133,8 @@ impl Proposals {
     }
 
     /// Who leads lets one heavy command after another into the log, with rests between them.
-    const fn may_go_heavy(&self, now_ms: u64) -> bool {
-        !self.leads || (!self.proposed.has_heavy() && self.rest.is_over(now_ms))
+    fn may_go_heavy(&self, now: MonoTime) -> bool {
+        !self.leads || (!self.proposed.has_heavy() && self.rest.is_over(now))
     }
 
     fn put_turn(&mut self, turn: &Waiting) {
@@ -156,14 +157,14 @@ impl Proposals {
     }
 
     /// What is to be proposed of it: as much as has room in the journal.
-    pub(crate) fn propose(&mut self, wall_ms: i64, room: u64) -> Proposal {
+    pub(crate) fn propose(&mut self, wall: WallTime, room: u64) -> Proposal {
         let before = (self.ready(), self.own.bytes() + self.relayed.bytes());
         let weight = self.own.weight() + self.relayed.weight();
         let (relayed, own) = if self.own.log_bytes() + self.relayed.log_bytes() <= room {
-            (self.relayed.take(wall_ms), self.own.take(wall_ms))
+            (self.relayed.take(wall), self.own.take(wall))
         } else {
-            let (relayed, used) = self.relayed.take_within(wall_ms, room);
-            (relayed, self.own.take_within(wall_ms, room - used).0)
+            let (relayed, used) = self.relayed.take_within(wall, room);
+            (relayed, self.own.take_within(wall, room - used).0)
         };
         let contents = |sealed: Vec<Sealed>| sealed.into_iter().map(|sealed| sealed.content).collect();
         Proposal {
@@ -191,9 +192,9 @@ impl Proposals {
     }
 
     /// When a heavy command that rests may be proposed though nothing else happens.
-    pub(crate) fn deadline_ms(&self, now_ms: u64) -> Option<u64> {
-        let rests = self.leads && self.flows.has_heavy() && !self.rest.is_over(now_ms);
-        rests.then_some(self.rest.until_ms())
+    pub(crate) fn deadline(&self, now: MonoTime) -> Option<MonoTime> {
+        let rests = self.leads && self.flows.has_heavy() && !self.rest.is_over(now);
+        rests.then_some(self.rest.until())
     }
 
     /// Own commands are in the log, among other members: the next leader is to be given them.
@@ -208,7 +209,7 @@ impl Proposals {
 
     /// Own commands are to be forwarded.
     pub(crate) fn keep_to_forward(&mut self) {
-        for sealed in self.own.take(0) {
+        for sealed in self.own.take(WallTime::default()) {
             self.pending.keep(sealed.content, sealed.weight);
         }
     }
@@ -252,7 +253,7 @@ impl Proposals {
     /// their lengths left out: they are to be refused.
     pub(crate) fn take_waiting(&mut self) -> Vec<Box<[u8]>> {
         let mut all = Vec::new();
-        for sealed in self.own.take(0) {
+        for sealed in self.own.take(WallTime::default()) {
             let Ok(mut reader) = BatchReader::new(&sealed.content) else { continue };
             while let Ok(Some(command)) = reader.next_command() {
                 all.push(command.into());

@@ -92,6 +92,7 @@ mod tests {
     use council_wire::{OpCode, SessionId};
 
     use super::*;
+    use base::WallTime;
     use consensus_replica::batch::BatchWriter;
 
     fn batch(sequences: std::ops::Range<u64>) -> Bytes {
@@ -104,7 +105,7 @@ mod tests {
             Command { origin, policy, identities, operation }.encode(&mut encoded);
             writer.push(&encoded, 1);
         }
-        writer.take(0).remove(0).content
+        writer.take(WallTime::default()).remove(0).content
     }
 
     fn up_to(last: u64) -> impl FnMut(&Command<'_>) -> bool {

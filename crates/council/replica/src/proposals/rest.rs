@@ -2,6 +2,7 @@
 //! applied as a whole. While there are others to be held up, the next one leaves them time of their own.
 
 use super::weight::HEAVY;
+use base::MonoTime;
 
 /// The least rest, ms, for so much weight: the long reply is written meanwhile, and requests that had to wait come before
 /// the next heavy command.
@@ -18,12 +19,12 @@ const LATELY_MS: u64 = 1000;
 pub(super) struct Rest {
     /// Whether commands that are not heavy have come, and when that was seen last.
     others_came: bool,
-    others_ms: Option<u64>,
+    others_seen: Option<MonoTime>,
     /// When the last heavy command went.
-    since_ms: Option<u64>,
+    since: Option<MonoTime>,
     /// The weight of one that was applied, until its rest is counted.
     applied: Option<u64>,
-    until_ms: u64,
+    until: MonoTime,
 }
 
 impl Rest {
@@ -33,13 +34,13 @@ impl Rest {
     }
 
     /// Whether the next heavy command may go.
-    pub(super) const fn is_over(&self, now_ms: u64) -> bool {
-        now_ms >= self.until_ms
+    pub(super) fn is_over(&self, now: MonoTime) -> bool {
+        now >= self.until
     }
 
     /// A heavy command goes.
-    pub(super) const fn begin(&mut self, now_ms: u64) {
-        self.since_ms = Some(now_ms);
+    pub(super) const fn begin(&mut self, now: MonoTime) {
+        self.since = Some(now);
     }
 
     /// Commands of this weight are applied.
@@ -50,20 +51,20 @@ impl Rest {
     }
 
     /// Takes in what has happened since this was last called. Only here the time is that after a command was applied.
-    pub(super) fn turn(&mut self, now_ms: u64) {
+    pub(super) fn turn(&mut self, now: MonoTime) {
         if std::mem::take(&mut self.others_came) {
-            self.others_ms = Some(now_ms);
+            self.others_seen = Some(now);
         }
         let Some(weight) = self.applied.take() else { return };
-        let under_way_ms = self.since_ms.take().map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
+        let under_way_ms = self.since.take().map_or(0, |since| now.since(since));
         let shortest_ms = weight / WEIGHT_PER_MS;
-        let others = self.others_ms.is_some_and(|others_ms| now_ms < others_ms + LATELY_MS);
+        let others = self.others_seen.is_some_and(|seen| now < seen.plus_ms(LATELY_MS));
         let longest_ms = if others { (TIMES * under_way_ms).min(MOST_MS) } else { 0 };
-        self.until_ms = now_ms + longest_ms.max(shortest_ms);
+        self.until = now.plus_ms(longest_ms.max(shortest_ms));
     }
 
     /// Until when heavy commands wait.
-    pub(super) const fn until_ms(&self) -> u64 {
-        self.until_ms
+    pub(super) const fn until(&self) -> MonoTime {
+        self.until
     }
 }

@@ -1,3 +1,4 @@
+use base::{MonoTime, WallTime};
 use consensus_raft::LogIndex;
 use council_tree::{Identities, Operation, Origin, Policy};
 
@@ -5,7 +6,7 @@ use super::*;
 
 /// Bytes of a command that is as long as a session may put forward in one turn.
 const LONG: usize = 60_000;
-const NOW_MS: u64 = 5;
+const NOW: MonoTime = MonoTime::of_ms(5);
 
 fn command(session: i64, sequence: u64, bytes: usize) -> Vec<u8> {
     let origin = Some(Origin { session: SessionId(session), generation: 1, sequence });
@@ -42,8 +43,8 @@ fn leading(under_way_max: u64) -> Proposals {
 
 /// What is proposed next, as the entry of that index.
 fn proposed(proposals: &mut Proposals, index: LogIndex) -> Vec<(i64, u64)> {
-    proposals.take_turns(NOW_MS);
-    let proposal = proposals.propose(0, u64::MAX);
+    proposals.take_turns(NOW);
+    let proposal = proposals.propose(WallTime::default(), u64::MAX);
     proposals.proposed(index, proposal.weight);
     named(&proposal.own)
 }
@@ -94,11 +95,11 @@ fn who_leads_no_more_lets_go_of_other_members_commands_and_forwards_its_own() {
     proposals.led_anew(false);
     assert_eq!(proposals.relayed_bytes(), command(7, 2, 10).len(), "its own second one");
     proposals.keep_to_forward();
-    proposals.take_turns(NOW_MS);
+    proposals.take_turns(NOW);
     assert_eq!(proposals.waiting(), 1, "the first is under way");
     assert_eq!(named(&[proposals.next_to_give().expect("the first")]), [(7, 1)]);
     assert!(proposals.settle(|_| true));
-    proposals.take_turns(NOW_MS);
+    proposals.take_turns(NOW);
     proposals.keep_to_forward();
     assert_eq!(named(&[proposals.next_to_give().expect("the second")]), [(7, 2)]);
     assert!(proposals.next_to_give().is_none() && proposals.waiting() == 0);
@@ -134,33 +135,34 @@ fn heavy_command_goes_alone_and_the_next_one_when_it_is_applied_and_has_rested()
     assert_eq!(proposed(&mut proposals, LogIndex(2)), [], "one is under way");
     proposals.applied(LogIndex(1));
     assert_eq!(proposed(&mut proposals, LogIndex(2)), [], "it rests");
-    assert_eq!(proposals.deadline_ms(NOW_MS), Some(NOW_MS + 2));
-    assert_eq!(proposals.deadline_ms(NOW_MS + 2), None, "nothing rests any more");
+    assert_eq!(proposals.deadline(NOW), Some(NOW.plus_ms(2)));
+    assert_eq!(proposals.deadline(NOW.plus_ms(2)), None, "nothing rests any more");
     put(&mut proposals, &command(4, 1, 10), Whose::Own);
     assert_eq!(proposed(&mut proposals, LogIndex(2)), [(4, 1)], "a small one does not");
     proposals.applied(LogIndex(2));
-    proposals.take_turns(NOW_MS + 2);
-    assert_eq!(named(&proposals.propose(0, u64::MAX).own), [(2, 1)]);
+    proposals.take_turns(NOW.plus_ms(2));
+    assert_eq!(named(&proposals.propose(WallTime::default(), u64::MAX).own), [(2, 1)]);
 }
 
 #[test]
 fn heavy_command_rests_longer_where_others_could_be_held_up() {
     let mut rest = Rest::default();
-    let mut until_ms = |others: bool, from_ms: u64, to_ms: u64| {
+    let mut rest_ms = |others: bool, from_ms: u64, to_ms: u64| {
+        let (from, to) = (MonoTime::of_ms(from_ms), MonoTime::of_ms(to_ms));
         if others {
             rest.other_came();
         }
-        rest.turn(from_ms);
-        rest.begin(from_ms);
+        rest.turn(from);
+        rest.begin(from);
         rest.applied(HEAVY + 1);
-        rest.turn(to_ms);
-        rest.until_ms() - to_ms
+        rest.turn(to);
+        rest.until().since(to)
     };
-    assert_eq!(until_ms(false, 1_000, 1_010), 2);
-    assert_eq!(until_ms(true, 2_000, 2_010), 30);
-    assert_eq!(until_ms(false, 2_900, 2_910), 30, "they came lately");
-    assert_eq!(until_ms(true, 3_000, 9_000), 2, "long ago");
-    assert_eq!(until_ms(true, 10_000, 10_900), 100, "no longer than that");
+    assert_eq!(rest_ms(false, 1_000, 1_010), 2);
+    assert_eq!(rest_ms(true, 2_000, 2_010), 30);
+    assert_eq!(rest_ms(false, 2_900, 2_910), 30, "they came lately");
+    assert_eq!(rest_ms(true, 3_000, 9_000), 2, "long ago");
+    assert_eq!(rest_ms(true, 10_000, 10_900), 100, "no longer than that");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Which connection of which shard holds a session here, and which of its reads wait for a write.
 
+use base::MonoTime;
 use net_event_loop::ConnId;
 use std::collections::VecDeque;
 
@@ -53,7 +54,7 @@ pub(crate) struct Connection {
     /// not lie below what a read before it has shown.
     behind: VecDeque<(u64, Vec<u8>)>,
     /// When its client was last heard of.
-    heard_ms: u64,
+    heard: MonoTime,
 }
 
 impl Connection {
@@ -152,7 +153,7 @@ pub(crate) struct Connections {
     held: HashMap<SessionId, Connection, FixedState>,
     arrivals: HashMap<SessionId, Vec<Arrival>, FixedState>,
     /// Sessions whose connection is gone, and when their clients were last heard of here.
-    parted: HashMap<SessionId, u64, FixedState>,
+    parted: HashMap<SessionId, MonoTime, FixedState>,
 }
 
 impl Connections {
@@ -186,10 +187,10 @@ impl Connections {
         &mut self,
         session: SessionId,
         generation: u32,
-        now_ms: u64,
+        now: MonoTime,
     ) -> Option<(u16, ConnId)> {
         if let Some(held) = self.held.remove(&session) {
-            self.parted.insert(session, held.heard_ms);
+            self.parted.insert(session, held.heard);
         }
         let Arrival { shard, conn, .. } = self.leave(session, generation)?;
         self.parted.remove(&session);
@@ -202,7 +203,7 @@ impl Connections {
             freed: 0,
             barriers: (0, 0),
             behind: VecDeque::new(),
-            heard_ms: now_ms,
+            heard: now,
         };
         self.held.insert(session, attachment);
         Some((shard, conn))
@@ -224,7 +225,7 @@ impl Connections {
         if self.held.get(&session).is_some_and(|held| held.generation == generation)
             && let Some(held) = self.held.remove(&session)
         {
-            self.parted.insert(session, held.heard_ms);
+            self.parted.insert(session, held.heard);
         }
     }
 
@@ -256,24 +257,24 @@ impl Connections {
     }
 
     /// A shard heard of the session's client. It may say so after everybody was sent away.
-    pub(crate) fn heard(&mut self, session: SessionId, heard_ms: u64) {
-        let held = self.held.get_mut(&session).map(|held| &mut held.heard_ms);
-        if let Some(known_ms) = held.or_else(|| self.parted.get_mut(&session)) {
-            *known_ms = heard_ms.max(*known_ms);
+    pub(crate) fn heard(&mut self, session: SessionId, heard: MonoTime) {
+        let held = self.held.get_mut(&session).map(|held| &mut held.heard);
+        if let Some(known) = held.or_else(|| self.parted.get_mut(&session)) {
+            *known = heard.max(*known);
         }
     }
 
     /// How long ago the client of each session that is or was held here was heard of, milliseconds.
-    pub(crate) fn ages(&self, now_ms: u64) -> Vec<(SessionId, u64)> {
-        let held = self.held.iter().map(|(session, held)| (session, held.heard_ms));
-        let all = held.chain(self.parted.iter().map(|(session, heard_ms)| (session, *heard_ms)));
-        all.map(|(session, heard_ms)| (*session, now_ms.saturating_sub(heard_ms))).collect()
+    pub(crate) fn ages(&self, now: MonoTime) -> Vec<(SessionId, u64)> {
+        let held = self.held.iter().map(|(session, held)| (session, held.heard));
+        let all = held.chain(self.parted.iter().map(|(session, heard)| (session, *heard)));
+        all.map(|(session, heard)| (*session, now.since(heard))).collect()
     }
 
     /// Nobody holds anything here any more.
     pub(crate) fn clear(&mut self) {
         self.arrivals.clear();
-        self.parted.extend(self.held.drain().map(|(session, held)| (session, held.heard_ms)));
+        self.parted.extend(self.held.drain().map(|(session, held)| (session, held.heard)));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -292,15 +293,15 @@ mod tests {
         let session = SessionId(7);
         let mut attachments = Connections::new();
         attachments.arrive(session, 0, ConnId { slot: 1, generation: 1 }, None, |_| None);
-        assert!(attachments.settle(session, FIRST_GENERATION, 1_000).is_some());
-        attachments.heard(session, 2_000);
-        assert_eq!(attachments.ages(10_000), [(session, 8_000)]);
+        assert!(attachments.settle(session, FIRST_GENERATION, MonoTime::of_ms(1_000)).is_some());
+        attachments.heard(session, MonoTime::of_ms(2_000));
+        assert_eq!(attachments.ages(MonoTime::of_ms(10_000)), [(session, 8_000)]);
         attachments.clear();
-        assert_eq!(attachments.ages(10_000), [(session, 8_000)]);
-        attachments.heard(session, 5_000);
-        assert_eq!(attachments.ages(10_000), [(session, 5_000)]);
+        assert_eq!(attachments.ages(MonoTime::of_ms(10_000)), [(session, 8_000)]);
+        attachments.heard(session, MonoTime::of_ms(5_000));
+        assert_eq!(attachments.ages(MonoTime::of_ms(10_000)), [(session, 5_000)]);
         attachments.end(session);
-        attachments.heard(session, 6_000);
-        assert_eq!(attachments.ages(10_000), [], "it has ended");
+        attachments.heard(session, MonoTime::of_ms(6_000));
+        assert_eq!(attachments.ages(MonoTime::of_ms(10_000)), [], "it has ended");
     }
 }

@@ -4,6 +4,7 @@
 //! only a session that no answer begun after the deadline names is expired. Time in which this process itself stood
 //! still counts for nobody.
 
+use base::MonoTime;
 use std::collections::BTreeMap;
 
 use council_tree::Tree;
@@ -14,16 +15,21 @@ use hashbrown::HashMap;
 #[derive(Debug)]
 struct Tracked {
     generation: u32,
-    last_heard_ms: u64,
+    last_heard: MonoTime,
     timeout_ms: u64,
-    bucket: u64,
+    bucket: MonoTime,
 }
 
 impl Tracked {
     /// The first tick at or after the session's deadline.
-    const fn end_ms(&self, tick_ms: u64) -> u64 {
-        (self.last_heard_ms + self.timeout_ms).div_ceil(tick_ms) * tick_ms
+    const fn end(&self, tick_ms: u64) -> MonoTime {
+        round_up(self.last_heard.plus_ms(self.timeout_ms), tick_ms)
     }
+}
+
+/// The first tick at or after this time.
+const fn round_up(time: MonoTime, tick_ms: u64) -> MonoTime {
+    MonoTime::of_ms(time.ms().div_ceil(tick_ms) * tick_ms)
 }
 
 /// The deadlines of all sessions.
@@ -31,7 +37,7 @@ impl Tracked {
 pub(crate) struct Expiry {
     tick_ms: u64,
     sessions: HashMap<SessionId, Tracked, FixedState>,
-    buckets: BTreeMap<u64, Vec<SessionId>>,
+    buckets: BTreeMap<MonoTime, Vec<SessionId>>,
 }
 
 impl Expiry {
@@ -44,9 +50,9 @@ impl Expiry {
     }
 
     /// Follows a session from now on, its full timeout ahead of it.
-    pub(crate) fn track(&mut self, session: SessionId, generation: u32, timeout_ms: u64, now_ms: u64) {
-        let mut tracked = Tracked { generation, last_heard_ms: now_ms, timeout_ms, bucket: 0 };
-        tracked.bucket = tracked.end_ms(self.tick_ms);
+    pub(crate) fn track(&mut self, session: SessionId, generation: u32, timeout_ms: u64, now: MonoTime) {
+        let mut tracked = Tracked { generation, last_heard: now, timeout_ms, bucket: MonoTime::ZERO };
+        tracked.bucket = tracked.end(self.tick_ms);
         let bucket = tracked.bucket;
         self.sessions.insert(session, tracked);
         self.buckets.entry(bucket).or_default().push(session);
@@ -64,54 +70,54 @@ impl Expiry {
     }
 
     /// Follows all sessions of a tree and no others, each with its full timeout ahead of it.
-    pub(crate) fn track_all(&mut self, tree: &Tree, now_ms: u64) {
+    pub(crate) fn track_all(&mut self, tree: &Tree, now: MonoTime) {
         self.sessions.clear();
         self.buckets.clear();
         for known in tree.sessions() {
             let timeout_ms = u64::try_from(known.timeout_ms).unwrap_or(0);
-            self.track(known.id, known.generation, timeout_ms, now_ms);
+            self.track(known.id, known.generation, timeout_ms, now);
         }
     }
 
-    /// The session was heard of at `heard_ms`.
-    pub(crate) fn touch(&mut self, session: SessionId, heard_ms: u64) {
+    /// The session was heard of at `heard`.
+    pub(crate) fn touch(&mut self, session: SessionId, heard: MonoTime) {
         if let Some(tracked) = self.sessions.get_mut(&session) {
-            tracked.last_heard_ms = tracked.last_heard_ms.max(heard_ms);
+            tracked.last_heard = tracked.last_heard.max(heard);
         }
     }
 
     /// This process stood still for `stall_ms` until now: every deadline moves by as much, but nobody is taken to have
     /// been heard of later than now: whoever came when it was over has lost nothing.
-    pub(crate) fn forgive(&mut self, stall_ms: u64, now_ms: u64) {
+    pub(crate) fn forgive(&mut self, stall_ms: u64, now: MonoTime) {
         for tracked in self.sessions.values_mut() {
-            let heard_ms = (tracked.last_heard_ms + stall_ms).min(now_ms);
-            tracked.last_heard_ms = heard_ms.max(tracked.last_heard_ms);
+            let heard = tracked.last_heard.plus_ms(stall_ms).min(now);
+            tracked.last_heard = heard.max(tracked.last_heard);
         }
     }
 
     /// Whether a bucket's time has come.
-    pub(crate) fn is_due(&self, now_ms: u64) -> bool {
-        self.buckets.first_key_value().is_some_and(|(bucket, _)| *bucket <= now_ms)
+    pub(crate) fn is_due(&self, now: MonoTime) -> bool {
+        self.buckets.first_key_value().is_some_and(|(bucket, _)| *bucket <= now)
     }
 
     /// When the next bucket's time comes.
-    pub(crate) fn next_ms(&self) -> Option<u64> {
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         self.buckets.first_key_value().map(|(bucket, _)| *bucket)
     }
 
-    /// Takes the sessions whose deadline had passed at `began_ms`, now that all answers to the round begun then are
-    /// in. Those heard of meanwhile get a new bucket; `heard_ms` says until when somebody who could not answer may have
+    /// Takes the sessions whose deadline had passed at `began`, now that all answers to the round begun then are
+    /// in. Those heard of meanwhile get a new bucket; `heard` says until when somebody who could not answer may have
     /// heard of a session of that generation. A verdict may be lost (the lead is being handed over, say): it is given
     /// again when as much time has passed once more and the session is still there.
     pub(crate) fn condemn(
         &mut self,
-        began_ms: u64,
-        heard_ms: impl Fn(SessionId, u32) -> u64,
+        began: MonoTime,
+        heard: impl Fn(SessionId, u32) -> MonoTime,
     ) -> Vec<(SessionId, u32)> {
         let mut condemned = Vec::new();
         while let Some(entry) = self.buckets.first_entry() {
             let due = *entry.key();
-            if due > began_ms {
+            if due > began {
                 break;
             }
             for session in entry.remove() {
@@ -119,12 +125,12 @@ impl Expiry {
                 if tracked.bucket != due {
                     continue;
                 }
-                tracked.last_heard_ms = tracked.last_heard_ms.max(heard_ms(session, tracked.generation));
-                tracked.bucket = tracked.end_ms(self.tick_ms);
-                if tracked.bucket <= began_ms {
+                tracked.last_heard = tracked.last_heard.max(heard(session, tracked.generation));
+                tracked.bucket = tracked.end(self.tick_ms);
+                if tracked.bucket <= began {
                     condemned.push((session, tracked.generation));
-                    let again_ms = began_ms + tracked.timeout_ms.max(self.tick_ms);
-                    tracked.bucket = again_ms.div_ceil(self.tick_ms) * self.tick_ms;
+                    let again = began.plus_ms(tracked.timeout_ms.max(self.tick_ms));
+                    tracked.bucket = round_up(again, self.tick_ms);
                 }
                 self.buckets.entry(tracked.bucket).or_default().push(session);
             }
@@ -133,9 +139,9 @@ impl Expiry {
     }
 
     /// When each session would end, for `dump` and its like.
-    pub(crate) fn deadlines(&self) -> Vec<(u64, SessionId)> {
+    pub(crate) fn deadlines(&self) -> Vec<(MonoTime, SessionId)> {
         let mut deadlines: Vec<_> =
-            self.sessions.iter().map(|(session, tracked)| (tracked.end_ms(self.tick_ms), *session)).collect();
+            self.sessions.iter().map(|(session, tracked)| (tracked.end(self.tick_ms), *session)).collect();
         deadlines.sort_unstable();
         deadlines
     }
@@ -151,57 +157,69 @@ mod tests {
 
     const S: SessionId = SessionId(1);
 
+    const fn at(ms: u64) -> MonoTime {
+        MonoTime::of_ms(ms)
+    }
+
     #[test]
     fn deadline_is_rounded_up_to_a_tick_and_never_early() {
         let mut expiry = Expiry::new(100);
-        expiry.track(S, 1, 250, 1_001);
-        assert!(!expiry.is_due(1_299));
-        assert!(expiry.is_due(1_300));
-        assert_eq!(expiry.condemn(1_299, |_, _| 0), []);
-        assert_eq!(expiry.condemn(1_300, |_, _| 0), [(S, 1)]);
-        assert_eq!(expiry.condemn(1_599, |_, _| 0), [], "condemned once");
-        assert_eq!(expiry.condemn(1_600, |_, _| 0), [(S, 1)], "it is still there: the verdict was lost");
+        expiry.track(S, 1, 250, at(1_001));
+        assert!(!expiry.is_due(at(1_299)));
+        assert!(expiry.is_due(at(1_300)));
+        assert_eq!(expiry.condemn(at(1_299), |_, _| at(0)), []);
+        assert_eq!(expiry.condemn(at(1_300), |_, _| at(0)), [(S, 1)]);
+        assert_eq!(expiry.condemn(at(1_599), |_, _| at(0)), [], "condemned once");
+        assert_eq!(
+            expiry.condemn(at(1_600), |_, _| at(0)),
+            [(S, 1)],
+            "it is still there: the verdict was lost"
+        );
         expiry.forget(S);
-        assert_eq!(expiry.condemn(9_999, |_, _| 0), []);
+        assert_eq!(expiry.condemn(at(9_999), |_, _| at(0)), []);
     }
 
     #[test]
     fn touch_moves_the_deadline_even_when_it_is_reported_late() {
         let mut expiry = Expiry::new(100);
-        expiry.track(S, 1, 1_000, 0);
-        expiry.touch(S, 950);
-        expiry.touch(S, 400);
-        assert_eq!(expiry.condemn(1_000, |_, _| 0), []);
-        assert_eq!(expiry.next_ms(), Some(2_000));
-        assert_eq!(expiry.condemn(2_000, |_, _| 0), [(S, 1)]);
+        expiry.track(S, 1, 1_000, at(0));
+        expiry.touch(S, at(950));
+        expiry.touch(S, at(400));
+        assert_eq!(expiry.condemn(at(1_000), |_, _| at(0)), []);
+        assert_eq!(expiry.next_deadline(), Some(at(2_000)));
+        assert_eq!(expiry.condemn(at(2_000), |_, _| at(0)), [(S, 1)]);
     }
 
     #[test]
     fn our_own_stall_is_forgiven() {
         let mut expiry = Expiry::new(100);
-        expiry.track(S, 1, 1_000, 0);
-        expiry.track(SessionId(2), 1, 1_000, 5_500);
-        expiry.forgive(5_000, 5_500);
-        assert_eq!(expiry.condemn(5_999, |_, _| 0), []);
-        assert_eq!(expiry.condemn(6_000, |_, _| 0), [(S, 1)]);
-        assert_eq!(expiry.condemn(6_500, |_, _| 0), [(SessionId(2), 1)], "it came when the stall was over");
+        expiry.track(S, 1, 1_000, at(0));
+        expiry.track(SessionId(2), 1, 1_000, at(5_500));
+        expiry.forgive(5_000, at(5_500));
+        assert_eq!(expiry.condemn(at(5_999), |_, _| at(0)), []);
+        assert_eq!(expiry.condemn(at(6_000), |_, _| at(0)), [(S, 1)]);
+        assert_eq!(
+            expiry.condemn(at(6_500), |_, _| at(0)),
+            [(SessionId(2), 1)],
+            "it came when the stall was over"
+        );
     }
 
     #[test]
     fn session_that_ended_is_passed_over() {
         let mut expiry = Expiry::new(100);
-        expiry.track(S, 1, 1_000, 0);
+        expiry.track(S, 1, 1_000, at(0));
         expiry.forget(S);
-        assert_eq!(expiry.condemn(9_000, |_, _| 0), []);
+        assert_eq!(expiry.condemn(at(9_000), |_, _| at(0)), []);
         assert_eq!(expiry.len(), 0);
     }
 
     #[test]
     fn session_tracked_anew_is_judged_by_its_new_deadline() {
         let mut expiry = Expiry::new(100);
-        expiry.track(S, 1, 1_000, 0);
-        expiry.track(S, 1, 4_000, 0);
-        assert_eq!(expiry.condemn(1_000, |_, _| 0), []);
-        assert_eq!(expiry.condemn(4_000, |_, _| 0), [(S, 1)]);
+        expiry.track(S, 1, 1_000, at(0));
+        expiry.track(S, 1, 4_000, at(0));
+        assert_eq!(expiry.condemn(at(1_000), |_, _| at(0)), []);
+        assert_eq!(expiry.condemn(at(4_000), |_, _| at(0)), [(S, 1)]);
     }
 }

@@ -1,6 +1,7 @@
 //! A session's silence is a suspicion. Every member that is alive, a majority at the least, is asked whom its clients'
 //! connections have been heard of before it is a verdict.
 
+use base::MonoTime;
 use consensus_replica::MemberId;
 use council_frontend::FromCore;
 use council_wire::SessionId;
@@ -23,7 +24,7 @@ impl Sessions {
     /// A leader asks everybody when a deadline has passed, and again those who do not answer.
     pub(crate) fn tick(&mut self, group: &mut Group, out: &mut Output) -> Vec<Condemned> {
         match &self.round {
-            None if self.expiry.is_due(group.now().mono_ms()) => self.begin_round(Asker::Us, group, out),
+            None if self.expiry.is_due(group.now().mono()) => self.begin_round(Asker::Us, group, out),
             Some(round) if round.asker == Asker::Us => {
                 let ask = CouncilMessage::TouchAsk { round: round.number };
                 group.send_each(round.silent_peers().iter().copied(), ask);
@@ -35,10 +36,10 @@ impl Sessions {
 
     fn begin_round(&mut self, asker: Asker, group: &mut Group, out: &mut Output) {
         self.rounds += 1;
-        let (number, began_ms) = (self.rounds, group.now().mono_ms());
+        let (number, began) = (self.rounds, group.now().mono());
         let peers = if asker == Asker::Us { group.view().others() } else { Vec::new() };
         group.send_each(peers.iter().copied(), CouncilMessage::TouchAsk { round: number });
-        self.round = Some(LivenessRound::new(number, began_ms, asker, self.shards, peers));
+        self.round = Some(LivenessRound::new(number, began, asker, self.shards, peers));
         out.tell_shards(|| FromCore::TouchRound { round: number });
     }
 
@@ -55,12 +56,12 @@ impl Sessions {
     pub(crate) fn shard_answered(
         &mut self,
         (shard, number): (u16, u64),
-        sessions: &[(SessionId, u64)],
+        sessions: &[(SessionId, MonoTime)],
         group: &mut Group,
     ) -> Vec<Condemned> {
-        for (session, heard_ms) in sessions {
-            self.expiry.touch(*session, *heard_ms);
-            self.connections.heard(*session, *heard_ms);
+        for (session, heard) in sessions {
+            self.expiry.touch(*session, *heard);
+            self.connections.heard(*session, *heard);
         }
         if let Some(round) = &mut self.round {
             round.shard(shard, number);
@@ -77,7 +78,7 @@ impl Sessions {
     ) -> Vec<Condemned> {
         for (session, age_ms) in ages {
             // The way the answer took counts for the client.
-            self.expiry.touch(*session, group.now().mono_ms().saturating_sub(*age_ms));
+            self.expiry.touch(*session, group.now().mono().minus_ms(*age_ms));
         }
         let votes = group.view().is_voter(peer);
         if let Some(round) = &mut self.round
@@ -103,47 +104,47 @@ impl Sessions {
         let view = group.view();
         let Some(round) = &self.round else { return Vec::new() };
         let is_alive = |peer| {
-            let heard_ms = view.heard_ms(peer);
-            heard_ms > 0 && view.now.mono_ms() <= heard_ms + view.config.lease_ms
+            let heard = view.heard_at(peer);
+            heard > MonoTime::ZERO && view.now.mono() <= heard.plus_ms(view.config.lease_ms)
         };
         let majority = if round.asker == Asker::Us { view.members().majority() } else { 0 };
         if !round.is_complete(majority, is_alive) {
             return Vec::new();
         }
-        let (asker, began_ms) = (round.asker, round.began_ms);
+        let (asker, began) = (round.asker, round.began);
         self.round = None;
         match asker {
-            Asker::Us => self.condemn(began_ms, group),
+            Asker::Us => self.condemn(began, group),
             Asker::Leader { id, round } => {
-                let ages = self.connections.ages(view.now.mono_ms());
+                let ages = self.connections.ages(view.now.mono());
                 group.send(id, CouncilMessage::Touched { round, ages });
                 Vec::new()
             }
         }
     }
 
-    /// Everybody who can has answered a round that began at `began_ms`: a session whose deadline had passed by then and
+    /// Everybody who can has answered a round that began at `began`: a session whose deadline had passed by then and
     /// that is not among the answers has been silent for its whole timeout. A member that did not answer may have heard of
     /// its own clients until its lease was over, one that died or was removed until that happened. A generation says its
     /// holder's number alone: where that has passed to another disk, the one before it may have heard of its clients for
     /// as long as a lease of an earlier leader let it, and the member that has the number now knows nothing of that.
-    fn condemn(&mut self, began_ms: u64, group: &Group) -> Vec<Condemned> {
+    fn condemn(&mut self, began: MonoTime, group: &Group) -> Vec<Condemned> {
         let view = group.view();
         let peers = view.others();
-        let silent = peers.iter().filter(|peer| view.heard_ms(**peer) < began_ms);
-        let silent: Vec<_> = silent.map(|peer| (peer.number(), group.serves_until_ms(*peer))).collect();
-        let (own, stranger_ms) = (view.own(), group.serves_until_ms(MemberId::NOBODY));
-        let heard_ms = |session, generation| {
+        let silent = peers.iter().filter(|peer| view.heard_at(**peer) < began);
+        let silent: Vec<_> = silent.map(|peer| (peer.number(), group.serves_until(*peer))).collect();
+        let (own, stranger) = (view.own(), group.serves_until(MemberId::NOBODY));
+        let heard = |session, generation| {
             let holder = holder(session, generation);
-            let mut departed_ms = view.peers.departed_ms(holder);
+            let mut departed = view.peers.departed_until(holder);
             let mut ids = peers.iter().chain([&own]).filter(|id| id.number() == holder).peekable();
             if ids.peek().is_none() || ids.any(|id| id.0 != u64::from(holder.0)) {
-                departed_ms = departed_ms.max(stranger_ms);
+                departed = departed.max(stranger);
             }
             let silent = silent.iter().filter(|(number, _)| *number == holder);
-            silent.map(|(_, until_ms)| *until_ms).fold(departed_ms, u64::max)
+            silent.map(|(_, until)| *until).fold(departed, MonoTime::max)
         };
-        let condemned = self.expiry.condemn(began_ms, heard_ms);
+        let condemned = self.expiry.condemn(began, heard);
         self.counts.condemned += condemned.len() as u64;
         condemned.into_iter().map(|(session, generation)| Condemned { session, generation }).collect()
     }

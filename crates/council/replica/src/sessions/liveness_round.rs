@@ -1,6 +1,7 @@
 //! A round of questions: whom have you heard of? A member asks its shards; a leader asks the other members as well, each
 //! of which asks its own shards before it answers.
 
+use base::MonoTime;
 use consensus_raft::MemberId;
 
 /// Who wants to know.
@@ -16,7 +17,7 @@ pub(crate) enum Asker {
 #[derive(Debug)]
 pub(crate) struct LivenessRound {
     pub(crate) number: u64,
-    pub(crate) began_ms: u64,
+    pub(crate) began: MonoTime,
     pub(crate) asker: Asker,
     shards: Vec<bool>,
     /// Members that have not answered.
@@ -26,8 +27,8 @@ pub(crate) struct LivenessRound {
 }
 
 impl LivenessRound {
-    pub(crate) fn new(number: u64, began_ms: u64, asker: Asker, shards: u16, peers: Vec<MemberId>) -> Self {
-        Self { number, began_ms, asker, shards: vec![true; usize::from(shards)], peers, voters: 1 }
+    pub(crate) fn new(number: u64, began: MonoTime, asker: Asker, shards: u16, peers: Vec<MemberId>) -> Self {
+        Self { number, began, asker, shards: vec![true; usize::from(shards)], peers, voters: 1 }
     }
 
     /// A shard has answered.
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn round_waits_for_shards_for_the_living_and_for_a_majority() {
-        let mut round = LivenessRound::new(4, 0, Asker::Us, 2, vec![MemberId(2), MemberId(3)]);
+        let mut round = LivenessRound::new(4, MonoTime::ZERO, Asker::Us, 2, vec![MemberId(2), MemberId(3)]);
         round.shard(0, 4);
         round.shard(1, 3);
         assert!(!round.is_complete(1, |_| false), "an answer to an older round does not count");
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn learner_is_waited_for_but_makes_no_majority() {
-        let mut round = LivenessRound::new(1, 0, Asker::Us, 0, vec![MemberId(2)]);
+        let mut round = LivenessRound::new(1, MonoTime::ZERO, Asker::Us, 0, vec![MemberId(2)]);
         round.peer(MemberId(2), 1, false);
         assert!(!round.is_complete(2, |_| true));
     }

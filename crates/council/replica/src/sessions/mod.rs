@@ -10,7 +10,7 @@ mod session_ids;
 #[cfg(test)]
 mod tests;
 
-use base::Now;
+use base::{MonoTime, Now};
 use consensus_replica::MemberId;
 use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::{Operation, Outcome, Tree};
@@ -65,11 +65,11 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(config: &CoreConfig, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
         let mut expiry = Expiry::new(config.tick_ms);
-        expiry.track_all(tree, now.mono_ms());
+        expiry.track_all(tree, now.mono());
         Self {
             connections: Connections::new(),
             expiry,
-            ids: SessionIds::new(config.replica.member.number().0, now.wall_ms, seed),
+            ids: SessionIds::new(config.replica.member.number().0, now.wall, seed),
             round: None,
             rounds: 0,
             shards: config.shards,
@@ -131,9 +131,9 @@ impl Sessions {
     }
 
     /// A connection is gone.
-    pub(crate) fn disconnected(&mut self, session: SessionId, generation: u32, heard_ms: u64) {
-        self.expiry.touch(session, heard_ms);
-        self.connections.heard(session, heard_ms);
+    pub(crate) fn disconnected(&mut self, session: SessionId, generation: u32, heard: MonoTime) {
+        self.expiry.touch(session, heard);
+        self.connections.heard(session, heard);
         self.connections.detach(session, generation);
     }
 
@@ -182,7 +182,7 @@ impl Sessions {
         }
         if let Some(known) = tree.session(session) {
             // It moved between the verdict and its execution: it lives on, with its full timeout.
-            self.expiry.track(session, known.generation, timeout(known.timeout_ms), now.mono_ms());
+            self.expiry.track(session, known.generation, timeout(known.timeout_ms), now.mono());
         }
         false
     }
@@ -195,8 +195,8 @@ impl Sessions {
         out: &mut Output,
     ) {
         let generation = tree.session(session).map_or(FIRST_GENERATION, |known| known.generation);
-        self.expiry.track(session, generation, timeout(timeout_ms), now.mono_ms());
-        if let Some((shard, conn)) = self.connections.settle(session, generation, now.mono_ms()) {
+        self.expiry.track(session, generation, timeout(timeout_ms), now.mono());
+        if let Some((shard, conn)) = self.connections.settle(session, generation, now.mono()) {
             let read_only = false;
             out.tell(
                 shard,
@@ -226,18 +226,18 @@ impl Sessions {
 
     /// This member begins to lead: each session gets its full timeout from now.
     pub(crate) fn term_began(&mut self, tree: &Tree, now: Now) {
-        self.expiry.track_all(tree, now.mono_ms());
+        self.expiry.track_all(tree, now.mono());
     }
 
     /// Another tree has taken the place of this member's: clients have to come again.
     pub(crate) fn tree_replaced(&mut self, tree: &Tree, now: Now) {
         self.connections.clear();
-        self.expiry.track_all(tree, now.mono_ms());
+        self.expiry.track_all(tree, now.mono());
     }
 
     /// This process stood still: that time counts against no client.
     pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
-        self.expiry.forgive(stall_ms, now.mono_ms());
+        self.expiry.forgive(stall_ms, now.mono());
         self.counts.forgiven_ms += stall_ms;
         self.round = None;
     }
@@ -248,8 +248,8 @@ impl Sessions {
     }
 
     /// When something is due here.
-    pub(crate) fn next_ms(&self) -> Option<u64> {
-        self.expiry.next_ms()
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        self.expiry.next_deadline()
     }
 
     /// Sessions of the whole ensemble.
@@ -267,7 +267,7 @@ impl Sessions {
     }
 
     /// When each session would expire, milliseconds on the monotonic clock.
-    pub(crate) fn deadlines(&self) -> Vec<(u64, SessionId)> {
+    pub(crate) fn deadlines(&self) -> Vec<(MonoTime, SessionId)> {
         self.expiry.deadlines()
     }
 }

@@ -1,5 +1,6 @@
 //! Session ids and passwords.
 
+use base::WallTime;
 use council_wire::SessionId;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -17,8 +18,8 @@ pub(crate) struct SessionIds {
 
 impl SessionIds {
     /// `member` fills the high byte of each id; the wall clock fills the middle, so that ids differ between lives.
-    pub(crate) fn new(member: u8, wall_ms: i64, seed: [u8; 32]) -> Self {
-        let clock = (((wall_ms as u64) << 24) >> 8) & 0x00ff_ffff_ffff_ffff;
+    pub(crate) fn new(member: u8, wall: WallTime, seed: [u8; 32]) -> Self {
+        let clock = (((wall.ms() as u64) << 24) >> 8) & 0x00ff_ffff_ffff_ffff;
         let next = (u64::from(member) << 56 | clock) as i64;
         Self { next, random: ChaCha20Rng::from_seed(seed) }
     }
@@ -59,17 +60,17 @@ mod tests {
 
     #[test]
     fn session_ids_carry_the_member_and_skip_what_is_taken() {
-        let mut ids = SessionIds::new(3, 0x1234_5678, [0; 32]);
+        let mut ids = SessionIds::new(3, WallTime::of_ms(0x1234_5678), [0; 32]);
         let first = ids.session(|_| true);
         assert_eq!(first.0 >> 56, 3);
         assert_eq!(ids.session(|id| id.0 != first.0 + 1).0, first.0 + 2);
-        assert_eq!(SessionIds::new(0, 0, [0; 32]).session(|_| true), SessionId(1));
+        assert_eq!(SessionIds::new(0, WallTime::default(), [0; 32]).session(|_| true), SessionId(1));
     }
 
     #[test]
     fn passwords_differ_and_follow_the_seed_alone() {
-        let mut one = SessionIds::new(1, 1, [7; 32]);
-        let mut other = SessionIds::new(2, 2, [7; 32]);
+        let mut one = SessionIds::new(1, WallTime::of_ms(1), [7; 32]);
+        let mut other = SessionIds::new(2, WallTime::of_ms(2), [7; 32]);
         let (a, b) = (one.password(), one.password());
         assert!(!same_password(&a, &b));
         assert!(same_password(&a, &other.password()));

@@ -31,7 +31,7 @@ impl World {
 
     fn apply(&mut self, operation: &Operation<'_>) -> Outcome {
         let command = Command::internal(*operation);
-        self.tree.apply(Stamp { time_ms: 1 }, &command, &mut Changes::new())
+        self.tree.apply(Stamp { time: base::WallTime::of_ms(1) }, &command, &mut Changes::new())
     }
 
     /// Opens a session: its id and password.
@@ -128,7 +128,7 @@ fn session_that_moved_before_it_expired_lives_on_with_its_full_timeout() {
     world.pass(3_000);
     let outcome = world.apply(&Operation::Expire { session, generation: 0 });
     assert!(!world.sessions.expired(&world.tree, session, &outcome, world.group.now()));
-    assert!(world.sessions.deadlines()[0].0 >= NOW.mono_ms() + 7_000);
+    assert!(world.sessions.deadlines()[0].0 >= NOW.mono().plus_ms(7_000));
 }
 
 #[test]
@@ -168,6 +168,6 @@ fn stall_of_this_process_is_forgiven_and_ends_the_round() {
     world.pass(60_000);
     assert_eq!(world.tick(), []);
     world.sessions.forgive(60_000, world.group.now());
-    assert!(world.sessions.deadlines()[0].0 >= before + 60_000);
+    assert!(world.sessions.deadlines()[0].0 >= before.plus_ms(60_000));
     assert_eq!((world.sessions.counts().forgiven_ms, world.sessions.round.is_none()), (60_000, true));
 }

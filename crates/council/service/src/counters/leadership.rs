@@ -1,7 +1,7 @@
 //! What a member sees of the others: who leads and since when, who is connected, what passes by. Written by the core's
 //! thread, looked at by pages; it never asks the core.
 
-use base::{LogIndex, Term};
+use base::{LogIndex, MonoTime, Term, WallTime};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,8 +28,8 @@ pub(crate) struct Stand {
 /// A connection to another member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
-    /// The wall's time at which it came to be; none while it is broken.
-    pub(crate) since_ms: Option<i64>,
+    /// When it was established; none while it is broken.
+    pub(crate) since: Option<WallTime>,
     pub(crate) received: u64,
     pub(crate) sent: u64,
 }
@@ -51,13 +51,13 @@ impl ProposalSizes {
     }
 }
 
-/// Moments from which something is counted, milliseconds since the start.
+/// Moments from which something is counted.
 #[derive(Default)]
 struct Since {
-    looking_ms: u64,
-    led_ms: u64,
-    unserved_ms: u64,
-    leading_ms: Option<u64>,
+    looking: MonoTime,
+    led: MonoTime,
+    unserved: MonoTime,
+    leading: Option<MonoTime>,
 }
 
 /// See the module.
@@ -84,14 +84,14 @@ pub(crate) struct LeadershipCounters {
 
 impl LeadershipCounters {
     /// The core begins to look for others.
-    pub(crate) fn begin(&self, now_ms: u64) {
-        let since = Since { looking_ms: now_ms, unserved_ms: now_ms, ..Since::default() };
+    pub(crate) fn begin(&self, now: MonoTime) {
+        let since = Since { looking: now, unserved: now, ..Since::default() };
         *self.stand.lock() = (Stand::default(), since);
         self.looked.store(1, Relaxed);
     }
 
     /// What this member is now.
-    pub(crate) fn note(&self, new: Stand, now_ms: u64) {
+    pub(crate) fn note(&self, new: Stand, now: MonoTime) {
         let mut stand = self.stand.lock();
         let (old, since) = &mut *stand;
         if *old == new {
@@ -99,40 +99,40 @@ impl LeadershipCounters {
         }
         match (old.leader, new.leader) {
             (Some(_), None) => {
-                since.looking_ms = now_ms;
+                since.looking = now;
                 self.looked.fetch_add(1, Relaxed);
             }
-            (None, Some(_)) => self.election_ms.record(now_ms - since.looking_ms),
+            (None, Some(_)) => self.election_ms.record(now.since(since.looking)),
             _ => {}
         }
         if new.leader.is_some() && (old.leader, old.term) != (new.leader, new.term) {
             self.leaders_followed.fetch_add(1, Relaxed);
-            since.led_ms = now_ms;
+            since.led = now;
         }
         if old.leads != new.leads {
-            since.leading_ms = new.leads.then_some(now_ms);
+            since.leading = new.leads.then_some(now);
             *self.sizes.lock() = None;
             self.timed.lock().clear();
         }
         match (old.serving, new.serving) {
             (false, true) => {
-                let unserved_ms = now_ms - since.unserved_ms;
+                let unserved_ms = now.since(since.unserved);
                 self.unavailable_ms.record(unserved_ms);
                 if new.leads {
                     self.leader_unavailable_ms.record(unserved_ms);
                 } else {
-                    self.follower_sync_ms.record(now_ms - since.led_ms);
+                    self.follower_sync_ms.record(now.since(since.led));
                 }
             }
-            (true, false) => since.unserved_ms = now_ms,
+            (true, false) => since.unserved = now,
             _ => {}
         }
         *old = new;
     }
 
     /// A member is connected, or is not any more.
-    pub(crate) fn link(&self, number: u64, since_ms: Option<i64>) {
-        self.links.lock().entry(number).or_default().since_ms = since_ms;
+    pub(crate) fn link(&self, number: u64, since: Option<WallTime>) {
+        self.links.lock().entry(number).or_default().since = since;
     }
 
     /// A member has said something.
@@ -193,8 +193,8 @@ impl LeadershipCounters {
     }
 
     /// Since when this member leads.
-    pub(crate) fn leading_since_ms(&self) -> Option<u64> {
-        self.stand.lock().1.leading_ms
+    pub(crate) fn leading_since(&self) -> Option<MonoTime> {
+        self.stand.lock().1.leading
     }
 
     /// Bytes of its proposals; nothing before the first.
@@ -215,14 +215,14 @@ mod tests {
     #[test]
     fn a_change_of_leader_is_counted_and_timed() {
         let metrics = LeadershipCounters::default();
-        metrics.begin(100);
+        metrics.begin(MonoTime::of_ms(100));
         let follows = Stand { term: Term(2), leader: Some(1), leads: false, serving: false };
-        metrics.note(follows, 400);
-        metrics.note(Stand { serving: true, ..follows }, 450);
-        metrics.note(Stand { serving: true, leader: None, ..follows }, 1_000);
+        metrics.note(follows, MonoTime::of_ms(400));
+        metrics.note(Stand { serving: true, ..follows }, MonoTime::of_ms(450));
+        metrics.note(Stand { serving: true, leader: None, ..follows }, MonoTime::of_ms(1_000));
         let leads = Stand { term: Term(3), leader: Some(2), leads: true, serving: true };
-        metrics.note(leads, 1_200);
-        metrics.note(leads, 1_300);
+        metrics.note(leads, MonoTime::of_ms(1_200));
+        metrics.note(leads, MonoTime::of_ms(1_300));
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         assert_eq!((count(&metrics.looked), count(&metrics.leaders_followed)), (2, 2));
         let election = metrics.election_ms.snapshot();
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(metrics.unavailable_ms.snapshot().sum, 350);
         assert_eq!(metrics.follower_sync_ms.snapshot().sum, 50);
         assert_eq!(metrics.leader_unavailable_ms.snapshot().count, 0, "it served all the time");
-        assert_eq!(metrics.leading_since_ms(), Some(1_200));
+        assert_eq!(metrics.leading_since(), Some(MonoTime::of_ms(1_200)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use base::LogIndex;
+use base::{LogIndex, MonoTime};
 use parking_lot::Mutex;
 
 /// How far apart steps are at the least, milliseconds: also the grain of what is told.
@@ -13,7 +13,7 @@ const STEPS_MAX: usize = 6_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    at_ms: u64,
+    at: MonoTime,
     index: LogIndex,
     zxid: i64,
 }
@@ -26,12 +26,12 @@ pub(crate) struct Trail {
 
 impl Trail {
     /// Whether it is time to [`Self::step`].
-    pub(crate) fn is_due(&self, now_ms: u64) -> bool {
-        self.steps.lock().back().is_none_or(|last| now_ms >= last.at_ms + STEP_MS)
+    pub(crate) fn is_due(&self, now: MonoTime) -> bool {
+        self.steps.lock().back().is_none_or(|last| now >= last.at.plus_ms(STEP_MS))
     }
 
     /// What is applied now. A step that changes nothing is not kept.
-    pub(crate) fn step(&self, now_ms: u64, index: LogIndex, zxid: i64) {
+    pub(crate) fn step(&self, now: MonoTime, index: LogIndex, zxid: i64) {
         let mut steps = self.steps.lock();
         if steps.back().is_some_and(|last| last.index == index) {
             return;
@@ -39,14 +39,14 @@ impl Trail {
         if steps.len() == STEPS_MAX {
             steps.pop_front();
         }
-        steps.push_back(Step { at_ms: now_ms, index, zxid });
+        steps.push_back(Step { at: now, index, zxid });
     }
 
     /// For how long there has been something behind this index, milliseconds.
-    pub(crate) fn age_ms(&self, index: LogIndex, now_ms: u64) -> u64 {
+    pub(crate) fn age_ms(&self, index: LogIndex, now: MonoTime) -> u64 {
         let steps = self.steps.lock();
         let behind = steps.partition_point(|step| step.index <= index);
-        steps.get(behind).map_or(0, |step| now_ms.saturating_sub(step.at_ms))
+        steps.get(behind).map_or(0, |step| now.since(step.at))
     }
 
     /// The last transaction known to be at or before this index.
@@ -64,13 +64,14 @@ mod tests {
     #[test]
     fn an_index_is_as_old_as_what_came_first_behind_it() {
         let trail = Trail::default();
-        assert!(trail.is_due(0));
-        assert_eq!((trail.age_ms(LogIndex(5), 100), trail.zxid(LogIndex(5))), (0, None));
+        assert!(trail.is_due(MonoTime::of_ms(0)));
+        assert_eq!((trail.age_ms(LogIndex(5), MonoTime::of_ms(100)), trail.zxid(LogIndex(5))), (0, None));
         for (at_ms, index) in [(1_000, 10), (1_100, 10), (1_200, 20), (1_300, 30)] {
-            trail.step(at_ms, LogIndex(index), index as i64 * 2);
+            trail.step(MonoTime::of_ms(at_ms), LogIndex(index), index as i64 * 2);
         }
-        assert!(!trail.is_due(1_350) && trail.is_due(1_400));
-        let told = |index| (trail.age_ms(LogIndex(index), 2_000), trail.zxid(LogIndex(index)));
+        assert!(!trail.is_due(MonoTime::of_ms(1_350)) && trail.is_due(MonoTime::of_ms(1_400)));
+        let told =
+            |index| (trail.age_ms(LogIndex(index), MonoTime::of_ms(2_000)), trail.zxid(LogIndex(index)));
         assert_eq!(told(30), (0, Some(60)));
         assert_eq!(told(29), (700, Some(40)));
         assert_eq!(told(10), (800, Some(20)));

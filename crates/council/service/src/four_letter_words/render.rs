@@ -77,7 +77,7 @@ fn connection_line(connection: &ConnectionView, brief: bool) -> String {
         let _ = write!(
             out,
             ",sid={:#x},lop={},est={},to={}",
-            session.id, session.last_operation, connection.established_ms, session.timeout_ms
+            session.id, session.last_operation, connection.established, session.timeout_ms
         );
         if session.last_cxid >= 0 {
             let _ = write!(out, ",lcxid={:#x}", session.last_cxid);
@@ -86,7 +86,7 @@ fn connection_line(connection: &ConnectionView, brief: bool) -> String {
             out,
             ",lzxid={:#x},lresp={},llat={},minlat={},avglat={},maxlat={}",
             session.last_zxid,
-            session.last_response_ms,
+            session.last_response,
             session.last_latency_ms,
             session.latency.min,
             session.latency.mean as u64,
@@ -113,8 +113,8 @@ pub(crate) fn dump(dump: &DumpView) -> String {
     let mut out = String::from("SessionTracker dump:\n");
     let total: usize = dump.sessions.values().map(Vec::len).sum();
     let _ = writeln!(out, "Session Sets ({})/({total}):", dump.sessions.len());
-    for (expire_ms, sessions) in &dump.sessions {
-        let _ = writeln!(out, "{} expire at {}:", sessions.len(), long_date(*expire_ms));
+    for (expiry, sessions) in &dump.sessions {
+        let _ = writeln!(out, "{} expire at {}:", sessions.len(), long_date(*expiry));
         for session in sessions {
             let _ = writeln!(out, "\t{session:#x}");
         }
@@ -128,8 +128,8 @@ pub(crate) fn dump(dump: &DumpView) -> String {
     }
     let total: usize = dump.connections.values().map(Vec::len).sum();
     let _ = writeln!(out, "Connections dump:\nConnections Sets ({})/({total}):", dump.connections.len());
-    for (expire_ms, connections) in &dump.connections {
-        let _ = writeln!(out, "{} expire at {}:", connections.len(), long_date(*expire_ms));
+    for (expiry, connections) in &dump.connections {
+        let _ = writeln!(out, "{} expire at {}:", connections.len(), long_date(*expiry));
         for (peer, session) in connections {
             let _ = writeln!(out, "\tip: /{} sessionId: {session:#x}", java_address(*peer));
         }
@@ -238,6 +238,8 @@ pub(crate) fn envi(environment: &[(&'static str, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use base::{MonoTime, WallTime};
+
     use super::*;
     use crate::view::SessionView;
 
@@ -249,7 +251,7 @@ mod tests {
             timeout_ms: 20_000,
             last_cxid: 7,
             last_zxid: 0x13,
-            last_response_ms: 1_232_426,
+            last_response: MonoTime::of_ms(1_232_426),
             last_latency_ms: 1,
             latency: LatencyView { min: 0, mean: 0.6, max: 1 },
         };
@@ -260,7 +262,7 @@ mod tests {
             queued: 0,
             received: 8,
             sent: 10,
-            established_ms: 1_795_232_132_271,
+            established: WallTime::of_ms(1_795_232_132_271),
             session: Some(session.clone()),
         };
         let reset = SessionView { last_operation: "NA", last_cxid: -1, last_zxid: -1, ..session };
@@ -324,9 +326,9 @@ mod tests {
     fn dump_counts_sets_and_names_their_ends() {
         let peer: SocketAddr = "127.0.0.1:47480".parse().expect("an address");
         let view = DumpView {
-            sessions: [(1_795_232_143_000, vec![0x10])].into(),
+            sessions: [(WallTime::of_ms(1_795_232_143_000), vec![0x10])].into(),
             ephemerals: [(0x10, vec![String::from("/a/e1")])].into(),
-            connections: [(1_795_232_149_000, vec![(peer, 0)])].into(),
+            connections: [(WallTime::of_ms(1_795_232_149_000), vec![(peer, 0)])].into(),
         };
         assert_eq!(
             dump(&view),

@@ -182,11 +182,11 @@ fn connection(view: &ConnectionView, brief: bool) -> Value {
         let more = json!({
             "session_id": session.id,
             "last_operation": session.last_operation,
-            "established": view.established_ms,
+            "established": view.established.ms(),
             "session_timeout": session.timeout_ms,
             "last_cxid": session.last_cxid,
             "last_zxid": session.last_zxid,
-            "last_response_time": session.last_response_ms,
+            "last_response_time": session.last_response.ms(),
             "last_latency": session.last_latency_ms,
             "min_latency": min,
             "avg_latency": mean as u64,
@@ -223,7 +223,7 @@ fn watches(server: &dyn Inspect) -> Value {
 }
 
 /// JSON's objects have text for names.
-fn named<T: Into<Value>>(map: impl IntoIterator<Item = (i64, Vec<T>)>) -> Value {
+fn named<K: ToString, T: Into<Value>>(map: impl IntoIterator<Item = (K, Vec<T>)>) -> Value {
     map.into_iter().map(|(key, values)| (key.to_string(), Value::from(values))).collect()
 }
 

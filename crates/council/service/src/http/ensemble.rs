@@ -1,5 +1,6 @@
 //! The AdminServer's commands about the members: ZooKeeper's, and one of our own that says all at once.
 
+use base::WallTime;
 use serde_json::{Map, Value, json};
 
 use crate::counters::leadership::ProposalSizes;
@@ -45,7 +46,7 @@ pub(super) fn observers(server: &dyn Inspect) -> Value {
         json!({
             "remote_socket_address": format!("/{}", member.address(member.peer_port)),
             "sid": member.number,
-            "established": link.since_ms,
+            "established": link.since.map(WallTime::ms),
             "queued_packets": lag.entries,
             "queued_packets_size": 0,
             "packets_received": link.received,
@@ -141,7 +142,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
 
 fn member(member: &MemberView) -> Value {
     let own = member.link.is_none();
-    let since_ms = member.link.and_then(|link| link.since_ms);
+    let since_ms = member.link.and_then(|link| link.since).map(WallTime::ms);
     let lag = |figure: fn(&Lag) -> u64| member.lag.as_ref().map(figure);
     json!({
         "member": member.number,

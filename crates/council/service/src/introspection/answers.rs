@@ -1,5 +1,6 @@
 //! The answers to whoever looks in from outside: the words, the metrics, the admin's commands.
 
+use base::WallTime;
 use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
@@ -138,11 +139,11 @@ impl Inspect for Introspection {
 
     fn dump(&self) -> DumpView {
         let now = self.clock.now();
-        let mono = i64::try_from(now.mono_ms()).unwrap_or(i64::MAX);
+        let mono = i64::try_from(now.mono().ms()).unwrap_or(i64::MAX);
         let mut dump = DumpView { connections: self.dump_connections(), ..DumpView::default() };
-        for (deadline_ms, session) in self.ask_core(|core| core.session_deadlines()).unwrap_or_default() {
-            let wall_ms = now.wall_ms - mono + deadline_ms as i64;
-            dump.sessions.entry(wall_ms).or_default().push(session.0);
+        for (deadline, session) in self.ask_core(|core| core.session_deadlines()).unwrap_or_default() {
+            let wall = now.wall.plus_ms(deadline.ms() as i64 - mono);
+            dump.sessions.entry(wall).or_default().push(session.0);
         }
         let owners: Vec<_> = {
             let tree = self.tree.read();
@@ -298,7 +299,7 @@ impl Inspect for Introspection {
         let Some(shown) = authorization else {
             return admin_auth::judge(&self.config, &self.tree.read(), None, peer);
         };
-        let taken = self.attempts.lock().take(peer, self.clock.now().mono_ms());
+        let taken = self.attempts.lock().take(peer, self.clock.now().mono());
         if let Err(left_ms) = taken {
             let user = String::from(admin_auth::claimed_user(shown));
             return Access::Refused(Denial::throttled(user, left_ms / 1000 + 1));
@@ -444,20 +445,20 @@ impl Introspection {
         snapshot_requests::open(&self.config.storage.data_dir, saved)
     }
 
-    fn dump_connections(&self) -> BTreeMap<i64, Vec<(SocketAddr, i64)>> {
+    fn dump_connections(&self) -> BTreeMap<WallTime, Vec<(SocketAddr, i64)>> {
         let now = self.clock.now();
         let tick = i64::from(self.config.session.tick_ms.max(1));
-        let mono = i64::try_from(now.mono_ms()).unwrap_or(i64::MAX);
-        let mut connections: BTreeMap<i64, Vec<(SocketAddr, i64)>> = BTreeMap::new();
+        let mono = i64::try_from(now.mono().ms()).unwrap_or(i64::MAX);
+        let mut connections: BTreeMap<WallTime, Vec<(SocketAddr, i64)>> = BTreeMap::new();
         for info in self.connection_infos() {
-            let ends_ms = if info.session.0 == 0 {
-                info.established_ms as i64 + i64::from(self.config.limits.handshake_timeout_ms)
+            let ends = if info.session.0 == 0 {
+                info.established.plus_ms(i64::from(self.config.limits.handshake_timeout_ms))
             } else {
-                now.wall_ms - mono + info.last_response_ms as i64 + i64::from(info.timeout_ms)
+                now.wall.plus_ms(info.last_response.ms() as i64 - mono + i64::from(info.timeout_ms))
             };
-            let bucket = ends_ms.div_euclid(tick).saturating_add(1).saturating_mul(tick);
+            let bucket = ends.ms().div_euclid(tick).saturating_add(1).saturating_mul(tick);
             connections
-                .entry(bucket)
+                .entry(WallTime::of_ms(bucket))
                 .or_default()
                 .push((SocketAddr::new(info.ip, info.port), info.session.0));
         }
@@ -484,7 +485,7 @@ fn connection_view(info: &ConnectionInfo) -> ConnectionView {
         timeout_ms: info.timeout_ms,
         last_cxid: i64::from(info.last_xid),
         last_zxid: info.last_zxid,
-        last_response_ms: info.last_response_ms,
+        last_response: info.last_response,
         last_latency_ms: u64::from(info.last_latency_ms),
         latency: LatencyView {
             min: u64::from(info.latency_min_ms),
@@ -499,7 +500,7 @@ fn connection_view(info: &ConnectionInfo) -> ConnectionView {
         queued: info.queued as u64,
         received: info.received,
         sent: info.sent,
-        established_ms: info.established_ms as i64,
+        established: info.established,
         session,
     }
 }

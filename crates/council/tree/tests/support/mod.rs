@@ -1,6 +1,7 @@
 //! What the tests share: bodies of requests as clients write them, and a world that sends them.
 #![allow(dead_code, reason = "each test uses its part")]
 
+use base::WallTime;
 use std::collections::BTreeMap;
 
 use council_tree::{Change, Changes, Command, IdentityList, Operation, Origin, Outcome, Policy, Stamp, Tree};
@@ -96,7 +97,7 @@ impl World {
         let decoded = Command::decode(&encoded).expect("what was encoded can be decoded");
         assert_eq!(*command, decoded, "nothing is lost on the way");
         let mut changes = Changes::new();
-        let outcome = self.tree.apply(Stamp { time_ms: self.time_ms }, &decoded, &mut changes);
+        let outcome = self.tree.apply(Stamp { time: WallTime::of_ms(self.time_ms) }, &decoded, &mut changes);
         (outcome, changes.into_vec())
     }
 

@@ -90,9 +90,9 @@ impl Ensemble {
         let room_ms = 2 + 4 * lease_ms * DRIFT_MAX_PPM as u64 / 1_000_000;
         let now_ms = self.sim.now_ms();
         let serves = |machine: &mut Machine| {
-            let mono_ms = machine.host.mono_ms(now_ms);
+            let mono = machine.host.mono(now_ms);
             let node = machine.node()?;
-            (node.core().is_serving() && node.core().lease_until_ms() > mono_ms + room_ms).then_some(())
+            (node.core().is_serving() && node.core().lease_until() > mono.plus_ms(room_ms)).then_some(())
         };
         let both = [number, NUMBERS + number]
             .iter()

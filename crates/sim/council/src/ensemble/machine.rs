@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::MemberId;
+use base::{MemberId, MonoTime};
 use sim_kit::Host;
 use sim_kit::peers::{Cluster, PeerMachine};
 use storage_raft_log::Identity;
@@ -141,8 +141,8 @@ impl PeerMachine for Machine {
         matches!(self.stage(), Some(Stage::Next(_)))
     }
 
-    fn mono_ms(&self, now_ms: u64) -> u64 {
-        self.host.mono_ms(now_ms)
+    fn mono(&self, now_ms: u64) -> MonoTime {
+        self.host.mono(now_ms)
     }
 
     fn identity(&self) -> Option<(MemberId, Cluster)> {

@@ -295,9 +295,9 @@ impl Ensemble {
             return;
         }
         machine.pace_flushes(now_ms);
-        let mono_ms = machine.host.mono_ms(now_ms);
+        let mono = machine.host.mono(now_ms);
         let Some(node) = machine.node() else { return };
-        node.look_at_clock(mono_ms);
+        node.look_at_clock(mono);
         let stepped = node.step(step);
         self.sim.trace.step("step", &[number, step.number(), now_ms]);
         self.collect(number);
@@ -339,15 +339,15 @@ impl Ensemble {
         }
         let mut commands = Vec::new();
         for (number, machine) in &mut self.machines {
-            let (paused, mono_ms) = (machine.host.is_paused(now_ms), machine.host.mono_ms(now_ms));
+            let (paused, mono) = (machine.host.is_paused(now_ms), machine.host.mono(now_ms));
             let Some(process) = machine.process.as_mut().filter(|_| !paused) else { continue };
             match &mut process.stage {
                 Stage::Running(node) => {
-                    node.look_at_clock(mono_ms);
+                    node.look_at_clock(mono);
                     node.pass(0);
                 }
                 Stage::Asking => {
-                    let command = process.lifecycle.tick(mono_ms);
+                    let command = process.lifecycle.tick(mono);
                     for (to, message) in process.lifecycle.take_outgoing() {
                         self.record.claims_told += 1;
                         if machine.was_member

@@ -1,7 +1,7 @@
 //! An ensemble is lost but for one member, and its operator makes a new one of that (`force-new-ensemble`). What the product
 //! does there is pure and called here as its command calls it; what stands here is the operator and the disks.
 
-use base::LogIndex;
+use base::{LogIndex, WallTime};
 use council_replica::{ReplayedTree, revival};
 use storage_raft_log::{Identity, Journal, JournalConfig};
 
@@ -50,8 +50,8 @@ impl Ensemble {
             Journal::open(machine.host.disk.clone(), config.clone()).expect("its disk is well");
         let before = *journal.identity();
         drop(journal);
-        let wall_ms = machine.host.now(now_ms).wall_ms;
-        let Forced { disk, survivor, .. } = force(&machine.host.disk, &config, &before, wall_ms, chance)?;
+        let wall = machine.host.now(now_ms).wall;
+        let Forced { disk, survivor, .. } = force(&machine.host.disk, &config, &before, wall, chance)?;
         machine.replace_disk(disk);
         (machine.outsider, machine.founder) = (false, false);
         let index = survivor.index;
@@ -118,7 +118,7 @@ pub fn force(
     disk: &SimDisk,
     config: &JournalConfig,
     before: &Identity,
-    wall_ms: i64,
+    wall: WallTime,
     chance: &mut Random,
 ) -> Option<Forced> {
     let (mut journal, recovered) = Journal::open(disk.clone(), config.clone()).expect("its disk is well");
@@ -145,7 +145,7 @@ pub fn force(
     let disk = SimDisk::new(chance.number());
     let config = JournalConfig { identity, ..config.clone() };
     let (mut journal, _) = Journal::open(disk.clone(), config).expect("a blank disk");
-    let meta = revival::begin(&mut tree, applied.applied(), identity.member, wall_ms);
+    let meta = revival::begin(&mut tree, applied.applied(), identity.member, wall);
     let survivor = Survivor { member: identity.member.number().into(), index, zxid: meta.position, log };
     revival::write_snapshot(&mut journal, &mut tree, meta).expect("a blank disk");
     journal.close().expect("a blank disk");

@@ -16,7 +16,7 @@ use crate::three::{LEASE_MS, Nodes, leader, node, pass, pass_what, start, three}
 fn words_that_were_long_under_way_make_no_lease_longer() {
     let mut nodes = three();
     let led = leader(&mut nodes, |_| true, |_, _| true);
-    let cut_off_ms = node(&mut nodes, led).now().mono_ms();
+    let cut_off = node(&mut nodes, led).now().mono();
     let apart = |from, to| from != led && to != led;
     let held = pass(&mut nodes, LEASE_MS / 8, apart);
     let late: Vec<_> = held.into_iter().filter(|(_, to, _)| *to == led).collect();
@@ -27,9 +27,9 @@ fn words_that_were_long_under_way_make_no_lease_longer() {
     }
     pass(&mut nodes, 100, |_, _| false);
     assert!(node(&mut nodes, led).leads_in().is_some(), "it knows of nothing");
-    let until_ms = node(&mut nodes, led).core().lease_until_ms();
-    assert!(until_ms >= cut_off_ms, "it had a lease");
-    assert!(until_ms <= cut_off_ms + LEASE_MS, "until {until_ms}, and it was cut off at {cut_off_ms}");
+    let until = node(&mut nodes, led).core().lease_until();
+    assert!(until >= cut_off, "it had a lease");
+    assert!(until <= cut_off.plus_ms(LEASE_MS), "until {until}, and it was cut off at {cut_off}");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_sync_is_not_answered_while_somebody_else_may_lead() {
     let apart = |from, to| from != led && to != led;
     leader(&mut nodes, |number| number != led, apart);
     let cut_off = node(&mut nodes, led);
-    assert!(cut_off.now().mono_ms() + 200 <= cut_off.core().lease_until_ms(), "it still takes requests");
+    assert!(cut_off.now().mono().plus_ms(200) <= cut_off.core().lease_until(), "it still takes requests");
     sync(&mut client, &mut nodes);
     pass(&mut nodes, 200, apart);
     assert_eq!(client.replies(node(&mut nodes, led)), []);
@@ -68,7 +68,7 @@ fn whoever_has_led_and_starts_anew_gives_no_lease_to_those_who_believe_in_it() {
     let led = leader(&mut nodes, |_| true, |_, _| true);
     let term = node(&mut nodes, led).leads_in().expect("it leads");
     let believer = if led == 1 { 2 } else { 1 };
-    let ask = PeerMessage::LeaseAsk { term, at_ms: node(&mut nodes, believer).now().mono_ms() };
+    let ask = PeerMessage::LeaseAsk { term, at: node(&mut nodes, believer).now().mono() };
     let grants = |node: &mut Node<SimDisk>| {
         node.take_outgoing();
         node.peer(MemberId(believer), ask.clone()).expect("nothing is wrong with it");
@@ -109,7 +109,7 @@ fn whoever_comes_back_serves_nobody_before_it_has_caught_up() {
     pass_what(&mut nodes, LEASE_MS / 2, |_, to, message| to != late || !is_bulky(message));
     assert_eq!(node(&mut nodes, led).leads_in(), term);
     let back = node(&mut nodes, late);
-    assert!(back.now().mono_ms() < back.core().lease_until_ms(), "it has a lease");
+    assert!(back.now().mono() < back.core().lease_until(), "it has a lease");
     assert!(!back.core().status().serving && back.tree().node("/a").is_none());
     pass(&mut nodes, LEASE_MS / 2, |_, _| true);
     let back = node(&mut nodes, late);
@@ -158,5 +158,5 @@ fn lease_of_a_new_leader_is_granted_to_no_member_that_lacks_what_was_committed_b
     assert!(node(&mut nodes, next).leads_in().is_some(), "the other has all");
     let late = node(&mut nodes, late);
     assert!(late.tree().node("/a").is_none());
-    assert!(!late.core().status().serving && late.now().mono_ms() > late.core().lease_until_ms());
+    assert!(!late.core().status().serving && late.now().mono() > late.core().lease_until());
 }

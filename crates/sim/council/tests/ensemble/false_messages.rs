@@ -1,7 +1,7 @@
 //! Messages that no member that works sends, in the name of one that is a member: they stop no member, change nothing that
 //! is committed, and are counted.
 
-use base::{LogIndex, MemberId, Term};
+use base::{LogIndex, MemberId, MonoTime, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
 use consensus_replica::Tenure;
@@ -156,9 +156,9 @@ fn false_engine(Term(term): Term, LogIndex(last): LogIndex) -> Vec<(&'static str
 fn false_others(term: Term) -> Vec<PeerMessage> {
     let garbage = Bytes::from_static(b"\x01garbage that is no batch of commands");
     vec![
-        PeerMessage::LeaseGrant { term, at_ms: u64::MAX },
-        PeerMessage::LeaseGrant { term: Term(u64::MAX), at_ms: u64::MAX },
-        PeerMessage::LeaseAsk { term, at_ms: u64::MAX },
+        PeerMessage::LeaseGrant { term, at: MonoTime::MAX },
+        PeerMessage::LeaseGrant { term: Term(u64::MAX), at: MonoTime::MAX },
+        PeerMessage::LeaseAsk { term, at: MonoTime::MAX },
         PeerMessage::Machine(CouncilMessage::Touched {
             round: 1,
             ages: vec![(SessionId(1), u64::MAX); 1_000],

@@ -53,9 +53,8 @@ fn new_ensemble_gives_no_zxid_that_the_lost_one_gave_behind_an_election_its_surv
 
     nodes.clear();
     let before = Identity { cluster: [1; 16], incarnation: [1; 16], member: MemberId(SURVIVOR) };
-    let wall_ms = 1_700_000_000_000;
-    let forced = force(&disk, &small_journal(), &before, wall_ms, &mut Random::new(1)).expect("it has data");
-    let now = Now::of_ms(1_000, wall_ms);
+    let now = Now::of_ms(1_000, 1_700_000_000_000);
+    let forced = force(&disk, &small_journal(), &before, now.wall, &mut Random::new(1)).expect("it has data");
     let survivor: Node<SimDisk> = start_with(&[1, 2, 3], forced.identity.member.0, forced.disk, now, |_| ());
     nodes.insert(SURVIVOR, survivor);
     let mut client = Client::connect(node(&mut nodes, SURVIVOR), 30_000);

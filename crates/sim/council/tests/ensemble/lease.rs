@@ -25,11 +25,11 @@ fn slow(founders: &[u64]) -> Nodes {
 
 /// Only these members hear each other. The leader among them gets no lease that begins later than now.
 fn assert_lease_ends(nodes: &mut Nodes, led: u64, together: &[u64]) {
-    let apart_ms = node(nodes, led).now().mono_ms();
+    let apart_at = node(nodes, led).now().mono();
     pass(nodes, APART_MS, |from, to| together.contains(&from) && together.contains(&to));
     assert!(node(nodes, led).leads_in().is_some(), "it knows of nothing");
-    let until_ms = node(nodes, led).core().lease_until_ms();
-    assert!(until_ms <= apart_ms + LEASE_MS, "until {until_ms}, and they were apart from {apart_ms} on");
+    let until = node(nodes, led).core().lease_until();
+    assert!(until <= apart_at.plus_ms(LEASE_MS), "until {until}, and they were apart from {apart_at} on");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn member_that_catches_up_for_longer_than_lease_serves_only_newer_tree() {
     }
     assert_eq!(client.replies(node(&mut nodes, led)).len(), WRITES);
     let back = node(&mut nodes, late);
-    assert!(back.now().mono_ms() <= back.core().lease_until_ms());
+    assert!(back.now().mono() <= back.core().lease_until());
     assert!(!back.core().status().serving && back.tree().node("/0").is_none());
     let serves = (0..2 * WRITES).any(|_| {
         pass(&mut nodes, STEP_MS, |_, _| true);
@@ -142,7 +142,7 @@ fn leader_serves_only_behind_first_entry_of_its_own_term() {
     let leads = (0..2_000).any(|_| {
         pass_how(&mut nodes, STEP_MS, applies, |_, _, _| true);
         let next = node(&mut nodes, SLOW);
-        next.leads_in().is_some() && next.now().mono_ms() <= next.core().lease_until_ms()
+        next.leads_in().is_some() && next.now().mono() <= next.core().lease_until()
     });
     assert!(leads);
     assert!(!node(&mut nodes, SLOW).core().status().serving);
@@ -175,11 +175,11 @@ fn lease_is_granted_to_no_removed_member() {
         !node(&mut nodes, led).core().membership().contains(MemberId(gone))
     });
     assert!(is_removed);
-    let removed_ms = node(&mut nodes, led).now().mono_ms();
+    let removed = node(&mut nodes, led).now().mono();
     pass_what(&mut nodes, LEASE_MS / 4, leases_only);
-    let until_ms = node(&mut nodes, gone).core().lease_until_ms();
-    assert!(until_ms > removed_ms, "it has a lease");
-    assert!(until_ms <= removed_ms + LEASE_MS, "until {until_ms}, and it was removed at {removed_ms}");
+    let until = node(&mut nodes, gone).core().lease_until();
+    assert!(until > removed, "it has a lease");
+    assert!(until <= removed.plus_ms(LEASE_MS), "until {until}, and it was removed at {removed}");
 }
 
 /// What a member asks comes through; the answers are long under way.
@@ -193,18 +193,18 @@ fn lease_that_is_granted_late_counts_from_when_it_was_asked_for() {
             true => led % 3 + 1,
             false => led,
         };
-        let apart_ms = node(&mut nodes, asker).now().mono_ms();
+        let apart_at = node(&mut nodes, asker).now().mono();
         let held = pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
-        let asked_ms = node(&mut nodes, asker).now().mono_ms();
+        let asked = node(&mut nodes, asker).now().mono();
         pass(&mut nodes, APART_MS / 2, |_, to| to != asker);
         for (from, to, message) in held {
             if to == asker && matches!(message, PeerMessage::LeaseGrant { .. }) {
                 node(&mut nodes, asker).peer(MemberId(from), message).expect("nothing is wrong with it");
             }
         }
-        let until_ms = node(&mut nodes, asker).core().lease_until_ms();
-        assert!(until_ms > apart_ms + LEASE_MS, "the answers count");
-        assert!(until_ms <= asked_ms + LEASE_MS, "until {until_ms}, and it was asked for by {asked_ms}");
+        let until = node(&mut nodes, asker).core().lease_until();
+        assert!(until > apart_at.plus_ms(LEASE_MS), "the answers count");
+        assert!(until <= asked.plus_ms(LEASE_MS), "until {until}, and it was asked for by {asked}");
     }
 }
 
@@ -222,12 +222,12 @@ fn lease_of_leader_begins_only_with_its_first_entry() {
         nodes.iter().find(|(id, node)| **id != first && node.leads_in().is_some()).map(|(id, _)| *id)
     });
     let next = next.expect("another is elected");
-    let elected_ms = node(&mut nodes, next).now().mono_ms();
+    let elected = node(&mut nodes, next).now().mono();
     assert!(node(&mut nodes, next).core().is_serving(), "it has served before");
     pass_what(&mut nodes, LEASE_MS - 500, elects);
     assert!(node(&mut nodes, next).leads_in().is_some(), "all but what is bulky comes through");
-    let until_ms = node(&mut nodes, next).core().lease_until_ms();
-    assert!(until_ms <= elected_ms + LEASE_MS, "until {until_ms}, and it was elected at {elected_ms}");
+    let until = node(&mut nodes, next).core().lease_until();
+    assert!(until <= elected.plus_ms(LEASE_MS), "until {until}, and it was elected at {elected}");
     pass_what(&mut nodes, 600, elects);
     assert!(!node(&mut nodes, next).core().is_serving());
     pass(&mut nodes, 2_000, |_, _| true);
@@ -246,7 +246,7 @@ fn shard_past_its_lease_cuts_its_clients_though_its_core_knows_of_nothing() {
     assert_eq!(client.replies(node(&mut nodes, late)), []);
     let late = node(&mut nodes, late);
     assert!(client.is_connected() && late.core().is_serving());
-    late.look_at_clock(late.now().mono_ms() + LEASE_MS + 1);
+    late.look_at_clock(late.now().mono().plus_ms(LEASE_MS + 1));
     client.get(late, "/", false);
     late.step(Step::Shards).expect("the disk is well");
     assert_eq!(client.replies(late), []);

@@ -42,12 +42,12 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
 
     let is_cut = |id: u64| id == LED || id == OLD;
     let apart = |from, to| is_cut(from) == is_cut(to);
-    let apart_ms = node(&mut nodes, OLD).now().mono_ms();
+    let apart_at = node(&mut nodes, OLD).now().mono();
     for id in FOUNDERS.into_iter().filter(|id| !is_cut(*id)) {
         [LED, OLD].into_iter().for_each(|gone| node(&mut nodes, id).link(MemberId(gone), false));
     }
     let next = leader(&mut nodes, |id| !is_cut(id), apart);
-    let passed_ms = node(&mut nodes, next).now().mono_ms() - apart_ms;
+    let passed_ms = node(&mut nodes, next).now().mono().since(apart_at);
     assert!(passed_ms < LEASE_MS / 4, "they elect one at once");
     // Nobody is let in while the old one may be alive, as far as its leader knows.
     pass(&mut nodes, LEASE_MS, apart);
@@ -56,7 +56,7 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
     let (mut served_ms, mut caught_up_ms) = (0, u64::MAX);
     let serves = (0..4 * LEASE_MS / STEP_MS).any(|_| {
         pass(&mut nodes, STEP_MS, apart);
-        let passed_ms = node(&mut nodes, OLD).now().mono_ms() - apart_ms;
+        let passed_ms = node(&mut nodes, OLD).now().mono().since(apart_at);
         let [serves_old, serves_new] = [OLD, new].map(|id| node(&mut nodes, id).core().status().serving);
         assert!(!(serves_old && serves_new), "both serve {passed_ms} ms after they are apart");
         if serves_old {
@@ -79,7 +79,7 @@ fn member_on_new_disk_serves_only_when_every_lease_of_old_one_is_over() {
 fn grants(nodes: &mut Nodes, led: u64, to: u64) -> bool {
     let leader = node(nodes, led);
     let term = leader.leads_in().expect("it leads");
-    let ask = PeerMessage::LeaseAsk { term, at_ms: leader.now().mono_ms() };
+    let ask = PeerMessage::LeaseAsk { term, at: leader.now().mono() };
     leader.take_outgoing();
     leader.peer(MemberId(to), ask).expect("nothing is wrong with it");
     let is_grant = |(other, said): &(MemberId, PeerMessage)| {

@@ -266,7 +266,8 @@ impl World {
 
     fn finish(&mut self, index: LogIndex, term: Term, chunks: Vec<Vec<u8>>) -> Result<(), Stopped> {
         let (membership, digest) = (self.membership(), self.random.number());
-        let meta = SnapshotMeta { index, term, membership, position: -1, digest, created_ms: 7 };
+        let meta =
+            SnapshotMeta { index, term, membership, position: -1, digest, created: base::WallTime::of_ms(7) };
         self.model.snapshot_begun((meta.clone(), chunks));
         self.journal().snapshot_finish(meta.clone())?;
         self.model.snapshot_done(&meta);

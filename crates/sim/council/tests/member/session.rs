@@ -106,7 +106,7 @@ fn a_client_that_has_seen_more_than_this_server_is_sent_away() {
 fn session_id_is_new_after_restart_with_clock_set_back() {
     let disk = SimDisk::new(1);
     let before = client(&mut start(&disk)).session;
-    let earlier = Now { wall_ms: START.wall_ms - 3_600_000, ..START };
+    let earlier = Now { wall: START.wall.plus_ms(-3_600_000), ..START };
     let mut node = Node::start(disk, &config(), earlier).expect("the disk is well");
     let after = client(&mut node).session;
     assert!(after.0 > before.0, "{after:?} behind {before:?}");
@@ -158,7 +158,7 @@ fn take_up_often(disk: &SimDisk, session: SessionId) {
     let mut command = Vec::new();
     Command::internal(attach).encode(&mut command);
     let mut data = vec![1];
-    data.extend_from_slice(&START.wall_ms.to_le_bytes());
+    data.extend_from_slice(&START.wall.ms().to_le_bytes());
     data.extend_from_slice(&(command.len() as u32).to_le_bytes());
     data.extend_from_slice(&command);
     let (index, term) = (recovered.last_index.next(), recovered.hard_state.term);

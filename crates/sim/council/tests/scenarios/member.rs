@@ -148,7 +148,7 @@ impl Member {
 
     /// Its process starts. Its clock counts from there, as the server's does, and has read its disk by then.
     pub(crate) fn start(&mut self, id: u64, settings: &Settings) -> Result<(), NodeError> {
-        self.clock = Now::of_ms(START_MS, self.clock.wall_ms);
+        self.clock = Now::of_ms(START_MS, self.clock.wall.ms());
         self.lease_ms = settings.lease_ms;
         let mut node = Node::start(self.disk.clone(), &settings.config(id), self.clock)?;
         let status = node.core().status();
@@ -270,7 +270,7 @@ impl Member {
             1..=5 => nodes.join(" "),
             many => format!("{many} znodes"),
         };
-        let lease_ms = status.lease_until_ms.saturating_sub(node.now().mono_ms());
+        let lease_ms = status.lease_until.since(node.now().mono());
         let serves = match node.core().is_serving() {
             // A lease that was just granted, or never ends.
             true if lease_ms > self.lease_ms / 4 * 3 => "serves".to_owned(),

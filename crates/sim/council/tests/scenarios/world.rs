@@ -153,7 +153,7 @@ impl World {
             Some(node) => node.pass(STEP_MS),
             None => {
                 member.clock.advance_ms(STEP_MS);
-                member.clock.wall_ms += STEP_MS as i64;
+                member.clock.wall = member.clock.wall.plus_ms(STEP_MS as i64);
             }
         }
         self.steps(id, 1)
@@ -378,9 +378,9 @@ impl World {
     pub(crate) fn resume(&mut self, id: u64) -> Result<(), NodeError> {
         let Some(member) = self.members.get_mut(&id) else { return Ok(()) };
         member.is_paused = false;
-        let clock_ms = member.clock.mono_ms();
+        let now = member.clock.mono();
         let Some(node) = &mut member.node else { return Ok(()) };
-        node.look_at_clock(clock_ms);
+        node.look_at_clock(now);
         let taken = node.step(Step::Shards);
         self.survives(id, taken)?;
         self.observe(id);

@@ -13,7 +13,7 @@ mod pairs;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{MemberId, MemberNumber};
+use base::{MemberId, MemberNumber, MonoTime};
 use net_peer_pairs::{Lane, Offer, PairRef, PeerPairs};
 
 use crate::network::{Attempt, ConnId, Flight, Network, Side};
@@ -66,7 +66,7 @@ pub trait PeerMachine {
     /// Whether its process is busy with its own start, and takes no connection.
     fn is_starting(&self) -> bool;
     /// What its monotonic clock says.
-    fn mono_ms(&self, now_ms: u64) -> u64;
+    fn mono(&self, now_ms: u64) -> MonoTime;
     /// Its id among the others, and of which cluster, once it has one.
     fn identity(&self) -> Option<(MemberId, Cluster)>;
     /// The feature level of its build.

@@ -23,13 +23,13 @@ pub fn tend(world: &mut impl PeerWorld, place: u64) {
 fn take_arrived(world: &mut impl PeerWorld, place: u64) {
     loop {
         let Parts { peering, sim, machines, .. } = world.parts();
-        let mono_ms = machines[&place].mono_ms(sim.now_ms());
+        let mono = machines[&place].mono(sim.now_ms());
         let Some(peers) = peering.processes.get_mut(&place) else { return };
         let Some((offer, at)) = peers.arrived.pop_front() else { return };
         let number = offer.number;
         let standing = peers.table.pair_with(number).and_then(|pair| peering.attempt_of(place, pair));
         let Some(peers) = peering.processes.get_mut(&place) else { return };
-        match peers.table.offered(&offer, mono_ms) {
+        match peers.table.offered(&offer, mono) {
             Verdict::Refused(why) => {
                 judge::preference(world, at, standing.filter(|_| why == Refusal::Lesser), false);
                 refuse(world, place, number, at, why);
@@ -65,9 +65,9 @@ fn refuse(world: &mut impl PeerWorld, place: u64, number: MemberNumber, at: At, 
 
 fn connect(world: &mut impl PeerWorld, place: u64, offer: &Offer, at: At) {
     let Parts { peering, sim, machines, .. } = world.parts();
-    let mono_ms = machines[&place].mono_ms(sim.now_ms());
+    let mono = machines[&place].mono(sim.now_ms());
     let Some(peers) = peering.processes.get_mut(&place) else { return };
-    let (pair, up) = peers.table.connect(offer, at, mono_ms);
+    let (pair, up) = peers.table.connect(offer, at, mono);
     peers.connected(offer.number, true, sim.now_ms());
     if let Some(connection) = peering.network.connection_mut(at.0) {
         connection.end_mut(at.1).state = EndState::Taken(pair);
@@ -151,14 +151,14 @@ fn take_pulses(world: &mut impl PeerWorld, place: u64) {
     for pair in pairs {
         let Parts { peering, sim, machines, .. } = world.parts();
         let now_ms = sim.now_ms();
-        let mono_ms = machines[&place].mono_ms(now_ms);
+        let mono = machines[&place].mono(now_ms);
         let Peering { network, processes, .. } = peering;
         let Some(peers) = processes.get_mut(&place) else { return };
         let Some(current) = peers.table.current(pair) else { continue };
         if current.connections().any(|at| network.holds_unread(at.0, at.1, now_ms)) {
-            current.heard(mono_ms);
+            current.heard(mono);
         }
-        match current.pulse(mono_ms) {
+        match current.pulse(mono) {
             Pulse::Well => {}
             Pulse::Ping => {
                 if let Some((id, side)) = current.connection(Lane::Control).copied() {
@@ -201,7 +201,7 @@ pub(super) fn receive(world: &mut impl PeerWorld, (id, side): At, message: Optio
         peering.network.send((id, side.other()), Flight::Close, sim);
         return sim.count("came on an old connection", 1);
     };
-    pair.heard(machines[&place].mono_ms(sim.now_ms()));
+    pair.heard(machines[&place].mono(sim.now_ms()));
     let from = pair.id();
     judge::receipt(world, place, from, attempt);
     if let Some(message) = message {

@@ -1,5 +1,6 @@
 //! Any commands of the log.
 
+use base::WallTime;
 use council_tree::{
     Changes, Command, Identities, IdentityList, Operation, Origin, Policy, SnapshotProgress, Stamp, Tree,
 };
@@ -39,13 +40,13 @@ pub(crate) fn run(bytes: &[u8]) {
     commands.iter().enumerate().for_each(|(number, bytes)| apply(&mut again, number, bytes));
     assert_eq!(again.digest(), tree.digest(), "the same commands made another tree");
     assert_eq!(again.last_zxid(), tree.last_zxid());
-    assert!(tree.reapable(i64::MAX, 1, 100).len() <= 100);
+    assert!(tree.reapable(WallTime::of_ms(i64::MAX), 1, 100).len() <= 100);
 }
 
 fn apply(tree: &mut Tree, number: usize, bytes: &[u8]) {
     if let Ok(command) = Command::decode(bytes) {
         let time_ms = 1_700_000_000_000 + 1000 * i64::try_from(number).unwrap_or_default();
-        tree.apply(Stamp { time_ms }, &command, &mut Changes::new());
+        tree.apply(Stamp { time: WallTime::of_ms(time_ms) }, &command, &mut Changes::new());
     }
 }
 

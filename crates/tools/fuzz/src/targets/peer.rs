@@ -3,7 +3,7 @@
 //!
 //! Not judged: whether they serve meanwhile, and what the third commits while it leads. Consensus trusts its members so far.
 
-use base::{LogIndex, Now, Term};
+use base::{LogIndex, MonoTime, Now, Term};
 use bytes::Bytes;
 use consensus_raft::Message;
 use consensus_replica::founding::FoundingMessage;
@@ -212,8 +212,8 @@ fn put_snapshot(out: &mut Vec<u8>, index: u64, term: u64, flags: u8) {
 /// A message of another kind.
 fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage> {
     let (term, last) = (node.core().term().0, node.core().applied_index().0);
-    let kind = input.byte()?;
-    let at_ms = node.now().mono_ms();
+    let (kind, now) = (input.byte()?, node.now().mono());
+    let time = |input: &mut Input<'_>| near(input, now.ms()).map(MonoTime::of_ms);
     Some(match kind % 14 {
         0 => PeerMessage::Machine(CouncilMessage::Forward(Bytes::copy_from_slice(input.piece()?))),
         1 => PeerMessage::Machine(CouncilMessage::TouchAsk { round: near(input, 1)? }),
@@ -222,8 +222,8 @@ fn other(input: &mut Input<'_>, node: &mut Node<SimDisk>) -> Option<PeerMessage>
                 vec![(council_wire::SessionId(near(input, 1)? as i64), near(input, 1)?); usize::from(kind)];
             PeerMessage::Machine(CouncilMessage::Touched { round: near(input, 1)?, ages })
         }
-        3 => PeerMessage::LeaseAsk { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
-        4 => PeerMessage::LeaseGrant { term: Term(near(input, term)?), at_ms: near(input, at_ms)? },
+        3 => PeerMessage::LeaseAsk { term: Term(near(input, term)?), at: time(input)? },
+        4 => PeerMessage::LeaseGrant { term: Term(near(input, term)?), at: time(input)? },
         5 => {
             let (term, leader) = (Term(near(input, term)?), near(input, 1)?);
             PeerMessage::LeaderLost {
@@ -271,7 +271,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     }
     let messages = [
         PeerMessage::Founding(FoundingMessage::Replaced { id: MemberId(1), index: LogIndex(1 << 62) }),
-        PeerMessage::LeaseAsk { term: Term(1), at_ms: 1 },
+        PeerMessage::LeaseAsk { term: Term(1), at: MonoTime::of_ms(1) },
         PeerMessage::Digest { position: 128, digest: 1 },
     ];
     for message in messages {

@@ -220,8 +220,8 @@ fn messages() -> Vec<Vec<u8>> {
             round: 1,
             ages: vec![(council_wire::SessionId(5), 6); 3],
         }),
-        PeerMessage::LeaseAsk { term: Term(1), at_ms: 2 },
-        PeerMessage::LeaseGrant { term: Term(1), at_ms: 2 },
+        PeerMessage::LeaseAsk { term: Term(1), at: base::MonoTime::of_ms(2) },
+        PeerMessage::LeaseGrant { term: Term(1), at: base::MonoTime::of_ms(2) },
         PeerMessage::LeaderLost { term: Term(1), leader: MemberId(2), last_index: LogIndex(3) },
         PeerMessage::Want { index: LogIndex(1), chunk: 2 },
         PeerMessage::Chunks {

@@ -42,7 +42,11 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         let mut tree = Tree::new();
         for command in command::commands(&frames) {
             let command = Command::decode(&command).expect("our own command");
-            tree.apply(Stamp { time_ms: 1_700_000_000_000 }, &command, &mut Changes::new());
+            tree.apply(
+                Stamp { time: base::WallTime::of_ms(1_700_000_000_000) },
+                &command,
+                &mut Changes::new(),
+            );
         }
         let mut out = vec![60];
         out.extend(save(&mut tree));

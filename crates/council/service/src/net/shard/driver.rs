@@ -138,7 +138,7 @@ impl View for Locked<'_> {
     }
 
     fn may_answer(&self) -> bool {
-        self.links.standing.may_answer(|| self.links.clock.mono_us() / 1000)
+        self.links.standing.may_answer(|| self.links.clock.mono())
     }
 }
 
