@@ -199,9 +199,9 @@ pub fn restore(
         digest: 0,
         created_ms: summary.created_ms,
     };
-    let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
-    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|error| failed(error.to_string()))?;
-    journal.close().map_err(|error| failed(error.to_string()))?;
+    revival::write_snapshot(&mut journal, &mut tree, meta)
+        .map_err(|error| ServerFault::new("journal", error))?;
+    journal.close().map_err(|error| ServerFault::new("journal", error))?;
     restoration_mark::remove(storage)?;
     Ok(zxid)
 }

@@ -8,6 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use consensus_replica::Fault;
 use consensus_replica::journal_executor::ExecutorConfig;
 use consensus_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
@@ -43,15 +44,14 @@ pub(crate) struct Parts {
 }
 
 /// Why this member must stop.
-enum Failure {
-    Start(StartError),
-    Core(String),
-}
-
-impl From<StartError> for Failure {
-    fn from(error: StartError) -> Self {
-        Self::Start(error)
-    }
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// It could not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Its core had a fault.
+    #[error(transparent)]
+    Core(#[from] Fault),
 }
 
 /// See the module.
@@ -96,7 +96,7 @@ impl Boot {
     ///
     /// # Errors
     /// Why the server must stop.
-    pub(crate) fn run(mut self, started: &Started) -> Result<(), String> {
+    pub(crate) fn run(mut self, started: &Started) -> Result<(), Failure> {
         let mut command = Command::Open;
         loop {
             command = match command {
@@ -217,7 +217,7 @@ impl Boot {
         if let Some((switchboard, badge)) = &mut self.peers {
             badge.begin_membership(identity.member, identity.cluster);
             switchboard.begin_anew(true);
-            tracing::info!(number = badge.number, id = identity.member.0, "this member has its identity");
+            tracing::info!(number = badge.number.0, id = identity.member.0, "this member has its identity");
         }
         let (core, journal) = self.furnish(opened)?;
         let overview = &self.overview;
@@ -229,8 +229,7 @@ impl Boot {
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
         let _ = journal.join();
-        let End { ending, links, peers, restoration } =
-            outcome.map_err(|fault| Failure::Core(fault.to_string()))?;
+        let End { ending, links, peers, restoration } = outcome?;
         // The next core would take what this one's journal answered for answers to its own questions.
         links.from_journal.take_all(&mut Vec::new());
         (self.links, self.restoration) = (Some(links), restoration);
@@ -334,8 +333,7 @@ impl Boot {
             desk: Arc::clone(&overview.snapshots),
         };
         let journal_loop = JournalLoop::new(journal, settings, links, overview.clock);
-        let run = move || journal_loop.run().map(drop).map_err(|fault| fault.to_string());
-        spawn("journal", &self.supervisor, run)
+        spawn("journal", &self.supervisor, move || journal_loop.run().map(drop))
             .map_err(|source| StartError::System { action: "start a thread", source })
     }
 }
@@ -349,11 +347,8 @@ enum Level {
 fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
     let text = match reason {
         Reason::Damaged => {
-            let error = match failure {
-                Some(Failure::Start(error)) => error.to_string(),
-                Some(Failure::Core(error)) => error,
-                None => String::from("it cannot be read"),
-            };
+            let error =
+                failure.map_or_else(|| String::from("it cannot be read"), |failure| failure.to_string());
             return (format!("it was damaged: {error}"), Level::Error);
         }
         Reason::Evicted => {
@@ -368,14 +363,14 @@ fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
 }
 
 /// Tells whoever waits for the start why this member stops; if nobody does any more, the caller.
-fn report(failure: Option<Failure>, started: &Started) -> Result<(), String> {
+fn report(failure: Option<Failure>, started: &Started) -> Result<(), Failure> {
     match failure {
         None => Ok(()),
-        Some(Failure::Core(error)) => Err(error),
         Some(Failure::Start(error)) => match started.send(Err(error)) {
             Ok(()) => Ok(()),
-            Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
+            Err(unheard) => unheard.0.map_err(Failure::Start),
         },
+        Some(failure) => Err(failure),
     }
 }
 

@@ -1,7 +1,7 @@
 //! An ensemble as one of its members shows it: who the members are, who leads, who is connected, who lags. Plain data
 //! and where it comes from; how it is written is for words and pages.
 
-use base::{MemberId, Now};
+use base::{MemberId, MemberNumber, Now};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
 use std::time::Instant;
@@ -47,7 +47,7 @@ pub(crate) struct EnsembleView {
     /// Messages of other members that were refused.
     pub(crate) refused_messages: u64,
     /// Numbers of members that have data of another ensemble.
-    pub(crate) other_ensembles: Vec<u64>,
+    pub(crate) other_ensembles: Vec<MemberNumber>,
     /// Since when this member leads, milliseconds ago.
     pub(crate) leading_ms: Option<u64>,
     /// In order of their numbers.

@@ -1,5 +1,6 @@
 //! What the council says on the connections between members ([`net_peers`]): its channel, and its roster as text.
 
+use base::MemberNumber;
 use council_replica::{FEATURE_LEVEL, peer_message_bytes_max};
 use net_peers::{Channel, ChannelNumber, Hints, MemberAddress, Settings};
 
@@ -25,7 +26,7 @@ pub const fn channel(request_bytes_max: usize) -> Channel {
 #[must_use]
 pub fn addresses(roster: &Roster) -> net_peers::Roster {
     let address = |member: &council_tree::Member| MemberAddress {
-        number: member.number,
+        number: MemberNumber::of(member.number),
         host: member.host.clone(),
         port: member.peer_port,
     };
@@ -41,7 +42,7 @@ pub fn read_roster(text: &[u8]) -> Option<net_peers::Roster> {
 /// What a member is told of itself and the others. `process` is when this process started, milliseconds since 1970.
 pub(crate) fn settings(ensemble: &EnsembleConfig, process: u64) -> Settings {
     Settings {
-        number: ensemble.number,
+        number: MemberNumber::of(ensemble.number),
         process,
         level: FEATURE_LEVEL,
         roster: addresses(&ensemble.roster()),
@@ -61,7 +62,7 @@ mod tests {
         let text = b"server.1=a:1:2:participant;0.0.0.0:2181\nserver.3=c:5:6:observer\nversion=1f";
         let read = read_roster(text).expect("a roster");
         let members: Vec<_> =
-            read.members().map(|member| (member.number, &*member.host, member.port)).collect();
+            read.members().map(|member| (member.number.0, &*member.host, member.port)).collect();
         assert_eq!((members, read.version), (vec![(1, "a", 1), (3, "c", 5)], 0x1f));
         assert_eq!(read_roster(b"nonsense"), None);
     }

@@ -76,14 +76,14 @@ pub(crate) fn create(
     judge_for_start(config)?;
     let mut unloaded = open_journal(config, ensemble, new.identity)?;
     let Unloaded { journal, recovered } = &mut unloaded;
-    storage::write(journal, recovered, new).map_err(|error| journal_fault(&error))?;
+    storage::write(journal, recovered, new).map_err(journal_fault)?;
     Ok(unloaded)
 }
 
 fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
     aside::settle(config)?;
     if is_forgetting(config) {
-        storage::settle(&mut open_disk(config)?).map_err(|error| journal_fault(&error))?;
+        storage::settle(&mut open_disk(config)?).map_err(journal_fault)?;
     }
     judge_directories(config)
 }
@@ -111,8 +111,8 @@ fn open_journal(
     Ok(Unloaded { journal, recovered })
 }
 
-fn journal_fault(error: &impl ToString) -> StartError {
-    StartError::Fault(ServerFault { part: String::from("journal"), reason: error.to_string() })
+fn journal_fault(error: impl std::error::Error + Send + Sync + 'static) -> StartError {
+    StartError::Fault(ServerFault::new("journal", error))
 }
 
 /// Opens the directory, or both, and locks it.
@@ -228,9 +228,7 @@ pub(crate) fn load(
     let mut replay = replay(&recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
-        replay
-            .take(entries)
-            .map_err(|fault| ServerFault { part: String::from("core"), reason: fault.to_string() })?;
+        replay.take(entries).map_err(|fault| ServerFault::new("core", fault))?;
     }
     let (seat, ReplayedTree { tree, history, .. }) = replay.finish();
     let snapshot_index = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
@@ -314,7 +312,7 @@ fn refuse_another_members(
 
 /// Removes an identity that was written and never used.
 pub(crate) fn forget(config: &StorageConfig) -> Result<(), StartError> {
-    storage::forget(&mut open_disk(config)?).map_err(|error| journal_fault(&error))
+    storage::forget(&mut open_disk(config)?).map_err(journal_fault)
 }
 
 /// A term that no ensemble reaches was made up. Behind the last one there is no next.

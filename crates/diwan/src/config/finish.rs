@@ -383,9 +383,12 @@ fn offered(protocol: Option<TlsProtocol>) -> Vec<TlsProtocol> {
 }
 
 fn secret(file: &Path) -> Checked<EnsembleSecret> {
-    EnsembleSecret::read(file).map_err(|why| match why.split_once("; hint: ") {
-        Some((what, hint)) => Problem::new(what).hint(hint),
-        None => Problem::new(why),
+    EnsembleSecret::read(file).map_err(|error| {
+        let why = error.to_string();
+        match why.split_once("; hint: ") {
+            Some((what, hint)) => Problem::new(what).hint(hint),
+            None => Problem::new(why),
+        }
     })
 }
 

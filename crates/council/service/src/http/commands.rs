@@ -27,8 +27,31 @@ pub(super) enum Kind {
     Guarded,
 }
 
+/// Why a command is not answered with fields: the error in its answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommandError {
+    /// No clients are served now.
+    #[error("This ZooKeeper instance is not currently serving requests")]
+    NotServing,
+    /// There is no such command.
+    #[error("Unknown command: {0}")]
+    Unknown(String),
+    /// Another module answers it.
+    #[error("it is answered elsewhere")]
+    Guarded,
+    /// No leader is known.
+    #[error("server is not initialized")]
+    NoLeader,
+    /// The mask to set is missing.
+    #[error("setTraceMask requires long traceMask argument")]
+    NoTraceMask,
+    /// The mask to set is no number.
+    #[error("setTraceMask requires long traceMask argument, got {0}")]
+    BadTraceMask(String),
+}
+
 /// What answers a command: the fields of its answer, or an error.
-type Answer = fn(&dyn Inspect, &Request) -> Result<Value, String>;
+type Answer = fn(&dyn Inspect, &Request) -> Result<Value, CommandError>;
 
 /// A command.
 pub(super) struct Command {
@@ -60,7 +83,7 @@ impl Command {
     }
 
     const fn guarded(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        Self::new(name, aliases, Kind::Guarded, |_, _| Err(String::from("it is answered elsewhere")))
+        Self::new(name, aliases, Kind::Guarded, |_, _| Err(CommandError::Guarded))
     }
 
     const fn at_any_time(mut self) -> Self {
@@ -139,12 +162,12 @@ fn watch_summary(server: &dyn Inspect) -> Value {
     })
 }
 
-fn set_trace_mask(server: &dyn Inspect, request: &Request) -> Result<Value, String> {
+fn set_trace_mask(server: &dyn Inspect, request: &Request) -> Result<Value, CommandError> {
     let Some(text) = request.value("traceMask") else {
-        return Err(String::from("setTraceMask requires long traceMask argument"));
+        return Err(CommandError::NoTraceMask);
     };
     let Ok(mask) = text.parse::<i64>() else {
-        return Err(format!("setTraceMask requires long traceMask argument, got {text}"));
+        return Err(CommandError::BadTraceMask(text.to_owned()));
     };
     server.set_trace_mask(mask);
     Ok(json!({"tracemask": mask}))

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::commands::CommandError;
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::{EnsembleView, Lag, MemberView};
 use crate::inspect::Inspect;
@@ -9,11 +10,11 @@ use crate::version::version;
 use crate::view::ServerView;
 
 /// `leader`.
-pub(super) fn leader(server: &dyn Inspect) -> Result<Value, String> {
+pub(super) fn leader(server: &dyn Inspect) -> Result<Value, CommandError> {
     let ensemble = server.ensemble();
     let leader = ensemble.as_ref().and_then(EnsembleView::leader);
     let (Some(ensemble), Some(leader)) = (&ensemble, leader) else {
-        return Err(String::from("server is not initialized"));
+        return Err(CommandError::NoLeader);
     };
     let ip = leader.ip().map_or_else(|| leader.host.clone(), |ip| ip.to_string());
     Ok(json!({"is_leader": ensemble.stand.leads, "leader_id": leader.number, "leader_ip": ip}))
@@ -134,9 +135,14 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "uptime_ms": server.uptime_ms(),
         "last_snapshot": snapshot,
         "client_port": server.client_port(),
-        "members_of_other_ensembles": ensemble.as_ref().map(|ensemble| ensemble.other_ensembles.clone()),
+        "members_of_other_ensembles": ensemble.as_ref().map(other_ensembles),
         "members": ensemble.iter().flat_map(|ensemble| &ensemble.members).map(member).collect::<Vec<_>>(),
     })
+}
+
+/// The numbers of members that have data of another ensemble.
+fn other_ensembles(view: &EnsembleView) -> Vec<u8> {
+    view.other_ensembles.iter().map(|number| number.0).collect()
 }
 
 fn member(member: &MemberView) -> Value {
