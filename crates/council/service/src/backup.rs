@@ -168,7 +168,7 @@ fn of_journal(error: OpenError) -> BackupError {
 pub fn restore(
     backup: Backup,
     storage: &StorageConfig,
-    number: u64,
+    number: MemberNumber,
     now: SystemTime,
 ) -> Result<Zxid, StartError> {
     let Backup { mut tree, index, term, summary } = backup;
@@ -187,7 +187,7 @@ pub fn restore(
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
-    let member = MemberId::founder(MemberNumber::of(number));
+    let member = MemberId::founder(number);
     let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member };
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
     let zxid = tree.last_zxid();

@@ -1,7 +1,6 @@
 //! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
 //! connections are here; in which order they are used is decided there.
 
-use base::MemberNumber;
 use node_threads::{Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -204,7 +203,7 @@ impl Boot {
             );
         } else {
             tracing::info!(
-                member = ensemble.number,
+                member = ensemble.number.0,
                 voters = ?ensemble.roster().participants(),
                 "the data directory is empty: waiting for the other members"
             );
@@ -378,8 +377,7 @@ fn setup(config: &ServerConfig) -> Setup {
     match &config.ensemble {
         None => Setup::Alone,
         Some(ensemble) => {
-            let voters = ensemble.roster().participants().into_iter().map(MemberNumber::of).collect();
-            Setup::OneOfSeveral { number: MemberNumber::of(ensemble.number), voters }
+            Setup::OneOfSeveral { number: ensemble.number, voters: ensemble.roster().participants() }
         }
     }
 }

@@ -217,20 +217,20 @@ impl CoreLoop {
             match news {
                 News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
                     Ok(message) => {
-                        self.leadership.heard(from.number().0.into());
+                        self.leadership.heard(from.number());
                         self.core.peer(from, message, now)?;
                     }
                     Err(error) => peers.refuse(pair, error.0),
                 },
                 News::Up(id, level) => {
                     self.core.understands(id, level);
-                    self.leadership.link(id.number().0.into(), Some(now.wall_ms));
+                    self.leadership.link(id.number(), Some(now.wall_ms));
                     if !id.is_blank() {
                         self.core.link(id, true, now);
                     }
                 }
                 News::Down(id) => {
-                    self.leadership.link(id.number().0.into(), None);
+                    self.leadership.link(id.number(), None);
                     if !id.is_blank() {
                         self.core.link(id, false, now);
                     }
@@ -285,7 +285,7 @@ impl CoreLoop {
         let leads = leader == Some(self.core.id());
         let stand = Stand {
             term: self.core.term(),
-            leader: leader.map(|id| u64::from(id.number().0)),
+            leader: leader.map(MemberId::number),
             leads,
             serving: self.core.is_serving(),
         };
@@ -432,7 +432,7 @@ impl CoreLoop {
         self.links.to_journal.put_all_at(&mut self.effects, now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
-            self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
+            self.leadership.told(outgoing.iter().map(|(to, _)| to.number()));
             for (to, message) in &outgoing {
                 peers.send(*to, Lane::of(message.is_bulky()), CHANNEL, |out| message.encode(out));
             }

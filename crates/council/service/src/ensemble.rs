@@ -19,7 +19,7 @@ const SYNCED_MS_MAX: u64 = 1_000;
 /// What a view is made from, besides what the core says.
 pub(crate) struct Around<'a> {
     /// This member's number.
-    pub(crate) number: u64,
+    pub(crate) number: MemberNumber,
     /// Who the members are to be.
     pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
@@ -34,7 +34,7 @@ pub(crate) struct Around<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct EnsembleView {
     /// This member's number.
-    pub(crate) number: u64,
+    pub(crate) number: MemberNumber,
     /// The zxid of the change that made the members what they are.
     pub(crate) version: i64,
     pub(crate) stand: Stand,
@@ -144,7 +144,7 @@ pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
     let Around { leadership, now, .. } = *around;
     let number = member.number;
-    let is_of_number = |id: MemberId| u64::from(id.number()) == number;
+    let is_of_number = |id: MemberId| id.number() == number;
     // A number whose disk was replaced has two seats for a while.
     let progress = core.progress.iter().filter(|progress| is_of_number(progress.id));
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
@@ -220,7 +220,7 @@ mod tests {
 
     fn member(host: &str, client: Option<&str>) -> MemberView {
         let config = MemberConfig {
-            number: 3,
+            number: MemberNumber(3),
             host: String::from(host),
             peer_port: 2888,
             election_port: 3888,

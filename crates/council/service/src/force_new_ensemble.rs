@@ -88,7 +88,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     }
     let (mut journal, recovered) = open(storage)?;
     let owner = journal.identity().member.number();
-    if u64::from(owner) != number {
+    if owner != number {
         return Err(StartError::Unsupported(format!(
             "the data directory belongs to member {owner}, and this is member {number}; hint: see `myid` and `dataDir`"
         )));

@@ -1,6 +1,5 @@
 //! What the council says on the connections between members ([`net_peers`]): its channel, and its roster as text.
 
-use base::MemberNumber;
 use council_replica::{FEATURE_LEVEL, peer_message_bytes_max};
 use net_peers::{Channel, ChannelNumber, Hints, MemberAddress, Settings};
 
@@ -26,7 +25,7 @@ pub const fn channel(request_bytes_max: usize) -> Channel {
 #[must_use]
 pub fn addresses(roster: &Roster) -> net_peers::Roster {
     let address = |member: &council_tree::Member| MemberAddress {
-        number: MemberNumber::of(member.number),
+        number: member.number,
         host: member.host.clone(),
         port: member.peer_port,
     };
@@ -42,7 +41,7 @@ pub fn read_roster(text: &[u8]) -> Option<net_peers::Roster> {
 /// What a member is told of itself and the others. `process` is when this process started, milliseconds since 1970.
 pub(crate) fn settings(ensemble: &EnsembleConfig, process: u64) -> Settings {
     Settings {
-        number: MemberNumber::of(ensemble.number),
+        number: ensemble.number,
         process,
         level: FEATURE_LEVEL,
         roster: addresses(&ensemble.roster()),

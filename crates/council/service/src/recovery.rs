@@ -294,7 +294,7 @@ fn refuse_another_members(
 ) -> Result<(), StartError> {
     let voters = &recovered.membership.voters;
     match ensemble {
-        Some(ensemble) if u64::from(member.number()) != ensemble.number => {
+        Some(ensemble) if member.number() != ensemble.number => {
             Err(StartError::Unsupported(format!(
                 "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
                 member.number(),

@@ -118,9 +118,9 @@ impl Draft {
         let draft = std::mem::take(&mut self.ensemble);
         let number = match draft.number {
             Some(number) => number,
-            None => members::own_number(&self.config.storage.data_dir)?,
+            None => members::own_number(&self.config.storage.data_dir)?.into(),
         };
-        let Some(own) = draft.members.iter().find(|member| member.number == number).cloned() else {
+        let Some(own) = draft.members.iter().find(|member| u64::from(member.number) == number).cloned() else {
             let known: Vec<_> = draft.members.iter().map(|member| member.number.to_string()).collect();
             return Err(Problem::new(format!(
                 "this server is number {number}, but the servers named are {}",
@@ -135,7 +135,7 @@ impl Draft {
         let members = draft.members.clone();
         let tls = draft.tls.then(|| draft.peer_tls()).transpose()?;
         self.config.ensemble = Some(EnsembleConfig {
-            number,
+            number: own.number,
             members,
             listen_on_all_addresses,
             bind_retries,

@@ -248,7 +248,7 @@ impl Run {
     /// The members that are to be: all that runs, but those that were removed.
     fn members(&mut self) -> Vec<u64> {
         let Some(roster) = self.ensemble.roster() else { return Vec::new() };
-        roster.members().map(|member| member.number).collect()
+        roster.members().map(|member| member.number.into()).collect()
     }
 
     fn is_settled(&mut self) -> bool {

@@ -17,7 +17,7 @@ pub(super) fn leader(server: &dyn Inspect) -> Result<Value, CommandError> {
         return Err(CommandError::NoLeader);
     };
     let ip = leader.ip().map_or_else(|| leader.host.clone(), |ip| ip.to_string());
-    Ok(json!({"is_leader": ensemble.stand.leads, "leader_id": leader.number, "leader_ip": ip}))
+    Ok(json!({"is_leader": ensemble.stand.leads, "leader_id": leader.number.0, "leader_ip": ip}))
 }
 
 /// `voting_view`.
@@ -45,7 +45,7 @@ pub(super) fn observers(server: &dyn Inspect) -> Value {
         let (link, lag) = (member.link.unwrap_or_default(), member.lag.unwrap_or_default());
         json!({
             "remote_socket_address": format!("/{}", member.address(member.peer_port)),
-            "sid": member.number,
+            "sid": member.number.0,
             "established": link.since_ms,
             "queued_packets": lag.entries,
             "queued_packets_size": 0,
@@ -69,7 +69,7 @@ pub(super) fn zabstate(server: &dyn Inspect) -> Value {
     };
     let zxid = server.server().zxid;
     json!({
-        "myid": own.number,
+        "myid": own.number.0,
         "is_leader": ensemble.stand.leads,
         "quorum_address": addresses(own, own.peer_port),
         "election_address": addresses(own, own.election_port),
@@ -121,10 +121,10 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
     json!({
         "version": version(),
         "pid": std::process::id(),
-        "member": ensemble.as_ref().map_or(0, |ensemble| ensemble.number),
+        "member": ensemble.as_ref().map_or(0, |ensemble| ensemble.number.0),
         "role": role,
         "serving": stand.serving,
-        "leader": stand.leader.unwrap_or(0),
+        "leader": stand.leader.map_or(0, |leader| leader.0),
         "term": stand.term.0,
         "lease_ms": ensemble.as_ref().map(|ensemble| ensemble.lease_ms),
         "zxid": format!("{:#x}", view.zxid),
@@ -150,7 +150,7 @@ fn member(member: &MemberView) -> Value {
     let since_ms = member.link.and_then(|link| link.since_ms);
     let lag = |figure: fn(&Lag) -> u64| member.lag.as_ref().map(figure);
     json!({
-        "member": member.number,
+        "member": member.number.0,
         "host": member.host,
         "peer_port": member.peer_port,
         "client_address": member.client_target(),

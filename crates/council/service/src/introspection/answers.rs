@@ -236,7 +236,7 @@ impl Inspect for Introspection {
             timeout_min_ms: session.timeout_min_ms,
             timeout_max_ms: session.timeout_max_ms,
             backlog: listen.backlog.map_or(-1, i64::from),
-            server_id: self.config.ensemble.as_ref().map_or(0, |ensemble| ensemble.number),
+            server_id: self.config.ensemble.as_ref().map_or(0, |ensemble| ensemble.number.into()),
             ensemble: self.ensemble(),
         }
     }

@@ -18,7 +18,7 @@ pub use revival::{Forced, force};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use consensus_replica::founding::FoundingMessage;
 use consensus_replica::lifecycle::{Command, Ending};
 use council_replica::PeerMessage;
@@ -189,6 +189,7 @@ impl Ensemble {
     }
 
     fn is_member(&mut self, number: u64) -> bool {
+        let number = MemberNumber::of(number);
         self.roster().is_some_and(|roster| roster.member(number).is_some())
     }
 
@@ -201,8 +202,8 @@ impl Ensemble {
         let Some(roster) = self.roster() else { return false };
         // One that was replaced while it lived takes itself for a member as long as nobody tells it otherwise.
         let seats = self.farthest().map(|node| node.core().membership().clone()).unwrap_or_default();
-        let votes: BTreeSet<_> = roster.participants().into_iter().collect();
-        let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
+        let votes: BTreeSet<u64> = roster.participants().into_iter().map(u64::from).collect();
+        let all: BTreeSet<u64> = roster.members().map(|member| member.number.into()).collect();
         let clusters: BTreeSet<_> = all.iter().map(|number| self.cluster(*number)).collect();
         clusters.len() == 1
             && all.iter().all(|number| {
@@ -434,7 +435,7 @@ impl Ensemble {
 #[must_use]
 pub fn member_of(number: u64) -> Member {
     Member {
-        number,
+        number: MemberNumber::of(number),
         host: format!("member{number}"),
         peer_port: 1,
         election_port: 0,

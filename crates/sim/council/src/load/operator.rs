@@ -1,6 +1,7 @@
 //! Who changes the members: adds, removes, replaces them, and changes their part, within the budget of
 //! `ensemble/faults.rs`.
 
+use base::MemberNumber;
 use council_tree::Roster;
 use council_wire::SessionId;
 
@@ -88,9 +89,9 @@ impl Operator {
         ensemble: &mut Ensemble,
         random: &mut Random,
     ) -> Option<(String, String)> {
-        let present: Vec<_> = roster.members().map(|member| member.number).collect();
+        let present: Vec<u64> = roster.members().map(|member| member.number.into()).collect();
         let absent: Vec<_> = (1..=MEMBERS_MAX).filter(|number| !present.contains(number)).collect();
-        let voters = roster.participants();
+        let voters: Vec<u64> = roster.participants().into_iter().map(u64::from).collect();
         let pick = |random: &mut Random, numbers: &[u64]| {
             numbers.get(random.below(numbers.len() as u64) as usize).copied()
         };
@@ -123,9 +124,9 @@ fn line(number: u64, votes: bool) -> String {
 /// The same change, told as everybody who is a member behind it.
 fn all_of(roster: &Roster, joining: &str, leaving: &str) -> String {
     let changes =
-        |number: u64| joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string();
+        |number: MemberNumber| joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string();
     let stay = roster.members().filter(|member| !changes(member.number));
-    let stay = stay.map(|member| line(member.number, member.votes));
+    let stay = stay.map(|member| line(member.number.into(), member.votes));
     let all: Vec<_> = stay.chain([joining.to_owned()]).filter(|line| !line.is_empty()).collect();
     all.join(",")
 }
