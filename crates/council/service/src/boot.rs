@@ -254,7 +254,10 @@ impl Boot {
         }
         match &outcome {
             Ok(zxid) => {
-                tracing::warn!(zxid, "a snapshot was restored by command: all that was there before is gone");
+                tracing::warn!(
+                    zxid = zxid.0,
+                    "a snapshot was restored by command: all that was there before is gone"
+                );
             }
             Err(error) => {
                 tracing::error!(%error, "nothing was restored; the server goes on with what it had")

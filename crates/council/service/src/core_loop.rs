@@ -293,7 +293,7 @@ impl CoreLoop {
         self.report.tell(&mut self.core, now.mono_ms());
         self.leadership.applied(self.core.applied_index(), leads, self.clock.mono_us());
         if self.leadership.trail.is_due(now.mono_ms()) {
-            let zxid = self.links.tree.read().last_zxid().0;
+            let zxid = self.links.tree.read().last_zxid();
             self.leadership.trail.step(now.mono_ms(), self.core.applied_index(), zxid);
         }
     }

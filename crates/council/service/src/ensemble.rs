@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use council_replica::CoreStatus;
 use council_tree::Roster;
+use council_wire::Zxid;
 use net_peers::OtherEnsembles;
 
 use crate::config::MemberConfig;
@@ -26,7 +27,7 @@ pub(crate) struct Around<'a> {
     pub(crate) leadership: &'a LeadershipCounters,
     pub(crate) other_ensembles: &'a OtherEnsembles,
     /// The snapshot that this member started from.
-    pub(crate) first_snapshot: Option<(i64, i64)>,
+    pub(crate) first_snapshot: Option<(Zxid, i64)>,
     pub(crate) now: Now,
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct EnsembleView {
     /// For how long this member may serve without another word of its leader, milliseconds.
     pub(crate) lease_ms: u64,
     /// The last snapshot's zxid and time in seconds, if there is one.
-    pub(crate) last_snapshot: Option<(i64, i64)>,
+    pub(crate) last_snapshot: Option<(Zxid, i64)>,
     /// How often this member has handed the lead to another.
     pub(crate) handed_over: u64,
     /// Messages of other members that were refused.
@@ -78,7 +79,7 @@ pub(crate) struct Lag {
     /// For how long there have been such.
     pub(crate) ms: u64,
     /// The last transaction known to be durable there, if that is known.
-    pub(crate) zxid: Option<i64>,
+    pub(crate) zxid: Option<Zxid>,
 }
 
 impl EnsembleView {
@@ -137,8 +138,8 @@ impl EnsembleView {
 }
 
 /// The zxid and the time in seconds of the last snapshot of this life.
-pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
-    core.last_snapshot.map(|last| (last.position, last.began_ms / 1000))
+pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(Zxid, i64)> {
+    core.last_snapshot.map(|last| (Zxid(last.position), last.began_ms / 1000))
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {

@@ -10,6 +10,7 @@ use consensus_replica::{MemberId, ReplicaConfig};
 use council_frontend::History;
 use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
+use council_wire::Zxid;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
 use crate::aside;
@@ -241,7 +242,7 @@ pub(crate) fn load(
     let snapshot = recovered
         .snapshot
         .as_ref()
-        .map(|meta| (Saved { index: meta.index, zxid: meta.position }, meta.created_ms / 1000));
+        .map(|meta| (Saved { index: meta.index, zxid: Zxid(meta.position) }, meta.created_ms / 1000));
     Ok(Opened { journal, seat, tree, history, figures, snapshot })
 }
 
@@ -294,13 +295,11 @@ fn refuse_another_members(
 ) -> Result<(), StartError> {
     let voters = &recovered.membership.voters;
     match ensemble {
-        Some(ensemble) if member.number() != ensemble.number => {
-            Err(StartError::Unsupported(format!(
-                "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
-                member.number(),
-                ensemble.number
-            )))
-        }
+        Some(ensemble) if member.number() != ensemble.number => Err(StartError::Unsupported(format!(
+            "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
+            member.number(),
+            ensemble.number
+        ))),
         None if !voters.is_empty() && *voters != [member] => Err(StartError::Unsupported(format!(
             "the data directory belongs to an ensemble of {} voters; hint: name them all by `server.` lines, or \
              choose an empty directory",

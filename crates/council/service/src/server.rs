@@ -302,7 +302,8 @@ impl Server {
         let (acceptor, waker) =
             Acceptor::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
                 .map_err(system("poll the members' port"))?;
-        let thread = spawn("acceptor", &self.supervisor, move || acceptor.run()).map_err(system("start a thread"))?;
+        let thread =
+            spawn("acceptor", &self.supervisor, move || acceptor.run()).map_err(system("start a thread"))?;
         self.running().acceptor = Some((waker, thread));
         let means = Means {
             credentials: Arc::clone(&credentials),
@@ -352,7 +353,8 @@ impl Server {
             let front = Front::new(front_config.clone(), number);
             let shard = Shard::new(number, shard_config.clone(), links, sockets, front);
             let reactor = Reactor::new(poll, self.overview.clock, vec![Box::new(shard)]);
-            let thread = spawn("shard", &self.supervisor, move || reactor.run()).map_err(system("start a thread"))?;
+            let thread =
+                spawn("shard", &self.supervisor, move || reactor.run()).map_err(system("start a thread"))?;
             self.running().shards.push((Arc::clone(&post.shards[place]), thread));
         }
         Ok(())

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use council_wire::Zxid;
+
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 
@@ -30,7 +32,7 @@ pub(crate) struct SessionView {
     /// Negative before the first request.
     pub(crate) last_cxid: i64,
     /// -1 before the first reply.
-    pub(crate) last_zxid: i64,
+    pub(crate) last_zxid: Zxid,
     pub(crate) last_response_ms: u64,
     pub(crate) last_latency_ms: u64,
     pub(crate) latency: LatencyView,
@@ -52,7 +54,7 @@ pub(crate) struct ServerView {
     pub(crate) sent: u64,
     pub(crate) connections: u64,
     pub(crate) outstanding: u64,
-    pub(crate) zxid: i64,
+    pub(crate) zxid: Zxid,
     pub(crate) mode: &'static str,
     /// On a leader: of what it has proposed, once it has.
     pub(crate) proposal_sizes: Option<Option<ProposalSizes>>,

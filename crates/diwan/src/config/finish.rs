@@ -120,7 +120,8 @@ impl Draft {
             Some(number) => number,
             None => members::own_number(&self.config.storage.data_dir)?.into(),
         };
-        let Some(own) = draft.members.iter().find(|member| u64::from(member.number) == number).cloned() else {
+        let Some(own) = draft.members.iter().find(|member| u64::from(member.number) == number).cloned()
+        else {
             let known: Vec<_> = draft.members.iter().map(|member| member.number.to_string()).collect();
             return Err(Problem::new(format!(
                 "this server is number {number}, but the servers named are {}",

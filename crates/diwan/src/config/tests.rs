@@ -168,7 +168,10 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
     scratch.file("myid", "2\n");
     let config = load().unwrap().0;
     let ensemble = config.ensemble.unwrap();
-    assert_eq!((ensemble.number, ensemble.roster().participants()), (MemberNumber(2), vec![MemberNumber(1), MemberNumber(2)]));
+    assert_eq!(
+        (ensemble.number, ensemble.roster().participants()),
+        (MemberNumber(2), vec![MemberNumber(1), MemberNumber(2)])
+    );
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2182))));
     assert_eq!(ensemble.tls, None);
     scratch.file("myid", "9\n");

@@ -5,6 +5,7 @@ use net_http::Request;
 use serde_json::{Map, Value, json};
 
 use council_tree::DIGEST_VERSION;
+use council_wire::Zxid;
 
 use super::ensemble;
 use crate::ensemble::EnsembleView;
@@ -149,7 +150,7 @@ fn dirs(server: &dyn Inspect) -> Value {
 }
 
 fn last_snapshot(server: &dyn Inspect) -> Value {
-    let (zxid, seconds) = server.last_snapshot().unwrap_or((0, 0));
+    let (Zxid(zxid), seconds) = server.last_snapshot().unwrap_or_default();
     json!({"zxid": format!("{zxid:x}"), "timestamp": seconds})
 }
 
@@ -208,7 +209,7 @@ fn connection(view: &ConnectionView, brief: bool) -> Value {
             "established": view.established_ms,
             "session_timeout": session.timeout_ms,
             "last_cxid": session.last_cxid,
-            "last_zxid": session.last_zxid,
+            "last_zxid": session.last_zxid.0,
             "last_response_time": session.last_response_ms,
             "last_latency": session.last_latency_ms,
             "min_latency": min,
@@ -255,7 +256,7 @@ fn pairs<N: Into<String>>(pairs: Vec<(N, String)>) -> Value {
 }
 
 fn hash(server: &dyn Inspect) -> Value {
-    let digest = |(zxid, digest): (i64, u64)| json!({"zxid": zxid, "digest": digest.cast_signed(), "digestVersion": DIGEST_VERSION});
+    let digest = |(Zxid(zxid), digest): (Zxid, u64)| json!({"zxid": zxid, "digest": digest.cast_signed(), "digestVersion": DIGEST_VERSION});
     json!({"digests": server.digests().into_iter().map(digest).collect::<Vec<_>>()})
 }
 
@@ -300,7 +301,7 @@ fn server_stats(server: &dyn Inspect) -> Value {
             "data_dir_size": configuration.data_dir_bytes,
             "log_dir_size": configuration.log_dir_bytes,
             "provider_null": false,
-            "last_processed_zxid": view.zxid,
+            "last_processed_zxid": view.zxid.0,
             "outstanding_requests": view.outstanding,
             "server_state": view.mode,
             "avg_latency": rounded(view.latency.mean),

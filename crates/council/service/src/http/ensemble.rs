@@ -52,7 +52,7 @@ pub(super) fn observers(server: &dyn Inspect) -> Value {
             "packets_received": link.received,
             "packets_sent": link.sent,
             "requests": 0,
-            "last_zxid": lag.zxid.unwrap_or(-1),
+            "last_zxid": lag.zxid.map_or(-1, |zxid| zxid.0),
         })
     };
     let observers: Vec<_> = connected.map(observer).collect();
@@ -75,9 +75,9 @@ pub(super) fn zabstate(server: &dyn Inspect) -> Value {
         "election_address": addresses(own, own.election_port),
         "client_address": own.client_address().unwrap_or_default(),
         "voting": own.votes,
-        "last_zxid": format!("{zxid:#x}"),
-        "zab_epoch": zxid >> 32,
-        "zab_counter": zxid & 0xffff_ffff,
+        "last_zxid": zxid.to_string(),
+        "zab_epoch": zxid.0 >> 32,
+        "zab_counter": zxid.count(),
         "zabstate": "broadcast",
     })
 }
@@ -117,7 +117,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
     };
     // The core is asked once: it may be what stands still.
     let last = ensemble.as_ref().map_or_else(|| server.last_snapshot(), |ensemble| ensemble.last_snapshot);
-    let snapshot = last.map(|(zxid, seconds)| json!({"zxid": format!("{zxid:#x}"), "timestamp": seconds}));
+    let snapshot = last.map(|(zxid, seconds)| json!({"zxid": zxid.to_string(), "timestamp": seconds}));
     json!({
         "version": version(),
         "pid": std::process::id(),
@@ -127,7 +127,7 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "leader": stand.leader.map_or(0, |leader| leader.0),
         "term": stand.term.0,
         "lease_ms": ensemble.as_ref().map(|ensemble| ensemble.lease_ms),
-        "zxid": format!("{:#x}", view.zxid),
+        "zxid": view.zxid.to_string(),
         "sessions": server.session_count(),
         "connections": view.connections,
         "outstanding": view.outstanding,

@@ -13,6 +13,8 @@ use council_service::{Server, ServerConfig};
 use crate::fixture::{Client, Directory, SUPER, get, read_all, until, word};
 use crate::trio::Ensemble;
 
+const ONE: MemberNumber = MemberNumber(1);
+
 fn config(directory: &Directory) -> ServerConfig {
     let mut config = directory.config();
     config.admin.address = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
@@ -203,6 +205,7 @@ fn all_have(ensemble: &Ensemble, path: &str) -> bool {
 
 fn restore_member(ensemble: &Ensemble, number: u64, file: &Path) -> i64 {
     let storage = ensemble.config(number).storage;
+    let number = MemberNumber::try_from(number).unwrap();
     backup::restore(backup::read(file).unwrap(), &storage, number, SystemTime::now()).unwrap().0
 }
 

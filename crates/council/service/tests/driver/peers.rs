@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use council_service::config::{EnsembleSecret, KeyStore, KeyStoreKind, MemberNumber, PeerTlsConfig, Secret, TlsProtocol};
+use council_service::config::{
+    EnsembleSecret, KeyStore, KeyStoreKind, MemberNumber, PeerTlsConfig, Secret, TlsProtocol,
+};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     SanType,

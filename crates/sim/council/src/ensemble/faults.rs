@@ -25,6 +25,8 @@
 use sim_kit::damage::Damage;
 use sim_kit::{MessageFaults, Without};
 
+use base::MemberNumber;
+
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
 use crate::ensemble::process::Stage;
@@ -385,8 +387,8 @@ impl Ensemble {
     fn retire(&mut self) {
         let Some(roster) = self.roster() else { return };
         let running = self.machines.iter().filter(|(_, machine)| !machine.off);
-        let gone: Vec<_> =
-            running.map(|(number, _)| *number).filter(|number| roster.member(*number).is_none()).collect();
+        let is_gone = |number: &u64| roster.member(MemberNumber::of(*number)).is_none();
+        let gone: Vec<_> = running.map(|(number, _)| *number).filter(is_gone).collect();
         let Some(number) = gone.get(self.sim.random.below(gone.len() as u64) as usize).copied() else {
             return;
         };

@@ -123,8 +123,9 @@ fn line(number: u64, votes: bool) -> String {
 
 /// The same change, told as everybody who is a member behind it.
 fn all_of(roster: &Roster, joining: &str, leaving: &str) -> String {
-    let changes =
-        |number: MemberNumber| joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string();
+    let changes = |number: MemberNumber| {
+        joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string()
+    };
     let stay = roster.members().filter(|member| !changes(member.number));
     let stay = stay.map(|member| line(member.number.into(), member.votes));
     let all: Vec<_> = stay.chain([joining.to_owned()]).filter(|line| !line.is_empty()).collect();

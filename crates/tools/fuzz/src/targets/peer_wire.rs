@@ -12,7 +12,9 @@ use consensus_raft::Message;
 use consensus_replica::founding::FoundingMessage;
 use council_replica::{CouncilMessage, PeerMessage};
 use council_service::peers::{CHANNEL, channel, read_roster};
-use net_peers::wire::{ATTEMPT, Answered, Claim, ClaimedNumber, HELLO_BYTES, Member, Prove, frame_of, framed};
+use net_peers::wire::{
+    ATTEMPT, Answered, Claim, ClaimedNumber, HELLO_BYTES, Member, Prove, frame_of, framed,
+};
 use net_peers::{EnsembleSecret, Roster};
 
 use crate::heap;
