@@ -311,7 +311,7 @@ impl Ensemble {
             Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
                 // It was not there when the others went on; its operator does what it says.
                 self.machine(number).level = self.config.core.replica.feature_level;
-                self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
+                self.tell("newer build", format_args!("member {number} stops and gets a newer build"));
                 self.stop(number);
                 self.start(number);
             }
@@ -355,7 +355,7 @@ impl Ensemble {
                             && matches!(message, FoundingMessage::Blank { founds: true, .. })
                         {
                             let words =
-                                format!("member {number} had an identity, and says that it may found");
+                                format!("member {number} had an identity, and says that it may bootstrap");
                             self.record.misused_memberships.push(words);
                         }
                         let mut bytes = Vec::new();
@@ -370,7 +370,7 @@ impl Ensemble {
         self.running().into_iter().for_each(|number| self.collect(number));
         for (number, command) in commands {
             if command == Command::Open {
-                self.tell("doubt over", format_args!("member {number} keeps its membership"));
+                self.tell("membership confirmed", format_args!("member {number} keeps its membership"));
             }
             self.follow(number, command);
         }
@@ -390,8 +390,10 @@ impl Ensemble {
         let calm = self.healed_ms.is_some_and(|healed_ms| self.sim.now_ms() >= healed_ms + OPERATOR_MS);
         if calm && self.waits_for_operator(number) {
             self.tell(
-                "operator",
-                format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
+                "operator empties a disk",
+                format_args!(
+                    "member {number} was replaced and cannot know it: the operator empties its disk"
+                ),
             );
             self.empty(number);
             self.machine(number).founder = false;
@@ -419,7 +421,7 @@ impl Ensemble {
 
     /// All faults end: every member runs, everything comes through.
     pub fn heal(&mut self) {
-        self.tell("heal", format_args!("all faults end"));
+        self.tell("faults end", format_args!("all faults end"));
         self.healed_ms = Some(self.sim.now_ms());
         self.end_double();
         self.empty_outsiders();

@@ -28,7 +28,7 @@ impl Ensemble {
         self.lives += 1;
         if machine.level < self.config.core.replica.feature_level && self.sim.random.chance(50) {
             machine.level = self.config.core.replica.feature_level;
-            self.tell("newer build", format_args!("member {number} is given a newer build"));
+            self.tell("newer build", format_args!("member {number} gets a newer build"));
         }
         let process = Process::new(self.setup(number), self.lives);
         self.peering.begin(number, self.lives);

@@ -39,8 +39,9 @@ impl Operator {
             && history.calls[call].answer.is_some()
         {
             match history.calls[call].outcome() {
-                Outcome::Ok => ensemble.tell("reconfig", format_args!("the members are to be changed")),
-                other => ensemble.tell("reconfig refused", format_args!("the members stay: {other:?}")),
+                Outcome::Ok => ensemble.tell("reconfig", format_args!("the wanted members have changed")),
+                other => ensemble
+                    .tell("reconfig refused", format_args!("the wanted members have not changed: {other:?}")),
             }
             self.asked = None;
             ensemble.changing = false;
@@ -69,7 +70,7 @@ impl Operator {
         }
         ensemble.tell(
             "reconfig asked",
-            format_args!("asked for: join `{joining}`, leave `{leaving}`, be `{members}`, of {version:x}"),
+            format_args!("reconfig requested: join `{joining}`, leave `{leaving}`, be `{members}`, version {version:x}"),
         );
         let ask = Ask::Reconfig { joining, leaving, members, version };
         self.asked = self.visitor.ask(ensemble, history, ask);
