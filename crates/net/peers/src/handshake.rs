@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use crate::hello::{ClaimedNumber, HELLO_BYTES, Hello};
 use crate::hints::Hints;
 use crate::proof::{Binding, NONCE_BYTES, Nonce, PROOF_BYTES, Proof, Prover, Side};
-use crate::refusal::Refusal;
+use crate::refusal::{HandshakeRefusal, Refusal};
 
 const MAGIC: [u8; 8] = *b"DIWNPEER";
 /// Raised when members of one build cannot understand those of another.
@@ -31,46 +31,6 @@ const NOT_LET_IN: &str = "it does not let this member in; hint: its log says why
 /// First bytes of TLS records.
 const TLS_ALERT: u8 = 0x15;
 const TLS_HANDSHAKE: u8 = 0x16;
-
-/// Why two sides do not go on with each other, whoever they say they are.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HandshakeRefusal {
-    /// Its proof is not that of the ensemble's secret.
-    #[error("it does not know the ensemble's secret; hint: give all members the same secret file")]
-    WrongProof,
-    /// This member asks for a secret, and the other side has none.
-    #[error("it has no secret, and this member asks for one; hint: give it the file of {setting}")]
-    WithoutSecret {
-        /// The setting that names the secret's file.
-        setting: &'static str,
-    },
-    /// The other side asks for a secret, and this member has none.
-    #[error("it asks for the ensemble's secret, and this member has none; hint: set {setting}")]
-    SecretAskedFor {
-        /// The setting that names the secret's file.
-        setting: &'static str,
-    },
-    /// It is a build that this one cannot understand.
-    #[error(
-        "it speaks version {theirs} of the members' protocol, and this member version {own}; hint: run builds that \
-         follow one another",
-        theirs = .0,
-        own = VERSION
-    )]
-    OtherVersion(u16),
-    /// It speaks TLS on a connection that is plain.
-    #[error("it speaks TLS, and this member plain text; hint: `sslQuorum` differs between the two")]
-    SpeaksTls,
-    /// It speaks something else.
-    #[error("it speaks another protocol than Diwan's members; hint: {hint}")]
-    OtherProtocol {
-        /// What it may be.
-        hint: &'static str,
-    },
-    /// The other side refuses this member, and says why.
-    #[error("it refuses: {0}")]
-    Refused(String),
-}
 
 /// What both sides go by.
 pub(crate) struct Terms<'a> {
@@ -119,7 +79,7 @@ impl Terms<'_> {
         }
         let version = u16::from_le_bytes([low, high]);
         if version != VERSION {
-            return Err(HandshakeRefusal::OtherVersion(version));
+            return Err(HandshakeRefusal::OtherVersion { theirs: version, own: VERSION });
         }
         let setting = self.hints.secret;
         match (self.prover.is_some(), flags & HAS_SECRET != 0) {
@@ -147,7 +107,8 @@ fn judge_beginning(bytes: &[u8], hints: Hints) -> Result<(), HandshakeRefusal> {
     }
     match bytes.get(MAGIC.len()..MAGIC.len() + 2) {
         Some(&[low, high]) if [low, high] != VERSION.to_le_bytes() => {
-            Err(HandshakeRefusal::OtherVersion(u16::from_le_bytes([low, high])))
+            let theirs = u16::from_le_bytes([low, high]);
+            Err(HandshakeRefusal::OtherVersion { theirs, own: VERSION })
         }
         _ => Ok(()),
     }

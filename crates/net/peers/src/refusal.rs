@@ -1,7 +1,6 @@
 //! Why a connection between two members does not come about, for the one that answers and the one that dials.
 //!
-//! A module that refuses for several reasons has an enum of its own: [`HandshakeRefusal`], [`HelloRefusal`],
-//! [`CertificateRefusal`]. `Display` gives the text for the log and for the other side. Knows no socket and sends nothing.
+//! Reasons of one kind have an enum of their own: [`HandshakeRefusal`], [`HelloRefusal`], [`CertificateRefusal`]. `Display` gives the text for the log and for the other side. Knows no socket and sends nothing.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,7 +8,6 @@ use std::net::IpAddr;
 use base::MemberNumber;
 
 use crate::certificate::CertificateRefusal;
-use crate::handshake::HandshakeRefusal;
 use crate::hello::HelloRefusal;
 use crate::hints::Hints;
 
@@ -73,4 +71,47 @@ impl Refusal {
     pub(crate) fn no_binding(error: rustls::Error) -> Self {
         Self::Broken { kind: io::ErrorKind::Other, explanation: error.to_string() }
     }
+}
+
+/// Why two sides do not go on with each other, whoever they say they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeRefusal {
+    /// Its proof is not that of the ensemble's secret.
+    #[error("it does not know the ensemble's secret; hint: give all members the same secret file")]
+    WrongProof,
+    /// This member asks for a secret, and the other side has none.
+    #[error("it has no secret, and this member asks for one; hint: give it the file of {setting}")]
+    WithoutSecret {
+        /// The setting that names the secret's file.
+        setting: &'static str,
+    },
+    /// The other side asks for a secret, and this member has none.
+    #[error("it asks for the ensemble's secret, and this member has none; hint: set {setting}")]
+    SecretAskedFor {
+        /// The setting that names the secret's file.
+        setting: &'static str,
+    },
+    /// It is a build that this one cannot understand.
+    #[error(
+        "it speaks version {theirs} of the members' protocol, and this member version {own}; hint: run builds that \
+         follow one another"
+    )]
+    OtherVersion {
+        /// The version that it speaks.
+        theirs: u16,
+        /// The version that this member speaks.
+        own: u16,
+    },
+    /// It speaks TLS on a connection that is plain.
+    #[error("it speaks TLS, and this member plain text; hint: `sslQuorum` differs between the two")]
+    SpeaksTls,
+    /// It speaks something else.
+    #[error("it speaks another protocol than Diwan's members; hint: {hint}")]
+    OtherProtocol {
+        /// What it may be.
+        hint: &'static str,
+    },
+    /// The other side refuses this member, and says why.
+    #[error("it refuses: {0}")]
+    Refused(String),
 }

@@ -389,7 +389,10 @@ impl Ensemble {
     fn retire(&mut self) {
         let Some(roster) = self.roster() else { return };
         let running = self.machines.iter().filter(|(_, machine)| !machine.off);
-        let is_gone = |number: &u64| roster.member(MemberNumber::of(*number)).is_none();
+        // A second machine of a number has a place above all numbers, and is no member itself.
+        let is_gone = |place: &u64| {
+            MemberNumber::try_from(*place).ok().and_then(|number| roster.member(number)).is_none()
+        };
         let gone: Vec<_> = running.map(|(number, _)| *number).filter(is_gone).collect();
         let Some(number) = gone.get(self.sim.random.below(gone.len() as u64) as usize).copied() else {
             return;

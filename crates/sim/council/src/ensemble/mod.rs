@@ -189,7 +189,7 @@ impl Ensemble {
     }
 
     fn is_member(&mut self, number: u64) -> bool {
-        let number = MemberNumber::of(number);
+        let Ok(number) = MemberNumber::try_from(number) else { return false };
         self.roster().is_some_and(|roster| roster.member(number).is_some())
     }
 

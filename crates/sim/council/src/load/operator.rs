@@ -70,7 +70,9 @@ impl Operator {
         }
         ensemble.tell(
             "reconfig asked",
-            format_args!("reconfig requested: join `{joining}`, leave `{leaving}`, be `{members}`, version {version:x}"),
+            format_args!(
+                "reconfig requested: join `{joining}`, leave `{leaving}`, be `{members}`, version {version:x}"
+            ),
         );
         let ask = Ask::Reconfig { joining, leaving, members, version };
         self.asked = self.visitor.ask(ensemble, history, ask);
