@@ -72,6 +72,15 @@ impl MemberNumber {
     }
 }
 
+impl TryFrom<u64> for MemberNumber {
+    type Error = core::num::TryFromIntError;
+
+    /// That of a number kept in more bits.
+    fn try_from(number: u64) -> Result<Self, Self::Error> {
+        u8::try_from(number).map(Self)
+    }
+}
+
 impl From<MemberNumber> for u64 {
     fn from(number: MemberNumber) -> Self {
         Self::from(number.0)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use council_client::{Client, Options};
 use council_connect::Connection;
-use council_service::config::{MemberConfig, Roster};
+use council_service::config::{MemberConfig, MemberNumber, Roster};
 use council_wire::{ErrorCode, Reconfig};
 
 use crate::config::{Checked, Problem};
@@ -137,7 +137,7 @@ fn already(wish: &Wish, present: &Roster) -> String {
     match wish {
         Wish::Promote(number) => format!("member {number} is a voter already. "),
         Wish::Add(member) => {
-            let number = member.split('=').next().and_then(|number| number.parse().ok());
+            let number = member.split('=').next().and_then(|number| number.parse().ok()).map(MemberNumber);
             let known = number.and_then(|number| present.member(number));
             known.map_or_else(String::new, |known| {
                 format!("member {} is there already, just so. ", known.number)
@@ -165,7 +165,7 @@ fn connect(access: &Connection) -> Checked<Client> {
 }
 
 fn existing(roster: &Roster, number: u64) -> Checked<&MemberConfig> {
-    roster.member(number).ok_or_else(|| {
+    MemberNumber::try_from(number).ok().and_then(|number| roster.member(number)).ok_or_else(|| {
         Problem::new(format!("there is no member {number}"))
             .hint("`diwan member list` shows those that there are")
     })

@@ -72,7 +72,7 @@ fn every_create_mode_makes_its_kind_of_node() {
     assert_eq!(make("/c", CreateMode::Container), "/c");
     assert_eq!(make("/t", CreateMode::Ttl(60_000)), "/t");
     assert_eq!(make("/u-", CreateMode::TtlSequential(60_000)), "/u-0000000005");
-    let id = client.session_id();
+    let id = client.session_id().0;
     let owner = |path: &str| client.exists(path).wait().unwrap().unwrap().ephemeral_owner;
     assert_eq!((owner("/e"), owner("/s-0000000000"), owner("/c")), (id, 0, 0));
     let mut mine = client.ephemerals("/").wait().unwrap();
@@ -176,7 +176,7 @@ fn a_broken_connection_keeps_session_ephemerals_and_watches() {
     client.watch_exists("/later", &watcher).wait().unwrap();
     let id = client.session_id();
     client.disconnect();
-    assert_eq!(client.exists("/e").wait().unwrap().unwrap().ephemeral_owner, id);
+    assert_eq!(client.exists("/e").wait().unwrap().unwrap().ephemeral_owner, id.0);
     assert_eq!(client.session_id(), id);
     setup.set_data("/e", b"x", -1).wait().unwrap();
     setup.create("/later", b"", CreateMode::Persistent).wait().unwrap();
@@ -195,7 +195,7 @@ fn a_session_can_be_resumed_elsewhere_with_its_ticket_only() {
     client.abandon();
     let resumed =
         Options::new().resume(ticket.clone()).connect(&format!("{}/resume", server.address())).unwrap();
-    assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session);
+    assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session.0);
     resumed.close();
     let (states, changes) = Watcher::new();
     let late = Options::new().resume(ticket).watcher(&states).connect(&server.address()).unwrap();

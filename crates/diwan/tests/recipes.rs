@@ -10,7 +10,7 @@ use council_client::recipes::{
     CacheState, Election, Group, Layout, Lock, LockGuard, Member, Outcome, PresenceState, RecipeError,
     Standing, SubtreeCache,
 };
-use council_client::{Client, CreateMode, Error, Multi, Options, SessionState};
+use council_client::{Client, CreateMode, Error, Multi, Options, SessionState, Zxid};
 use server::Server;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -153,10 +153,10 @@ fn cache_follows_the_tree_through_a_broken_connection_and_an_expired_session() {
     let (client, writer) = (lasting(&server), lasting(&server));
     let cache = SubtreeCache::open(&client, "/c").unwrap();
     // There is no node yet: that is a copy, too.
-    let mut zxid = cache.wait_newer(-1, LONG).unwrap();
+    let mut zxid = cache.wait_newer(Zxid(-1), LONG).unwrap();
     let make = |path: &str| writer.create(path, b"", CreateMode::Persistent).wait().unwrap();
     ["/c", "/c/a", "/c/a/x", "/c/b"].iter().for_each(|path| drop(make(path)));
-    let equal = |zxid: &mut i64| {
+    let equal = |zxid: &mut Zxid| {
         let last = writer.exists("/").wait().unwrap().unwrap().pzxid;
         let paths = writer.subtree("/c").unwrap();
         let found = cache.wait_until(LONG, |nodes| {
@@ -181,7 +181,7 @@ fn cache_follows_the_tree_through_a_broken_connection_and_an_expired_session() {
         seen.fetch_or(both == 1, std::sync::atomic::Ordering::Relaxed);
     })
     .unwrap();
-    assert!(watching.wait_newer(-1, LONG).is_some());
+    assert!(watching.wait_newer(Zxid(-1), LONG).is_some());
     for _ in 0..20 {
         let create =
             pair.iter().fold(Multi::new(), |multi, path| multi.create(path, b"", CreateMode::Persistent));
@@ -241,7 +241,7 @@ fn recipes_of_a_client_that_opens_no_new_session_end_with_it() {
     let client = Client::connect(&server.address()).unwrap();
     assert!(client.wait_connected(LONG));
     let cache = SubtreeCache::open(&client, "/c").unwrap();
-    assert!(cache.wait_newer(-1, LONG).is_some());
+    assert!(cache.wait_newer(Zxid(-1), LONG).is_some());
     let election = Election::enter(&client, "/leader", b"").unwrap();
     assert!(election.wait_leader(LONG).is_some());
     expire(&server, &client);

@@ -48,7 +48,7 @@ fn a_session_outlives_a_restart() {
     server.end(Signal::KILL);
     let server = Server::start_in(&data, &[]);
     let resumed = council_client::Options::new().resume(ticket.clone()).connect(&server.address()).unwrap();
-    assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session);
+    assert_eq!(resumed.exists("/e").wait().unwrap().unwrap().ephemeral_owner, ticket.session.0);
 }
 
 #[test]

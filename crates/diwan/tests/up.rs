@@ -172,10 +172,10 @@ fn the_leader_dies_and_its_client_goes_on_with_its_session_and_ephemerals() {
     assert!(notice.contains(&format!("member {} (pid {})", first.member, first.pid.unwrap())), "{notice}");
     let taken_up = Options::new().resume(ticket.clone()).connect(&others.join(",")).unwrap();
     let owner = again("the node", || taken_up.exists("/mine").wait()).map(|stat| stat.ephemeral_owner);
-    assert_eq!(owner, Some(ticket.session));
+    assert_eq!(owner, Some(ticket.session.0));
     again("a write", || taken_up.create("/after", b"", CreateMode::Persistent).wait());
     let owner = again("the node", || elsewhere.exists("/theirs").wait()).map(|stat| stat.ephemeral_owner);
-    assert_eq!((owner, elsewhere.session_id()), (Some(session), session));
+    assert_eq!((owner, elsewhere.session_id()), (Some(session.0), session));
 
     // It comes back as a follower of another.
     ensemble.line(|line| line.contains(&format!("member {} starts again", first.member)));

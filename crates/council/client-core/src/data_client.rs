@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use council_wire::Zxid;
+
 use crate::event::Event;
 use crate::handler::{Handler, StateChange};
 use crate::machine::ClientMachine;
@@ -66,7 +68,7 @@ impl DataClient {
                 self.machine.submit(asked, Tag { id, reading }, &mut self.outputs);
             }
             Err(error) => {
-                let replied = Replied { zxid: -1, result: Err(error) };
+                let replied = Replied { zxid: Zxid(-1), result: Err(error) };
                 self.outputs.0.push_back(Output::Replied(id, replied));
             }
         }

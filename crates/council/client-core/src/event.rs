@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use council_wire::{EventType, KeeperState};
+use council_wire::{EventType, KeeperState, Zxid};
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,13 +48,17 @@ pub struct Event {
     /// The node, as the client knows it; `None` when the connection's state changed.
     pub path: Option<String>,
     /// The transaction that caused it, or -1 where none is known.
-    pub zxid: i64,
+    pub zxid: Zxid,
 }
 
 impl fmt::Display for Event {
     /// As ZooKeeper's own client prints it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.as_deref().unwrap_or("null");
-        write!(f, "WatchedEvent state:{:?} type:{:?} path:{path} zxid: {}", self.state, self.kind, self.zxid)
+        write!(
+            f,
+            "WatchedEvent state:{:?} type:{:?} path:{path} zxid: {}",
+            self.state, self.kind, self.zxid.0
+        )
     }
 }

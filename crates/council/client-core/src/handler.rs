@@ -1,6 +1,6 @@
 //! What a session reports to its driver, in order.
 
-use council_wire::KeeperState;
+use council_wire::{KeeperState, SessionId};
 
 use crate::attempt::Attempt;
 use crate::event::Event;
@@ -34,7 +34,7 @@ pub struct StateChange {
     /// The state now.
     pub state: KeeperState,
     /// The session, 0 when there is none.
-    pub session: i64,
+    pub session: SessionId,
 }
 
 /// See [`Handler::notice`].

@@ -54,7 +54,9 @@ mod watch;
 
 pub use attempt::{Attempt, ConnectFailure, TLS_ALERT};
 pub use base::Random;
-pub use council_wire::{Acl, ErrorCode, KeeperState, Stat, WatchMode, WatcherType, permission};
+pub use council_wire::{
+    Acl, ErrorCode, KeeperState, SessionId, Stat, WatchMode, WatcherType, Zxid, permission,
+};
 pub use data_client::{DataClient, Output, Outputs, RequestId, Tag, WatcherId};
 pub use decode::Decode;
 pub use encode::CreateMode;

@@ -1,7 +1,7 @@
 //! Every operation of the protocol: what it sends, which watches it changes, and what its reply means. An operation knows
 //! nothing of the session that carries it.
 
-use council_wire::{Acl, ErrorCode, OpCode, Reader, Reconfig, Stat, WatchMode, WatcherType};
+use council_wire::{Acl, ErrorCode, OpCode, Reader, Reconfig, Stat, WatchMode, WatcherType, Zxid};
 
 use crate::Error;
 use crate::decode::{self, Decode};
@@ -77,7 +77,7 @@ pub struct Answered<'a> {
     /// 0, or an error code.
     pub err: i32,
     /// The last transaction that the reply reflects.
-    pub zxid: i64,
+    pub zxid: Zxid,
     /// What stands behind the header.
     pub body: &'a [u8],
 }

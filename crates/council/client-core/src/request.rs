@@ -2,7 +2,7 @@
 //! clients of an ensemble, and the simulator. They hold the operations that these users need; see [`crate::operation`]
 //! for all.
 
-use council_wire::{Acl, Stat, WatchMode, WatcherType};
+use council_wire::{Acl, Stat, WatchMode, WatcherType, Zxid};
 
 use crate::encode::CreateMode;
 use crate::multi::{Multi, MultiRead, MultiReadResult, MultiResult};
@@ -113,7 +113,7 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replied {
     /// The zxid of the reply's header.
-    pub zxid: i64,
+    pub zxid: Zxid,
     /// The reply, or why there is none.
     pub result: Result<Reply, Error>,
 }
@@ -171,7 +171,7 @@ impl Replied {
     /// What an answer means.
     #[must_use]
     pub fn of(reading: Reading<Reply>, answer: Answer<'_>, chroot: &Chroot) -> Self {
-        let zxid = answer.as_ref().map_or(-1, |answered| answered.zxid);
+        let zxid = answer.as_ref().map_or(Zxid(-1), |answered| answered.zxid);
         Self { zxid, result: reading.result(answer, chroot) }
     }
 }

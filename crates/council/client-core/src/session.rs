@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use council_wire::{
     ConnectRequest, ConnectResponse, ErrorCode, KeeperState, Malformed, OpCode, Reader, ReplyHeader,
-    RequestHeader, WatcherEvent, WatcherType, Writer, end_frame, start_frame, xid,
+    RequestHeader, SessionId, WatcherEvent, WatcherType, Writer, Zxid, end_frame, start_frame, xid,
 };
 
 use crate::Error;
@@ -46,7 +46,7 @@ pub(crate) struct Session<T, W> {
     read_only_server: bool,
     reset_watches: bool,
     renew: bool,
-    last_zxid: i64,
+    last_zxid: Zxid,
     phase: Phase,
     identities: Vec<(String, Vec<u8>)>,
     requests: Requests<T, W>,
@@ -72,7 +72,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             read_only_server: false,
             reset_watches: settings.reset_watches,
             renew: settings.renew,
-            last_zxid: 0,
+            last_zxid: Zxid(0),
             phase: Phase::Down,
             identities: settings.identities.clone(),
             requests: Requests::new(settings.limits),
@@ -93,9 +93,9 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         let at = start_frame(&mut self.out);
         ConnectRequest {
             protocol_version: 0,
-            last_zxid_seen: self.last_zxid,
+            last_zxid_seen: self.last_zxid.0,
             timeout_ms: self.timeout_ms,
-            session_id: self.ticket.session,
+            session_id: self.ticket.session.0,
             password: Some(&self.ticket.password),
             read_only: Some(self.read_only),
         }
@@ -131,7 +131,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         }
         let password = response.password.and_then(|password| password.try_into().ok());
         let password = password.ok_or(Malformed("connect response: a password that is not 16 bytes"))?;
-        self.ticket = Ticket { session: response.session_id, password };
+        self.ticket = Ticket { session: SessionId(response.session_id), password };
         self.timeout_ms = response.timeout_ms;
         self.read_only_server = response.read_only == Some(true);
         if self.sasl.is_some() {
@@ -186,13 +186,13 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         let mut reader = Reader::new(frame);
         let header = ReplyHeader::read(&mut reader)?;
         match header.xid {
-            xid::NOTIFICATION => self.event(&WatcherEvent::read(&mut reader)?, header.zxid, to),
+            xid::NOTIFICATION => self.event(&WatcherEvent::read(&mut reader)?, Zxid(header.zxid), to),
             xid::PING | xid::SET_WATCHES => {}
             xid::AUTH => self.authenticated(header.err, to),
             _ => {
                 // Not from events: two of one transaction may lie on both sides of a broken connection.
                 if header.zxid > 0 {
-                    self.last_zxid = header.zxid;
+                    self.last_zxid = Zxid(header.zxid);
                 }
                 let request = self.requests.answered().ok_or(Malformed("reply: nothing was asked"))?;
                 if request.xid != header.xid {
@@ -212,7 +212,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         body: &[u8],
         to: &mut impl Handler<T, W>,
     ) {
-        let ReplyHeader { err, zxid, .. } = header;
+        let (err, zxid) = (header.err, Zxid(header.zxid));
         match request.change {
             WatchChange::Set(table, path, watcher) if err == 0 => self.watches.add(table, &path, &watcher),
             WatchChange::SetExists(path, watcher) if err == 0 => {
@@ -232,7 +232,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         }
     }
 
-    fn event(&mut self, event: &WatcherEvent<'_>, zxid: i64, to: &mut impl Handler<T, W>) {
+    fn event(&mut self, event: &WatcherEvent<'_>, zxid: Zxid, to: &mut impl Handler<T, W>) {
         let watchers = self.watches.fire(event.event, event.path);
         let path = Some(String::from(self.chroot.to_user(event.path)));
         let event = Event { kind: event.event.into(), state: event.state, path, zxid };
@@ -247,7 +247,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             self.end(Error::AuthFailed, to);
         }
         let result =
-            if err == 0 { Ok(Answered { err, zxid: -1, body: &[] }) } else { Err(Error::AuthFailed) };
+            if err == 0 { Ok(Answered { err, zxid: Zxid(-1), body: &[] }) } else { Err(Error::AuthFailed) };
         if let Some(tag) = tag {
             to.reply(tag, result, &self.chroot);
         }
@@ -295,7 +295,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
             self.auth_in_flight.push_back(Some(tag));
         } else {
             // It is sent before anything else, so no request can be refused because it is missing.
-            to.reply(tag, Ok(Answered { err: 0, zxid: -1, body: &[] }), &self.chroot);
+            to.reply(tag, Ok(Answered { err: 0, zxid: Zxid(-1), body: &[] }), &self.chroot);
         }
         self.identities.push((scheme, credentials));
     }
@@ -305,7 +305,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
         let there = self.watches.has(kind, full);
         for (kind, watcher) in self.watches.remove(kind, full) {
             let path = Some(String::from(self.chroot.to_user(full)));
-            to.event(&watcher, &Event { kind, state: KeeperState::SyncConnected, path, zxid: -1 });
+            to.event(&watcher, &Event { kind, state: KeeperState::SyncConnected, path, zxid: Zxid(-1) });
         }
         there
     }
@@ -382,7 +382,7 @@ impl<T, W: Clone + PartialEq> Session<T, W> {
     /// Tells every watcher that the session is gone, and empties the tables.
     fn part(&mut self, state: KeeperState, error: &Error, to: &mut impl Handler<T, W>) {
         self.tell(state, to);
-        let last = Event { kind: EventKind::None, state, path: None, zxid: -1 };
+        let last = Event { kind: EventKind::None, state, path: None, zxid: Zxid(-1) };
         for watcher in self.watches.drain() {
             if !self.listeners.contains(&watcher) {
                 to.event(&watcher, &last);

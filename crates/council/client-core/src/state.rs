@@ -1,5 +1,7 @@
 //! The state of a session, and what it takes to go on with one from elsewhere.
 
+use council_wire::SessionId;
+
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,15 +39,13 @@ impl SessionState {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Ticket {
     /// The session's id.
-    pub session: i64,
+    pub session: SessionId,
     /// Its password.
     pub password: [u8; 16],
 }
 
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ticket")
-            .field("session", &format_args!("{:#x}", self.session))
-            .finish_non_exhaustive()
+        f.debug_struct("Ticket").field("session", &self.session).finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use council_wire::{EventType, WatchMode, WatcherType, Writer};
+use council_wire::{EventType, WatchMode, WatcherType, Writer, Zxid};
 
 use crate::event::EventKind;
 
@@ -115,7 +115,7 @@ impl<W: Clone + PartialEq> WatchTables<W> {
     }
 
     /// The bodies of the setWatches2 requests that set everything again.
-    pub(crate) fn set_watches(&self, relative_zxid: i64) -> Vec<Vec<u8>> {
+    pub(crate) fn set_watches(&self, relative_zxid: Zxid) -> Vec<Vec<u8>> {
         let mut bodies = Vec::new();
         let mut lists: [Vec<&str>; 5] = Default::default();
         let mut bytes = 0;
@@ -137,10 +137,10 @@ impl<W: Clone + PartialEq> WatchTables<W> {
     }
 }
 
-fn set_watches_body(relative_zxid: i64, lists: &[Vec<&str>; 5]) -> Vec<u8> {
+fn set_watches_body(relative_zxid: Zxid, lists: &[Vec<&str>; 5]) -> Vec<u8> {
     let mut body = Vec::new();
     let mut writer = Writer::new(&mut body);
-    writer.i64(relative_zxid);
+    writer.i64(relative_zxid.0);
     for list in lists {
         writer.texts(list.iter().copied());
     }
@@ -236,7 +236,7 @@ mod tests {
                 &watcher,
             );
         }
-        let bodies = tables.set_watches(7);
+        let bodies = tables.set_watches(Zxid(7));
         assert_eq!(bodies.len(), 3);
         let mut paths = 0;
         for body in &bodies {
@@ -247,6 +247,6 @@ mod tests {
             paths += set.data.len() + set.persistent_recursive.len();
         }
         assert_eq!(paths, 300);
-        assert!(WatchTables::<u8>::default().set_watches(0).is_empty());
+        assert!(WatchTables::<u8>::default().set_watches(Zxid(0)).is_empty());
     }
 }

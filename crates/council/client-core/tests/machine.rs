@@ -7,7 +7,7 @@ use std::time::Duration;
 use council_client_core::sasl::SaslUser;
 use council_client_core::{
     Action, ConnectFailure, DataClient, Error, ErrorCode, Event, EventKind, KeeperState, Output, Random,
-    Reply, Request, RequestId, Settings, StateChange, Ticket, WatcherId,
+    Reply, Request, RequestId, SessionId, Settings, StateChange, Ticket, WatcherId, Zxid,
 };
 use council_wire::{
     ConnectRequest, ConnectResponse, EventType, Frame, OpCode, Reader, ReplyHeader, RequestHeader, Stat,
@@ -149,7 +149,7 @@ fn is_lost(output: &Output) -> bool {
 }
 
 fn state(state: KeeperState, session: i64) -> Output {
-    Output::State(STATES, StateChange { state, session })
+    Output::State(STATES, StateChange { state, session: SessionId(session) })
 }
 
 /// Three requests, their replies, and an event between them.
@@ -186,8 +186,8 @@ fn conversation_is_told_in_the_order_of_the_connection() {
         panic!("{outputs:?}");
     };
     assert_eq!(*up, state(KeeperState::SyncConnected, 7));
-    assert_eq!((one.zxid, &one.result), (101, &Ok(Reply::Data(Some(b"one".into()), Stat::default()))));
-    assert_eq!((changed.kind, changed.zxid), (EventKind::NodeDataChanged, 150));
+    assert_eq!((one.zxid, &one.result), (Zxid(101), &Ok(Reply::Data(Some(b"one".into()), Stat::default()))));
+    assert_eq!((changed.kind, changed.zxid), (EventKind::NodeDataChanged, Zxid(150)));
     let refused = Error::Refused { code: ErrorCode::NoNode, path: "/b".into() };
     assert!(matches!(two, Output::Replied(RequestId(2), replied) if replied.result == Err(refused)));
     assert!(matches!(three, Output::Replied(RequestId(3), replied)
@@ -317,7 +317,7 @@ fn name_without_an_address_is_passed_over() {
 
 #[test]
 fn wrong_password_and_expiry_end_the_session() {
-    let ticket = Ticket { session: 9, password: [1; 16] };
+    let ticket = Ticket { session: SessionId(9), password: [1; 16] };
     let mut resumed = bench(Settings { resume: Some(ticket), ..Settings::default() });
     assert_eq!(resumed.connect(), (9, [1; 16], 0));
     resumed.submit(1, &data("/a", false));
@@ -341,7 +341,7 @@ fn renewed_session_follows_on_a_connection_of_its_own() {
     bench.connect();
     bench.outputs();
     bench.receive(&handshake(0, 0));
-    let expired = Event { kind: EventKind::None, state: KeeperState::Expired, path: None, zxid: -1 };
+    let expired = Event { kind: EventKind::None, state: KeeperState::Expired, path: None, zxid: Zxid(-1) };
     assert_eq!(bench.outputs(), [state(KeeperState::Expired, 7), Output::Event(WATCHER, expired)]);
     assert_eq!(bench.client.machine.action(), Some(Action::Close));
     assert_eq!(bench.connect(), (0, [0; 16], 102));

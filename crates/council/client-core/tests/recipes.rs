@@ -5,11 +5,11 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use council_client_core::Acl;
 use council_client_core::recipes::{
     Cache, CacheLimits, CacheState, CachedNode, Contender, ContenderSettings, Kind, Layout, Member,
     Membership, NodeUpdate, Outcome, PresenceState, Recipe, Standing,
 };
+use council_client_core::{Acl, SessionId, Zxid};
 
 use model::world::World;
 use model::{Change, Ensemble, Node, Write};
@@ -144,10 +144,10 @@ fn readers_hold_together_and_waiters_are_woken_one_by_one() {
 fn cached(tree: &BTreeMap<String, Node>) -> BTreeMap<String, CachedNode> {
     let node = |node: &Node| CachedNode {
         data: Some(node.data.clone()),
-        czxid: node.stat.czxid,
-        mzxid: node.stat.mzxid,
+        czxid: Zxid(node.stat.czxid),
+        mzxid: Zxid(node.stat.mzxid),
         version: node.stat.version,
-        ephemeral_owner: node.stat.ephemeral_owner,
+        ephemeral_owner: SessionId(node.stat.ephemeral_owner),
     };
     tree.iter().map(|(path, own)| (path.clone(), node(own))).collect()
 }
@@ -185,7 +185,7 @@ fn cache_equals_the_tree_at_its_zxid_and_never_goes_back() {
     for seed in seeds() {
         let caches = (0..2).map(|_| Cache::new("/app", CacheLimits::default()));
         let mut world = World::new(seed, 3, caches);
-        let mut zxids = [-1, -1];
+        let mut zxids = [Zxid(-1), Zxid(-1)];
         let mut versions = 0;
         for _ in 0..6000 {
             world.step();
@@ -200,7 +200,7 @@ fn cache_equals_the_tree_at_its_zxid_and_never_goes_back() {
                 assert!(cache.zxid() >= *last, "seed {seed}: back from {last} to {}", cache.zxid());
                 if cache.zxid() > *last {
                     versions += 1;
-                    let expected = cached(&world.ensemble.subtree("/app", cache.zxid()));
+                    let expected = cached(&world.ensemble.subtree("/app", cache.zxid().0));
                     assert_eq!(*cache.nodes(), expected, "seed {seed}, zxid {}", cache.zxid());
                 }
                 *last = cache.zxid();

@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use council_client_core::operation::{Answer, Asked, Operation, Reading};
-use council_client_core::{Attempt, Chroot, Replied, Reply, Request, SessionState, Ticket, WatcherType};
+use council_client_core::{
+    Attempt, Chroot, Replied, Reply, Request, SessionId, SessionState, Ticket, WatcherType, Zxid,
+};
 use mio::{Poll, Waker};
 
 use crate::delivery::{Delivery, Machine, Sink};
@@ -103,7 +105,7 @@ impl Client {
         done: impl FnOnce(Replied) + Send + 'static,
     ) {
         match request.operation(self.chroot()) {
-            Err(error) => done(Replied { zxid: -1, result: Err(error) }),
+            Err(error) => done(Replied { zxid: Zxid(-1), result: Err(error) }),
             Ok(operation) => {
                 let (asked, reading): (_, Reading<Reply>) = operation.into_parts(watcher.cloned());
                 let sink = |answer: Answer<'_>, chroot: &Chroot| done(Replied::of(reading, answer, chroot));
@@ -169,7 +171,7 @@ impl Client {
 
     /// The session's id, 0 before there is one.
     #[must_use]
-    pub fn session_id(&self) -> i64 {
+    pub fn session_id(&self) -> SessionId {
         self.inner.status.ticket().session
     }
 

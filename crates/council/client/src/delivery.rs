@@ -2,7 +2,7 @@
 
 use council_client_core::operation::Answer;
 use council_client_core::{
-    Chroot, ClientMachine, Event, EventKind, Handler, KeeperState, Notice, StateChange,
+    Chroot, ClientMachine, Event, EventKind, Handler, KeeperState, Notice, StateChange, Zxid,
 };
 
 use crate::event::Watcher;
@@ -49,5 +49,5 @@ impl Handler<Sink, Watcher> for Delivery {
 
 /// A change of state as an event.
 pub(crate) fn state_event(state: KeeperState) -> Event {
-    Event { kind: EventKind::None, state, path: None, zxid: -1 }
+    Event { kind: EventKind::None, state, path: None, zxid: Zxid(-1) }
 }

@@ -56,8 +56,8 @@ pub use client::Client;
 pub use council_client_core::operation::Identity;
 pub use council_client_core::{
     Acl, Attempt, ConnectFailure, CreateMode, Error, ErrorCode, Event, EventKind, KeeperState, Limits, Multi,
-    MultiRead, MultiReadResult, MultiResult, Replied, Reply, Request, SessionState, Stat, Ticket, WatchMode,
-    WatcherType, permission, validate_path,
+    MultiRead, MultiReadResult, MultiResult, Replied, Reply, Request, SessionId, SessionState, Stat, Ticket,
+    WatchMode, WatcherType, Zxid, permission, validate_path,
 };
 pub use error::ConnectError;
 pub use event::{Events, Watcher};

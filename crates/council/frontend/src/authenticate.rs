@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use council_tree::Policy;
-use council_wire::{ErrorCode, OpCode, Request, Writer};
+use council_wire::{ErrorCode, OpCode, Request, Writer, Zxid};
 use net_auth::sasl::ServerStep;
 use net_auth::sasl::digest_md5::ServerExchange;
 
@@ -79,12 +79,12 @@ impl ShardState {
         connection.admit(&self.config);
         let reply = Reply::of_error(xid, Some(OpCode::Auth), 0);
         if accepted && self.may_bear(connection) {
-            return self.reply(connection, Reply { zxid: Some(0), ..reply });
+            return self.reply(connection, Reply { zxid: Some(Zxid::default()), ..reply });
         }
         self.stats.auth_failed += 1;
         self.tell_auth_failed(connection, Some(scheme));
         let (error, close) = (ErrorCode::AuthFailed.code(), Some(CloseReason::AuthFailed));
-        self.reply(connection, Reply { zxid: Some(0), error, close, ..reply });
+        self.reply(connection, Reply { zxid: Some(Zxid::default()), error, close, ..reply });
     }
 
     fn accepts(&mut self, connection: &mut Connection, scheme: &str, auth: Option<&[u8]>) -> bool {
@@ -201,7 +201,10 @@ impl ShardState {
         let mut body = Vec::new();
         Writer::new(&mut body).buffer(token);
         let reply = Reply::of_error(xid, Some(OpCode::Sasl), error);
-        self.reply(connection, Reply { zxid: Some(0), body: body.into_boxed_slice(), close, ..reply });
+        self.reply(
+            connection,
+            Reply { zxid: Some(Zxid::default()), body: body.into_boxed_slice(), close, ..reply },
+        );
     }
 
     /// Something was asked before authentication that is demanded first.
@@ -215,7 +218,10 @@ impl ShardState {
         self.tell_auth_failed(connection, None);
         let error = ErrorCode::SessionClosedRequireSaslAuth.code();
         let close = Some(CloseReason::AuthFailed);
-        self.reply(connection, Reply { zxid: Some(0), close, ..Reply::of_error(xid, opcode, error) });
+        self.reply(
+            connection,
+            Reply { zxid: Some(Zxid::default()), close, ..Reply::of_error(xid, opcode, error) },
+        );
     }
 
     fn tell_auth_failed(&mut self, connection: &Connection, scheme: Option<&str>) {

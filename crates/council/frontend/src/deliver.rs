@@ -96,7 +96,7 @@ impl Front {
             return;
         }
         let operation = Some(OpCode::CreateSession);
-        common.answered(connection, Answered { xid: 0, zxid: zxid.0, operation, close: None }, asked_us);
+        common.answered(connection, Answered { xid: 0, zxid, operation, close: None }, asked_us);
     }
 
     fn connect_refused(&mut self, conn: ConnId, reason: ConnectRefusal) {
@@ -197,7 +197,7 @@ impl ShardState {
             );
         }
         let close = (operation == OpCode::CloseSession).then_some(CloseReason::ClientClosedSession);
-        let answered = Answered { xid, zxid: zxid.0, operation: Some(operation), close };
+        let answered = Answered { xid, zxid, operation: Some(operation), close };
         if at == 0 {
             connection.slots.pop_front();
             let out = connection.output.buffer(&mut self.buffers);
@@ -231,7 +231,7 @@ impl ShardState {
         for (path, bytes) in &reply.reads {
             self.stats.reads.record(path, *bytes);
         }
-        let answered = Answered { xid, zxid: reply.zxid.0, operation: Some(operation), close: None };
+        let answered = Answered { xid, zxid: reply.zxid, operation: Some(operation), close: None };
         if at == 0 {
             connection.slots.pop_front();
             connection.output.buffer(&mut self.buffers).extend_from_slice(&reply.frame);
@@ -251,7 +251,7 @@ impl ShardState {
         received_us: u64,
         tree: &Tree,
     ) {
-        let reply = Reply { zxid: Some(zxid.0), ..reply };
+        let reply = Reply { zxid: Some(zxid), ..reply };
         if let Some(slot) = connection.slots.get_mut(at) {
             *slot = Slot::Ready { reply: Box::new(reply), received_us };
         }

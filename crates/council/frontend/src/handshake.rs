@@ -2,7 +2,8 @@
 
 use council_tree::Tree;
 use council_wire::{
-    ConnectRequest, ConnectResponse, Frame, Reader, SessionId, Writer, end_frame, next_frame, start_frame,
+    ConnectRequest, ConnectResponse, Frame, Reader, SessionId, Writer, Zxid, end_frame, next_frame,
+    start_frame,
 };
 
 use crate::connection::{Connection, Stage};
@@ -52,7 +53,8 @@ impl ShardState {
 
     fn connect(&mut self, connection: &mut Connection, request: &ConnectRequest<'_>, tree: &Tree) {
         self.stats.session_requests += 1;
-        if request.last_zxid_seen > tree.last_zxid().0 {
+        let last_zxid_seen = Zxid(request.last_zxid_seen);
+        if last_zxid_seen > tree.last_zxid() {
             return self.close(connection, CloseReason::ZxidAhead, false);
         }
         connection.read_only = request.read_only;
@@ -72,7 +74,7 @@ impl ShardState {
             session,
             password,
             timeout_ms,
-            last_zxid_seen: request.last_zxid_seen,
+            last_zxid_seen,
             read_only: request.read_only.unwrap_or(false),
         });
     }

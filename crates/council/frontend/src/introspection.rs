@@ -4,7 +4,7 @@ use base::{MonoTime, WallTime};
 use net_event_loop::ConnId;
 use std::net::IpAddr;
 
-use council_wire::SessionId;
+use council_wire::{SessionId, Zxid};
 
 use crate::connection::{Connection, Stage};
 use crate::front::Front;
@@ -39,7 +39,7 @@ pub struct ConnectionInfo {
     /// `lcxid`: the last xid that was not negative, or -1.
     pub last_xid: i32,
     /// `lzxid`: the zxid of the last reply, or -1.
-    pub last_zxid: i64,
+    pub last_zxid: Zxid,
     /// `lresp`: when the last reply was queued.
     pub last_response: MonoTime,
     /// `llat`: how long that one took.

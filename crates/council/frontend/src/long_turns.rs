@@ -195,7 +195,7 @@ impl ShardState {
     ) {
         self.drop_long(&long);
         self.lines.leave(connection.id);
-        let zxid = long.settled().unwrap_or(tree.last_zxid()).0;
+        let zxid = long.settled().unwrap_or(tree.last_zxid());
         match result {
             Ok(error) => long.end(zxid, error),
             Err(error) => {

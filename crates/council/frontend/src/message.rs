@@ -25,7 +25,7 @@ pub enum ToCore {
         /// The timeout to grant, already negotiated.
         timeout_ms: i32,
         /// What the client has seen; the shard has checked that this server has seen it too.
-        last_zxid_seen: i64,
+        last_zxid_seen: Zxid,
         /// Whether a read-only server will do.
         read_only: bool,
     },

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use council_wire::{OpCode, ReplyHeader, Writer, end_frame, start_frame};
+use council_wire::{OpCode, ReplyHeader, Writer, Zxid, end_frame, start_frame};
 
 use crate::event::CloseReason;
 use crate::long::Long;
@@ -16,7 +16,7 @@ use crate::pending_audit::PendingAudit;
 pub(crate) struct Reply {
     pub(crate) xid: i32,
     /// `None` takes the last applied transaction at the moment it is released: so zxids never go back.
-    pub(crate) zxid: Option<i64>,
+    pub(crate) zxid: Option<Zxid>,
     pub(crate) error: i32,
     pub(crate) body: Box<[u8]>,
     pub(crate) operation: Option<OpCode>,
@@ -81,7 +81,7 @@ pub(crate) enum Slot {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) xid: i32,
-    pub(crate) zxid: i64,
+    pub(crate) zxid: Zxid,
     pub(crate) operation: Option<OpCode>,
     /// Whether the connection is closed behind it.
     pub(crate) close: Option<CloseReason>,

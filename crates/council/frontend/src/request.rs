@@ -3,7 +3,7 @@
 use council_tree::Tree;
 use council_wire::{
     ErrorCode, Frame, MultiHeader, MultiKind, OpCode, Reader, ReplyHeader, Request, RequestHeader, Writer,
-    next_frame, xid,
+    Zxid, next_frame, xid,
 };
 
 use crate::asker::asker;
@@ -160,7 +160,7 @@ impl ShardState {
     fn unknown(&mut self, connection: &mut Connection, xid: i32) {
         let close = Some(CloseReason::UnknownOperation);
         let error = ErrorCode::Unimplemented.code();
-        self.reply(connection, Reply { zxid: Some(-1), close, ..Reply::of_error(xid, None, error) });
+        self.reply(connection, Reply { zxid: Some(Zxid(-1)), close, ..Reply::of_error(xid, None, error) });
     }
 
     pub(crate) fn malformed(&mut self, connection: &mut Connection, opcode: OpCode, xid: i32) {
@@ -173,8 +173,8 @@ impl ShardState {
         if !connection.slots.is_empty() {
             return self.reply(connection, Reply::of_error(xid::PING, Some(OpCode::Ping), 0));
         }
-        let zxid = self.applied.0;
-        let header = ReplyHeader { xid: xid::PING, zxid, err: 0 };
+        let zxid = self.applied;
+        let header = ReplyHeader { xid: xid::PING, zxid: zxid.0, err: 0 };
         put(connection.output.buffer(&mut self.buffers), header, &[]);
         let answered = Answered { xid: asked, zxid, operation: Some(OpCode::Ping), close: None };
         self.answered(connection, answered, self.now.mono_us);
@@ -216,7 +216,7 @@ impl ShardState {
         if answered.is_err() {
             return self.take_long(connection, Long::new(xid, opcode, body.into(), self.now.mono_us));
         }
-        let answered = Answered { xid, zxid: tree.last_zxid().0, operation: Some(opcode), close: None };
+        let answered = Answered { xid, zxid: tree.last_zxid(), operation: Some(opcode), close: None };
         self.answered(connection, answered, self.now.mono_us);
     }
 
@@ -302,8 +302,9 @@ impl ShardState {
             Ok(()) => (0, &[]),
             Err(error) => (error.code(), &[]),
         };
-        let zxid = self.applied.0;
-        put(connection.output.buffer(&mut self.buffers), ReplyHeader { xid, zxid, err: error }, reply_body);
+        let zxid = self.applied;
+        let header = ReplyHeader { xid, zxid: zxid.0, err: error };
+        put(connection.output.buffer(&mut self.buffers), header, reply_body);
         self.answered(connection, Answered { xid, zxid, operation: Some(opcode), close: None }, received_us);
     }
 

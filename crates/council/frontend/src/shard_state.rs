@@ -119,8 +119,8 @@ impl ShardState {
     }
 
     fn put_reply(&mut self, connection: &mut Connection, reply: Reply, received_us: u64) {
-        let zxid = reply.zxid.unwrap_or(self.applied.0);
-        let header = ReplyHeader { xid: reply.xid, zxid, err: reply.error };
+        let zxid = reply.zxid.unwrap_or(self.applied);
+        let header = ReplyHeader { xid: reply.xid, zxid: zxid.0, err: reply.error };
         put(connection.output.buffer(&mut self.buffers), header, &reply.body);
         let Reply { xid, operation, close, .. } = reply;
         self.answered(connection, Answered { xid, zxid, operation, close }, received_us);

@@ -2,7 +2,7 @@
 //!
 //! Plain fields. The code that shows them adds them up. Knows no format.
 
-use council_wire::OpCode;
+use council_wire::{OpCode, Zxid};
 
 use crate::event::CloseReason;
 use crate::namespace_stats::Namespaces;
@@ -17,7 +17,7 @@ pub(crate) struct ConnectionStats {
     pub(crate) sent: u64,
     pub(crate) last_operation: &'static str,
     pub(crate) last_xid: i32,
-    pub(crate) last_zxid: i64,
+    pub(crate) last_zxid: Zxid,
     pub(crate) last_response: MonoTime,
     pub(crate) last_latency_ms: u32,
     pub(crate) latency_min_ms: u32,
@@ -35,7 +35,7 @@ impl ConnectionStats {
             last_operation: "NA",
             // As a connection of ZooKeeper's: 0 before the first request, and -1 only after `crst`.
             last_xid: 0,
-            last_zxid: -1,
+            last_zxid: Zxid(-1),
             last_response: MonoTime::ZERO,
             last_latency_ms: 0,
             latency_min_ms: u32::MAX,
@@ -51,7 +51,14 @@ impl ConnectionStats {
     }
 
     /// A request was answered. Special xids are not remembered: people look for the client's last real operation.
-    pub(crate) fn answer(&mut self, operation: &'static str, xid: i32, zxid: i64, latency_us: u64, now: Now) {
+    pub(crate) fn answer(
+        &mut self,
+        operation: &'static str,
+        xid: i32,
+        zxid: Zxid,
+        latency_us: u64,
+        now: Now,
+    ) {
         if xid >= 0 {
             self.last_xid = xid;
         }

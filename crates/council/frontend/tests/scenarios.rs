@@ -255,7 +255,7 @@ fn list(house: &mut House, what: &str) -> Outcome<()> {
             "cons" => front.connections().try_for_each(|one| {
                 let (ip, session, last) = (one.ip, one.session, one.last_operation);
                 let (queued, received, sent) = (one.queued, one.received, one.sent);
-                let (xid, zxid, latency) = (one.last_xid, one.last_zxid, one.latency_max_ms);
+                let (xid, zxid, latency) = (one.last_xid, one.last_zxid.0, one.latency_max_ms);
                 writeln!(log, "{ip} queued={queued} recved={received} sent={sent} sid={session} lop={last} lcxid={xid} lzxid={zxid} maxlat={latency}")
             })?,
             "wchc" => front.watches_by_session().try_for_each(|(session, paths)| {

@@ -40,6 +40,7 @@ struct Toy {
     wires: Vec<Wire>,
     core: ToyCore,
     stream: Vec<FromCore>,
+    watches: bool,
     may_answer: bool,
     calls: Vec<&'static str>,
     sent: Vec<ToCore>,
@@ -55,6 +56,10 @@ impl View for Seen<'_> {
     fn take_stream(&mut self, into: &mut Vec<FromCore>) {
         self.0.calls.push("stream");
         into.append(&mut self.0.stream);
+    }
+
+    fn set_watches(&mut self, any: bool) {
+        self.0.watches = any;
     }
 
     fn may_answer(&self) -> bool {
@@ -165,6 +170,7 @@ impl Shard {
             wires: Vec::new(),
             core: ToyCore::new(1),
             stream: Vec::new(),
+            watches: false,
             may_answer: true,
             calls: Vec::new(),
             sent: Vec::new(),
@@ -295,6 +301,30 @@ fn event_of_the_stream_comes_before_what_was_sent_after_its_watch() {
     shard.send(client, &get(2, "/a", false));
     shard.turn();
     assert_eq!(xids(&shard.output(client)), [1, -1, 2]);
+}
+
+#[test]
+fn changes_alone_wake_a_shard_only_while_one_of_its_clients_watches() {
+    let mut shard = Shard::new();
+    let client = shard.client();
+    shard.write(OpCode::Create, &create("/n", b"old"));
+    assert!(!FromCore::wake_for(&shard.toy.stream, shard.toy.watches, 0), "nobody watches");
+    assert!(FromCore::wake_for(&shard.toy.stream, false, 100), "it piles up");
+    shard.send(client, &get(1, "/n", true));
+    shard.settle();
+    assert!(shard.toy.watches);
+    shard.write(OpCode::Create, &create("/other", b""));
+    assert!(FromCore::wake_for(&shard.toy.stream, shard.toy.watches, 0));
+    shard.settle();
+    shard.announce(client, Readiness { readable: true, hung_up: true, ..Readiness::default() });
+    shard.toy.wires[client].has_ended = true;
+    shard.settle();
+    let watcher = shard.client();
+    assert!(!shard.toy.watches, "the watch went with its client");
+    shard.send(watcher, &ping());
+    shard.settle();
+    shard.toy.stream.push(FromCore::Writable(true));
+    assert!(FromCore::wake_for(&shard.toy.stream, false, 0), "not a change");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who is to be a member of the ensemble, as `/zookeeper/config` says, and the text of that node, which a new leader sees to.
 
 use base::{MonoTime, Now};
-use consensus_replica::{MemberNumber, WantedMembers};
+use consensus_replica::WantedMembers;
 use council_tree::{AclRef, Roster, Tree};
 
 use crate::CoreConfig;
@@ -72,10 +72,8 @@ impl EnsembleConfig {
 
     /// The same as the replica wants to know it.
     pub(crate) fn wanted(&self) -> Option<WantedMembers> {
-        // A roster has numbers from 1 to 255 only.
-        let number = |number| u8::try_from(number).ok().map(MemberNumber);
         let members = self.roster.as_ref()?.members();
-        Some(members.filter_map(|member| Some((number(member.number)?, member.votes))).collect())
+        Some(members.map(|member| (member.number, member.votes)).collect())
     }
 
     /// A new leader sees to it that `/zookeeper/config` names the members: at first those of its own configuration.

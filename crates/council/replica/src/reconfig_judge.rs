@@ -8,7 +8,7 @@
 //! What the tree judges by itself (whether the client may, the version, the syntax) is left to the tree.
 
 use consensus_raft::LogIndex;
-use consensus_replica::{LAG_MAX, MemberId};
+use consensus_replica::{LAG_MAX, MemberId, MemberNumber};
 use council_tree::{CONFIG, Command, Identities, Operation, Policy, Roster, permits};
 use council_wire::{ErrorCode, OpCode, Reader, Reconfig, Request, Writer, permission};
 
@@ -99,11 +99,11 @@ impl ReconfigJudge<'_> {
     fn has_majority(&self, next: &Roster) -> bool {
         let last_index = self.group.last_index();
         let progress = self.group.progress();
-        let is_here = |number: &u64| {
-            *number == u64::from(self.group.view().own().number().0)
+        let is_here = |number: &MemberNumber| {
+            *number == self.group.view().own().number()
                 || progress.iter().any(|one| {
                     let keeps_up = one.matched > LogIndex::ZERO && last_index.since(one.matched) <= LAG_MAX;
-                    u64::from(one.id.number().0) == *number && self.is_heard(one.id) && keeps_up
+                    one.id.number() == *number && self.is_heard(one.id) && keeps_up
                 })
         };
         let participants = next.participants();

@@ -168,7 +168,7 @@ fn of_journal(error: OpenError) -> BackupError {
 pub fn restore(
     backup: Backup,
     storage: &StorageConfig,
-    number: u64,
+    number: MemberNumber,
     now: SystemTime,
 ) -> Result<Zxid, StartError> {
     let Backup { mut tree, index, term, summary } = backup;
@@ -187,7 +187,7 @@ pub fn restore(
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
     begin(storage)?;
-    let member = MemberId::founder(MemberNumber::of(number));
+    let member = MemberId::founder(number);
     let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member };
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
     let zxid = tree.last_zxid();
@@ -199,9 +199,9 @@ pub fn restore(
         digest: 0,
         created: summary.created,
     };
-    let failed = |reason| StartError::Fault(ServerFault { part: String::from("journal"), reason });
-    revival::write_snapshot(&mut journal, &mut tree, meta).map_err(|error| failed(error.to_string()))?;
-    journal.close().map_err(|error| failed(error.to_string()))?;
+    revival::write_snapshot(&mut journal, &mut tree, meta)
+        .map_err(|error| ServerFault::new("journal", error))?;
+    journal.close().map_err(|error| ServerFault::new("journal", error))?;
     restoration_mark::remove(storage)?;
     Ok(zxid)
 }

@@ -1,13 +1,13 @@
 //! The core's thread from its beginning: it executes what the member's [`MemberLifecycle`] commands. Files, threads and
 //! connections are here; in which order they are used is decided there.
 
-use base::MemberNumber;
 use node_threads::{Mailbox, ThreadWaker};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use consensus_replica::Fault;
 use consensus_replica::journal_executor::ExecutorConfig;
 use consensus_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
@@ -45,15 +45,14 @@ pub(crate) struct Parts {
 }
 
 /// Why this member must stop.
-enum Failure {
-    Start(StartError),
-    Core(String),
-}
-
-impl From<StartError> for Failure {
-    fn from(error: StartError) -> Self {
-        Self::Start(error)
-    }
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// It could not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Its core had a fault.
+    #[error(transparent)]
+    Core(#[from] Fault),
 }
 
 /// See the module.
@@ -98,7 +97,7 @@ impl Boot {
     ///
     /// # Errors
     /// Why the server must stop.
-    pub(crate) fn run(mut self, started: &Started) -> Result<(), String> {
+    pub(crate) fn run(mut self, started: &Started) -> Result<(), Failure> {
         let mut command = Command::Open;
         loop {
             command = match command {
@@ -206,7 +205,7 @@ impl Boot {
             );
         } else {
             tracing::info!(
-                member = ensemble.number,
+                member = ensemble.number.0,
                 voters = ?ensemble.roster().participants(),
                 "the data directory is empty: waiting for the other members"
             );
@@ -219,7 +218,7 @@ impl Boot {
         if let Some((switchboard, badge)) = &mut self.peers {
             badge.begin_membership(identity.member, identity.cluster);
             switchboard.begin_anew(true);
-            tracing::info!(number = badge.number, id = identity.member.0, "this member has its identity");
+            tracing::info!(number = badge.number.0, id = identity.member.0, "this member has its identity");
         }
         let (core, journal, journal_thread) = self.furnish(opened)?;
         let overview = &self.overview;
@@ -227,12 +226,12 @@ impl Boot {
         let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
-        let outcome = CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone()).run();
+        let outcome =
+            CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone()).run();
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
         let _ = journal_thread.join();
-        let End { ending, links, peers, restoration } =
-            outcome.map_err(|fault| Failure::Core(fault.to_string()))?;
+        let End { ending, links, peers, restoration } = outcome?;
         // The next core would take what this one's journal answered for answers to its own questions.
         links.from_journal.take_all(&mut Vec::new());
         (self.links, self.restoration) = (Some(links), restoration);
@@ -258,7 +257,10 @@ impl Boot {
         }
         match &outcome {
             Ok(zxid) => {
-                tracing::warn!(zxid, "a snapshot was restored by command: all that was there before is gone");
+                tracing::warn!(
+                    zxid = zxid.0,
+                    "a snapshot was restored by command: all that was there before is gone"
+                );
             }
             Err(error) => {
                 tracing::error!(%error, "nothing was restored; the server goes on with what it had")
@@ -337,7 +339,7 @@ impl Boot {
         };
         let shared = SharedJournal::new(journal, settings, links, overview.clock);
         let own = Arc::clone(&shared);
-        let run = move || own.run().map(drop).map_err(|fault| fault.to_string());
+        let run = move || own.run().map(drop);
         let thread = spawn("journal", &self.supervisor, run)
             .map_err(|source| StartError::System { action: "start a thread", source })?;
         Ok((shared, thread))
@@ -353,11 +355,8 @@ enum Level {
 fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
     let text = match reason {
         Reason::Damaged => {
-            let error = match failure {
-                Some(Failure::Start(error)) => error.to_string(),
-                Some(Failure::Core(error)) => error,
-                None => String::from("it cannot be read"),
-            };
+            let error =
+                failure.map_or_else(|| String::from("it cannot be read"), |failure| failure.to_string());
             return (format!("it was damaged: {error}"), Level::Error);
         }
         Reason::Evicted => {
@@ -372,14 +371,14 @@ fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
 }
 
 /// Tells whoever waits for the start why this member stops; if nobody does any more, the caller.
-fn report(failure: Option<Failure>, started: &Started) -> Result<(), String> {
+fn report(failure: Option<Failure>, started: &Started) -> Result<(), Failure> {
     match failure {
         None => Ok(()),
-        Some(Failure::Core(error)) => Err(error),
         Some(Failure::Start(error)) => match started.send(Err(error)) {
             Ok(()) => Ok(()),
-            Err(unheard) => Err(unheard.0.map_or_else(|error| error.to_string(), |()| String::new())),
+            Err(unheard) => unheard.0.map_err(Failure::Start),
         },
+        Some(failure) => Err(failure),
     }
 }
 
@@ -387,8 +386,7 @@ fn setup(config: &ServerConfig) -> Setup {
     match &config.ensemble {
         None => Setup::Alone,
         Some(ensemble) => {
-            let voters = ensemble.roster().participants().into_iter().map(MemberNumber::of).collect();
-            Setup::OneOfSeveral { number: MemberNumber::of(ensemble.number), voters }
+            Setup::OneOfSeveral { number: ensemble.number, voters: ensemble.roster().participants() }
         }
     }
 }

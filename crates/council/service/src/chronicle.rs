@@ -73,10 +73,10 @@ impl Chronicle {
         for line in changes(&before, next) {
             tracing::info!(config_version, "{line}");
         }
-        let own = u64::from(core.id().number().0);
+        let own = core.id().number();
         if core.is_leaving() && before.member(own).is_some() {
             tracing::warn!(
-                member = own,
+                member = own.0,
                 config_version,
                 "this member was removed from the ensemble: its clients are told to go elsewhere, and it serves no client \
                  until it is added again"

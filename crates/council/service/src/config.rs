@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-pub use base::Secret;
+pub use base::{MemberNumber, Secret};
 pub use net_auth::Passwords;
 pub use net_reactor::ConnectionThrottle;
 pub use net_tls::{ClientAuth, Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
@@ -443,7 +443,7 @@ impl Default for BeyondConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnsembleConfig {
     /// This member's number: `myid`.
-    pub number: u64,
+    pub number: MemberNumber,
     /// All members, this one included: `server.N`.
     pub members: Vec<MemberConfig>,
     /// Whether members are answered at every address of this machine. `quorumListenOnAllIPs`.

@@ -238,20 +238,20 @@ impl CoreLoop {
             match news {
                 News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
                     Ok(message) => {
-                        self.leadership.heard(from.number().0.into());
+                        self.leadership.heard(from.number());
                         self.core.peer(from, message, now)?;
                     }
                     Err(error) => peers.refuse(pair, error.0),
                 },
                 News::Up(id, level) => {
                     self.core.understands(id, level);
-                    self.leadership.link(id.number().0.into(), Some(now.wall));
+                    self.leadership.link(id.number(), Some(now.wall));
                     if !id.is_blank() {
                         self.core.link(id, true, now);
                     }
                 }
                 News::Down(id) => {
-                    self.leadership.link(id.number().0.into(), None);
+                    self.leadership.link(id.number(), None);
                     if !id.is_blank() {
                         self.core.link(id, false, now);
                     }
@@ -306,7 +306,7 @@ impl CoreLoop {
         let leads = leader == Some(self.core.id());
         let stand = Stand {
             term: self.core.term(),
-            leader: leader.map(|id| u64::from(id.number().0)),
+            leader: leader.map(MemberId::number),
             leads,
             serving: self.core.is_serving(),
         };
@@ -314,7 +314,7 @@ impl CoreLoop {
         self.report.tell(&mut self.core, now.mono());
         self.leadership.applied(self.core.applied_index(), leads, self.clock.mono_us());
         if self.leadership.trail.is_due(now.mono()) {
-            let zxid = self.links.tree.read().last_zxid().0;
+            let zxid = self.links.tree.read().last_zxid();
             self.leadership.trail.step(now.mono(), self.core.applied_index(), zxid);
         }
     }
@@ -441,7 +441,8 @@ impl CoreLoop {
         if !std::mem::take(&mut self.unflushed) {
             return Ok(false);
         }
-        let flush_here = || self.journal.flush_here().map_err(|fault| Fault::Driver { reason: fault.to_string() });
+        let flush_here =
+            || self.journal.flush_here().map_err(|fault| Fault::Driver { reason: fault.to_string() });
         if self.links.have_mail() || !flush_here()? {
             self.links.to_journal.wake();
             return Ok(false);
@@ -474,7 +475,7 @@ impl CoreLoop {
         self.hand_to_journal(now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
-            self.leadership.told(outgoing.iter().map(|(to, _)| u64::from(to.number().0)));
+            self.leadership.told(outgoing.iter().map(|(to, _)| to.number()));
             for (to, message) in &outgoing {
                 peers.send(*to, Lane::of(message.is_bulky()), CHANNEL, |out| message.encode(out));
             }
@@ -489,8 +490,8 @@ impl CoreLoop {
             return;
         }
         let is_alone = !self.unflushed && self.effects.len() == 1;
-        self.unflushed = is_alone
-            && matches!(&self.effects[0], JournalMail::Effect(request) if request.is_small_batch());
+        self.unflushed =
+            is_alone && matches!(&self.effects[0], JournalMail::Effect(request) if request.is_small_batch());
         self.links.to_journal.put_all_quietly_at(&mut self.effects, now_us);
         if !self.unflushed {
             self.links.to_journal.wake();

@@ -1,13 +1,14 @@
 //! An ensemble as one of its members shows it: who the members are, who leads, who is connected, who lags. Plain data
 //! and where it comes from; how it is written is for words and pages.
 
-use base::{MemberId, Now};
+use base::{MemberId, MemberNumber, Now};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::ops::Deref;
 use std::time::Instant;
 
 use council_replica::CoreStatus;
 use council_tree::Roster;
+use council_wire::Zxid;
 use net_peers::OtherEnsembles;
 
 use crate::config::MemberConfig;
@@ -19,14 +20,14 @@ const SYNCED_MS_MAX: u64 = 1_000;
 /// What a view is made from, besides what the core says.
 pub(crate) struct Around<'a> {
     /// This member's number.
-    pub(crate) number: u64,
+    pub(crate) number: MemberNumber,
     /// Who the members are to be.
     pub(crate) roster: &'a Roster,
     pub(crate) settings: &'a [(String, String)],
     pub(crate) leadership: &'a LeadershipCounters,
     pub(crate) other_ensembles: &'a OtherEnsembles,
     /// The snapshot that this member started from.
-    pub(crate) first_snapshot: Option<(i64, i64)>,
+    pub(crate) first_snapshot: Option<(Zxid, i64)>,
     pub(crate) now: Now,
 }
 
@@ -34,20 +35,20 @@ pub(crate) struct Around<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct EnsembleView {
     /// This member's number.
-    pub(crate) number: u64,
+    pub(crate) number: MemberNumber,
     /// The zxid of the change that made the members what they are.
     pub(crate) version: i64,
     pub(crate) stand: Stand,
     /// For how long this member may serve without another word of its leader, milliseconds.
     pub(crate) lease_ms: u64,
     /// The last snapshot's zxid and time in seconds, if there is one.
-    pub(crate) last_snapshot: Option<(i64, i64)>,
+    pub(crate) last_snapshot: Option<(Zxid, i64)>,
     /// How often this member has handed the lead to another.
     pub(crate) handed_over: u64,
     /// Messages of other members that were refused.
     pub(crate) refused_messages: u64,
     /// Numbers of members that have data of another ensemble.
-    pub(crate) other_ensembles: Vec<u64>,
+    pub(crate) other_ensembles: Vec<MemberNumber>,
     /// Since when this member leads, milliseconds ago.
     pub(crate) leading_ms: Option<u64>,
     /// In order of their numbers.
@@ -78,7 +79,7 @@ pub(crate) struct Lag {
     /// For how long there have been such.
     pub(crate) ms: u64,
     /// The last transaction known to be durable there, if that is known.
-    pub(crate) zxid: Option<i64>,
+    pub(crate) zxid: Option<Zxid>,
 }
 
 impl EnsembleView {
@@ -137,14 +138,14 @@ impl EnsembleView {
 }
 
 /// The zxid and the time in seconds of the last snapshot of this life.
-pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(i64, i64)> {
-    core.last_snapshot.map(|last| (last.position, last.began.ms() / 1000))
+pub(crate) fn last_snapshot(core: &CoreStatus) -> Option<(Zxid, i64)> {
+    core.last_snapshot.map(|last| (Zxid(last.position), last.began.ms() / 1000))
 }
 
 fn member_view(around: &Around<'_>, core: &CoreStatus, member: &MemberConfig) -> MemberView {
     let Around { leadership, now, .. } = *around;
     let number = member.number;
-    let is_of_number = |id: MemberId| u64::from(id.number()) == number;
+    let is_of_number = |id: MemberId| id.number() == number;
     // A number whose disk was replaced has two seats for a while.
     let progress = core.progress.iter().filter(|progress| is_of_number(progress.id));
     let progress = progress.max_by_key(|progress| (progress.active, progress.matched));
@@ -220,7 +221,7 @@ mod tests {
 
     fn member(host: &str, client: Option<&str>) -> MemberView {
         let config = MemberConfig {
-            number: 3,
+            number: MemberNumber(3),
             host: String::from(host),
             peer_port: 2888,
             election_port: 3888,

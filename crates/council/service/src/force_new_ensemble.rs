@@ -56,8 +56,8 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
     let meta = revival::begin(&mut tree, applied, identity.member, wall);
     revival::write_snapshot(&mut journal, &mut tree, meta)
-        .map_err(|error| fault("journal", error.to_string()))?;
-    journal.close().map_err(|error| fault("journal", error.to_string()))?;
+        .map_err(|error| ServerFault::new("journal", error))?;
+    journal.close().map_err(|error| ServerFault::new("journal", error))?;
     let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall)?;
     Ok(Revived { survivor, aside })
 }
@@ -88,7 +88,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     }
     let (mut journal, recovered) = open(storage)?;
     let owner = journal.identity().member.number();
-    if u64::from(owner) != number {
+    if owner != number {
         return Err(StartError::Unsupported(format!(
             "the data directory belongs to member {owner}, and this is member {number}; hint: see `myid` and `dataDir`"
         )));
@@ -97,7 +97,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let mut replay = revival::replay(&recovered, journal.membership(), tree);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, recovery::PIECE_BYTES)?;
-        replay.take(entries).map_err(|error| fault("core", error.to_string()))?;
+        replay.take(entries).map_err(|error| ServerFault::new("core", error))?;
     }
     let (seat, ReplayedTree { tree, .. }) = replay.finish();
     if seat.applied().0 == LogIndex::ZERO {
@@ -135,8 +135,4 @@ fn ensemble(config: &ServerConfig) -> Result<&EnsembleConfig, StartError> {
             "the configuration names no other members; hint: a server that is alone has no majority to lose",
         ))
     })
-}
-
-fn fault(part: &str, reason: String) -> StartError {
-    StartError::Fault(ServerFault { part: String::from(part), reason })
 }

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use council_wire::Zxid;
+
 use crate::admin_auth::{Access, Denial};
 use crate::counters::leadership::Stand;
 use crate::ensemble::EnsembleView;
@@ -54,9 +56,9 @@ pub(crate) trait Inspect: Send + Sync {
     /// Forgets those of every connection.
     fn reset_connection_statistics(&self);
     /// The last snapshot's zxid and time in seconds, if there is one.
-    fn last_snapshot(&self) -> Option<(i64, i64)>;
+    fn last_snapshot(&self) -> Option<(Zxid, i64)>;
     /// Zxids, and the tree's digest right behind each.
-    fn digests(&self) -> Vec<(i64, u64)>;
+    fn digests(&self) -> Vec<(Zxid, u64)>;
     /// Names and values of the settings and of what is around the process, secrets left out.
     fn properties(&self) -> Vec<(String, String)>;
     /// Whether a caller that sends this `Authorization` from there may read or replace all data.
@@ -74,7 +76,7 @@ pub(crate) trait Inspect: Send + Sync {
     fn snapshot(&self) -> Option<Limited<SnapshotFile, TakeError>>;
     /// Puts the snapshot that is sent, of so many bytes, in the place of all that is there; gives the zxid that is gone
     /// on from. `None` when the command is switched off.
-    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<i64, Refusal>>;
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<Zxid, Refusal>>;
     /// Milliseconds since the start.
     fn uptime_ms(&self) -> u64;
     /// The mask that nobody but `gtmk` reads.

@@ -23,6 +23,8 @@ use consensus_replica::journal_executor::{
 };
 use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};
 
+use council_wire::Zxid;
+
 use crate::counters::{JournalCounters, RequestTimes};
 use crate::messages::JournalMail;
 use crate::snapshot_requests::{Saved, SnapshotRequests};
@@ -235,7 +237,7 @@ impl<D: Disk> JournalDriver<D> {
             JournalNotice::Prepared => metrics.publish(self.executor.stats()),
             JournalNotice::SnapshotSaved { index, position: zxid, began_us } => {
                 metrics.snapshot_us.record(self.clock.mono_us().saturating_sub(began_us));
-                self.links.desk.saved(Saved { index, zxid });
+                self.links.desk.saved(Saved { index, zxid: Zxid(zxid) });
             }
             JournalNotice::SnapshotFailed { problem } => {
                 tracing::warn!(%problem, "the snapshot was given up; the log is whole, and a later one may succeed");

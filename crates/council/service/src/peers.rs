@@ -61,7 +61,7 @@ mod tests {
         let text = b"server.1=a:1:2:participant;0.0.0.0:2181\nserver.3=c:5:6:observer\nversion=1f";
         let read = read_roster(text).expect("a roster");
         let members: Vec<_> =
-            read.members().map(|member| (member.number, &*member.host, member.port)).collect();
+            read.members().map(|member| (member.number.0, &*member.host, member.port)).collect();
         assert_eq!((members, read.version), (vec![(1, "a", 1), (3, "c", 5)], 0x1f));
         assert_eq!(read_roster(b"nonsense"), None);
     }

@@ -33,7 +33,8 @@ impl Prepared {
         let members = self.credentials.as_ref().and_then(Credentials::tls);
         let members = members.as_ref().map(|tls| &tls.own);
         let end = members.and_then(|own| ends::warning("members", &own.path, own.not_after, now_s));
-        clients.into_iter().chain(end).chain(members.and_then(|own| own.doubt.clone())).collect()
+        let doubt = members.and_then(|own| own.doubt.as_ref()).map(ToString::to_string);
+        clients.into_iter().chain(end).chain(doubt).collect()
     }
 }
 

@@ -10,6 +10,7 @@ use consensus_replica::{MemberId, ReplicaConfig};
 use council_frontend::History;
 use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
+use council_wire::Zxid;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
 use crate::aside;
@@ -76,14 +77,14 @@ pub(crate) fn create(
     judge_for_start(config)?;
     let mut unloaded = open_journal(config, ensemble, new.identity)?;
     let Unloaded { journal, recovered } = &mut unloaded;
-    storage::write(journal, recovered, new).map_err(|error| journal_fault(&error))?;
+    storage::write(journal, recovered, new).map_err(journal_fault)?;
     Ok(unloaded)
 }
 
 fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
     aside::settle(config)?;
     if is_forgetting(config) {
-        storage::settle(&mut open_disk(config)?).map_err(|error| journal_fault(&error))?;
+        storage::settle(&mut open_disk(config)?).map_err(journal_fault)?;
     }
     judge_directories(config)
 }
@@ -111,8 +112,8 @@ fn open_journal(
     Ok(Unloaded { journal, recovered })
 }
 
-fn journal_fault(error: &impl ToString) -> StartError {
-    StartError::Fault(ServerFault { part: String::from("journal"), reason: error.to_string() })
+fn journal_fault(error: impl std::error::Error + Send + Sync + 'static) -> StartError {
+    StartError::Fault(ServerFault::new("journal", error))
 }
 
 /// Opens the directory, or both, and locks it.
@@ -228,9 +229,7 @@ pub(crate) fn load(
     let mut replay = replay(&recovered, journal.membership(), tree, history_bytes_max, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;
-        replay
-            .take(entries)
-            .map_err(|fault| ServerFault { part: String::from("core"), reason: fault.to_string() })?;
+        replay.take(entries).map_err(|fault| ServerFault::new("core", fault))?;
     }
     let (seat, ReplayedTree { tree, history, .. }) = replay.finish();
     let snapshot_index = recovered.snapshot.as_ref().map_or(LogIndex::ZERO, |meta| meta.index);
@@ -243,7 +242,7 @@ pub(crate) fn load(
     let snapshot = recovered
         .snapshot
         .as_ref()
-        .map(|meta| (Saved { index: meta.index, zxid: meta.position }, meta.created.ms() / 1000));
+        .map(|meta| (Saved { index: meta.index, zxid: Zxid(meta.position) }, meta.created.ms() / 1000));
     Ok(Opened { journal, seat, tree, history, figures, snapshot })
 }
 
@@ -296,13 +295,11 @@ fn refuse_another_members(
 ) -> Result<(), StartError> {
     let voters = &recovered.membership.voters;
     match ensemble {
-        Some(ensemble) if u64::from(member.number()) != ensemble.number => {
-            Err(StartError::Unsupported(format!(
-                "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
-                member.number(),
-                ensemble.number
-            )))
-        }
+        Some(ensemble) if member.number() != ensemble.number => Err(StartError::Unsupported(format!(
+            "the data directory belongs to member {}, and this is member {}; hint: see `myid` and `dataDir`",
+            member.number(),
+            ensemble.number
+        ))),
         None if !voters.is_empty() && *voters != [member] => Err(StartError::Unsupported(format!(
             "the data directory belongs to an ensemble of {} voters; hint: name them all by `server.` lines, or \
              choose an empty directory",
@@ -314,7 +311,7 @@ fn refuse_another_members(
 
 /// Removes an identity that was written and never used.
 pub(crate) fn forget(config: &StorageConfig) -> Result<(), StartError> {
-    storage::forget(&mut open_disk(config)?).map_err(|error| journal_fault(&error))
+    storage::forget(&mut open_disk(config)?).map_err(journal_fault)
 }
 
 /// A term that no ensemble reaches was made up. Behind the last one there is no next.

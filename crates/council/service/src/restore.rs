@@ -15,6 +15,7 @@ use std::sync::mpsc::Sender;
 
 use council_replica::revival;
 use council_tree::Tree;
+use council_wire::Zxid;
 use parking_lot::Mutex;
 use storage_raft_log::{Fault, Identity, Journal, OpenError, SnapshotError, SnapshotMeta};
 
@@ -62,7 +63,7 @@ pub(crate) enum RestoreError {
 /// A tree that is to replace the one that is there, and who is to be told of its zxid.
 pub(crate) struct Restoration {
     pub(crate) tree: Tree,
-    pub(crate) done: Sender<Result<i64, RestoreError>>,
+    pub(crate) done: Sender<Result<Zxid, RestoreError>>,
 }
 
 /// What is counted of restoring.
@@ -112,16 +113,16 @@ pub(crate) fn put(
     mut tree: Tree,
     before: &Tree,
     wall: WallTime,
-) -> Result<i64, RestoreError> {
+) -> Result<Zxid, RestoreError> {
     tree.succeed(before);
     let disk = recovery::open_disk(storage)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, Identity::default()))?;
-    let zxid = tree.last_zxid().0;
+    let zxid = tree.last_zxid();
     let meta = SnapshotMeta {
         index: journal.last_index().next(),
         term: journal.hard_state().term,
         membership: journal.membership().clone(),
-        position: zxid,
+        position: zxid.0,
         digest: 0,
         created: wall,
     };

@@ -2,6 +2,7 @@
 
 use crate::certificate_ends::CertificateEnds;
 use node_threads::{Clock, Descriptors, Mailbox, ThreadWaker};
+use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -304,8 +305,8 @@ impl Server {
         let (acceptor, waker) =
             Acceptor::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
                 .map_err(system("poll the members' port"))?;
-        let run = move || acceptor.run().map_err(|error| error.to_string());
-        let thread = spawn("acceptor", &self.supervisor, run).map_err(system("start a thread"))?;
+        let thread =
+            spawn("acceptor", &self.supervisor, move || acceptor.run()).map_err(system("start a thread"))?;
         self.running().acceptor = Some((waker, thread));
         let means = Means {
             credentials: Arc::clone(&credentials),
@@ -324,7 +325,7 @@ impl Server {
         let (overview, context, shards) = (Arc::clone(&self.overview), tls.cloned(), post.shards.clone());
         let answer = move || {
             four_letter_worker::run(&requests, overview.as_ref(), &shards, context.as_deref());
-            Ok(())
+            Ok::<_, Infallible>(())
         };
         let thread = spawn("clerk", &self.supervisor, answer).map_err(system("start a thread"))?;
         self.running().clerk = Some((Arc::clone(&word_queue), thread));
@@ -356,8 +357,8 @@ impl Server {
             let front = Front::new(front_config.clone(), number);
             let shard = Shard::new(number, shard_config.clone(), links, sockets, front);
             let reactor = Reactor::new(poll, self.overview.clock, vec![Box::new(shard)]);
-            let run = move || reactor.run().map_err(|error| error.to_string());
-            let thread = spawn("shard", &self.supervisor, run).map_err(system("start a thread"))?;
+            let thread =
+                spawn("shard", &self.supervisor, move || reactor.run()).map_err(system("start a thread"))?;
             self.running().shards.push((Arc::clone(&post.shards[place]), thread));
         }
         Ok(())
@@ -394,7 +395,7 @@ impl Server {
         let flag = Arc::clone(&stopping);
         let run = move || {
             listener.run(&flag);
-            Ok(())
+            Ok::<_, Infallible>(())
         };
         let thread = spawn("accept", &self.supervisor, run).map_err(system("start a thread"))?;
         self.running().accepting = Some((stopping, waker, thread));

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use council_wire::Zxid;
 use parking_lot::{Condvar, Mutex};
 
 /// How long a snapshot may take before whoever asked for it is told that it failed. A tree of 10 GiB takes three
@@ -20,13 +21,13 @@ pub(crate) struct Saved {
     /// The last log entry in it.
     pub(crate) index: LogIndex,
     /// The last transaction in it.
-    pub(crate) zxid: i64,
+    pub(crate) zxid: Zxid,
 }
 
 /// A snapshot's open file: it stays whole when the server purges it meanwhile.
 #[derive(Debug)]
 pub(crate) struct SnapshotFile {
-    pub(crate) zxid: i64,
+    pub(crate) zxid: Zxid,
     pub(crate) name: String,
     pub(crate) file: File,
     pub(crate) bytes: u64,
@@ -118,14 +119,14 @@ mod tests {
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
         let requests = SnapshotRequests::default();
-        requests.saved(Saved { index: LogIndex(4), zxid: 1 });
+        requests.saved(Saved { index: LogIndex(4), zxid: Zxid(1) });
         requests.failed();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| requests.take(|| Some(LogIndex(5))));
-            requests.saved(Saved { index: LogIndex(4), zxid: 1 });
-            requests.saved(Saved { index: LogIndex(6), zxid: 3 });
+            requests.saved(Saved { index: LogIndex(4), zxid: Zxid(1) });
+            requests.saved(Saved { index: LogIndex(6), zxid: Zxid(3) });
             let saved = waiting.join().expect("it ends").expect("it was saved");
-            assert_eq!(saved, Saved { index: LogIndex(6), zxid: 3 });
+            assert_eq!(saved, Saved { index: LogIndex(6), zxid: Zxid(3) });
         });
         let failed = requests.take(|| {
             requests.failed();

@@ -4,6 +4,8 @@ use base::{MonoTime, WallTime};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use council_wire::Zxid;
+
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 
@@ -31,7 +33,7 @@ pub(crate) struct SessionView {
     /// Negative before the first request.
     pub(crate) last_cxid: i64,
     /// -1 before the first reply.
-    pub(crate) last_zxid: i64,
+    pub(crate) last_zxid: Zxid,
     pub(crate) last_response: MonoTime,
     pub(crate) last_latency_ms: u64,
     pub(crate) latency: LatencyView,
@@ -53,7 +55,7 @@ pub(crate) struct ServerView {
     pub(crate) sent: u64,
     pub(crate) connections: u64,
     pub(crate) outstanding: u64,
-    pub(crate) zxid: i64,
+    pub(crate) zxid: Zxid,
     pub(crate) mode: &'static str,
     /// On a leader: of what it has proposed, once it has.
     pub(crate) proposal_sizes: Option<Option<ProposalSizes>>,

@@ -169,7 +169,7 @@ impl Tree {
 
     fn create_session(&mut self, id: SessionId, timeout_ms: i32, password: [u8; 16], zxid: Zxid) -> Outcome {
         let once = self.feature_level >= births::LEVEL;
-        if crate::node::Owner::decode(id.0) != crate::node::Owner::Session(id.0)
+        if crate::node::Owner::decode(id.0) != crate::node::Owner::Session(id)
             || self.sessions.contains_key(&id)
             || (once && !self.births.is_new(id))
         {

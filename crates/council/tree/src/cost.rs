@@ -9,7 +9,7 @@
 use alloc::collections::BTreeSet;
 use core::fmt;
 
-use council_wire::{AclList, Create, MultiOperation, OpCode, Request, SessionId, permission};
+use council_wire::{AclList, Create, MultiOperation, OpCode, Request, permission};
 
 use crate::acl::{AclId, EPHEMERAL_ENTRY_BYTES};
 use crate::node::Owner;
@@ -211,7 +211,7 @@ impl Tree {
         let node = self.arena.node(self.find(path, self.key_of(path)?)?);
         let Owner::Session(id) = node.owner() else { return None };
         let more = of_acl.checked_sub(self.acls.ephemeral_bytes(node.stat.acl)).filter(|more| *more > 0)?;
-        Some(self.session(SessionId(id))?.ephemeral_bytes().saturating_add(more))
+        Some(self.session(id)?.ephemeral_bytes().saturating_add(more))
     }
 
     /// Each ACL is judged once for each permission that the operations ask for.

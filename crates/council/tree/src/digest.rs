@@ -44,9 +44,9 @@ pub(crate) fn of_node(path: PathHash, node: &Node, acl_digest: u64) -> u64 {
     let length = node.value.as_bytes().map_or(u32::MAX, |data| data.len() as u32);
     let mut fields = Fields::<76>::new();
     fields.put(acl_digest.to_le_bytes());
-    fields.put(stat.czxid.to_le_bytes());
-    fields.put(stat.mzxid.to_le_bytes());
-    fields.put(stat.pzxid.to_le_bytes());
+    fields.put(stat.czxid.0.to_le_bytes());
+    fields.put(stat.mzxid.0.to_le_bytes());
+    fields.put(stat.pzxid.0.to_le_bytes());
     fields.put(stat.ctime.to_le_bytes());
     fields.put(stat.mtime.to_le_bytes());
     fields.put(stat.owner.to_le_bytes());

@@ -174,7 +174,7 @@ impl Loader {
         };
         let tree = &mut self.tree;
         tree.terms = tree.terms.wrapping_add(digest::of_session(&session));
-        if Owner::decode(session.id.0) != Owner::Session(session.id.0) {
+        if Owner::decode(session.id.0) != Owner::Session(session.id) {
             return Err(Malformed("snapshot: a session's id is none"));
         }
         match tree.sessions.insert(session.id, session) {
@@ -206,9 +206,9 @@ impl Loader {
         let name = cursor.text()?;
         let number = cursor.varint32()?;
         let czxid = cursor.i64()?;
-        let mut stat = NodeStat { czxid, ..NodeStat::default() };
-        stat.mzxid = czxid.wrapping_add(cursor.signed()?);
-        stat.pzxid = czxid.wrapping_add(cursor.signed()?);
+        let mut stat = NodeStat { czxid: Zxid(czxid), ..NodeStat::default() };
+        stat.mzxid = Zxid(czxid.wrapping_add(cursor.signed()?));
+        stat.pzxid = Zxid(czxid.wrapping_add(cursor.signed()?));
         stat.ctime = cursor.signed()?;
         stat.mtime = stat.ctime.wrapping_add(cursor.signed()?);
         stat.owner = cursor.signed()?;
@@ -311,7 +311,7 @@ impl Loader {
             return Err(Malformed("snapshot: an ephemeral node has children"));
         }
         if let Owner::Session(id) = node.owner()
-            && !tree.sessions.contains_key(&SessionId(id))
+            && !tree.sessions.contains_key(&id)
         {
             return Err(Malformed("snapshot: an ephemeral node's session is missing"));
         }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use council_wire::Stat;
+use council_wire::{SessionId, Stat, Zxid};
 use twox_hash::XxHash3_64;
 
 use crate::acl::AclId;
@@ -98,9 +98,9 @@ fn inline(bytes: &[u8]) -> Option<(u8, [u8; INLINE])> {
 /// What is stored of a node besides name, data and links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeStat {
-    pub(crate) czxid: i64,
-    pub(crate) mzxid: i64,
-    pub(crate) pzxid: i64,
+    pub(crate) czxid: Zxid,
+    pub(crate) mzxid: Zxid,
+    pub(crate) pzxid: Zxid,
     /// As the clients' Stat has them: numbers of milliseconds since 1970, also in each argument of that name.
     pub(crate) ctime: i64,
     pub(crate) mtime: i64,
@@ -115,14 +115,14 @@ pub(crate) struct NodeStat {
 
 impl NodeStat {
     /// That of a node created just now.
-    pub(crate) const fn born(zxid: i64, ctime: i64, owner: i64, acl: AclId) -> Self {
+    pub(crate) const fn born(zxid: Zxid, ctime: i64, owner: Owner, acl: AclId) -> Self {
         Self {
             czxid: zxid,
             mzxid: zxid,
             pzxid: zxid,
             ctime,
             mtime: ctime,
-            owner,
+            owner: owner.encode(),
             version: 0,
             creations: 0,
             aversion: 0,
@@ -137,7 +137,7 @@ pub(crate) enum Owner {
     /// Only its deletion removes it.
     Nobody,
     /// It goes with this session.
-    Session(i64),
+    Session(SessionId),
     /// It goes when its children have gone.
     Container,
     /// It goes when it has no children and its data has not been set for so many milliseconds.
@@ -153,7 +153,7 @@ impl Owner {
     pub(crate) const fn encode(self) -> i64 {
         match self {
             Self::Nobody => 0,
-            Self::Session(id) => id,
+            Self::Session(id) => id.0,
             Self::Container => i64::MIN,
             Self::Ttl(ttl_ms) => Self::TTL_MASK | ttl_ms,
         }
@@ -164,7 +164,7 @@ impl Owner {
             0 => Self::Nobody,
             i64::MIN => Self::Container,
             ttl if ttl & Self::TTL_MASK == Self::TTL_MASK => Self::Ttl(ttl & (Self::TTL_LIMIT - 1)),
-            session => Self::Session(session),
+            session => Self::Session(SessionId(session)),
         }
     }
 }
@@ -226,20 +226,20 @@ impl Node {
         let stat = &self.stat;
         let children = self.children as i32;
         Stat {
-            czxid: stat.czxid,
-            mzxid: stat.mzxid,
+            czxid: stat.czxid.0,
+            mzxid: stat.mzxid.0,
             ctime: stat.ctime,
             mtime: stat.mtime,
             version: stat.version,
             cversion: stat.creations.wrapping_mul(2).wrapping_sub(children),
             aversion: stat.aversion,
             ephemeral_owner: match self.owner() {
-                Owner::Session(id) => id,
+                Owner::Session(id) => id.0,
                 _ => 0,
             },
             data_length: self.value.len() as i32,
             num_children: children,
-            pzxid: stat.pzxid,
+            pzxid: stat.pzxid.0,
         }
     }
 }
@@ -256,9 +256,8 @@ mod tests {
     #[test]
     fn owners_are_encoded_as_by_zookeeper() {
         assert_eq!(Owner::Ttl(5).encode() as u64, 0xff00_0000_0000_0005);
-        for owner in
-            [Owner::Nobody, Owner::Session(0x100), Owner::Session(-2 << 56), Owner::Container, Owner::Ttl(7)]
-        {
+        let sessions = [0x100, -2 << 56].map(|id| Owner::Session(SessionId(id)));
+        for owner in sessions.into_iter().chain([Owner::Nobody, Owner::Container, Owner::Ttl(7)]) {
             assert_eq!(Owner::decode(owner.encode()), owner);
         }
     }

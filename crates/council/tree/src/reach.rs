@@ -37,7 +37,7 @@ impl Tree {
         let mut sum = 0;
         for slot in slots {
             let node = self.arena.node(slot);
-            sum ^= node.stat.czxid ^ i64::from(node.checksum) ^ i64::from(node.children);
+            sum ^= node.stat.czxid.0 ^ i64::from(node.checksum) ^ i64::from(node.children);
         }
         black_box(sum);
         for slot in slots {

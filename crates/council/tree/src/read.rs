@@ -235,7 +235,7 @@ impl Tree {
         let piece: Vec<EphemeralPlace> = places.by_ref().take(max).collect();
         let next = piece.last().copied().filter(|_| places.next().is_some());
         let node =
-            |place: &EphemeralPlace| (Zxid(self.arena.node(place.slot).stat.czxid), self.path_of(place.slot));
+            |place: &EphemeralPlace| (self.arena.node(place.slot).stat.czxid, self.path_of(place.slot));
         EphemeralPiece { nodes: piece.iter().map(node).collect(), next, begins_anew }
     }
 

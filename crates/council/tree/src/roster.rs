@@ -15,13 +15,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
+use base::MemberNumber;
 use council_wire::{ErrorCode, Reconfig};
 
 /// One member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its number, 1 to 255.
-    pub number: u64,
+    pub number: MemberNumber,
     /// Where it is.
     pub host: String,
     /// The port at which it answers other members.
@@ -40,7 +41,7 @@ impl Member {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(number: &str, value: &str) -> Result<Self, &'static str> {
-        let number = number.trim().parse().ok().filter(|number| (1..=255).contains(number));
+        let number = number.trim().parse().ok().filter(|number| *number != 0).map(MemberNumber);
         let number = number.ok_or("its number is none from 1 to 255")?;
         let (address, client) = match value.split_once(';') {
             Some((address, client)) => (address, Some(client.split(';').next().unwrap_or_default().trim())),
@@ -160,7 +161,7 @@ impl fmt::Display for Member {
 /// All members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
-    members: BTreeMap<u64, Member>,
+    members: BTreeMap<MemberNumber, Member>,
     /// The zxid of the change that made it so; 0 for the founders of the ensemble.
     pub version: i64,
 }
@@ -228,13 +229,13 @@ impl Roster {
 
     /// A member.
     #[must_use]
-    pub fn member(&self, number: u64) -> Option<&Member> {
+    pub fn member(&self, number: MemberNumber) -> Option<&Member> {
         self.members.get(&number)
     }
 
     /// The numbers of the voters.
     #[must_use]
-    pub fn participants(&self) -> Vec<u64> {
+    pub fn participants(&self) -> Vec<MemberNumber> {
         self.members().filter(|member| member.votes).map(|member| member.number).collect()
     }
 
@@ -252,8 +253,11 @@ impl Roster {
         };
         if change.members.is_none() {
             for number in entries(change.leaving.unwrap_or_default()) {
-                let number = number.parse().map_err(|_| ErrorCode::BadArguments)?;
-                next.members.remove(&number);
+                let number: u64 = number.parse().map_err(|_| ErrorCode::BadArguments)?;
+                // No member has a larger number than fits.
+                if let Ok(number) = MemberNumber::try_from(number) {
+                    next.members.remove(&number);
+                }
             }
             for member in members_of(change.joining.unwrap_or_default())? {
                 next.members.insert(member.number, member);
@@ -377,8 +381,10 @@ mod tests {
     fn members_join_and_leave_and_change_their_part() {
         let next = three().changed(&change(Some("server.4=d:1:2;2184,server.3=c:1:2"), Some("1"), -1));
         let next = next.expect("it is fine");
-        assert_eq!(next.participants(), [2, 3, 4]);
-        assert!(next.member(1).is_none());
+        assert_eq!(next.participants(), [2, 3, 4].map(MemberNumber));
+        assert!(next.member(MemberNumber(1)).is_none());
+        let unchanged = three().changed(&change(None, Some("256,18446744073709551615"), -1));
+        assert_eq!(unchanged, Ok(three()), "no member has such a number");
         let all = Reconfig { members: Some("server.2=b:1:2"), ..change(None, None, 0) };
         assert_eq!(three().changed(&all).expect("it is fine").members().count(), 1);
     }

@@ -13,7 +13,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Bound;
 
-use council_wire::SessionId;
+use council_wire::{SessionId, Zxid};
 
 use crate::acl::{AclId, AclTable};
 use crate::arena::Slot;
@@ -78,7 +78,7 @@ enum Phase {
 
 /// A running snapshot.
 pub(crate) struct Snapshot {
-    zxid: i64,
+    zxid: Zxid,
     digest: u64,
     feature_level: u32,
     config_version: i64,
@@ -137,7 +137,7 @@ impl Snapshot {
     fn write_header(&self, out: &mut Vec<u8>) {
         let at = start_record(out, kind::HEADER);
         out.push(VERSION);
-        out.extend_from_slice(&self.zxid.to_le_bytes());
+        out.extend_from_slice(&self.zxid.0.to_le_bytes());
         put_varint(out, u64::from(self.feature_level));
         put_signed(out, self.config_version);
         self.births.write(out);
@@ -175,9 +175,9 @@ impl Snapshot {
         put_varint(out, u64::from(frozen.parent));
         put_bytes(out, frozen.name.as_bytes());
         put_varint(out, u64::from(frozen.stat.acl.0));
-        out.extend_from_slice(&stat.czxid.to_le_bytes());
-        put_signed(out, stat.mzxid.wrapping_sub(stat.czxid));
-        put_signed(out, stat.pzxid.wrapping_sub(stat.czxid));
+        out.extend_from_slice(&stat.czxid.0.to_le_bytes());
+        put_signed(out, stat.mzxid.0.wrapping_sub(stat.czxid.0));
+        put_signed(out, stat.pzxid.0.wrapping_sub(stat.czxid.0));
         put_signed(out, stat.ctime);
         put_signed(out, stat.mtime.wrapping_sub(stat.ctime));
         put_signed(out, stat.owner);
@@ -240,7 +240,7 @@ impl Tree {
     pub fn snapshot_begin(&mut self) {
         self.snapshot_abandon();
         self.snapshot = Some(Snapshot {
-            zxid: self.zxid.0,
+            zxid: self.zxid,
             digest: self.digest(),
             feature_level: self.feature_level,
             config_version: self.config_version,

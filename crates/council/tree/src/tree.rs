@@ -259,7 +259,7 @@ impl Tree {
     ) {
         let node = self.arena.node(slot);
         if let Owner::Session(id) = node.owner()
-            && let Some(session) = self.sessions.get_mut(&SessionId(id))
+            && let Some(session) = self.sessions.get_mut(&id)
         {
             let bytes = path_bytes + self.acls.ephemeral_bytes(node.stat.acl);
             session.ephemeral_bytes = change(session.ephemeral_bytes, bytes);
@@ -319,7 +319,7 @@ impl Tree {
             Owner::Nobody => {}
             Owner::Session(id) => {
                 self.ephemeral_count += 1;
-                if let Some(session) = self.sessions.get_mut(&SessionId(id)) {
+                if let Some(session) = self.sessions.get_mut(&id) {
                     session.ephemerals.insert(slot);
                 }
             }
@@ -335,7 +335,7 @@ impl Tree {
             Owner::Nobody => {}
             Owner::Session(id) => {
                 self.ephemeral_count -= 1;
-                if let Some(session) = self.sessions.get_mut(&SessionId(id)) {
+                if let Some(session) = self.sessions.get_mut(&id) {
                     session.ephemerals.remove(&slot);
                 }
             }

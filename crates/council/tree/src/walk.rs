@@ -34,7 +34,7 @@ pub struct Descent {
 #[derive(Debug)]
 struct Level {
     slot: Slot,
-    czxid: i64,
+    czxid: Zxid,
     /// How many were counted before its children.
     before: usize,
 }

@@ -78,8 +78,8 @@ pub(crate) fn owner_of(
         OpCode::CreateTtl => Err(ErrorCode::BadArguments),
         OpCode::CreateContainer => Ok(Owner::Container),
         _ if mode.ephemeral => {
-            let SessionId(id) = context.session.ok_or(ErrorCode::SessionExpired)?;
-            Ok(Owner::Session(id))
+            let session = context.session.ok_or(ErrorCode::SessionExpired)?;
+            Ok(Owner::Session(session))
         }
         _ => Ok(Owner::Nobody),
     }
@@ -106,7 +106,7 @@ impl Tree {
     ) -> Result<(String, Stat), ErrorCode> {
         let Creation { path, hash, parent, parent_hash, owner, acl } =
             self.judge_create(opcode, request, ttl_ms, context)?;
-        let stat = NodeStat::born(context.zxid.0, context.time.ms(), owner.encode(), self.store_acl(acl));
+        let stat = NodeStat::born(context.zxid, context.time.ms(), owner, self.store_acl(acl));
         let name = Name::new(path.rsplit('/').next().unwrap_or_default());
         let node = Node::new(parent, name, stat, Value::new(request.data));
         let slot = self.create_checked(node, parent_hash, hash, &path);
@@ -210,7 +210,7 @@ impl Tree {
         let node = self.arena.node(slot);
         let (parent, bytes) = (node.parent, self.length_of(slot));
         self.tell(ChangeKind::Deleted, slot, path, zxid, changes);
-        self.update(parent, parent_hash, |parent| parent.stat.pzxid = zxid.0);
+        self.update(parent, parent_hash, |parent| parent.stat.pzxid = zxid);
         self.remove_node(slot, hash, path);
         self.count_for_quota(path, -bytes, -1);
     }
@@ -252,7 +252,7 @@ impl Tree {
         let before = self.term(slot, hash);
         self.replace_data(slot, context.time.ms(), |node| node.set_data(data));
         let stat = &mut self.arena.node_mut(slot).stat;
-        stat.mzxid = context.zxid.0;
+        stat.mzxid = context.zxid;
         change(stat);
         self.terms = self.terms.wrapping_sub(before).wrapping_add(self.term(slot, hash));
     }
@@ -307,7 +307,7 @@ impl Tree {
             acl: self.acls.list(node.stat.acl).clone(),
             parent_acl: self.acls.list(self.arena.node(node.parent).stat.acl).clone(),
             ephemeral_owner: match node.owner() {
-                Owner::Session(id) => SessionId(id),
+                Owner::Session(id) => id,
                 _ => SessionId::NONE,
             },
             data_bytes: if kind == ChangeKind::Deleted { 0 } else { node.value.len() },

@@ -118,9 +118,10 @@ impl Draft {
         let draft = std::mem::take(&mut self.ensemble);
         let number = match draft.number {
             Some(number) => number,
-            None => members::own_number(&self.config.storage.data_dir)?,
+            None => members::own_number(&self.config.storage.data_dir)?.into(),
         };
-        let Some(own) = draft.members.iter().find(|member| member.number == number).cloned() else {
+        let Some(own) = draft.members.iter().find(|member| u64::from(member.number) == number).cloned()
+        else {
             let known: Vec<_> = draft.members.iter().map(|member| member.number.to_string()).collect();
             return Err(Problem::new(format!(
                 "this server is number {number}, but the servers named are {}",
@@ -135,7 +136,7 @@ impl Draft {
         let members = draft.members.clone();
         let tls = draft.tls.then(|| draft.peer_tls()).transpose()?;
         self.config.ensemble = Some(EnsembleConfig {
-            number,
+            number: own.number,
             members,
             listen_on_all_addresses,
             bind_retries,
@@ -383,9 +384,12 @@ fn offered(protocol: Option<TlsProtocol>) -> Vec<TlsProtocol> {
 }
 
 fn secret(file: &Path) -> Checked<EnsembleSecret> {
-    EnsembleSecret::read(file).map_err(|why| match why.split_once("; hint: ") {
-        Some((what, hint)) => Problem::new(what).hint(hint),
-        None => Problem::new(why),
+    EnsembleSecret::read(file).map_err(|error| {
+        let why = error.to_string();
+        match why.split_once("; hint: ") {
+            Some((what, hint)) => Problem::new(what).hint(hint),
+            None => Problem::new(why),
+        }
     })
 }
 

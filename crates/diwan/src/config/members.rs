@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use council_service::config::MemberConfig;
+use council_service::config::{MemberConfig, MemberNumber};
 
 use node_config::{Checked, Problem};
 
@@ -16,13 +16,14 @@ pub(crate) fn member(key: &str, number: &str, value: &str) -> Checked<MemberConf
 }
 
 /// This server's number, as its data directory's file `myid` says.
-pub(crate) fn own_number(data_dir: &Path) -> Checked<u64> {
+pub(crate) fn own_number(data_dir: &Path) -> Checked<MemberNumber> {
     let file = data_dir.join("myid");
     let text = std::fs::read_to_string(&file).map_err(|error| {
         Problem::new(format!("cannot read `{}`: {error}", file.display()))
             .hint("several servers are named: write the number of this one into that file")
     })?;
-    text.trim().parse().ok().filter(|number| (1..=255).contains(number)).ok_or_else(|| {
+    let number = text.trim().parse().ok().filter(|number| *number != 0).map(MemberNumber);
+    number.ok_or_else(|| {
         Problem::new(format!("`{}` holds `{}`", file.display(), text.trim()))
             .hint("write the number of this server into it, from 1 to 255, and nothing else")
     })

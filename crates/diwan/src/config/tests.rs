@@ -2,7 +2,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 use council_service::config::{
-    ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, TlsProtocol, WordConfig,
+    ClientAuth, DigestAlgorithm, EnsembleConfig, KeyStoreKind, MemberNumber, TlsProtocol, WordConfig,
 };
 
 use super::*;
@@ -168,7 +168,10 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
     scratch.file("myid", "2\n");
     let config = load().unwrap().0;
     let ensemble = config.ensemble.unwrap();
-    assert_eq!((ensemble.number, ensemble.roster().participants()), (2, vec![1, 2]));
+    assert_eq!(
+        (ensemble.number, ensemble.roster().participants()),
+        (MemberNumber(2), vec![MemberNumber(1), MemberNumber(2)])
+    );
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2182))));
     assert_eq!(ensemble.tls, None);
     scratch.file("myid", "9\n");
@@ -181,7 +184,7 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
 fn members_may_be_named_in_a_diwan_toml() {
     let text = "[council.ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2;2181\"]\nlease-ms = 500\n";
     let ensemble = own("ensemble-own", text).ensemble.unwrap();
-    assert_eq!((ensemble.number, ensemble.members.len(), ensemble.lease_ms), (1, 2, 500));
+    assert_eq!((ensemble.number, ensemble.members.len(), ensemble.lease_ms), (MemberNumber(1), 2, 500));
     let text = "[council.ensemble]\nnumber = 1\nmembers = [\"1=a:1\", \"2=b:2\"]\ntls = true\n";
     let problems = load_text("ensemble-tls", "diwan.toml", text).result.unwrap_err();
     assert!(problems.iter().any(|problem| problem.what.contains("no key")), "{problems:?}");

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use council_service::ServerConfig;
 use council_service::backup::{self, Backup};
-use council_service::config::StorageConfig;
+use council_service::config::{MemberNumber, StorageConfig};
 
 use super::backup::refusal;
 use super::{Failure, RestoreArguments, show};
@@ -39,11 +39,11 @@ pub(super) fn run(arguments: &RestoreArguments, out: &mut impl Write) -> io::Res
 }
 
 /// Where the data is to lie, and for which member of an ensemble, if for one.
-fn target(arguments: &RestoreArguments) -> Result<(StorageConfig, Option<u64>), Failure> {
+fn target(arguments: &RestoreArguments) -> Result<(StorageConfig, Option<MemberNumber>), Failure> {
     if let Some(data_dir) = &arguments.data_dir {
         let mut storage = StorageConfig { data_dir: data_dir.clone(), ..ServerConfig::default().storage };
         directories::give_to_council(&mut storage).map_err(|problem| failure(&problem))?;
-        return Ok((storage, arguments.member.map(u64::from)));
+        return Ok((storage, arguments.member.map(MemberNumber)));
     }
     let sources = Sources { file: arguments.config.clone(), ..Sources::default() };
     match config::load(&sources).result {
@@ -62,11 +62,11 @@ fn into_directory(
     file: &Path,
     backup: Backup,
     storage: &StorageConfig,
-    member: Option<u64>,
+    member: Option<MemberNumber>,
     out: &mut impl Write,
 ) -> io::Result<Result<(), Failure>> {
     let summary = backup.summary;
-    let zxid = match backup::restore(backup, storage, member.unwrap_or(1), SystemTime::now()) {
+    let zxid = match backup::restore(backup, storage, member.unwrap_or(MemberNumber(1)), SystemTime::now()) {
         Ok(zxid) => zxid,
         Err(error) => return Ok(Err(Failure::new(error.to_string()))),
     };

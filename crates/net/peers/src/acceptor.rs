@@ -172,7 +172,7 @@ impl Acceptor {
                     Err(error) => self.complain(origin, &error.to_string()),
                 }
             }
-            Err(why) => self.end(ticket, &why),
+            Err(why) => self.end(ticket, &why.to_string()),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::testing::credentials_of_three;
 /// What of so many connections of strangers is still open when all have been answered.
 fn open_after(connections: usize, limit_of: impl Fn(u64) -> u64) -> usize {
     // All that comes from this machine comes from strangers.
-    let host = |number: u64| Ipv4Addr::new(192, 0, 2, number as u8);
+    let host = |number| Ipv4Addr::new(192, 0, 2, number);
     let credentials = credentials_of_three(host, EnsembleSecret::new(&[7; 32]));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let at = listener.local_addr().expect("bound");

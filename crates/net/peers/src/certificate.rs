@@ -9,12 +9,49 @@
 
 use std::net::IpAddr;
 
+use base::MemberNumber;
 use rustls::pki_types::{CertificateDer, ServerName};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 /// What the URI begins with that names a member.
 const MEMBER_URI: &str = "diwan:member:";
+
+/// Why a certificate is not that of a member.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateRefusal {
+    /// The other side shows none.
+    #[error("it shows no certificate")]
+    Missing,
+    /// It is no certificate.
+    #[error("its certificate cannot be read")]
+    Unreadable,
+    /// It is made out for other members.
+    #[error(
+        "it says that it is member {number}, and its certificate is made out for {}; hint: each member has a \
+         `member-N.pem` of its own",
+        numbers(.members)
+    )]
+    OtherMember {
+        /// The member that its holder says it is.
+        number: MemberNumber,
+        /// The numbers that it names; nothing for a name that is no number.
+        members: Vec<Option<u64>>,
+    },
+    /// It names neither the member nor a host where the member is said to be.
+    #[error(
+        "its certificate names neither member {number} nor `{}`; hint: make one with `diwan certificates --member \
+         {number}={}`",
+        .hosts.join("`, `"),
+        .hosts.first().map_or("HOST", String::as_str)
+    )]
+    OtherHost {
+        /// The member that its holder says it is.
+        number: MemberNumber,
+        /// Where that member is said to be.
+        hosts: Vec<String>,
+    },
+}
 
 /// Whether a certificate is made out for a member. `hosts` are the hosts at which it is said to be, each with its
 /// addresses; no host counts unless `by_host`.
@@ -23,33 +60,23 @@ const MEMBER_URI: &str = "diwan:member:";
 /// Why it is not, with what to do.
 pub(crate) fn check(
     certificate: &CertificateDer<'_>,
-    number: u64,
+    number: MemberNumber,
     hosts: &[(String, Vec<IpAddr>)],
     by_host: bool,
-) -> Result<(), String> {
-    let (_, parsed) =
-        X509Certificate::from_der(certificate).map_err(|_| String::from("its certificate cannot be read"))?;
+) -> Result<(), CertificateRefusal> {
+    let (_, parsed) = X509Certificate::from_der(certificate).map_err(|_| CertificateRefusal::Unreadable)?;
     let members = members(&parsed);
-    if members.contains(&Some(number)) {
+    if members.contains(&Some(number.into())) {
         return Ok(());
     }
     if !members.is_empty() {
-        return Err(format!(
-            "it says that it is member {number}, and its certificate is made out for {}; hint: each member has a \
-             `member-N.pem` of its own",
-            numbers(&members)
-        ));
+        return Err(CertificateRefusal::OtherMember { number, members });
     }
     if !by_host || hosts.iter().any(|(host, addresses)| names(certificate, &parsed, host, addresses)) {
         return Ok(());
     }
-    let places: Vec<_> = hosts.iter().map(|(host, _)| host.as_str()).collect();
-    Err(format!(
-        "its certificate names neither member {number} nor `{}`; hint: make one with `diwan certificates --member \
-         {number}={}`",
-        places.join("`, `"),
-        places.first().unwrap_or(&"HOST")
-    ))
+    let hosts = hosts.iter().map(|(host, _)| host.clone()).collect();
+    Err(CertificateRefusal::OtherHost { number, hosts })
 }
 
 /// The members that a certificate names; nothing for a name that is no number.
@@ -126,14 +153,17 @@ mod tests {
     #[test]
     fn certificate_that_names_a_member_is_good_for_that_one_wherever_it_is() {
         let two = made(&["zk1"], &["diwan:member:2"], "x");
-        assert_eq!(check(&two, 2, &hosts("elsewhere", "10.0.0.9"), true), Ok(()));
-        let refused = check(&two, 1, &hosts("zk1", "10.0.0.1"), false).expect_err("another number");
-        assert!(refused.contains("made out for member 2"), "{refused}");
+        assert_eq!(check(&two, MemberNumber(2), &hosts("elsewhere", "10.0.0.9"), true), Ok(()));
+        let one = MemberNumber(1);
+        let refused = check(&two, one, &hosts("zk1", "10.0.0.1"), false).expect_err("another number");
+        assert_eq!(refused, CertificateRefusal::OtherMember { number: one, members: vec![Some(2)] });
+        assert!(refused.to_string().contains("made out for member 2"), "{refused}");
         let both = made(&[], &["diwan:member:2", "diwan:member:3"], "x");
-        assert!(check(&both, 3, &[], true).is_ok() && check(&both, 4, &[], true).is_err());
+        let is_good = |number| check(&both, MemberNumber(number), &[], true).is_ok();
+        assert!(is_good(3) && !is_good(4));
         for odd in ["diwan:member:", "diwan:member:x", "diwan:member:01x"] {
             assert!(
-                check(&made(&["zk1"], &[odd], "x"), 1, &hosts("zk1", "10.0.0.1"), false).is_err(),
+                check(&made(&["zk1"], &[odd], "x"), one, &hosts("zk1", "10.0.0.1"), false).is_err(),
                 "{odd}"
             );
         }
@@ -142,7 +172,7 @@ mod tests {
 
     #[test]
     fn certificate_from_elsewhere_must_name_the_members_host() {
-        let at = hosts("zk1.example.com", "10.0.0.1");
+        let (at, one) = (hosts("zk1.example.com", "10.0.0.1"), MemberNumber(1));
         for (names, common, good) in [
             (&["zk1.example.com"][..], "x", true),
             (&["*.example.com"], "x", true),
@@ -153,9 +183,11 @@ mod tests {
             (&[], "web-frontend-17", false),
         ] {
             let certificate = made(names, &[], common);
-            assert_eq!(check(&certificate, 1, &at, true).is_ok(), good, "{names:?} {common}");
-            assert_eq!(check(&certificate, 1, &at, false), Ok(()), "host names do not count");
+            assert_eq!(check(&certificate, one, &at, true).is_ok(), good, "{names:?} {common}");
+            assert_eq!(check(&certificate, one, &at, false), Ok(()), "host names do not count");
         }
-        assert!(check(&made(&[], &[], "x"), 1, &[], true).expect_err("nowhere").contains("hint: "));
+        let nowhere = check(&made(&[], &[], "x"), one, &[], true).expect_err("nowhere");
+        assert_eq!(nowhere, CertificateRefusal::OtherHost { number: one, hosts: Vec::new() });
+        assert!(nowhere.to_string().contains("hint: "));
     }
 }

@@ -5,41 +5,39 @@
 
 use std::collections::BTreeMap;
 
+use base::MemberNumber;
 use parking_lot::Mutex;
 
-use crate::hello::Hello;
+use crate::refusal::Refusal;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Connected {
     /// When the process started, by number.
-    lives: Mutex<BTreeMap<u64, u64>>,
+    lives: Mutex<BTreeMap<MemberNumber, u64>>,
 }
 
 impl Connected {
-    /// The member is connected.
-    pub(crate) fn begin(&self, hello: &Hello) {
-        self.lives.lock().insert(hello.number, hello.life);
+    /// The member is connected, whose process started then.
+    pub(crate) fn begin(&self, number: MemberNumber, life: u64) {
+        self.lives.lock().insert(number, life);
     }
 
     /// It is not connected any more.
-    pub(crate) fn end(&self, number: u64) {
+    pub(crate) fn end(&self, number: MemberNumber) {
         self.lives.lock().remove(&number);
     }
 
-    /// Whether this process may be let in: no process of the same number that started later is connected.
+    /// Whether a member's process that started then may be let in: no process of the same number that started later is
+    /// connected.
     ///
     /// # Errors
-    /// Why it is refused, for the logs of both.
-    pub(crate) fn judge(&self, hello: &Hello) -> Result<(), String> {
-        let number = hello.number;
+    /// It is refused, for the logs of both.
+    pub(crate) fn judge(&self, number: MemberNumber, life: u64) -> Result<(), Refusal> {
         let connected = self.lives.lock().get(&number).copied();
-        if !net_peer_pairs::is_outdated(hello.life, connected) {
-            return Ok(());
+        match net_peer_pairs::is_outdated(life, connected) {
+            true => Err(Refusal::StartedEarlier(number)),
+            false => Ok(()),
         }
-        Err(format!(
-            "another machine that says that it is member {number} started later and is connected; hint: stop one of the \
-             two; if this one was restored or replaced, empty its data directory before it starts again"
-        ))
     }
 }

@@ -52,7 +52,7 @@ pub struct Message {
 
 /// See the module.
 pub struct PeerConnections {
-    own: u64,
+    own: MemberNumber,
     poll: Poll,
     events: Events,
     polled: bool,
@@ -103,7 +103,7 @@ impl PeerConnections {
             diallers,
             roster: None,
             rosters_told: false,
-            pairs: PeerPairs::new(MemberNumber::of(own)),
+            pairs: PeerPairs::new(own),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
             news: VecDeque::new(),
@@ -114,7 +114,7 @@ impl PeerConnections {
     /// A connection was established.
     pub fn take(&mut self, established: Established, now: MonoTime) {
         let (hello, offer) = (established.hello, established.offer());
-        let number = hello.number;
+        let number = hello.known_number();
         // The other may have been named when that was agreed upon.
         let verdict = match self.credentials.names.is_named(number) {
             true => Some(self.pairs.offered(&offer, now)),
@@ -131,12 +131,12 @@ impl PeerConnections {
         let lane = match Lane::new(established, self.poll.registry(), token) {
             Ok(lane) => lane,
             Err(error) => {
-                tracing::warn!(member = number, %error, "a connection to a member cannot be used");
+                tracing::warn!(member = number.0, %error, "a connection to a member cannot be used");
                 self.diallers.connected(number, false);
                 return self.pairs.pair_with(offer.number).into_iter().for_each(|pair| self.drop_pair(pair));
             }
         };
-        self.credentials.connected.begin(&hello);
+        self.credentials.connected.begin(number, hello.life);
         if let (pair, Some((id, level))) = self.pairs.connect(&offer, lane, now) {
             self.tell_up(pair, id, level);
         }
@@ -171,7 +171,7 @@ impl PeerConnections {
     fn dial_members(&mut self) {
         let pairs = &self.pairs;
         let roster = self.credentials.names.to_dial();
-        self.diallers.know(&roster, self.own, |number| pairs.pair_with(MemberNumber::of(number)).is_some());
+        self.diallers.know(&roster, self.own, |number| pairs.pair_with(number).is_some());
     }
 
     fn drop_pair(&mut self, pair: PairRef) {
@@ -181,12 +181,12 @@ impl PeerConnections {
     }
 
     fn end(&mut self, Dropped { pair, told_id, connections }: Dropped<Lane>) {
-        self.credentials.connected.end(pair.number.into());
+        self.credentials.connected.end(pair.number);
         self.news.extend(told_id.map(News::Down));
         for lane in connections {
             lane.close(self.poll.registry());
         }
-        self.diallers.connected(pair.number.into(), false);
+        self.diallers.connected(pair.number, false);
     }
 
     /// This member has an identity from now on, or has none any more: all connections end, and are made anew under what
@@ -369,8 +369,8 @@ impl PeerConnections {
     }
 }
 
-const fn token(number: u64, lane: LaneName) -> Token {
-    Token(number as usize * 2 + matches!(lane, LaneName::Bulk) as usize)
+const fn token(number: MemberNumber, lane: LaneName) -> Token {
+    Token(number.0 as usize * 2 + matches!(lane, LaneName::Bulk) as usize)
 }
 
 const fn member_of(token: Token) -> Option<(MemberNumber, LaneName)> {

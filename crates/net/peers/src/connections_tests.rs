@@ -8,7 +8,7 @@ use node_threads::Supervisor;
 
 use super::*;
 use crate::dial::Means;
-use crate::hello::Hello;
+use crate::hello::{ClaimedNumber, Hello};
 use crate::testing::credentials_of_three;
 
 const CLUSTER: [u8; 16] = [9; 16];
@@ -70,7 +70,8 @@ impl World {
 
 fn hello(life: u64) -> Hello {
     let seat = Some((MemberId(2), CLUSTER));
-    Hello { lane: LaneName::Control, attempt: 4, number: 2, seat, life, wanted: 1, level: 1 }
+    let (number, wanted) = (ClaimedNumber(2), ClaimedNumber(1));
+    Hello { lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
 }
 
 #[test]
@@ -99,8 +100,8 @@ fn proof_of_a_later_life_replaces_a_pair_at_once_and_an_earlier_one_never() {
 fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let mut world = World::new();
     world.take_both(hello(6), true, 0);
-    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(&hello(life));
-    let why = judge(&world, 5).expect_err("it started earlier");
+    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(MemberNumber(2), life);
+    let why = judge(&world, 5).expect_err("it started earlier").to_string();
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
     let pair = world.switchboard.pairs.pair_with(MemberNumber(2)).expect("it stands");
@@ -135,7 +136,8 @@ fn connection_of_a_pair_comes_once_and_from_one_member() {
 #[test]
 fn connection_of_a_number_that_is_not_named_is_closed() {
     let mut world = World::new();
-    world.take_both(Hello { number: 7, seat: Some((MemberId(7), CLUSTER)), ..hello(5) }, true, 0);
+    let seven = Hello { number: ClaimedNumber(7), seat: Some((MemberId(7), CLUSTER)), ..hello(5) };
+    world.take_both(seven, true, 0);
     assert_eq!(world.switchboard.pairs.iter().count(), 0);
 }
 

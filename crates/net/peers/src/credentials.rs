@@ -4,14 +4,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::Lane;
 use net_tls::TlsError;
 use parking_lot::RwLock;
 
 use crate::connected::Connected;
 use crate::handshake::Terms;
-use crate::hello::{Cluster, Hello};
+use crate::hello::{ClaimedNumber, Cluster, Hello};
 use crate::hints::Hints;
 use crate::names::Names;
 use crate::other_ensembles::OtherEnsembles;
@@ -25,7 +25,7 @@ use crate::trouble::Complaints;
 /// What a member is told of itself and the others before it starts.
 pub struct Settings {
     /// This member's number.
-    pub number: u64,
+    pub number: MemberNumber,
     /// When this process started, milliseconds since 1970.
     pub process: u64,
     /// The highest feature level that this build understands.
@@ -133,14 +133,14 @@ pub(crate) fn nonce() -> io::Result<Nonce> {
 /// Who this member says it is.
 pub struct LocalIdentity {
     /// Its number.
-    pub number: u64,
+    pub number: MemberNumber,
     life: u64,
     level: u32,
     seat: RwLock<Option<(MemberId, Cluster)>>,
 }
 
 impl LocalIdentity {
-    fn new(number: u64, life: u64, level: u32) -> Self {
+    fn new(number: MemberNumber, life: u64, level: u32) -> Self {
         Self { number, life, level, seat: RwLock::new(None) }
     }
 
@@ -158,10 +158,10 @@ impl LocalIdentity {
         Hello {
             lane: Lane::Control,
             attempt: 0,
-            number: self.number,
+            number: self.number.into(),
             seat: *self.seat.read(),
             life: self.life,
-            wanted: 0,
+            wanted: ClaimedNumber::NOBODY,
             level: self.level,
         }
     }

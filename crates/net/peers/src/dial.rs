@@ -2,6 +2,7 @@
 //! Names are resolved anew at each attempt.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::AsFd;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use base::MemberNumber;
 use net_peer_pairs::Lane;
 use node_threads::{Mailbox, Supervisor, spawn};
 use parking_lot::{Condvar, Mutex};
@@ -17,6 +19,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::credentials::Credentials;
 use crate::established::Established;
 use crate::hello::Hello;
+use crate::refusal::Refusal;
 use crate::roster::{MemberAddress, Roster};
 use crate::tls::{self, Talk};
 use crate::{handshake, trouble};
@@ -108,7 +111,7 @@ pub struct Means {
 /// The dialler of each member.
 pub struct Diallers {
     means: Means,
-    calls: BTreeMap<u64, (MemberAddress, Arc<Call>)>,
+    calls: BTreeMap<MemberNumber, (MemberAddress, Arc<Call>)>,
 }
 
 impl Diallers {
@@ -119,7 +122,12 @@ impl Diallers {
     }
 
     /// Who the members are. `connected` says who need not be dialled now.
-    pub(crate) fn know(&mut self, roster: &Roster, own: u64, connected: impl Fn(u64) -> bool) {
+    pub(crate) fn know(
+        &mut self,
+        roster: &Roster,
+        own: MemberNumber,
+        connected: impl Fn(MemberNumber) -> bool,
+    ) {
         self.calls.retain(|number, (member, call)| {
             let stays = roster
                 .member(*number)
@@ -139,17 +147,17 @@ impl Diallers {
             let dialler = Dialler { member: member.clone(), means: self.means.clone(), call };
             let run = move || {
                 dialler.run();
-                Ok(())
+                Ok::<_, Infallible>(())
             };
             // It ends by itself once it is told to: it may be in the middle of an attempt.
             if let Err(error) = spawn("dial", &self.means.supervisor, run) {
-                tracing::error!(%error, member = member.number, "no thread to dial a member");
+                tracing::error!(%error, member = member.number.0, "no thread to dial a member");
             }
         }
     }
 
     /// The member is connected, or is not.
-    pub(crate) fn connected(&self, number: u64, connected: bool) {
+    pub(crate) fn connected(&self, number: MemberNumber, connected: bool) {
         if let Some((_, call)) = self.calls.get(&number) {
             call.connected(connected);
         }
@@ -187,7 +195,7 @@ impl Dialler {
                     }
                 }
                 Err(why) => {
-                    credentials.complaints.warn(&subject, &why);
+                    credentials.complaints.warn(&subject, &why.to_string());
                     self.call.pause(pause);
                     pause = (pause * 2).min(PAUSE.1);
                 }
@@ -195,7 +203,7 @@ impl Dialler {
         }
     }
 
-    fn dial(&self) -> Result<[Established; 2], String> {
+    fn dial(&self) -> Result<[Established; 2], Refusal> {
         let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
         Ok([self.dial_lane(Lane::Control, attempt)?, self.dial_lane(Lane::Bulk, attempt)?])
     }
@@ -204,31 +212,28 @@ impl Dialler {
     ///
     /// # Errors
     /// Why there is none, for an operator.
-    fn dial_lane(&self, lane: Lane, attempt: u64) -> Result<Established, String> {
+    fn dial_lane(&self, lane: Lane, attempt: u64) -> Result<Established, Refusal> {
         let credentials = &self.means.credentials;
         let MemberAddress { number, host, .. } = &self.member;
         if !credentials.asks_for_proof() && !credentials.names.hosts(*number).any(|known| known == *host) {
-            return Err(format!(
-                "another member says that it is there, and neither the configuration nor the log of this one does; hint: if \
-                 it has moved, correct `server.{number}`, or have members prove who they are"
-            ));
+            return Err(Refusal::UnconfirmedAddress(*number));
         }
         let until = Instant::now() + HANDSHAKE_TIMEOUT;
-        let stream = self.connect(until).map_err(|error| error.to_string())?;
+        let stream = self.connect(until).map_err(|error| Refusal::system(&error))?;
         let mut timed = Timed { stream: &stream, until };
         let tls = credentials.tls();
         let own_certificate = tls.as_ref().map(|tls| &tls.own);
-        let explained = |error: io::Error| trouble::explain(&error, own_certificate);
-        let own = Hello { lane, attempt, wanted: self.member.number, ..credentials.badge.hello() };
+        let explained = |error: io::Error| trouble::broken(&error, own_certificate);
+        let own = Hello { lane, attempt, wanted: self.member.number.into(), ..credentials.badge.hello() };
         let (mut encryption, mut binding) = (None, [0; 32]);
         if let Some(tls) = &tls {
             let connection = tls.dial(&mut timed, &self.member.host).map_err(explained)?;
             let at = stream.peer_addr().map_err(explained)?.ip();
             tls.check(&connection, self.member.number, &credentials.names, Some((&self.member.host, at)))?;
-            binding = tls::binding(&connection).map_err(|error| error.to_string())?;
+            binding = tls::binding(&connection).map_err(Refusal::no_binding)?;
             encryption = Some(connection);
         }
-        let terms = credentials.terms(own, binding).map_err(|error| error.to_string())?;
+        let terms = credentials.terms(own, binding).map_err(|error| Refusal::system(&error))?;
         let hello =
             handshake::open(&mut Talk(&mut timed, encryption.as_mut()), &terms).map_err(explained)??;
         let (seated, proved) = (own.seat.is_some(), credentials.asks_for_proof());

@@ -2,7 +2,6 @@
 
 use std::net::TcpStream;
 
-use base::MemberNumber;
 use net_peer_pairs::Offer;
 use rustls::Connection;
 
@@ -26,9 +25,9 @@ pub struct Established {
 impl Established {
     /// What the table of pairs is to know of it.
     pub(crate) fn offer(&self) -> Offer {
-        let Hello { number, seat, life, level, lane, .. } = self.hello;
+        let Hello { seat, life, level, lane, .. } = self.hello;
         Offer {
-            number: MemberNumber::of(number),
+            number: self.hello.known_number(),
             id: seat.map(|(id, _)| id),
             process: life,
             level,

@@ -14,9 +14,10 @@
 
 use std::io::{self, Read, Write};
 
-use crate::hello::{HELLO_BYTES, Hello};
+use crate::hello::{ClaimedNumber, HELLO_BYTES, Hello};
 use crate::hints::Hints;
 use crate::proof::{Binding, NONCE_BYTES, Nonce, PROOF_BYTES, Proof, Prover, Side};
+use crate::refusal::{HandshakeRefusal, Refusal};
 
 const MAGIC: [u8; 8] = *b"DIWNPEER";
 /// Raised when members of one build cannot understand those of another.
@@ -59,17 +60,17 @@ impl Terms<'_> {
         self.prover.map_or([0; PROOF_BYTES], |prover| prover.prove(side, &self.binding, transcript))
     }
 
-    fn believes(&self, side: Side, transcript: &[&[u8]], proof: &Proof) -> Result<(), String> {
+    fn believes(&self, side: Side, transcript: &[&[u8]], proof: &Proof) -> Result<(), Refusal> {
         match self.prover {
-            Some(prover) if !prover.verify(side, &self.binding, transcript, proof) => Err(String::from(
-                "it does not know the ensemble's secret; hint: give all members the same secret file",
-            )),
+            Some(prover) if !prover.verify(side, &self.binding, transcript, proof) => {
+                Err(HandshakeRefusal::WrongProof.into())
+            }
             _ => Ok(()),
         }
     }
 
     /// Whether the other side of a greeting can be talked to.
-    fn judge_greeting(&self, greeting: &[u8; GREETING_BYTES]) -> Result<(), String> {
+    fn judge_greeting(&self, greeting: &[u8; GREETING_BYTES]) -> Result<(), HandshakeRefusal> {
         let [.., low, high, flags] = greeting[..MAGIC.len() + 3] else {
             return Err(foreign(greeting, self.hints));
         };
@@ -78,49 +79,36 @@ impl Terms<'_> {
         }
         let version = u16::from_le_bytes([low, high]);
         if version != VERSION {
-            return Err(other_version(version));
+            return Err(HandshakeRefusal::OtherVersion { theirs: version, own: VERSION });
         }
+        let setting = self.hints.secret;
         match (self.prover.is_some(), flags & HAS_SECRET != 0) {
-            (true, false) => Err(format!(
-                "it has no secret, and this member asks for one; hint: give it the file of {}",
-                self.hints.secret
-            )),
-            (false, true) => Err(format!(
-                "it asks for the ensemble's secret, and this member has none; hint: set {}",
-                self.hints.secret
-            )),
+            (true, false) => Err(HandshakeRefusal::WithoutSecret { setting }),
+            (false, true) => Err(HandshakeRefusal::SecretAskedFor { setting }),
             _ => Ok(()),
         }
     }
 }
 
-fn other_version(version: u16) -> String {
-    format!(
-        "it speaks version {version} of the members' protocol, and this member version {VERSION}; hint: run builds that \
-         follow one another"
-    )
-}
-
 /// What bytes that are no greeting are.
-fn foreign(bytes: &[u8], hints: Hints) -> String {
+const fn foreign(bytes: &[u8], hints: Hints) -> HandshakeRefusal {
     match bytes {
-        [TLS_HANDSHAKE | TLS_ALERT, ..] => String::from(
-            "it speaks TLS, and this member plain text; hint: `sslQuorum` differs between the two",
-        ),
-        _ => format!("it speaks another protocol than Diwan's members; hint: {}", hints.foreign),
+        [TLS_HANDSHAKE | TLS_ALERT, ..] => HandshakeRefusal::SpeaksTls,
+        _ => HandshakeRefusal::OtherProtocol { hint: hints.foreign },
     }
 }
 
 /// Whether these bytes may still become a greeting of this version, looked at as they come: a stranger that speaks
 /// something else may never send as many as a greeting has.
-fn judge_beginning(bytes: &[u8], hints: Hints) -> Result<(), String> {
+fn judge_beginning(bytes: &[u8], hints: Hints) -> Result<(), HandshakeRefusal> {
     let magic = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if !MAGIC.starts_with(magic) {
         return Err(foreign(bytes, hints));
     }
     match bytes.get(MAGIC.len()..MAGIC.len() + 2) {
         Some(&[low, high]) if [low, high] != VERSION.to_le_bytes() => {
-            Err(other_version(u16::from_le_bytes([low, high])))
+            let theirs = u16::from_le_bytes([low, high]);
+            Err(HandshakeRefusal::OtherVersion { theirs, own: VERSION })
         }
         _ => Ok(()),
     }
@@ -152,12 +140,13 @@ impl Answering {
         &mut self,
         bytes: &[u8],
         terms: &Terms<'_>,
-        judge: impl FnOnce(&Hello) -> Result<(), String>,
+        judge: impl FnOnce(&Hello) -> Result<(), Refusal>,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Hello>, String> {
+    ) -> Result<Option<Hello>, Refusal> {
         self.inbox.extend_from_slice(bytes);
         let Some(theirs) = self.theirs else {
-            return self.greet(terms, out).map(|()| None);
+            self.greet(terms, out)?;
+            return Ok(None);
         };
         let Some((told, proof)) = self.inbox.split_first_chunk::<HELLO_BYTES>() else { return Ok(None) };
         let Ok(proof) = Proof::try_from(proof) else { return Ok(None) };
@@ -166,20 +155,23 @@ impl Answering {
             refuse(out, NOT_LET_IN);
         })?;
         let hello = Hello::decode(told)
+            .map_err(Refusal::from)
             .and_then(|hello| judge(&hello).map(|()| hello))
-            .inspect_err(|why| refuse(out, why))?;
-        let own = Hello { lane: hello.lane, attempt: hello.attempt, wanted: 0, ..terms.own }.encode();
+            .inspect_err(|why| refuse(out, &why.to_string()))?;
+        let wanted = ClaimedNumber::NOBODY;
+        let own = Hello { lane: hello.lane, attempt: hello.attempt, wanted, ..terms.own }.encode();
         out.push(0);
         out.extend_from_slice(&own);
         out.extend_from_slice(&terms.prove(Side::Answerer, &[&theirs, &greeting, told, &own]));
         Ok(Some(hello))
     }
 
-    fn greet(&mut self, terms: &Terms<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+    fn greet(&mut self, terms: &Terms<'_>, out: &mut Vec<u8>) -> Result<(), HandshakeRefusal> {
         judge_beginning(&self.inbox, terms.hints).inspect_err(|why| {
             // Members of another build may know which.
             let is_member = self.inbox.starts_with(&MAGIC);
-            refuse(out, if is_member { why } else { NOT_LET_IN });
+            let told = if is_member { why.to_string() } else { NOT_LET_IN.to_owned() };
+            refuse(out, &told);
         })?;
         let Ok(theirs) = <[u8; GREETING_BYTES]>::try_from(&self.inbox[..]) else { return Ok(()) };
         terms.judge_greeting(&theirs).inspect_err(|_| refuse(out, NOT_LET_IN))?;
@@ -203,16 +195,16 @@ fn refuse(out: &mut Vec<u8>, why: &str) {
 pub(crate) fn open(
     connection: &mut (impl Read + Write),
     terms: &Terms<'_>,
-) -> io::Result<Result<Hello, String>> {
+) -> io::Result<Result<Hello, Refusal>> {
     let greeting = terms.greeting();
     connection.write_all(&greeting)?;
     connection.flush()?;
     let theirs = match status(connection, terms.hints)? {
         Ok(()) => exact::<GREETING_BYTES>(connection)?,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.into())),
     };
     if let Err(why) = terms.judge_greeting(&theirs) {
-        return Ok(Err(why));
+        return Ok(Err(why.into()));
     }
     let told = terms.own.encode();
     connection.write_all(&told)?;
@@ -220,24 +212,24 @@ pub(crate) fn open(
     connection.flush()?;
     let answer = match status(connection, terms.hints)? {
         Ok(()) => exact::<HELLO_BYTES>(connection)?,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.into())),
     };
     let proof = exact::<PROOF_BYTES>(connection)?;
     Ok(terms
         .believes(Side::Answerer, &[&greeting, &theirs, &told, &answer], &proof)
-        .and_then(|()| Hello::decode(&answer))
-        .and_then(|hello| terms.own.judge_answerer(&hello).map(|()| hello)))
+        .and_then(|()| Ok(Hello::decode(&answer)?))
+        .and_then(|hello| Ok(terms.own.judge_answerer(&hello).map(|()| hello)?)))
 }
 
 /// The byte before each answer.
-fn status(connection: &mut impl Read, hints: Hints) -> io::Result<Result<(), String>> {
+fn status(connection: &mut impl Read, hints: Hints) -> io::Result<Result<(), HandshakeRefusal>> {
     match exact::<1>(connection)? {
         [0] => Ok(Ok(())),
         [1] => {
             let length = usize::from(u16::from_le_bytes(exact(connection)?));
             let mut text = vec![0; length.min(REASON_BYTES_MAX)];
             connection.read_exact(&mut text)?;
-            Ok(Err(format!("it refuses: {}", printable(&text))))
+            Ok(Err(HandshakeRefusal::Refused(printable(&text))))
         }
         other => Ok(Err(foreign(&other, hints))),
     }

@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use net_peer_pairs::Lane;
 
 use super::*;
+use crate::hello::HelloRefusal;
 use crate::secret::EnsembleSecret;
 
 fn hello(number: u64, wanted: u64) -> Hello {
     let seat = Some((base::MemberId(number), [9; 16]));
+    let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
     Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
 }
 
@@ -32,7 +34,7 @@ struct Pipe<'a> {
     terms: Terms<'a>,
     sent: Vec<u8>,
     back: VecDeque<u8>,
-    verdict: Option<Result<Hello, String>>,
+    verdict: Option<Result<Hello, Refusal>>,
     /// Changes what the dialler sends, by position.
     spoil: Option<usize>,
 }
@@ -82,7 +84,7 @@ impl Read for Pipe<'_> {
 }
 
 /// What the dialler and the other make of each other.
-fn talk(dialler: &Terms<'_>, answerer: Terms<'_>) -> (Result<Hello, String>, Result<Hello, String>) {
+fn talk(dialler: &Terms<'_>, answerer: Terms<'_>) -> (Result<Hello, Refusal>, Result<Hello, Refusal>) {
     let mut pipe = Pipe::to(answerer);
     let dialled = open(&mut pipe, dialler).expect("it is answered");
     (dialled, pipe.verdict.expect("a verdict"))
@@ -95,21 +97,23 @@ fn members_with_one_secret_or_none_learn_who_the_other_is() {
         let (dialled, answered) = talk(&terms(2, 1, secret), terms(1, 0, secret));
         assert_eq!(answered, Ok(hello(2, 1)));
         let other = dialled.expect("welcome");
-        assert_eq!((other.number, other.lane, other.attempt), (1, Lane::Bulk, 3));
+        assert_eq!((other.number.0, other.lane, other.attempt), (1, Lane::Bulk, 3));
     }
 }
 
 #[test]
 fn secret_that_differs_or_is_missing_lets_nobody_in_and_tells_a_stranger_nothing() {
     let (one, other) = (prover(1), prover(2));
-    for (dialler, answerer, why) in [
-        (Some(&one), Some(&other), "does not know the ensemble's secret"),
-        (None, Some(&one), "it has no secret"),
-        (Some(&one), None, "this member has none"),
+    let setting = Hints::PLAIN.secret;
+    for (dialler, answerer, kind, why) in [
+        (Some(&one), Some(&other), HandshakeRefusal::WrongProof, "does not know the ensemble's secret"),
+        (None, Some(&one), HandshakeRefusal::WithoutSecret { setting }, "it has no secret"),
+        (Some(&one), None, HandshakeRefusal::SecretAskedFor { setting }, "this member has none"),
     ] {
         let (dialled, answered) = talk(&terms(2, 1, dialler), terms(1, 0, answerer));
-        assert!(answered.expect_err("refused").contains(why));
-        assert_eq!(dialled.expect_err("refused"), format!("it refuses: {NOT_LET_IN}"));
+        assert!(kind.to_string().contains(why), "{kind}");
+        assert_eq!(answered, Err(kind.into()));
+        assert_eq!(dialled.expect_err("refused").to_string(), format!("it refuses: {NOT_LET_IN}"));
     }
 }
 
@@ -154,11 +158,11 @@ fn answer_of_one_that_does_not_know_the_secret_is_not_believed() {
         }
     }
     let (one, other) = (prover(1), prover(2));
-    let own = Hello { wanted: 0, ..hello(1, 0) }.encode();
+    let own = hello(1, 0).encode();
     let greeting = terms(1, 0, Some(&other)).greeting();
     let said = [&[0][..], &greeting, &[0], &own, &[7; PROOF_BYTES]].concat();
     let refused = open(&mut Impostor(said.into()), &terms(2, 1, Some(&one))).expect("answered");
-    assert!(refused.expect_err("an impostor").contains("does not know"));
+    assert_eq!(refused, Err(HandshakeRefusal::WrongProof.into()));
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn other_protocols_and_builds_are_named() {
         pipe.write_all(bytes).expect("written");
         let told: Vec<u8> = pipe.back.drain(..).collect();
         (
-            pipe.verdict.expect("refused at once").expect_err("refused"),
+            pipe.verdict.expect("refused at once").expect_err("refused").to_string(),
             String::from_utf8_lossy(&told).into_owned(),
         )
     };
@@ -179,7 +183,8 @@ fn other_protocols_and_builds_are_named() {
     assert!(refused(b"GET / HTTP/1.1\r\n").0.contains("another protocol"));
     assert!(refused(&[0, 0, 0, 0x2c]).0.contains("another protocol"));
 
-    let answered = |bytes: &[u8]| status(&mut &bytes[..], Hints::PLAIN).expect("read").expect_err("refused");
+    let answered =
+        |bytes: &[u8]| status(&mut &bytes[..], Hints::PLAIN).expect("read").expect_err("refused").to_string();
     assert!(answered(&[TLS_ALERT]).contains("`sslQuorum` differs"));
     assert!(answered(&[0x48]).contains("another protocol"));
     assert_eq!(answered(b"\x01\x05\0ab\nd\x1b"), "it refuses: ab d ");
@@ -193,7 +198,8 @@ fn judge_of_the_door_is_heard() {
     assert_eq!(pipe.wants(), INTRODUCTION_BYTES);
     out.clear();
     let introduction = [&dialler.own.encode()[..], &[0; PROOF_BYTES]].concat();
-    let refused = pipe.take(&introduction, &own, |_| Err(String::from("not named")), &mut out);
-    assert_eq!(refused, Err(String::from("not named")));
-    assert_eq!(out, b"\x01\x09\0not named");
+    let refusal = Refusal::from(HelloRefusal::OtherConnection);
+    let refused = pipe.take(&introduction, &own, |_| Err(refusal.clone()), &mut out);
+    assert_eq!(out, [b"\x01\x28\0", refusal.to_string().as_bytes()].concat());
+    assert_eq!(refused, Err(refusal));
 }

@@ -4,7 +4,7 @@
 //! that is named in the configuration or in the ensemble's roster, an id that carries this number, one ensemble, and
 //! a connection that is meant for the member that answers it. Knows no socket and no key.
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::Lane;
 
 /// An ensemble's id.
@@ -12,8 +12,90 @@ pub type Cluster = [u8; 16];
 
 /// Bytes of a hello: lane, five numbers, ensemble, feature level.
 pub(crate) const HELLO_BYTES: usize = 61;
-/// The greatest number of a member.
-const NUMBER_MAX: u64 = u8::MAX as u64;
+
+/// A member's number as a hello says it: any 64 bits until the hello is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedNumber(pub u64);
+
+impl ClaimedNumber {
+    /// What a hello says where it means no member.
+    pub(crate) const NOBODY: Self = Self(0);
+
+    /// The number, if a member may have it: 1 to 255.
+    #[must_use]
+    pub fn number(self) -> Option<MemberNumber> {
+        MemberNumber::try_from(self.0).ok().filter(|number| number.0 != 0)
+    }
+}
+
+impl From<MemberNumber> for ClaimedNumber {
+    fn from(number: MemberNumber) -> Self {
+        Self(number.into())
+    }
+}
+
+/// Why what a member says of itself is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HelloRefusal {
+    /// It asks for neither connection of a pair.
+    #[error("it asks for a connection of an unknown kind")]
+    UnknownLane,
+    /// It dialled another member than this one.
+    #[error("this is member {own}, and not {wanted}; hint: see the `server.` lines of both")]
+    OtherMemberWanted {
+        /// This member.
+        own: MemberNumber,
+        /// The member that it wants, as it says.
+        wanted: u64,
+    },
+    /// Neither the configuration nor the roster names it.
+    #[error(
+        "member {number} is named neither in the configuration of member {own} nor in its ensemble; hint: add it with \
+         `diwan member add`, or a `server.{number}` line"
+    )]
+    NotNamed {
+        /// Its number.
+        number: MemberNumber,
+        /// This member.
+        own: MemberNumber,
+    },
+    /// Another member answers than the one that was dialled.
+    #[error("at the address of member {wanted} is member {number}; hint: see the `server.` lines of both")]
+    OtherMemberAnswers {
+        /// The member that was dialled.
+        wanted: u64,
+        /// The number that the other side says it has.
+        number: u64,
+    },
+    /// What it says belongs to another connection.
+    #[error("its answer belongs to another connection")]
+    OtherConnection,
+    /// No member can have the number that it says it has.
+    #[error("it says that it is number {0}, and members have 1 to 255")]
+    NoMembersNumber(u64),
+    /// It says that it has this member's own number.
+    #[error("two members say that they are number {0}; hint: see their `myid`")]
+    OwnNumber(MemberNumber),
+    /// Its id is that of a member of another number.
+    #[error("its id {id} is none of member {number}")]
+    OtherMembersId {
+        /// The id that it says it has.
+        id: MemberId,
+        /// Its number.
+        number: MemberNumber,
+    },
+    /// Both have data, of different ensembles.
+    #[error(
+        "the data of member {number} belongs to another ensemble than that of member {own}; hint: one of the two was \
+         founded apart; where its data can be spared, empty its data directory"
+    )]
+    OtherEnsemble {
+        /// Its number.
+        number: MemberNumber,
+        /// This member.
+        own: MemberNumber,
+    },
+}
 
 /// Who a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +104,13 @@ pub(crate) struct Hello {
     /// Which of the dialler's attempts: the two connections of one attempt belong together.
     pub(crate) attempt: u64,
     /// Its number in the configuration.
-    pub(crate) number: u64,
+    pub(crate) number: ClaimedNumber,
     /// Its id and its ensemble, once it has a seat.
     pub(crate) seat: Option<(MemberId, Cluster)>,
     /// When its process started: a later life replaces an earlier one.
     pub(crate) life: u64,
     /// The member that the dialler wants to reach; 0 from the one that answers.
-    pub(crate) wanted: u64,
+    pub(crate) wanted: ClaimedNumber,
     /// The highest feature level that it understands.
     pub(crate) level: u32,
 }
@@ -38,7 +120,7 @@ impl Hello {
         let mut out = Vec::with_capacity(HELLO_BYTES);
         out.push(u8::from(self.lane == Lane::Bulk));
         let (id, cluster) = self.seat.unwrap_or_default();
-        for number in [self.attempt, self.number, id.0, self.life, self.wanted] {
+        for number in [self.attempt, self.number.0, id.0, self.life, self.wanted.0] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&cluster);
@@ -46,60 +128,63 @@ impl Hello {
         out.try_into().expect("a hello has its length")
     }
 
-    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, String> {
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, HelloRefusal> {
         let mut rest = &bytes[..];
         let lane = match take(&mut rest) {
             [0] => Lane::Control,
             [1] => Lane::Bulk,
-            [_] => return Err(String::from("it asks for a connection of an unknown kind")),
+            [_] => return Err(HelloRefusal::UnknownLane),
         };
         let mut number = || u64::from_le_bytes(take(&mut rest));
         let (attempt, own, id, life, wanted) = (number(), number(), number(), number(), number());
+        let (own, wanted) = (ClaimedNumber(own), ClaimedNumber(wanted));
         let cluster = take(&mut rest);
         let level = u32::from_le_bytes(take(&mut rest));
         let seat = MemberId(id).known().map(|id| (id, cluster));
         Ok(Self { lane, attempt, number: own, seat, life, wanted, level })
     }
 
-    /// Whether a member that dialled this one is let in. `named` says which numbers the configuration and the roster
-    /// have.
+    /// The number of a member that is known to have one: this member's own, and that of a member that was let in.
+    pub(crate) const fn known_number(&self) -> MemberNumber {
+        MemberNumber::of(self.number.0)
+    }
+
+    /// The number of a member that dialled this one and is let in. `named` says which numbers the configuration and the
+    /// roster have.
     ///
     /// # Errors
-    /// Why not, for the logs of both.
-    pub(crate) fn judge_dialler(&self, other: &Self, named: impl Fn(u64) -> bool) -> Result<(), String> {
+    /// Why it is not let in, for the logs of both.
+    pub(crate) fn judge_dialler(
+        &self,
+        other: &Self,
+        named: impl Fn(MemberNumber) -> bool,
+    ) -> Result<MemberNumber, HelloRefusal> {
         if other.wanted != self.number {
-            return Err(format!(
-                "this is member {}, and not {}; hint: see the `server.` lines of both",
-                self.number, other.wanted
-            ));
+            let own = self.known_number();
+            return Err(HelloRefusal::OtherMemberWanted { own, wanted: other.wanted.0 });
         }
-        self.judge_number(other.number)?;
-        if !named(other.number) {
-            return Err(format!(
-                "member {0} is named neither in the configuration of member {1} nor in its ensemble; hint: add it with \
-                 `diwan member add`, or a `server.{0}` line",
-                other.number, self.number
-            ));
+        let number = self.judge_number(other.number)?;
+        if !named(number) {
+            return Err(HelloRefusal::NotNamed { number, own: self.known_number() });
         }
-        self.judge_seat(other)
+        self.judge_seat(other, number)?;
+        Ok(number)
     }
 
     /// Whether the one that answered this member's call is the member that it wanted.
     ///
     /// # Errors
     /// Why not.
-    pub(crate) fn judge_answerer(&self, other: &Self) -> Result<(), String> {
+    pub(crate) fn judge_answerer(&self, other: &Self) -> Result<(), HelloRefusal> {
         if other.number != self.wanted {
-            return Err(format!(
-                "at the address of member {} is member {}; hint: see the `server.` lines of both",
-                self.wanted, other.number
-            ));
+            let (wanted, number) = (self.wanted.0, other.number.0);
+            return Err(HelloRefusal::OtherMemberAnswers { wanted, number });
         }
-        if other.wanted != 0 || other.lane != self.lane || other.attempt != self.attempt {
-            return Err(String::from("its answer belongs to another connection"));
+        if other.wanted != ClaimedNumber::NOBODY || other.lane != self.lane || other.attempt != self.attempt {
+            return Err(HelloRefusal::OtherConnection);
         }
-        self.judge_number(other.number)?;
-        self.judge_seat(other)
+        let number = self.judge_number(other.number)?;
+        self.judge_seat(other, number)
     }
 
     /// Whether both have data, and of two ensembles.
@@ -107,27 +192,23 @@ impl Hello {
         matches!((self.seat, other.seat), (Some((_, own)), Some((_, theirs))) if own != theirs)
     }
 
-    fn judge_number(&self, number: u64) -> Result<(), String> {
-        if !(1..=NUMBER_MAX).contains(&number) {
-            return Err(format!("it says that it is number {number}, and members have 1 to 255"));
+    fn judge_number(&self, claimed: ClaimedNumber) -> Result<MemberNumber, HelloRefusal> {
+        let number = claimed.number().ok_or(HelloRefusal::NoMembersNumber(claimed.0))?;
+        if claimed == self.number {
+            return Err(HelloRefusal::OwnNumber(number));
         }
-        if number == self.number {
-            return Err(format!("two members say that they are number {number}; hint: see their `myid`"));
-        }
-        Ok(())
+        Ok(number)
     }
 
-    fn judge_seat(&self, other: &Self) -> Result<(), String> {
+    fn judge_seat(&self, other: &Self, number: MemberNumber) -> Result<(), HelloRefusal> {
         let Some((id, theirs)) = other.seat else { return Ok(()) };
-        if u64::from(id.number()) != other.number {
-            return Err(format!("its id {id} is none of member {}", other.number));
+        if id.number() != number {
+            return Err(HelloRefusal::OtherMembersId { id, number });
         }
         match self.seat {
-            Some((_, own)) if own != theirs => Err(format!(
-                "the data of member {} belongs to another ensemble than that of member {}; hint: one of the two \
-                 was founded apart; where its data can be spared, empty its data directory",
-                other.number, self.number
-            )),
+            Some((_, own)) if own != theirs => {
+                Err(HelloRefusal::OtherEnsemble { number, own: self.known_number() })
+            }
             _ => Ok(()),
         }
     }
@@ -145,12 +226,13 @@ mod tests {
 
     fn hello(number: u64, wanted: u64, cluster: Option<u8>) -> Hello {
         let seat = cluster.map(|name| (MemberId(number), [name; 16]));
+        let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
         Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
     }
 
     fn dialler_refusal(other: Hello) -> String {
-        let named = |number| (1..=3).contains(&number);
-        hello(1, 0, Some(9)).judge_dialler(&other, named).expect_err("refused")
+        let named = |number: MemberNumber| (1..=3).contains(&number.0);
+        hello(1, 0, Some(9)).judge_dialler(&other, named).expect_err("refused").to_string()
     }
 
     #[test]
@@ -160,16 +242,17 @@ mod tests {
         }
         let mut bytes = hello(2, 1, None).encode();
         bytes[0] = 2;
-        assert!(Hello::decode(&bytes).is_err());
+        assert_eq!(Hello::decode(&bytes), Err(HelloRefusal::UnknownLane));
     }
 
     #[test]
     fn dialler_is_let_in_when_it_is_named_and_wants_this_member() {
-        let judge = |other: &Hello| hello(1, 0, Some(9)).judge_dialler(other, |number| number == 2);
-        assert_eq!(judge(&hello(2, 1, Some(9))), Ok(()));
-        assert_eq!(judge(&hello(2, 1, None)), Ok(()));
+        let two = MemberNumber(2);
+        let judge = |other: &Hello| hello(1, 0, Some(9)).judge_dialler(other, |number| number == two);
+        assert_eq!(judge(&hello(2, 1, Some(9))), Ok(two));
+        assert_eq!(judge(&hello(2, 1, None)), Ok(two));
         let later_disk = Hello { seat: Some((MemberId(2 + 256 * 77), [9; 16])), ..hello(2, 1, None) };
-        assert_eq!(judge(&later_disk), Ok(()));
+        assert_eq!(judge(&later_disk), Ok(two));
     }
 
     #[test]
@@ -189,9 +272,15 @@ mod tests {
     fn answerer_is_the_member_that_was_wanted() {
         let judge = |other: Hello| hello(2, 1, Some(9)).judge_answerer(&other);
         assert_eq!(judge(hello(1, 0, Some(9))), Ok(()));
-        assert!(judge(hello(3, 0, Some(9))).expect_err("another").contains("is member 3"));
-        assert!(judge(hello(1, 2, Some(9))).is_err(), "a hello of a dialler, sent back");
-        assert!(judge(Hello { attempt: 4, ..hello(1, 0, Some(9)) }).is_err());
-        assert!(judge(Hello { seat: Some((MemberId(3), [9; 16])), ..hello(1, 0, None) }).is_err());
+        let other = HelloRefusal::OtherMemberAnswers { wanted: 1, number: 3 };
+        assert_eq!(judge(hello(3, 0, Some(9))), Err(other));
+        assert!(other.to_string().contains("is member 3"));
+        let sent_back = judge(hello(1, 2, Some(9)));
+        assert_eq!(sent_back, Err(HelloRefusal::OtherConnection), "a hello of a dialler, sent back");
+        let other_attempt = Hello { attempt: 4, ..hello(1, 0, Some(9)) };
+        assert_eq!(judge(other_attempt), Err(HelloRefusal::OtherConnection));
+        let other_id = Hello { seat: Some((MemberId(3), [9; 16])), ..hello(1, 0, None) };
+        let refusal = HelloRefusal::OtherMembersId { id: MemberId(3), number: MemberNumber(1) };
+        assert_eq!(judge(other_id), Err(refusal));
     }
 }

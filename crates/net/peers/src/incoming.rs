@@ -4,6 +4,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Shutdown};
 use std::time::Instant;
 
+use base::MemberNumber;
 use mio::net::TcpStream;
 use rustls::Connection;
 
@@ -12,6 +13,7 @@ use crate::established::Established;
 use crate::handshake::Answering;
 use crate::hello::Hello;
 use crate::proof::Nonce;
+use crate::refusal::Refusal;
 use crate::{dial, tls, trouble};
 
 /// Bytes that one that has not proved anything may send: a certificate chain and what goes with it.
@@ -77,7 +79,7 @@ impl Incoming {
     ///
     /// # Errors
     /// Why it is not let in; it has been told what it may know.
-    pub(crate) fn drive(&mut self, credentials: &Credentials) -> Result<Progress, String> {
+    pub(crate) fn drive(&mut self, credentials: &Credentials) -> Result<Progress, Refusal> {
         let done = self.converse(credentials);
         if done.is_err() {
             self.part();
@@ -85,10 +87,10 @@ impl Incoming {
         done
     }
 
-    fn converse(&mut self, credentials: &Credentials) -> Result<Progress, String> {
+    fn converse(&mut self, credentials: &Credentials) -> Result<Progress, Refusal> {
         let tls = credentials.tls();
         let own_certificate = tls.as_ref().map(|tls| &tls.own);
-        let explained = |error: io::Error| trouble::explain(&error, own_certificate);
+        let explained = |error: io::Error| trouble::broken(&error, own_certificate);
         loop {
             if !self.flush().map_err(explained)? {
                 return Ok(self.waits());
@@ -113,10 +115,10 @@ impl Incoming {
         Progress::Waits { certified }
     }
 
-    fn take(&mut self, bytes: &[u8], credentials: &Credentials) -> Result<(), String> {
+    fn take(&mut self, bytes: &[u8], credentials: &Credentials) -> Result<(), Refusal> {
         let own = credentials.badge.hello();
         let binding = match &self.encryption {
-            Some(connection) => tls::binding(connection).map_err(|error| error.to_string())?,
+            Some(connection) => tls::binding(connection).map_err(Refusal::no_binding)?,
             None => [0; 32],
         };
         let terms = credentials.terms_with(own, binding, self.nonce);
@@ -207,33 +209,35 @@ fn judge(
     credentials: &Credentials,
     encryption: Option<&Connection>,
     address: IpAddr,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let names = &credentials.names;
-    let identified = || identify(hello, credentials, encryption, address);
+    let identified = |number| identify(number, credentials, encryption, address);
     let judged = own.judge_dialler(hello, |number| names.is_named(number));
-    if own.is_apart_from(hello) && names.is_named(hello.number) && identified().is_ok() {
-        credentials.other_ensembles.note(hello.number, Instant::now());
+    if let Some(number) = hello.number.number()
+        && own.is_apart_from(hello)
+        && names.is_named(number)
+        && identified(number).is_ok()
+    {
+        credentials.other_ensembles.note(number, Instant::now());
     }
-    judged.and_then(|()| identified()).and_then(|()| credentials.connected.judge(hello))
+    let number = judged?;
+    identified(number)?;
+    credentials.connected.judge(number, hello.life)
 }
 
 /// Whether the certificate, or where nothing is proved the address, is that of the member that it says it is.
 fn identify(
-    hello: &Hello,
+    number: MemberNumber,
     credentials: &Credentials,
     encryption: Option<&Connection>,
     address: IpAddr,
-) -> Result<(), String> {
-    let names = &credentials.names;
-    if !credentials.asks_for_proof() && !names.is_at(hello.number, address) {
-        return Err(format!(
-            "it says that it is member {0}, which is not said to be at {address}; hint: see `server.{0}`, or have members \
-             prove who they are: {1} or {2}",
-            hello.number, credentials.hints.secret, credentials.hints.tls
-        ));
+) -> Result<(), Refusal> {
+    let (names, hints) = (&credentials.names, credentials.hints);
+    if !credentials.asks_for_proof() && !names.is_at(number, address) {
+        return Err(Refusal::OtherAddress { number, address, hints });
     }
     match (credentials.tls(), encryption) {
-        (Some(tls), Some(connection)) => tls.check(connection, hello.number, names, None),
+        (Some(tls), Some(connection)) => Ok(tls.check(connection, number, names, None)?),
         _ => Ok(()),
     }
 }

@@ -8,14 +8,21 @@ use net_peer_pairs::Lane;
 
 use super::*;
 use crate::handshake::{self, Terms};
+use crate::hello::ClaimedNumber;
 use crate::hints::Hints;
 use crate::testing::credentials_of_three;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Member N is at 127.0.7.N.
-fn host(number: u64) -> Ipv4Addr {
-    Ipv4Addr::new(127, 0, 7, number as u8)
+fn host(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 7, number)
+}
+
+/// What a member says of itself that dials member 1.
+const fn hello_of(number: u8) -> Hello {
+    let (number, wanted) = (ClaimedNumber(number as u64), ClaimedNumber(1));
+    Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 9, wanted, level: 1 }
 }
 
 fn credentials() -> Credentials {
@@ -23,11 +30,11 @@ fn credentials() -> Credentials {
 }
 
 /// What becomes of one that comes from the address of `from` and says that it is `number`.
-fn visit(from: u64, number: u64) -> Result<u64, String> {
+fn visit(from: u8, number: u8) -> Result<ClaimedNumber, Refusal> {
     visit_at(&credentials(), from, number)
 }
 
-fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, String> {
+fn visit_at(credentials: &Credentials, from: u8, number: u8) -> Result<ClaimedNumber, Refusal> {
     let listener = TcpListener::bind((host(1), 0)).expect("a port");
     let to = listener.local_addr().expect("bound");
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
@@ -40,7 +47,7 @@ fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, St
     let until = Instant::now() + dial::HANDSHAKE_TIMEOUT;
     let stream = TcpStream::from_std(stream);
     let mut incoming = Incoming::new(stream, peer.ip(), until, credentials).expect("an incoming connection");
-    let hello = Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 1, wanted: 1, level: 1 };
+    let hello = Hello { life: 1, ..hello_of(number) };
     let told = std::thread::spawn(move || {
         let terms = Terms { own: hello, nonce: [7; 32], prover: None, binding: [0; 32], hints: Hints::PLAIN };
         let said = handshake::open(&mut dialler, &terms);
@@ -64,21 +71,25 @@ fn visit_at(credentials: &Credentials, from: u64, number: u64) -> Result<u64, St
 
 #[test]
 fn member_that_proves_nothing_is_believed_at_its_own_address_alone() {
-    assert_eq!(visit(2, 2), Ok(2));
-    assert_eq!(visit(3, 3), Ok(3));
+    assert_eq!(visit(2, 2), Ok(ClaimedNumber(2)));
+    assert_eq!(visit(3, 3), Ok(ClaimedNumber(3)));
     let why = visit(2, 3).expect_err("the address is that of member 2");
+    let (number, address) = (MemberNumber(3), IpAddr::from(host(2)));
+    assert_eq!(why, Refusal::OtherAddress { number, address, hints: Hints::PLAIN });
+    let why = why.to_string();
     assert!(why.contains("member 3, which is not said to be at 127.0.7.2"), "{why}");
 }
 
 #[test]
 fn member_is_refused_while_another_of_its_number_that_started_later_is_connected() {
     let credentials = credentials();
-    let later =
-        Hello { lane: Lane::Control, attempt: 1, number: 2, seat: None, life: 9, wanted: 1, level: 1 };
-    credentials.connected.begin(&later);
+    let two = MemberNumber(2);
+    credentials.connected.begin(two, hello_of(2).life);
     let why = visit_at(&credentials, 2, 2).expect_err("it started earlier");
+    assert_eq!(why, Refusal::StartedEarlier(two));
+    let why = why.to_string();
     assert!(why.contains("member 2 started later and is connected"), "{why}");
-    assert_eq!(visit_at(&credentials, 3, 3), Ok(3));
-    credentials.connected.end(2);
-    assert_eq!(visit_at(&credentials, 2, 2), Ok(2));
+    assert_eq!(visit_at(&credentials, 3, 3), Ok(ClaimedNumber(3)));
+    credentials.connected.end(two);
+    assert_eq!(visit_at(&credentials, 2, 2), Ok(ClaimedNumber(2)));
 }

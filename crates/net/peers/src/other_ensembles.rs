@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use base::MemberNumber;
 use parking_lot::Mutex;
 
 /// For how long it counts that a member was heard of. One that runs tries again within a second.
@@ -15,7 +16,7 @@ const REPEAT: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct OtherEnsembles {
     /// By number.
-    heard: Mutex<BTreeMap<u64, Heard>>,
+    heard: Mutex<BTreeMap<MemberNumber, Heard>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +27,10 @@ struct Heard {
 
 impl OtherEnsembles {
     /// The member of that number, which is who it says it is, has data of another ensemble.
-    pub(crate) fn note(&self, number: u64, now: Instant) {
+    pub(crate) fn note(&self, number: MemberNumber, now: Instant) {
         if self.is_news(number, now) {
             tracing::error!(
-                member = number,
+                member = number.0,
                 "member {number} has data of another ensemble than this member: the two refuse each other, and each \
                  ensemble may serve clients; hint: after `force-new-ensemble` stop the members of the old ensemble and \
                  empty their data directories"
@@ -37,7 +38,7 @@ impl OtherEnsembles {
         }
     }
 
-    fn is_news(&self, number: u64, now: Instant) -> bool {
+    fn is_news(&self, number: MemberNumber, now: Instant) -> bool {
         let mut heard = self.heard.lock();
         let is_over = |since: Instant, span| now.saturating_duration_since(since) >= span;
         let known = heard.get(&number).filter(|known| !is_over(known.last, FRESH));
@@ -48,7 +49,7 @@ impl OtherEnsembles {
 
     /// The numbers of those that were heard of lately.
     #[must_use]
-    pub fn numbers(&self, now: Instant) -> Vec<u64> {
+    pub fn numbers(&self, now: Instant) -> Vec<MemberNumber> {
         let heard = self.heard.lock();
         let fresh = |known: &Heard| now.saturating_duration_since(known.last) < FRESH;
         heard.iter().filter(|(_, known)| fresh(known)).map(|(number, _)| *number).collect()
@@ -63,12 +64,13 @@ mod tests {
     fn other_ensembles_member_is_told_once_a_minute_and_counts_while_it_is_heard() {
         let (others, start) = (OtherEnsembles::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert!(others.is_news(2, at(0)) && others.is_news(3, at(0)));
-        assert!((1..60).all(|seconds| !others.is_news(2, at(seconds))));
-        assert!(others.is_news(2, at(60)));
-        assert_eq!(others.numbers(at(5)), [2, 3]);
-        assert_eq!(others.numbers(at(69)), [2]);
+        let (two, three) = (MemberNumber(2), MemberNumber(3));
+        assert!(others.is_news(two, at(0)) && others.is_news(three, at(0)));
+        assert!((1..60).all(|seconds| !others.is_news(two, at(seconds))));
+        assert!(others.is_news(two, at(60)));
+        assert_eq!(others.numbers(at(5)), [two, three]);
+        assert_eq!(others.numbers(at(69)), [two]);
         assert!(others.numbers(at(70)).is_empty());
-        assert!(others.is_news(3, at(10)), "it was away");
+        assert!(others.is_news(three, at(10)), "it was away");
     }
 }

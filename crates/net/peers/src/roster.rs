@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use base::MemberNumber;
+
 /// Where a member answers other members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberAddress {
     /// Its number, 1 to 255.
-    pub number: u64,
+    pub number: MemberNumber,
     /// Its host.
     pub host: String,
     /// The port at which it answers other members.
@@ -16,7 +18,7 @@ pub struct MemberAddress {
 /// All members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
-    members: BTreeMap<u64, MemberAddress>,
+    members: BTreeMap<MemberNumber, MemberAddress>,
     /// The later one of two has the greater version. 0 is what a file says: of two files neither is the later one.
     pub version: i64,
 }
@@ -37,7 +39,7 @@ impl Roster {
 
     /// A member.
     #[must_use]
-    pub fn member(&self, number: u64) -> Option<&MemberAddress> {
+    pub fn member(&self, number: MemberNumber) -> Option<&MemberAddress> {
         self.members.get(&number)
     }
 }

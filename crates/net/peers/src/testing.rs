@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use base::MemberNumber;
 use tempfile::TempDir;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
@@ -13,12 +14,13 @@ use crate::secret::EnsembleSecret;
 
 /// What member 1 of three knows, without TLS. Nothing listens at the members' ports.
 pub(crate) fn credentials_of_three(
-    host: impl Fn(u64) -> Ipv4Addr,
+    host: impl Fn(u8) -> Ipv4Addr,
     secret: Option<EnsembleSecret>,
 ) -> Credentials {
-    let member = |number: u64| MemberAddress { number, host: host(number).to_string(), port: 1 };
+    let member =
+        |number| MemberAddress { number: MemberNumber(number), host: host(number).to_string(), port: 1 };
     let settings = Settings {
-        number: 1,
+        number: MemberNumber(1),
         process: 77,
         level: 1,
         roster: Roster::new((1..=3).map(member), 0),
@@ -40,7 +42,7 @@ pub(crate) fn read_roster(text: &[u8]) -> Option<Roster> {
             continue;
         }
         let (host, port) = value.rsplit_once(':')?;
-        let (number, port) = (key.parse().ok()?, port.parse().ok()?);
+        let (number, port) = (MemberNumber(key.parse().ok()?), port.parse().ok()?);
         members.push(MemberAddress { number, host: String::from(host), port });
     }
     (!members.is_empty()).then(|| Roster::new(members, version))

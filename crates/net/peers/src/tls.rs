@@ -10,6 +10,7 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::MemberNumber;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName};
@@ -21,7 +22,7 @@ use rustls::{
 
 use net_tls::{AnyName, TlsError, store};
 
-use crate::certificate;
+use crate::certificate::{self, CertificateRefusal};
 use crate::names::Names;
 use crate::proof::Binding;
 use crate::tls_config::PeerTlsConfig;
@@ -37,7 +38,17 @@ pub struct OwnCertificate {
     /// Until when it holds, seconds since 1970.
     pub not_after: Option<i64>,
     /// Why other members may refuse it.
-    pub doubt: Option<String>,
+    pub doubt: Option<CertificateDoubt>,
+}
+
+/// Why other members may refuse this member's certificate, which names no member: they may know it under another host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}`: other members may refuse this member's certificate: {why}", .path.display())]
+pub struct CertificateDoubt {
+    /// The certificate's file.
+    pub path: PathBuf,
+    /// What this member itself would say to it.
+    pub why: CertificateRefusal,
 }
 
 /// What connections between members begin with.
@@ -53,7 +64,7 @@ pub struct PeerTls {
 
 impl PeerTls {
     /// Reads keys and certificates of the member of that number.
-    pub(crate) fn new(config: &PeerTlsConfig, number: u64, names: &Names) -> Result<Self, TlsError> {
+    pub(crate) fn new(config: &PeerTlsConfig, number: MemberNumber, names: &Names) -> Result<Self, TlsError> {
         let provider = Arc::new(net_tls::provider(config.cipher_suites.as_deref())?);
         let versions = net_tls::versions(&config.protocols);
         let (serves, dials) = verifiers(config, &provider)?;
@@ -118,12 +129,12 @@ impl PeerTls {
     pub(crate) fn check(
         &self,
         connection: &Connection,
-        number: u64,
+        number: MemberNumber,
         names: &Names,
         at: Option<(&str, IpAddr)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CertificateRefusal> {
         let shown = connection.peer_certificates().and_then(<[_]>::first);
-        let shown = shown.ok_or_else(|| String::from("it shows no certificate"))?;
+        let shown = shown.ok_or(CertificateRefusal::Missing)?;
         let by_host = if at.is_some() { self.verifies_answerers_host } else { self.verifies_diallers_host };
         let mut hosts = places(number, names);
         // A name may resolve to another address by now. A host that another member has told is not the member's yet.
@@ -141,7 +152,7 @@ pub(crate) fn binding(connection: &Connection) -> Result<Binding, Error> {
     connection.export_keying_material([0; 32], BINDING_LABEL, None)
 }
 
-fn places(number: u64, names: &Names) -> Vec<(String, Vec<IpAddr>)> {
+fn places(number: MemberNumber, names: &Names) -> Vec<(String, Vec<IpAddr>)> {
     let place = |host: String| {
         let addresses = names.addresses(&host);
         (host, addresses)
@@ -180,9 +191,9 @@ fn verifiers(config: &PeerTlsConfig, provider: &Arc<CryptoProvider>) -> Result<V
 fn judge_own(
     shown: &CertificateDer<'_>,
     path: &Path,
-    number: u64,
+    number: MemberNumber,
     names: &Names,
-) -> Result<Option<String>, TlsError> {
+) -> Result<Option<CertificateDoubt>, TlsError> {
     // Its own host a member may wait for: it is about to listen there.
     let resolve = |host: String| {
         let addresses = (host.as_str(), 0).to_socket_addrs().into_iter().flatten();
@@ -191,13 +202,13 @@ fn judge_own(
     };
     let places: Vec<_> = names.hosts(number).map(resolve).collect();
     let Err(why) = certificate::check(shown, number, &places, true) else { return Ok(None) };
-    let path = path.display();
     if certificate::names_a_member(shown) {
         return Err(TlsError::Settings(format!(
-            "`{path}` is the certificate of another member than {number}, which this one is: {why}"
+            "`{}` is the certificate of another member than {number}, which this one is: {why}",
+            path.display()
         )));
     }
-    Ok(Some(format!("`{path}`: other members may refuse this member's certificate: {why}")))
+    Ok(Some(CertificateDoubt { path: path.to_path_buf(), why }))
 }
 
 /// A connection while it is young and may be waited for: plain or encrypted, one way to read and one to write.

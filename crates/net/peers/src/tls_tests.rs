@@ -18,7 +18,7 @@ struct Authority(CertifiedIssuer<'static, KeyPair>);
 /// What a certificate is made out for.
 struct Made<'a> {
     names: &'a [&'a str],
-    member: Option<u64>,
+    member: Option<u8>,
     uses: Vec<ExtendedKeyUsagePurpose>,
     year: i32,
 }
@@ -67,13 +67,13 @@ impl Authority {
     }
 }
 
-fn names(own: u64) -> Arc<Names> {
+fn names(own: u8) -> Arc<Names> {
     let roster = b"1=10.0.0.1:1\n2=10.0.0.2:1\n3=10.0.0.3:1";
-    Names::new(own, read_roster(roster).expect("a roster"), read_roster)
+    Names::new(MemberNumber(own), read_roster(roster).expect("a roster"), read_roster)
 }
 
-fn member(config: &PeerTlsConfig, number: u64) -> Result<PeerTls, TlsError> {
-    PeerTls::new(config, number, &names(number))
+fn member(config: &PeerTlsConfig, number: u8) -> Result<PeerTls, TlsError> {
+    PeerTls::new(config, MemberNumber(number), &names(number))
 }
 
 /// The answering end of a connection in memory.
@@ -121,18 +121,22 @@ fn call(dialler: &PeerTls, answerer: &PeerTls) -> (Result<(), String>, Result<()
             return (Err(error.to_string()), far.error.map_or(Ok(()), |error| Err(error.to_string())));
         }
     };
-    let near = dialler.check(&near, 1, &names(2), Some(("10.0.0.1", IpAddr::from([10, 0, 0, 1]))));
+    let at = Some(("10.0.0.1", IpAddr::from([10, 0, 0, 1])));
+    let near = dialler.check(&near, MemberNumber(1), &names(2), at);
     let far = match far.error {
         Some(error) => Err(error.to_string()),
-        None => answerer.check(&far.connection, 2, &names(1), None),
+        None => {
+            let judged = answerer.check(&far.connection, MemberNumber(2), &names(1), None);
+            judged.map_err(|why| why.to_string())
+        }
     };
-    (near, far)
+    (near.map_err(|why| why.to_string()), far)
 }
 
 #[test]
 fn certificates_of_two_members_are_good_for_these_two_only() {
     let (authority, directory) = (Authority::new(), Directory::new());
-    let of = |number: u64| {
+    let of = |number: u8| {
         let made = Made { member: Some(number), ..Made::default() };
         member(&authority.config(&directory, &format!("m{number}.pem"), made), number).expect("keys")
     };
@@ -166,7 +170,7 @@ fn certificate_that_names_no_member_must_name_its_host_unless_that_is_switched_o
 #[test]
 fn certificate_for_one_side_does_not_serve_as_the_other() {
     let (authority, directory) = (Authority::new(), Directory::new());
-    let of = |number: u64, uses: Vec<ExtendedKeyUsagePurpose>| {
+    let of = |number: u8, uses: Vec<ExtendedKeyUsagePurpose>| {
         let made = Made { member: Some(number), uses, ..Made::default() };
         member(&authority.config(&directory, &format!("m{number}.pem"), made), number).expect("keys")
     };
@@ -184,7 +188,7 @@ fn certificate_for_one_side_does_not_serve_as_the_other() {
 fn other_authority_and_end_of_a_certificate_are_told_in_plain_words() {
     let (authority, other) = (Authority::new(), Authority::new());
     let directory = Directory::new();
-    let of = |authority: &Authority, number: u64, year| {
+    let of = |authority: &Authority, number: u8, year| {
         let made = Made { member: Some(number), year, ..Made::default() };
         let file = format!("m{number}-{year}.pem");
         member(&authority.config(&directory, &file, made), number).expect("keys")
@@ -217,13 +221,15 @@ fn certificate_of_another_member_refuses_the_start() {
     assert!(refused.contains("member-4.pem` is the certificate of another member than 2"), "{refused}");
     let named = authority.config(&directory, "x.pem", Made { names: &["elsewhere"], ..Made::default() });
     let doubt = member(&named, 2).expect("it may be known by that name to the others").own.doubt;
-    assert!(doubt.expect("a warning").contains("other members may refuse"));
+    let doubt = doubt.expect("a warning");
+    assert!(matches!(doubt.why, CertificateRefusal::OtherHost { number: MemberNumber(2), .. }));
+    assert!(doubt.to_string().contains("other members may refuse"), "{doubt}");
 }
 
 #[test]
 fn versions_and_cipher_suites_are_those_that_the_settings_say() {
     let (authority, directory) = (Authority::new(), Directory::new());
-    let config = |number: u64| {
+    let config = |number: u8| {
         let made = Made { member: Some(number), ..Made::default() };
         authority.config(&directory, &format!("m{number}.pem"), made)
     };
@@ -244,7 +250,7 @@ fn versions_and_cipher_suites_are_those_that_the_settings_say() {
 fn binding_is_the_same_at_both_ends_and_on_no_other_connection() {
     let (authority, directory) = (Authority::new(), Directory::new());
     for protocol in [TlsProtocol::Tls12, TlsProtocol::Tls13] {
-        let of = |number: u64| {
+        let of = |number: u8| {
             let made = Made { member: Some(number), ..Made::default() };
             let config = authority.config(&directory, &format!("m{number}.pem"), made);
             member(&PeerTlsConfig { protocols: vec![protocol], ..config }, number).expect("keys")

@@ -11,6 +11,7 @@ use node_threads::calendar::short_date;
 use parking_lot::Mutex;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
+use crate::refusal::Refusal;
 use crate::tls::OwnCertificate;
 
 /// How often the same is said of the same member.
@@ -19,6 +20,11 @@ const REPEAT: Duration = Duration::from_secs(60);
 const SAYINGS_MAX: usize = 4;
 /// Members and addresses of which is remembered what was said.
 const SUBJECTS_MAX: usize = 512;
+
+/// The refusal that a broken handshake is. `own` is this member's certificate, where members speak TLS.
+pub(crate) fn broken(error: &io::Error, own: Option<&OwnCertificate>) -> Refusal {
+    Refusal::Broken { kind: error.kind(), explanation: explain(error, own) }
+}
 
 /// What a broken handshake means. `own` is this member's certificate, where members speak TLS.
 pub(crate) fn explain(error: &io::Error, own: Option<&OwnCertificate>) -> String {

@@ -4,17 +4,19 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use bytes::{Bytes, BytesMut};
 use net_peer_pairs::Lane;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::frame::{self, Said};
 use crate::handshake::{self, Answering, Terms};
+pub use crate::hello::ClaimedNumber;
 use crate::hello::{self, Cluster, Hello};
 use crate::hints::Hints;
 use crate::names::Names;
 use crate::proof::{NONCE_BYTES, PROOF_BYTES, Prover, Side};
+use crate::refusal::Refusal;
 use crate::roster::{ReadRoster, Roster};
 use crate::secret::EnsembleSecret;
 
@@ -25,7 +27,7 @@ pub const HELLO_BYTES: usize = hello::HELLO_BYTES;
 #[derive(Debug)]
 pub struct Member {
     /// Its number in the configuration.
-    pub number: u64,
+    pub number: MemberNumber,
     /// Its ensemble, if its disk is not blank: then its id is its number.
     pub cluster: Option<Cluster>,
     /// The secret that it asks for.
@@ -42,11 +44,11 @@ pub struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its number.
-    pub number: u64,
+    pub number: ClaimedNumber,
     /// Its id and its ensemble, unless its disk is blank.
     pub seat: Option<(MemberId, Cluster)>,
-    /// The member that it says it wants to reach.
-    pub wanted: u64,
+    /// The member that it says it wants to reach, or 0.
+    pub wanted: ClaimedNumber,
     /// The connection that it says this is.
     pub attempt: u64,
 }
@@ -57,7 +59,7 @@ pub struct Answered {
     /// What was sent back.
     pub sent: Vec<u8>,
     /// Who is let in, or why none is; nothing while more bytes are waited for.
-    pub verdict: Option<Result<Claim, String>>,
+    pub verdict: Option<Result<Claim, Refusal>>,
 }
 
 /// Which side proves that it knows the secret.
@@ -77,7 +79,7 @@ impl Member {
     #[must_use]
     pub fn greeting(&self) -> Vec<u8> {
         let prover = self.prover();
-        self.terms(prover.as_ref(), 0).greeting().to_vec()
+        self.terms(prover.as_ref(), None).greeting().to_vec()
     }
 
     /// What a member of this one's secret sends to prove it knows it; zeros without a secret.
@@ -94,7 +96,7 @@ impl Member {
     #[must_use]
     pub fn answer(&self, bytes: &[u8], piece: usize) -> Answered {
         let prover = self.prover();
-        let terms = self.terms(prover.as_ref(), 0);
+        let terms = self.terms(prover.as_ref(), None);
         let names = self.names();
         let (mut answering, mut sent, mut rest) = (Answering::new(), Vec::new(), bytes);
         let verdict = loop {
@@ -104,7 +106,10 @@ impl Member {
             }
             let (arrived, later) = rest.split_at(length);
             rest = later;
-            let judge = |hello: &Hello| terms.own.judge_dialler(hello, |number| names.is_named(number));
+            let judge = |hello: &Hello| {
+                terms.own.judge_dialler(hello, |number| names.is_named(number))?;
+                Ok(())
+            };
             match answering.take(arrived, &terms, judge, &mut sent) {
                 Ok(None) => {}
                 Ok(Some(hello)) => break Some(Ok(claim(&hello))),
@@ -118,16 +123,16 @@ impl Member {
     ///
     /// # Errors
     /// The bytes end before the handshake does.
-    pub fn dial(&self, wanted: u64, answer: &[u8]) -> io::Result<Result<Claim, String>> {
+    pub fn dial(&self, wanted: MemberNumber, answer: &[u8]) -> io::Result<Result<Claim, Refusal>> {
         let prover = self.prover();
         let mut script = Script(answer);
-        let outcome = handshake::open(&mut script, &self.terms(prover.as_ref(), wanted))?;
+        let outcome = handshake::open(&mut script, &self.terms(prover.as_ref(), Some(wanted)))?;
         Ok(outcome.map(|hello| claim(&hello)))
     }
 
-    /// What this member says of itself when it dials.
+    /// What this member says of itself when it dials, or without a wanted member when it answers.
     #[must_use]
-    pub fn introduction(&self, wanted: u64) -> [u8; HELLO_BYTES] {
+    pub fn introduction(&self, wanted: Option<MemberNumber>) -> [u8; HELLO_BYTES] {
         self.terms(None, wanted).own.encode()
     }
 
@@ -164,10 +169,12 @@ impl Member {
         self.secret.as_ref().map(Prover::new)
     }
 
-    fn terms<'a>(&self, prover: Option<&'a Prover>, wanted: u64) -> Terms<'a> {
-        let (number, seat) = (self.number, self.cluster.map(|cluster| (MemberId(self.number), cluster)));
+    fn terms<'a>(&self, prover: Option<&'a Prover>, wanted: Option<MemberNumber>) -> Terms<'a> {
+        let seat = self.cluster.map(|cluster| (MemberId::founder(self.number), cluster));
+        let wanted = wanted.map_or(ClaimedNumber::NOBODY, ClaimedNumber::from);
+        let number = self.number.into();
         let own = Hello { lane: Lane::Control, attempt: ATTEMPT, number, seat, life: 77, wanted, level: 1 };
-        Terms { own, nonce: [number as u8; NONCE_BYTES], prover, binding: [0; 32], hints: Hints::PLAIN }
+        Terms { own, nonce: [self.number.0; NONCE_BYTES], prover, binding: [0; 32], hints: Hints::PLAIN }
     }
 }
 

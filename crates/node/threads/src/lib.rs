@@ -13,4 +13,4 @@ pub use clock::Clock;
 pub use descriptors::Descriptors;
 pub use mailbox::{Mailbox, ThreadWaker};
 pub use rate_limit::{Pass, RateLimit, Wait};
-pub use supervisor::{Supervisor, ThreadFault, spawn};
+pub use supervisor::{FaultReason, Supervisor, ThreadFault, spawn};

@@ -1,5 +1,6 @@
 //! Where the threads of a server report how they ended, and where its end is waited for.
 
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -9,13 +10,31 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 /// Why a server that ran had to stop: this host is broken, or our own code is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("the {part} failed, and the server stopped: {reason}")]
 pub struct ThreadFault {
     /// The part that failed.
-    pub part: String,
+    pub part: &'static str,
     /// How.
-    pub reason: String,
+    pub reason: FaultReason,
+}
+
+impl ThreadFault {
+    /// A part that failed with an error.
+    pub fn new(part: &'static str, error: impl Error + Send + Sync + 'static) -> Self {
+        Self { part, reason: FaultReason::Error(Arc::new(error)) }
+    }
+}
+
+/// How a part failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FaultReason {
+    /// Its thread panicked.
+    #[error("a bug: its thread panicked")]
+    Panicked,
+    /// With this error.
+    #[error("{0}")]
+    Error(Arc<dyn Error + Send + Sync>),
 }
 
 #[derive(Default)]
@@ -35,10 +54,10 @@ pub struct Supervisor {
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Supervisor {
-    fn report(&self, part: &str, reason: String) {
-        tracing::error!(part, reason, "a fault: the server stops");
+    fn report(&self, fault: ThreadFault) {
+        tracing::error!(part = fault.part, reason = fault.reason.to_string(), "a fault: the server stops");
         let mut notes = self.notes.lock();
-        notes.fault.get_or_insert_with(|| ThreadFault { part: String::from(part), reason });
+        notes.fault.get_or_insert(fault);
         self.news.notify_all();
     }
 
@@ -82,24 +101,24 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         if !self.said {
-            self.supervisor.report(self.part, String::from("a bug: its thread panicked"));
+            self.supervisor.report(ThreadFault { part: self.part, reason: FaultReason::Panicked });
         }
     }
 }
 
 /// Starts one of the server's threads. That it fails or panics is reported to the supervisor.
-pub fn spawn(
+pub fn spawn<E: Error + Send + Sync + 'static>(
     part: &'static str,
     supervisor: &Arc<Supervisor>,
-    run: impl FnOnce() -> Result<(), String> + Send + 'static,
+    run: impl FnOnce() -> Result<(), E> + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
     let mut ending = Ending { part, supervisor: Arc::clone(supervisor), said: false };
     let thread = thread::Builder::new().name(format!("diwan-{part}"));
     let thread = thread.spawn(move || {
         let outcome = run();
         ending.said = true;
-        if let Err(reason) = outcome {
-            ending.supervisor.report(part, reason);
+        if let Err(error) = outcome {
+            ending.supervisor.report(ThreadFault::new(part, error));
         }
     })?;
     Ok(thread)
@@ -112,21 +131,24 @@ mod tests {
     #[test]
     fn a_thread_that_fails_or_panics_is_reported() {
         let supervisor = Arc::new(Supervisor::default());
-        let thread = spawn("journal", &supervisor, || Err(String::from("no disk"))).expect("a thread");
+        let thread = spawn("journal", &supervisor, || Err(io::Error::other("no disk"))).expect("a thread");
         thread.join().expect("it ends");
-        assert_eq!(supervisor.wait().expect_err("a fault").reason, "no disk");
+        let fault = supervisor.wait().expect_err("a fault");
+        assert!(matches!(&fault.reason, FaultReason::Error(error) if error.is::<io::Error>()), "{fault:?}");
+        assert_eq!(fault.to_string(), "the journal failed, and the server stopped: no disk");
 
         let supervisor = Arc::new(Supervisor::default());
-        let thread =
-            spawn("core", &supervisor, || std::panic::resume_unwind(Box::new(()))).expect("a thread");
+        let panics = || -> io::Result<()> { std::panic::resume_unwind(Box::new(())) };
+        let thread = spawn("core", &supervisor, panics).expect("a thread");
         assert!(thread.join().is_err());
-        assert_eq!(supervisor.wait().expect_err("a fault").part, "core");
+        let fault = supervisor.wait().expect_err("a fault");
+        assert!(matches!(fault, ThreadFault { part: "core", reason: FaultReason::Panicked }), "{fault:?}");
     }
 
     #[test]
     fn a_stop_is_no_fault() {
         let supervisor = Arc::new(Supervisor::default());
         supervisor.stopped();
-        assert_eq!(supervisor.wait(), Ok(()));
+        assert!(supervisor.wait().is_ok());
     }
 }

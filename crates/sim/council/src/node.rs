@@ -235,9 +235,9 @@ impl<D: Disk> Node<D> {
         let [abandoned, full] = self.journal.take_counts();
         [
             ("election", counted[0] - reigns),
-            ("install", counted[1] - installs),
+            ("snapshot installed", counted[1] - installs),
             ("attach race", counted[2] - races),
-            ("verdict", counted[3] - verdicts),
+            ("expiry decided", counted[3] - verdicts),
             abandoned,
             full,
         ]

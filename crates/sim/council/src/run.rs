@@ -88,7 +88,7 @@ pub fn remains(plan: &Plan) -> Result<Remains, Vec<String>> {
 impl World for Run {
     const COMMAND: &'static str = "cargo xtask sim";
     const LIGHT: &'static str =
-        "three members under light load, and nothing goes wrong: how fast the simulator is";
+        "three members under light load without faults: measures the speed of the simulator";
     const REACHED: &'static [&'static str] = REACHED;
     const FLOORS: &'static [Floor] = FLOORS;
 
@@ -248,7 +248,7 @@ impl Run {
     /// The members that are to be: all that runs, but those that were removed.
     fn members(&mut self) -> Vec<u64> {
         let Some(roster) = self.ensemble.roster() else { return Vec::new() };
-        roster.members().map(|member| member.number).collect()
+        roster.members().map(|member| member.number.into()).collect()
     }
 
     fn is_settled(&mut self) -> bool {
@@ -278,7 +278,7 @@ impl Run {
         for line in self.ensemble.peering.describe() {
             text += &format!("\nconnections of {line}");
         }
-        text + &format!("\nmembers that are to be: {:?}", self.members())
+        text + &format!("\nwanted members: {:?}", self.members())
     }
 
     /// Everything that the members hold.

@@ -23,16 +23,16 @@ const HELP: &str =
     "usage: sim [--seeds N] [--from SEED] [--seed SEED] [--seconds N] [--for SECONDS] [--stop] [--trace]
            [--without FAULTS] [--shrink] [--light] [--threads N]
 
-  --seeds N      how many seeds to play (100)
-  --from SEED    the first of them (0)
-  --seed SEED    this one alone, with its whole story
-  --seconds N    simulated seconds under faults, in each (60)
-  --for SECONDS  begin no seed after so many seconds
-  --stop         begin no seed after one that fails
-  --trace        a hash of all steps so far, once a simulated second
-  --without F    without these faults, by the numbers that the story gives them, or of all messages: 3-17,20,loss
-  --shrink       makes each seed that fails smaller: less time and fewer faults, as long as the same rule breaks
-  --threads N    how many seeds to play at a time (1); what is told is the same
+  --seeds N      number of seeds to run (100)
+  --from SEED    first seed (0)
+  --seed SEED    runs this seed alone and prints all its events
+  --seconds N    simulated seconds with faults in each run (60)
+  --for SECONDS  starts no new run after this many seconds
+  --stop         starts no new run after a run that fails
+  --trace        prints a hash of all steps, once in each simulated second
+  --without F    leaves out faults, by the numbers that the events show or by kind of message fault: 3-17,20,loss
+  --shrink       reduces each run that fails to less time and fewer faults that break the same rule
+  --threads N    number of runs at the same time (1); the output does not depend on it
   --light        ";
 
 #[derive(Debug)]
@@ -82,11 +82,11 @@ fn options<W: World>(words: Vec<String>) -> Result<Options, String> {
     while let Some(word) = words.next() {
         let seeds = &mut options.seeds;
         if word == "--without" {
-            seeds.without = words.next().ok_or("`--without` wants faults")?.parse()?;
+            seeds.without = words.next().ok_or("`--without` needs a list of faults")?.parse()?;
             continue;
         }
         let mut number = || {
-            let value = words.next().ok_or_else(|| format!("`{word}` wants a number"))?;
+            let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
             value.parse::<u64>().map_err(|error| format!("`{word} {value}`: {error}"))
         };
         match word.as_str() {
@@ -134,18 +134,18 @@ fn play_all<W: World>(options: &Options) -> bool {
 fn tell_tally<W: World>(options: &Options, tally: &Tally, took: Duration) -> bool {
     let seconds = took.as_secs_f64();
     let simulated = tally.simulated_ms as f64 / 1000.0;
-    println!("reached:");
+    println!("events:");
     for (what, count) in &tally.happened {
         println!("  {count:>10}  {what}");
     }
     let idle = if options.seeds.light { Vec::new() } else { tell_judged::<W>(tally, options.seeds.seconds) };
     let missing = tally.not_reached::<W>();
     if !missing.is_empty() && !options.alone {
-        println!("not reached: {missing:?}");
+        println!("events that never happened: {missing:?}");
     }
     let seeds = tally.seeds;
     println!(
-        "{seeds} seeds of {:.1} simulated seconds each on average, {:.0} simulated seconds for each of {seconds:.1} s",
+        "{seeds} seeds of {:.1} simulated seconds on average; {:.0} simulated seconds in each second of {seconds:.1} s",
         simulated / seeds.max(1) as f64,
         simulated / seconds
     );
@@ -156,7 +156,7 @@ fn tell_tally<W: World>(options: &Options, tally: &Tally, took: Duration) -> boo
 
 /// How much each rule judged. Gives what was judged too seldom, which is told as well.
 fn tell_judged<W: World>(tally: &Tally, seconds: u64) -> Vec<(Floor, u64)> {
-    println!("judged:");
+    println!("checked by each rule:");
     for (rule, all) in &tally.judged {
         let all: Vec<_> = all.iter().map(|(what, count)| format!("{count} {what}")).collect();
         println!("  rule {rule:>2}: {}", all.join(", "));
@@ -165,7 +165,7 @@ fn tell_judged<W: World>(tally: &Tally, seconds: u64) -> Vec<(Floor, u64)> {
     let idle = below_floor(W::FLOORS, &tally.judged, seeds, seconds);
     for ((rule, what, least), count) in &idle {
         println!(
-            "rule {rule} judged {count} {what} in {seeds} seeds; in 100 it should be {least} at the least"
+            "rule {rule} checked {count} {what} in {seeds} seeds; it must check at least {least} in 100 seeds"
         );
     }
     idle
@@ -184,7 +184,7 @@ fn tell<W: World>(plan: &Plan, whole: bool, report: &Report) {
     }
     println!("seed {seed}: {} steps, hash {:016x}", report.steps, report.hash);
     if !report.wrongs.is_empty() {
-        println!("again: {}", again::<W>(plan));
+        println!("run it again: {}", again::<W>(plan));
     }
 }
 
@@ -207,12 +207,12 @@ fn tell_shrunk<W: World>(plan: &Plan, report: &Report) {
     let before = broken(report);
     let fails = |report: &Report| !broken(report).is_disjoint(&before);
     let Some(shrunk) = shrink::<W>(plan, SHRINK_RUNS_MAX, fails) else {
-        println!("seed {}: it does not fail when it is played again", plan.seed);
+        println!("seed {}: does not fail when it runs again", plan.seed);
         return;
     };
     tell::<W>(&shrunk.plan, true, &shrunk.report);
     println!(
-        "shrunk in {} runs: {} of {} ms under faults, {} of {} faults",
+        "reduced in {} runs: {} of {} ms with faults, {} of {} faults",
         shrunk.runs,
         shrunk.plan.faulty_ms,
         plan.faulty_ms,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use storage_raft_log::{LogIndex, Term};
 
 use council_replica::commands_of;
+use council_service::config::MemberNumber;
 use council_tree::Roster;
 use sim_council::history::{Delivery, History};
 use sim_council::oracle::Oracle;
@@ -97,7 +98,10 @@ impl Case {
         // Members stop one after the other: what only some have came behind everything that was told.
         let model = Oracle::of(&all).model;
         let roster = model.at(CONFIG, model.zxid).and_then(|node| Roster::parse(&node.data));
-        let is_member = |number| roster.as_ref().is_none_or(|roster| roster.member(number).is_some());
+        let is_member = |number| {
+            let number = MemberNumber::of(number);
+            roster.as_ref().is_none_or(|roster| roster.member(number).is_some())
+        };
         logs.retain(|log| is_member(log.member()));
         let index = logs.iter().map(Log::last_index).min().unwrap_or_default();
         let Some(record) = record(&logs, index) else { return Ok(None) };

@@ -65,7 +65,7 @@ impl Writer {
         if !self.client.wait_connected(STUCK) {
             return Err(self.complain("no server took it at all"));
         }
-        self.ledger.session = self.client.session_id();
+        self.ledger.session = self.client.session_id().0;
         for (path, mode) in [
             (register(self.ledger.name), CreateMode::Persistent),
             (ephemeral(self.ledger.name), CreateMode::Ephemeral),

@@ -140,3 +140,56 @@ impl RaftNode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, HardState, Membership, RaftNode, Recovered};
+
+    fn follower() -> RaftNode {
+        let members = [1, 2, 3].map(MemberId);
+        let recovered = Recovered {
+            hard_state: HardState::default(),
+            membership: Membership { voters: members.to_vec(), ..Membership::alone(MemberId(1)) },
+            base_index: LogIndex::ZERO,
+            base_term: Term::ZERO,
+            entries: Vec::new(),
+        };
+        RaftNode::new(&Config::new(MemberId(2), 7), &recovered, LogIndex::ZERO)
+    }
+
+    /// An append of the leader, member 1: so many entries behind that index.
+    fn append(node: &mut RaftNode, behind: u64, entries: u64, commit: u64) -> Vec<u64> {
+        let mut message =
+            eraftpb::Message { to: 2, from: 1, term: 1, index: behind, commit, ..Default::default() };
+        message.set_msg_type(MessageType::MsgAppend);
+        message.log_term = u64::from(behind > 0);
+        let entry = |index| eraftpb::Entry { index, term: 1, ..Default::default() };
+        message.set_entries((behind + 1..=behind + entries).map(entry).collect::<Vec<_>>().into());
+        node.step(Message(message)).expect("a leader says this");
+        while let Some(ready) = node.ready() {
+            if let Some(persist) = ready.persist {
+                node.persisted(persist.number);
+            }
+        }
+        node.outbox().drain(..).map(|answer| answer.message.0.index).collect()
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_not_repeated_only_because_it_was_committed() {
+        let mut node = follower();
+        assert_eq!(append(&mut node, 0, 2, 0), [2]);
+        assert_eq!(append(&mut node, 2, 0, 1), [0_u64; 0], "the leader knows it");
+        assert_eq!(append(&mut node, 2, 0, 1), [2], "the leader asks, for it commits nothing");
+        assert_eq!(append(&mut node, 2, 1, 2), [3], "entries are acknowledged, whatever is committed");
+        assert_eq!(append(&mut node, 3, 0, 3), [0_u64; 0]);
+    }
+
+    #[test]
+    fn what_is_committed_before_anything_was_acknowledged_is_answered() {
+        let mut node = follower();
+        assert_eq!(append(&mut node, 0, 2, 0), [2]);
+        node.acknowledged = (Term::ZERO, MemberId(0), LogIndex::ZERO);
+        assert_eq!(append(&mut node, 2, 0, 2), [2], "as after a restart");
+    }
+}

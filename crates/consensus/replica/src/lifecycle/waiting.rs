@@ -59,7 +59,7 @@ impl Waiting {
     /// Time has passed. Gives what is to be sent, by number.
     pub(super) fn tick(&mut self, now: MonoTime) -> Vec<(MemberNumber, FoundingMessage)> {
         self.reminded.get_or_insert(now);
-        self.founding.tick(now.ms());
+        self.founding.tick(now);
         self.founding.take_outgoing()
     }
 

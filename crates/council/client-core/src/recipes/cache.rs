@@ -17,7 +17,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use council_wire::{ErrorCode, Malformed, Stat, WatchMode};
+use council_wire::{ErrorCode, Malformed, SessionId, Stat, WatchMode, Zxid};
 
 use super::{Ask, Input, Recipe, child};
 use crate::event::Event;
@@ -60,20 +60,20 @@ pub struct CachedNode {
     /// Its data.
     pub data: Option<Vec<u8>>,
     /// The transaction that created it.
-    pub czxid: i64,
+    pub czxid: Zxid,
     /// The transaction that last changed its data.
-    pub mzxid: i64,
+    pub mzxid: Zxid,
     /// Changes of its data.
     pub version: i32,
     /// The session that owns it if it is ephemeral, else 0.
-    pub ephemeral_owner: i64,
+    pub ephemeral_owner: SessionId,
 }
 
 /// How the copy became another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// The zxid that it is the subtree of now.
-    pub zxid: i64,
+    pub zxid: Zxid,
     /// The paths of nodes that came, changed or went.
     pub paths: Vec<String>,
 }
@@ -108,7 +108,7 @@ pub struct Cache {
     state: CacheState,
     /// Whether the watch is left, on this connection.
     watched: bool,
-    zxid: i64,
+    zxid: Zxid,
     copy: BTreeMap<String, CachedNode>,
     bytes: usize,
     /// What was read since the copy was whole: `None` for a node that is not there.
@@ -135,7 +135,7 @@ impl Cache {
             limits,
             state: CacheState::Suspended,
             watched: false,
-            zxid: -1,
+            zxid: Zxid(-1),
             copy: BTreeMap::new(),
             bytes: 0,
             changes: BTreeMap::new(),
@@ -173,7 +173,7 @@ impl Cache {
 
     /// The zxid that the copy is the subtree of, -1 before there is a copy.
     #[must_use]
-    pub const fn zxid(&self) -> i64 {
+    pub const fn zxid(&self) -> Zxid {
         self.zxid
     }
 
@@ -302,7 +302,7 @@ impl Cache {
     }
 
     /// If nothing is left to be read, the copy is what was read.
-    fn settle(&mut self, zxid: i64) {
+    fn settle(&mut self, zxid: Zxid) {
         if !self.under_way.is_empty() || !self.dirty.is_empty() {
             // Not while the listing finds nodes.
             let is_known = |path| self.changes.contains_key(path);
@@ -328,7 +328,7 @@ impl Cache {
         }
         (self.listing, self.replies, self.changes_bytes) = (false, 0, 0);
         self.state = CacheState::Current;
-        let is_new = self.zxid < 0;
+        let is_new = self.zxid < Zxid(0);
         self.zxid = self.zxid.max(zxid);
         if is_new || !paths.is_empty() {
             if self.updates.len() == UPDATES_MAX {
@@ -378,6 +378,7 @@ impl Cache {
 impl CachedNode {
     fn new(data: Option<Vec<u8>>, stat: &Stat) -> Self {
         let Stat { czxid, mzxid, version, ephemeral_owner, .. } = *stat;
+        let (czxid, mzxid, ephemeral_owner) = (Zxid(czxid), Zxid(mzxid), SessionId(ephemeral_owner));
         Self { data, czxid, mzxid, version, ephemeral_owner }
     }
 

@@ -16,7 +16,7 @@
 //! - After the session has expired the lock is `Lost`, for good; leadership that is contended for [again](ContenderSettings)
 //!   goes to the end of the queue, under a new epoch.
 
-use council_wire::{Acl, ErrorCode};
+use council_wire::{Acl, ErrorCode, SessionId};
 
 use super::layout::{Kind, Layout, Place};
 use super::queue::OneAtATime;
@@ -109,7 +109,7 @@ struct Own {
 pub struct Contender {
     settings: ContenderSettings,
     prefix: String,
-    session: Option<i64>,
+    session: Option<SessionId>,
     standing: Standing,
     own: Option<Own>,
     /// There may be a node of ours besides `own`: one that was asked for, or found, and is not known to be gone.
@@ -152,7 +152,7 @@ impl Contender {
         }
     }
 
-    fn connected(&mut self, session: i64) {
+    fn connected(&mut self, session: SessionId) {
         self.session = Some(session);
         // A reconnection that was not reported still separates earlier requests from later ones.
         self.suspend();
@@ -277,7 +277,7 @@ impl Contender {
             (Step::Look | Step::Rank, Err(error)) if error.is(ErrorCode::NoNode) => self.looked(&[]),
             (Step::Create, Ok(Reply::Created(path, stat))) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
-                self.found(name, stat.czxid, stat.ephemeral_owner);
+                self.found(name, stat.czxid, SessionId(stat.ephemeral_owner));
             }
             (Step::Create, Err(error)) => {
                 self.maybe_there = false;
@@ -295,7 +295,7 @@ impl Contender {
             // An ancestor went again meanwhile.
             (Step::Container(_), Err(error)) if error.is(ErrorCode::NoNode) => self.look(),
             (Step::Inspect(name), Ok(Reply::Exists(Some(stat)))) => {
-                self.found(&name, stat.czxid, stat.ephemeral_owner);
+                self.found(&name, stat.czxid, SessionId(stat.ephemeral_owner));
             }
             (Step::Inspect(_), Ok(Reply::Exists(None))) => self.look(),
             (Step::Rank, Ok(Reply::Children(names, _))) => self.ranked(&names),
@@ -339,7 +339,7 @@ impl Contender {
     }
 
     /// A node of ours is there; it may belong to a session that has expired, and may vanish at any moment.
-    fn found(&mut self, name: &str, epoch: i64, owner: i64) {
+    fn found(&mut self, name: &str, epoch: i64, owner: SessionId) {
         if self.leaving.is_some() || self.session != Some(owner) {
             return self.discard(name);
         }

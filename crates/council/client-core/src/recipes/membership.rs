@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use council_wire::Acl;
+use council_wire::{Acl, SessionId};
 
 use super::presence::{Presence, PresenceState};
 use super::{Ask, Cache, CacheLimits, Input, Recipe, child};
@@ -52,9 +52,11 @@ impl Membership {
     pub fn members(&self) -> BTreeMap<String, Member> {
         let nodes = self.cache.nodes();
         let member = |name: &str| {
-            let node = nodes.get(&child(&self.group, name)).filter(|node| node.ephemeral_owner != 0)?;
+            let node = nodes
+                .get(&child(&self.group, name))
+                .filter(|node| node.ephemeral_owner != SessionId::NONE)?;
             let data = node.data.clone().unwrap_or_default();
-            Some((String::from(name), Member { data, epoch: node.czxid }))
+            Some((String::from(name), Member { data, epoch: node.czxid.0 }))
         };
         self.cache.children(&self.group).filter_map(member).collect()
     }

@@ -14,7 +14,7 @@ mod presence;
 mod queue;
 mod update;
 
-use council_wire::KeeperState;
+use council_wire::{KeeperState, SessionId};
 
 use crate::Error;
 use crate::data_client::RequestId;
@@ -56,7 +56,7 @@ pub enum Input {
     /// A server is connected, under this session.
     Connected {
         /// The id of the session.
-        session: i64,
+        session: SessionId,
     },
     /// No server is connected. The session may or may not have expired.
     Disconnected,

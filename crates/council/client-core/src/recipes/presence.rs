@@ -6,7 +6,7 @@
 //! - If the node is there under another session (this program's own, before it was started again, or another program's
 //!   with the same name), it is left alone until it goes.
 
-use council_wire::{Acl, ErrorCode, Malformed};
+use council_wire::{Acl, ErrorCode, Malformed, SessionId};
 
 use super::queue::OneAtATime;
 use super::{Ask, Input, Recipe, lineage, parent};
@@ -53,7 +53,7 @@ pub struct Presence {
     path: String,
     data: Vec<u8>,
     acl: Vec<Acl>,
-    session: Option<i64>,
+    session: Option<SessionId>,
     state: PresenceState,
     /// The node may be there: one of ours was made, or is being made.
     maybe_there: bool,
@@ -83,7 +83,7 @@ impl Presence {
         &self.state
     }
 
-    fn connected(&mut self, session: i64) {
+    fn connected(&mut self, session: SessionId) {
         self.session = Some(session);
         if self.maybe_there { self.inspect() } else { self.create() }
     }
@@ -135,7 +135,9 @@ impl Presence {
                 self.make_containers(rest);
             }
             (Step::Container(_), Err(error)) if error.is(ErrorCode::NoNode) => self.create(),
-            (Step::Inspect, Ok(Reply::Data(_, stat))) => self.inspected(stat.czxid, stat.ephemeral_owner),
+            (Step::Inspect, Ok(Reply::Data(_, stat))) => {
+                self.inspected(stat.czxid, SessionId(stat.ephemeral_owner));
+            }
             (Step::Inspect, Err(error)) if error.is(ErrorCode::NoNode) => self.absent(),
             (Step::Leave, Ok(_)) => self.state = PresenceState::Released,
             (Step::Leave, Err(error)) if error.is(ErrorCode::NoNode) => self.state = PresenceState::Released,
@@ -144,7 +146,7 @@ impl Presence {
         }
     }
 
-    fn inspected(&mut self, epoch: i64, owner: i64) {
+    fn inspected(&mut self, epoch: i64, owner: SessionId) {
         let is_own = self.session == Some(owner);
         match (self.releasing, is_own) {
             (true, true) => {
@@ -234,13 +236,13 @@ impl Recipe for Presence {
 
 #[cfg(test)]
 mod tests {
-    use council_wire::{KeeperState, Stat};
+    use council_wire::{KeeperState, Stat, Zxid};
 
     use super::*;
 
     fn answer(presence: &mut Presence, result: Result<Reply, Error>) -> Request {
         let Ask { id, request } = presence.next().expect("a request");
-        presence.tell(Input::Replied(id, Replied { zxid: 1, result }));
+        presence.tell(Input::Replied(id, Replied { zxid: Zxid(1), result }));
         request
     }
 
@@ -251,14 +253,14 @@ mod tests {
     #[test]
     fn node_of_another_session_is_left_alone_until_it_goes() {
         let mut presence = Presence::new("/g/me", b"", &[]);
-        presence.tell(Input::Connected { session: 5 });
+        presence.tell(Input::Connected { session: SessionId(5) });
         let there = Error::Refused { code: ErrorCode::NodeExists, path: "/g/me".into() };
         answer(&mut presence, Err(there));
         answer(&mut presence, seen(3, 4));
         assert_eq!(*presence.state(), PresenceState::Taken);
         assert_eq!(presence.next(), None);
         let (kind, state) = (EventKind::NodeDeleted, KeeperState::SyncConnected);
-        presence.tell(Input::Event(Event { kind, state, path: Some("/g/me".into()), zxid: 8 }));
+        presence.tell(Input::Event(Event { kind, state, path: Some("/g/me".into()), zxid: Zxid(8) }));
         answer(&mut presence, Ok(Reply::Created("/g/me".into(), Stat::default())));
         answer(&mut presence, seen(9, 5));
         assert_eq!(*presence.state(), PresenceState::Present { epoch: 9 });

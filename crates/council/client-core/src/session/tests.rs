@@ -9,7 +9,7 @@ use crate::settings::Limits;
 enum Told {
     Reply(u32, Result<i32, Error>),
     Event(char, Event),
-    State(char, KeeperState, i64),
+    State(char, KeeperState, SessionId),
 }
 
 #[derive(Default)]
@@ -117,15 +117,15 @@ fn changed(path: &str) -> Vec<u8> {
     bytes
 }
 
-const UP: Told = Told::State('s', KeeperState::SyncConnected, 5);
-const DOWN: Told = Told::State('s', KeeperState::Disconnected, 5);
+const UP: Told = Told::State('s', KeeperState::SyncConnected, SessionId(5));
+const DOWN: Told = Told::State('s', KeeperState::Disconnected, SessionId(5));
 
 #[test]
 fn requests_wait_for_the_handshake_and_are_answered_in_order() {
     let mut bench = bench();
     bench.ask(1);
     bench.connect();
-    assert_eq!(*bench.session.ticket(), Ticket { session: 5, password: [7; 16] });
+    assert_eq!(*bench.session.ticket(), Ticket { session: SessionId(5), password: [7; 16] });
     bench.ask(2);
     assert_eq!(bench.numbers(), [(1, 9), (2, 9)]);
     bench.receive(&reply(1, 10, 0)).unwrap();
@@ -174,11 +174,11 @@ fn expiry_is_the_end_and_all_are_told() {
     bench.receive(&response(0, 0)).unwrap();
     assert_eq!(bench.session.over(), Some(&Error::SessionExpired));
     bench.ask(2);
-    let expired = Event { kind: EventKind::None, state: KeeperState::Expired, path: None, zxid: -1 };
+    let expired = Event { kind: EventKind::None, state: KeeperState::Expired, path: None, zxid: Zxid(-1) };
     assert_eq!(
         bench.told(),
         [
-            Told::State('s', KeeperState::Expired, 0),
+            Told::State('s', KeeperState::Expired, SessionId(0)),
             Told::Event('w', expired),
             Told::Reply(1, Err(Error::SessionExpired)),
             Told::Reply(2, Err(Error::SessionExpired)),
@@ -200,7 +200,7 @@ fn renewed_session_begins_without_watches_and_never_goes_back_in_time() {
     bench.receive(&response(0, 0)).unwrap();
     assert_eq!(bench.session.over(), None);
     let told = bench.told();
-    assert_eq!(told.first(), Some(&Told::State('s', KeeperState::Expired, 5)));
+    assert_eq!(told.first(), Some(&Told::State('s', KeeperState::Expired, SessionId(5))));
     assert_eq!(told.last(), Some(&Told::Reply(2, Err(Error::SessionExpired))));
     bench.session.begin([1; 16]);
     let bytes = std::mem::take(bench.session.out());
@@ -208,7 +208,7 @@ fn renewed_session_begins_without_watches_and_never_goes_back_in_time() {
     let request = ConnectRequest::read(&mut Reader::new(frame)).unwrap();
     assert_eq!((request.session_id, request.last_zxid_seen, request.timeout_ms), (0, 77, 30_000));
     bench.receive(&response(6, 4000)).unwrap();
-    assert_eq!(bench.told(), [Told::State('s', KeeperState::SyncConnected, 6)]);
+    assert_eq!(bench.told(), [Told::State('s', KeeperState::SyncConnected, SessionId(6))]);
     assert_eq!(bench.sent(), []);
 }
 
@@ -236,7 +236,7 @@ fn event_is_told_with_its_zxid_and_does_not_count_as_seen() {
     bench.receive(&changed("/w")).unwrap();
     let [Told::Event('w', event)] = &bench.told()[..] else { panic!("one event") };
     assert_eq!(event.to_string(), "WatchedEvent state:SyncConnected type:NodeDataChanged path:/w zxid: 99");
-    assert_eq!(bench.session.last_zxid, 0);
+    assert_eq!(bench.session.last_zxid, Zxid(0));
     bench.receive(&changed("/w")).unwrap();
     assert_eq!(bench.told(), []);
 }
@@ -287,5 +287,5 @@ fn closed_session_ends_after_its_reply() {
     assert_eq!(bench.session.over(), None);
     bench.receive(&reply(1, 1, 0)).unwrap();
     assert_eq!(bench.session.over(), Some(&Error::Closed));
-    assert_eq!(bench.told(), [UP, Told::State('s', KeeperState::Closed, 5)]);
+    assert_eq!(bench.told(), [UP, Told::State('s', KeeperState::Closed, SessionId(5))]);
 }

@@ -115,7 +115,7 @@ impl<R: Recipe> World<R> {
             self.ensemble.connections[id].closed = true;
         }
         if self.faults && self.chance(600) {
-            let session = self.peers[peer].client.machine.ticket().session;
+            let session = self.peers[peer].client.machine.ticket().session.0;
             self.dying.extend(self.ensemble.expire(session).then_some(session));
             if let Some(id) = self.peers[peer].link
                 && self.chance(2)

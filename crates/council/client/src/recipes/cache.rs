@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use council_client_core::Zxid;
 use council_client_core::recipes::{Cache, CacheLimits, CacheState, CachedNode, Update};
 
 use super::RecipeError;
@@ -83,7 +84,7 @@ impl SubtreeCache {
 
     /// The zxid that the copy is the subtree of, -1 before there is a copy.
     #[must_use]
-    pub fn zxid(&self) -> i64 {
+    pub fn zxid(&self) -> Zxid {
         self.running.look(Cache::zxid)
     }
 
@@ -95,7 +96,7 @@ impl SubtreeCache {
 
     /// Waits until the copy is that of a later zxid (-1: until there is one); its zxid then.
     #[must_use]
-    pub fn wait_newer(&self, zxid: i64, time: Duration) -> Option<i64> {
+    pub fn wait_newer(&self, zxid: Zxid, time: Duration) -> Option<Zxid> {
         self.running.wait(time, |cache| Some(cache.zxid()).filter(|now| *now > zxid))
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use council_client_core::Acl;
 use council_client_core::recipes::{CacheLimits, CacheState, Member, Membership, PresenceState, Recipe};
+use council_client_core::{Acl, Zxid};
 
 use super::RecipeError;
 use super::running::Running;
@@ -94,7 +94,7 @@ impl Group {
 
     /// Waits until the group is known as it was after this zxid (-1: at all); the zxid that it is known of then.
     #[must_use]
-    pub fn wait_newer(&self, zxid: i64, time: Duration) -> Option<i64> {
+    pub fn wait_newer(&self, zxid: Zxid, time: Duration) -> Option<Zxid> {
         let newer = |membership: &Membership| Some(membership.cache().zxid()).filter(|now| *now > zxid);
         self.running.wait(time, newer)
     }

@@ -6,7 +6,7 @@
 //! tree was replaced.
 
 use council_tree::{ChildrenPause, NodeRef, Tree};
-use council_wire::{ErrorCode, MultiHeader, MultiOperation, OpCode, Request, Writer};
+use council_wire::{ErrorCode, MultiHeader, MultiOperation, OpCode, Request, Writer, Zxid};
 
 use super::{LIST_AT, Question, RESTARTS_MAX};
 use crate::cost::BYTES_PER_WORK;
@@ -32,15 +32,15 @@ pub(crate) struct List {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Read {
-        czxid: i64,
-        mzxid: i64,
-        pzxid: i64,
+        czxid: Zxid,
+        mzxid: Zxid,
+        pzxid: Zxid,
         cversion: i32,
         aversion: i32,
     },
     /// It may not be read.
     Denied {
-        czxid: i64,
+        czxid: Zxid,
         aversion: i32,
     },
     /// There is no such node.
@@ -256,7 +256,7 @@ impl Mark {
     /// Of a part that could not be read.
     fn of_failed(question: Question<'_>, part: Part<'_>) -> Self {
         let Some(stat) = part.node(question.tree).map(|node| node.stat()) else { return Self::Absent };
-        Self::Denied { czxid: stat.czxid, aversion: stat.aversion }
+        Self::Denied { czxid: Zxid(stat.czxid), aversion: stat.aversion }
     }
 
     /// Whether the part would be read the same now. The identities of a connection stay while its request is under way,
@@ -274,9 +274,9 @@ impl Mark {
     fn of_node(node: &NodeRef<'_>) -> Self {
         let stat = node.stat();
         Self::Read {
-            czxid: stat.czxid,
-            mzxid: stat.mzxid,
-            pzxid: stat.pzxid,
+            czxid: Zxid(stat.czxid),
+            mzxid: Zxid(stat.mzxid),
+            pzxid: Zxid(stat.pzxid),
             cversion: stat.cversion,
             aversion: stat.aversion,
         }

@@ -136,9 +136,9 @@ impl Long {
         ReplyHeader { xid: self.xid, zxid: 0, err: 0 }.write(&mut Writer::new(&mut self.frame));
     }
 
-    pub(crate) fn end(&mut self, zxid: i64, error: ErrorCode) {
+    pub(crate) fn end(&mut self, zxid: Zxid, error: ErrorCode) {
         if let Some(place) = self.frame.get_mut(FRAME_HEADER + 4..FRAME_HEADER + 12) {
-            place.copy_from_slice(&zxid.to_be_bytes());
+            place.copy_from_slice(&zxid.0.to_be_bytes());
         }
         if error != ErrorCode::Ok {
             set_error(&mut self.frame, 0, error);

@@ -46,7 +46,7 @@ impl ShardState {
             return;
         }
         let mut frame = core::mem::take(&mut self.watching.event_frame);
-        encode(event, path, zxid.0, &mut frame);
+        encode(event, path, zxid, &mut frame);
         let policy = self.config.policy;
         let open = permits(acl, permission::READ, Identities::NONE, policy);
         let told = core::mem::take(&mut self.watching.told);
@@ -127,9 +127,9 @@ impl ShardState {
 }
 
 /// The frame of an event, in place of what `frame` held.
-pub(crate) fn encode(event: EventType, path: &str, zxid: i64, frame: &mut Vec<u8>) {
+pub(crate) fn encode(event: EventType, path: &str, zxid: Zxid, frame: &mut Vec<u8>) {
     frame.clear();
     let start = start_frame(frame);
-    WatcherEvent { event, state: KeeperState::SyncConnected, path }.write(zxid, &mut Writer::new(frame));
+    WatcherEvent { event, state: KeeperState::SyncConnected, path }.write(zxid.0, &mut Writer::new(frame));
     end_frame(frame, start);
 }

@@ -344,7 +344,7 @@ impl ShardState {
     fn tell_back(&mut self, connection: &mut Connection, event: EventType, path: &str) {
         self.stats.events_on_reconnect += 1;
         let mut frame = core::mem::take(&mut self.watching.event_frame);
-        encode(event, path, -1, &mut frame);
+        encode(event, path, Zxid(-1), &mut frame);
         self.notify_now(connection, &frame);
         self.watching.event_frame = frame;
     }

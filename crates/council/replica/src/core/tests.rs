@@ -5,7 +5,7 @@ use base::Now;
 use consensus_replica::{JournalEvent, JournalRequest, MemberId};
 use council_frontend::{FromCore, ToCore};
 use council_tree::{Command, Identities, IdentityList, Operation, Origin, Outcome, Policy, Tree};
-use council_wire::{Acl, ErrorCode, OpCode, SessionId, Writer};
+use council_wire::{Acl, ErrorCode, OpCode, SessionId, Writer, Zxid};
 use net_event_loop::ConnId;
 
 use crate::test_support::seat;
@@ -64,7 +64,7 @@ impl Alone {
             session: SessionId::NONE,
             password: [0; 16],
             timeout_ms: 10_000,
-            last_zxid_seen: 0,
+            last_zxid_seen: Zxid(0),
             read_only: false,
         };
         self.core.receive(0, connect, &self.tree);

@@ -68,7 +68,7 @@ impl CouncilMachine {
         };
         let operation = if !group.is_serving() {
             return self.out.refuse_connection(shard, conn, ConnectRefusal::Closing);
-        } else if last_zxid_seen > tree.last_zxid().0 {
+        } else if last_zxid_seen > tree.last_zxid() {
             return self.out.refuse_connection(shard, conn, ConnectRefusal::AheadOfServer);
         } else if session == SessionId::NONE {
             Some(self.sessions.create(shard, conn, timeout_ms, tree, group.view().own()))

@@ -1,7 +1,7 @@
 //! What a member sees of the others: who leads and since when, who is connected, what passes by. Written by the core's
 //! thread, looked at by pages; it never asks the core.
 
-use base::{LogIndex, MonoTime, Term, WallTime};
+use base::{LogIndex, MemberNumber, MonoTime, Term, WallTime};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,7 +19,7 @@ const TIMED_MAX: usize = 1_024;
 pub(crate) struct Stand {
     pub(crate) term: Term,
     /// The number of who leads.
-    pub(crate) leader: Option<u64>,
+    pub(crate) leader: Option<MemberNumber>,
     /// Whether it is this member.
     pub(crate) leads: bool,
     pub(crate) serving: bool,
@@ -64,7 +64,7 @@ struct Since {
 #[derive(Default)]
 pub(crate) struct LeadershipCounters {
     stand: Mutex<(Stand, Since)>,
-    links: Mutex<BTreeMap<u64, Link>>,
+    links: Mutex<BTreeMap<MemberNumber, Link>>,
     sizes: Mutex<Option<ProposalSizes>>,
     timed: Mutex<VecDeque<(LogIndex, u64)>>,
     applied: AtomicU64,
@@ -131,17 +131,17 @@ impl LeadershipCounters {
     }
 
     /// A member is connected, or is not any more.
-    pub(crate) fn link(&self, number: u64, since: Option<WallTime>) {
+    pub(crate) fn link(&self, number: MemberNumber, since: Option<WallTime>) {
         self.links.lock().entry(number).or_default().since = since;
     }
 
     /// A member has said something.
-    pub(crate) fn heard(&self, number: u64) {
+    pub(crate) fn heard(&self, number: MemberNumber) {
         self.links.lock().entry(number).or_default().received += 1;
     }
 
     /// Members are told something.
-    pub(crate) fn told(&self, numbers: impl Iterator<Item = u64>) {
+    pub(crate) fn told(&self, numbers: impl Iterator<Item = MemberNumber>) {
         let mut links = self.links.lock();
         for number in numbers {
             links.entry(number).or_default().sent += 1;
@@ -203,7 +203,7 @@ impl LeadershipCounters {
     }
 
     /// The connection to a member, if there ever was one.
-    pub(crate) fn link_to(&self, number: u64) -> Option<Link> {
+    pub(crate) fn link_to(&self, number: MemberNumber) -> Option<Link> {
         self.links.lock().get(&number).copied()
     }
 }
@@ -216,11 +216,11 @@ mod tests {
     fn a_change_of_leader_is_counted_and_timed() {
         let metrics = LeadershipCounters::default();
         metrics.begin(MonoTime::of_ms(100));
-        let follows = Stand { term: Term(2), leader: Some(1), leads: false, serving: false };
+        let follows = Stand { term: Term(2), leader: Some(MemberNumber(1)), leads: false, serving: false };
         metrics.note(follows, MonoTime::of_ms(400));
         metrics.note(Stand { serving: true, ..follows }, MonoTime::of_ms(450));
         metrics.note(Stand { serving: true, leader: None, ..follows }, MonoTime::of_ms(1_000));
-        let leads = Stand { term: Term(3), leader: Some(2), leads: true, serving: true };
+        let leads = Stand { term: Term(3), leader: Some(MemberNumber(2)), leads: true, serving: true };
         metrics.note(leads, MonoTime::of_ms(1_200));
         metrics.note(leads, MonoTime::of_ms(1_300));
         let count = |counter: &AtomicU64| counter.load(Relaxed);

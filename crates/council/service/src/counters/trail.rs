@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use base::{LogIndex, MonoTime};
+use council_wire::Zxid;
 use parking_lot::Mutex;
 
 /// How far apart steps are at the least, milliseconds: also the grain of what is told.
@@ -15,7 +16,7 @@ const STEPS_MAX: usize = 6_000;
 struct Step {
     at: MonoTime,
     index: LogIndex,
-    zxid: i64,
+    zxid: Zxid,
 }
 
 /// See the module.
@@ -31,7 +32,7 @@ impl Trail {
     }
 
     /// What is applied now. A step that changes nothing is not kept.
-    pub(crate) fn step(&self, now: MonoTime, index: LogIndex, zxid: i64) {
+    pub(crate) fn step(&self, now: MonoTime, index: LogIndex, zxid: Zxid) {
         let mut steps = self.steps.lock();
         if steps.back().is_some_and(|last| last.index == index) {
             return;
@@ -50,7 +51,7 @@ impl Trail {
     }
 
     /// The last transaction known to be at or before this index.
-    pub(crate) fn zxid(&self, index: LogIndex) -> Option<i64> {
+    pub(crate) fn zxid(&self, index: LogIndex) -> Option<Zxid> {
         let steps = self.steps.lock();
         let behind = steps.partition_point(|step| step.index <= index);
         steps.get(behind.checked_sub(1)?).map(|step| step.zxid)
@@ -67,14 +68,14 @@ mod tests {
         assert!(trail.is_due(MonoTime::of_ms(0)));
         assert_eq!((trail.age_ms(LogIndex(5), MonoTime::of_ms(100)), trail.zxid(LogIndex(5))), (0, None));
         for (at_ms, index) in [(1_000, 10), (1_100, 10), (1_200, 20), (1_300, 30)] {
-            trail.step(MonoTime::of_ms(at_ms), LogIndex(index), index as i64 * 2);
+            trail.step(MonoTime::of_ms(at_ms), LogIndex(index), Zxid(index as i64 * 2));
         }
         assert!(!trail.is_due(MonoTime::of_ms(1_350)) && trail.is_due(MonoTime::of_ms(1_400)));
         let told =
             |index| (trail.age_ms(LogIndex(index), MonoTime::of_ms(2_000)), trail.zxid(LogIndex(index)));
-        assert_eq!(told(30), (0, Some(60)));
-        assert_eq!(told(29), (700, Some(40)));
-        assert_eq!(told(10), (800, Some(20)));
+        assert_eq!(told(30), (0, Some(Zxid(60))));
+        assert_eq!(told(29), (700, Some(Zxid(40))));
+        assert_eq!(told(10), (800, Some(Zxid(20))));
         assert_eq!(told(9), (1_000, None));
     }
 }

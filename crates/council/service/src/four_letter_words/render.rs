@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use node_threads::calendar::long_date;
 
+use council_wire::Zxid;
+
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
 use crate::metrics::flat::java_double;
@@ -38,7 +40,7 @@ fn statistics(out: &mut String, server: &ServerView) {
     let _ = write!(
         out,
         "Latency min/avg/max: {min}/{}/{max}\nReceived: {}\nSent: {}\nConnections: {}\nOutstanding: {}\n\
-         Zxid: {:#x}\nMode: {}\nNode count: {}\n",
+         Zxid: {}\nMode: {}\nNode count: {}\n",
         java_double(mean),
         server.received,
         server.sent,
@@ -84,7 +86,7 @@ fn connection_line(connection: &ConnectionView, brief: bool) -> String {
         }
         let _ = write!(
             out,
-            ",lzxid={:#x},lresp={},llat={},minlat={},avglat={},maxlat={}",
+            ",lzxid={},lresp={},llat={},minlat={},avglat={},maxlat={}",
             session.last_zxid,
             session.last_response,
             session.last_latency_ms,
@@ -214,9 +216,9 @@ fn conf_of_ensemble(out: &mut String, ensemble: &EnsembleView) {
 }
 
 /// `hash`: the digest as the signed number that it is in Java.
-pub(crate) fn hash(digests: &[(i64, u64)]) -> String {
+pub(crate) fn hash(digests: &[(Zxid, u64)]) -> String {
     let mut out = String::new();
-    for (zxid, digest) in digests {
+    for (Zxid(zxid), digest) in digests {
         let _ = writeln!(out, "{zxid:x}: {}", digest.cast_signed());
     }
     out
@@ -250,7 +252,7 @@ mod tests {
             last_operation: "DELE",
             timeout_ms: 20_000,
             last_cxid: 7,
-            last_zxid: 0x13,
+            last_zxid: Zxid(0x13),
             last_response: MonoTime::of_ms(1_232_426),
             last_latency_ms: 1,
             latency: LatencyView { min: 0, mean: 0.6, max: 1 },
@@ -265,7 +267,7 @@ mod tests {
             established: WallTime::of_ms(1_795_232_132_271),
             session: Some(session.clone()),
         };
-        let reset = SessionView { last_operation: "NA", last_cxid: -1, last_zxid: -1, ..session };
+        let reset = SessionView { last_operation: "NA", last_cxid: -1, last_zxid: Zxid(-1), ..session };
         let fresh = ConnectionView {
             peer: "[::1]:47440".parse().expect("an address"),
             interest: 0,
@@ -297,7 +299,7 @@ mod tests {
             sent: 44,
             connections: 3,
             outstanding: 0,
-            zxid: 0x13,
+            zxid: Zxid(0x13),
             mode: "standalone",
             proposal_sizes: None,
             node_count: 13,
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn digests_are_signed() {
-        assert_eq!(hash(&[(0x1_0000_0080, 5), (256, u64::MAX)]), "100000080: 5\n100: -1\n");
+        assert_eq!(hash(&[(Zxid(0x1_0000_0080), 5), (Zxid(256), u64::MAX)]), "100000080: 5\n100: -1\n");
     }
 
     #[test]

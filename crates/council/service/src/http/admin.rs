@@ -7,11 +7,9 @@ use net_http::{Request, Response};
 use node_pages::Section;
 use serde_json::{Value, json};
 
-use super::commands::{COMMANDS, Command, Kind};
+use super::commands::{COMMANDS, Command, CommandError, Kind};
 use super::{guarded, lists};
 use crate::inspect::{AdminAct, Inspect};
-
-const NOT_SERVING: &str = "This ZooKeeper instance is not currently serving requests";
 
 /// The commands, as pages below one path.
 pub(crate) struct AdminServer {
@@ -40,9 +38,9 @@ fn route(server: &dyn Inspect, url: &str, name: &str, request: &Request, body: &
     }
     let command = COMMANDS.iter().find(|command| command.is_called(name));
     if command.is_none_or(|command| command.needs_tree) && !server.is_serving() {
-        return failed(name, NOT_SERVING);
+        return failed(name, &CommandError::NotServing);
     }
-    let Some(command) = command else { return failed(name, &format!("Unknown command: {name}")) };
+    let Some(command) = command else { return failed(name, &CommandError::Unknown(name.to_owned())) };
     match command.kind {
         Kind::Guarded => guarded::run(server, command.name, name, request, body),
         Kind::List => lists::answer(server, command, request),
@@ -55,7 +53,8 @@ pub(super) fn answer_to(server: &dyn Inspect, command: &Command, request: &Reque
     let outcome = (command.answer)(server, request);
     if command.kind == Kind::Change {
         let act = AdminAct { user: "", ip: request.peer, command: command.name };
-        server.record_act(&act, outcome.as_ref().map(|_| ()).map_err(String::as_str));
+        let refused = outcome.as_ref().err().map(ToString::to_string);
+        server.record_act(&act, refused.as_deref().map_or(Ok(()), Err));
     }
     match outcome {
         Ok(mut fields) => {
@@ -67,6 +66,6 @@ pub(super) fn answer_to(server: &dyn Inspect, command: &Command, request: &Reque
     }
 }
 
-fn failed(command: &str, error: &str) -> Response {
-    Response::json(200, &json!({"command": command, "error": error}))
+fn failed(command: &str, error: &CommandError) -> Response {
+    Response::json(200, &json!({"command": command, "error": error.to_string()}))
 }

@@ -5,6 +5,7 @@ use net_http::Request;
 use serde_json::{Map, Value, json};
 
 use council_tree::DIGEST_VERSION;
+use council_wire::Zxid;
 
 use super::ensemble;
 use crate::ensemble::EnsembleView;
@@ -27,8 +28,31 @@ pub(super) enum Kind {
     Guarded,
 }
 
+/// Why a command is not answered with fields: the error in its answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommandError {
+    /// No clients are served now.
+    #[error("This ZooKeeper instance is not currently serving requests")]
+    NotServing,
+    /// There is no such command.
+    #[error("Unknown command: {0}")]
+    Unknown(String),
+    /// Another module answers it.
+    #[error("it is answered elsewhere")]
+    Guarded,
+    /// No leader is known.
+    #[error("server is not initialized")]
+    NoLeader,
+    /// The mask to set is missing.
+    #[error("setTraceMask requires long traceMask argument")]
+    NoTraceMask,
+    /// The mask to set is no number.
+    #[error("setTraceMask requires long traceMask argument, got {0}")]
+    BadTraceMask(String),
+}
+
 /// What answers a command: the fields of its answer, or an error.
-type Answer = fn(&dyn Inspect, &Request) -> Result<Value, String>;
+type Answer = fn(&dyn Inspect, &Request) -> Result<Value, CommandError>;
 
 /// A command.
 pub(super) struct Command {
@@ -60,7 +84,7 @@ impl Command {
     }
 
     const fn guarded(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        Self::new(name, aliases, Kind::Guarded, |_, _| Err(String::from("it is answered elsewhere")))
+        Self::new(name, aliases, Kind::Guarded, |_, _| Err(CommandError::Guarded))
     }
 
     const fn at_any_time(mut self) -> Self {
@@ -126,7 +150,7 @@ fn dirs(server: &dyn Inspect) -> Value {
 }
 
 fn last_snapshot(server: &dyn Inspect) -> Value {
-    let (zxid, seconds) = server.last_snapshot().unwrap_or((0, 0));
+    let (Zxid(zxid), seconds) = server.last_snapshot().unwrap_or_default();
     json!({"zxid": format!("{zxid:x}"), "timestamp": seconds})
 }
 
@@ -139,12 +163,12 @@ fn watch_summary(server: &dyn Inspect) -> Value {
     })
 }
 
-fn set_trace_mask(server: &dyn Inspect, request: &Request) -> Result<Value, String> {
+fn set_trace_mask(server: &dyn Inspect, request: &Request) -> Result<Value, CommandError> {
     let Some(text) = request.value("traceMask") else {
-        return Err(String::from("setTraceMask requires long traceMask argument"));
+        return Err(CommandError::NoTraceMask);
     };
     let Ok(mask) = text.parse::<i64>() else {
-        return Err(format!("setTraceMask requires long traceMask argument, got {text}"));
+        return Err(CommandError::BadTraceMask(text.to_owned()));
     };
     server.set_trace_mask(mask);
     Ok(json!({"tracemask": mask}))
@@ -185,7 +209,7 @@ fn connection(view: &ConnectionView, brief: bool) -> Value {
             "established": view.established.ms(),
             "session_timeout": session.timeout_ms,
             "last_cxid": session.last_cxid,
-            "last_zxid": session.last_zxid,
+            "last_zxid": session.last_zxid.0,
             "last_response_time": session.last_response.ms(),
             "last_latency": session.last_latency_ms,
             "min_latency": min,
@@ -232,7 +256,7 @@ fn pairs<N: Into<String>>(pairs: Vec<(N, String)>) -> Value {
 }
 
 fn hash(server: &dyn Inspect) -> Value {
-    let digest = |(zxid, digest): (i64, u64)| json!({"zxid": zxid, "digest": digest.cast_signed(), "digestVersion": DIGEST_VERSION});
+    let digest = |(Zxid(zxid), digest): (Zxid, u64)| json!({"zxid": zxid, "digest": digest.cast_signed(), "digestVersion": DIGEST_VERSION});
     json!({"digests": server.digests().into_iter().map(digest).collect::<Vec<_>>()})
 }
 
@@ -277,7 +301,7 @@ fn server_stats(server: &dyn Inspect) -> Value {
             "data_dir_size": configuration.data_dir_bytes,
             "log_dir_size": configuration.log_dir_bytes,
             "provider_null": false,
-            "last_processed_zxid": view.zxid,
+            "last_processed_zxid": view.zxid.0,
             "outstanding_requests": view.outstanding,
             "server_state": view.mode,
             "avg_latency": rounded(view.latency.mean),

@@ -3,6 +3,7 @@
 use base::WallTime;
 use serde_json::{Map, Value, json};
 
+use super::commands::CommandError;
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::{EnsembleView, Lag, MemberView};
 use crate::inspect::Inspect;
@@ -10,14 +11,14 @@ use crate::version::version;
 use crate::view::ServerView;
 
 /// `leader`.
-pub(super) fn leader(server: &dyn Inspect) -> Result<Value, String> {
+pub(super) fn leader(server: &dyn Inspect) -> Result<Value, CommandError> {
     let ensemble = server.ensemble();
     let leader = ensemble.as_ref().and_then(EnsembleView::leader);
     let (Some(ensemble), Some(leader)) = (&ensemble, leader) else {
-        return Err(String::from("server is not initialized"));
+        return Err(CommandError::NoLeader);
     };
     let ip = leader.ip().map_or_else(|| leader.host.clone(), |ip| ip.to_string());
-    Ok(json!({"is_leader": ensemble.stand.leads, "leader_id": leader.number, "leader_ip": ip}))
+    Ok(json!({"is_leader": ensemble.stand.leads, "leader_id": leader.number.0, "leader_ip": ip}))
 }
 
 /// `voting_view`.
@@ -45,14 +46,14 @@ pub(super) fn observers(server: &dyn Inspect) -> Value {
         let (link, lag) = (member.link.unwrap_or_default(), member.lag.unwrap_or_default());
         json!({
             "remote_socket_address": format!("/{}", member.address(member.peer_port)),
-            "sid": member.number,
+            "sid": member.number.0,
             "established": link.since.map(WallTime::ms),
             "queued_packets": lag.entries,
             "queued_packets_size": 0,
             "packets_received": link.received,
             "packets_sent": link.sent,
             "requests": 0,
-            "last_zxid": lag.zxid.unwrap_or(-1),
+            "last_zxid": lag.zxid.map_or(-1, |zxid| zxid.0),
         })
     };
     let observers: Vec<_> = connected.map(observer).collect();
@@ -69,15 +70,15 @@ pub(super) fn zabstate(server: &dyn Inspect) -> Value {
     };
     let zxid = server.server().zxid;
     json!({
-        "myid": own.number,
+        "myid": own.number.0,
         "is_leader": ensemble.stand.leads,
         "quorum_address": addresses(own, own.peer_port),
         "election_address": addresses(own, own.election_port),
         "client_address": own.client_address().unwrap_or_default(),
         "voting": own.votes,
-        "last_zxid": format!("{zxid:#x}"),
-        "zab_epoch": zxid >> 32,
-        "zab_counter": zxid & 0xffff_ffff,
+        "last_zxid": zxid.to_string(),
+        "zab_epoch": zxid.0 >> 32,
+        "zab_counter": zxid.count(),
         "zabstate": "broadcast",
     })
 }
@@ -117,17 +118,17 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
     };
     // The core is asked once: it may be what stands still.
     let last = ensemble.as_ref().map_or_else(|| server.last_snapshot(), |ensemble| ensemble.last_snapshot);
-    let snapshot = last.map(|(zxid, seconds)| json!({"zxid": format!("{zxid:#x}"), "timestamp": seconds}));
+    let snapshot = last.map(|(zxid, seconds)| json!({"zxid": zxid.to_string(), "timestamp": seconds}));
     json!({
         "version": version(),
         "pid": std::process::id(),
-        "member": ensemble.as_ref().map_or(0, |ensemble| ensemble.number),
+        "member": ensemble.as_ref().map_or(0, |ensemble| ensemble.number.0),
         "role": role,
         "serving": stand.serving,
-        "leader": stand.leader.unwrap_or(0),
+        "leader": stand.leader.map_or(0, |leader| leader.0),
         "term": stand.term.0,
         "lease_ms": ensemble.as_ref().map(|ensemble| ensemble.lease_ms),
-        "zxid": format!("{:#x}", view.zxid),
+        "zxid": view.zxid.to_string(),
         "sessions": server.session_count(),
         "connections": view.connections,
         "outstanding": view.outstanding,
@@ -135,9 +136,14 @@ pub(super) fn ensemble(server: &dyn Inspect) -> Value {
         "uptime_ms": server.uptime_ms(),
         "last_snapshot": snapshot,
         "client_port": server.client_port(),
-        "members_of_other_ensembles": ensemble.as_ref().map(|ensemble| ensemble.other_ensembles.clone()),
+        "members_of_other_ensembles": ensemble.as_ref().map(other_ensembles),
         "members": ensemble.iter().flat_map(|ensemble| &ensemble.members).map(member).collect::<Vec<_>>(),
     })
+}
+
+/// The numbers of members that have data of another ensemble.
+fn other_ensembles(view: &EnsembleView) -> Vec<u8> {
+    view.other_ensembles.iter().map(|number| number.0).collect()
 }
 
 fn member(member: &MemberView) -> Value {
@@ -145,7 +151,7 @@ fn member(member: &MemberView) -> Value {
     let since_ms = member.link.and_then(|link| link.since).map(WallTime::ms);
     let lag = |figure: fn(&Lag) -> u64| member.lag.as_ref().map(figure);
     json!({
-        "member": member.number,
+        "member": member.number.0,
         "host": member.host,
         "peer_port": member.peer_port,
         "client_address": member.client_target(),

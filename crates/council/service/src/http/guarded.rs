@@ -89,8 +89,7 @@ fn snapshot(server: &dyn Inspect, request: &Request) -> Result<Response, Failure
     };
     let streaming = request.value("streaming").is_none_or(|value| value.eq_ignore_ascii_case("true"));
     let mut response = Response::json(200, &json!({"command": "snapshot", "error": null}));
-    response.headers =
-        vec![("last_zxid", format!("{:#x}", file.zxid)), ("snapshot_size", file.bytes.to_string())];
+    response.headers = vec![("last_zxid", file.zxid.to_string()), ("snapshot_size", file.bytes.to_string())];
     if streaming {
         response.headers.push(("Content-Disposition", format!("attachment; filename=\"{}\"", file.name)));
         response.content_type = "application/octet-stream";
@@ -114,7 +113,7 @@ fn restore(server: &dyn Inspect, request: &Request, body: &mut dyn Read) -> Resu
         }
         Some(Ok(Err(Refusal::Failed(error)))) => Err(Failure::new(500, error)),
         Some(Ok(Ok(zxid))) => {
-            Ok(Response::json(200, &json!({"last_zxid": zxid, "command": "restore", "error": null})))
+            Ok(Response::json(200, &json!({"last_zxid": zxid.0, "command": "restore", "error": null})))
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use council_frontend::{ConnectionInfo, NAMESPACES_MAX};
 use council_replica::{Core, CoreStatus};
 use council_tree::Tree;
-use council_wire::SessionId;
+use council_wire::{SessionId, Zxid};
 
 use crate::admin_auth::{self, Access, Denial};
 use crate::audit;
@@ -106,7 +106,7 @@ impl Inspect for Introspection {
             sent: front.packets_sent,
             connections: front.connections as u64,
             outstanding: front.outstanding as u64,
-            zxid: tree.last_zxid().0,
+            zxid: tree.last_zxid(),
             mode,
             proposal_sizes: self.leads().then(|| self.leadership.proposal_sizes()),
             node_count: tree.node_count() as u64,
@@ -237,7 +237,7 @@ impl Inspect for Introspection {
             timeout_min_ms: session.timeout_min_ms,
             timeout_max_ms: session.timeout_max_ms,
             backlog: listen.backlog.map_or(-1, i64::from),
-            server_id: self.config.ensemble.as_ref().map_or(0, |ensemble| ensemble.number),
+            server_id: self.config.ensemble.as_ref().map_or(0, |ensemble| ensemble.number.into()),
             ensemble: self.ensemble(),
         }
     }
@@ -282,12 +282,12 @@ impl Inspect for Introspection {
         self.ask_shards(|front| front.reset_connection_stats());
     }
 
-    fn last_snapshot(&self) -> Option<(i64, i64)> {
+    fn last_snapshot(&self) -> Option<(Zxid, i64)> {
         last_snapshot(&self.core_status()).or_else(|| *self.first_snapshot.lock())
     }
 
-    fn digests(&self) -> Vec<(i64, u64)> {
-        let digests = |core: &mut Core| core.digests().map(|(zxid, digest)| (zxid.0, digest)).collect();
+    fn digests(&self) -> Vec<(Zxid, u64)> {
+        let digests = |core: &mut Core| core.digests().collect();
         self.ask_core(digests).unwrap_or_default()
     }
 
@@ -378,7 +378,7 @@ impl Inspect for Introspection {
         }))
     }
 
-    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<i64, Refusal>> {
+    fn restore(&self, sent: &mut dyn Read, bytes: u64) -> Option<Limited<Zxid, Refusal>> {
         if !self.config.admin.restore_enabled {
             return None;
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use council_replica::CoreStatus;
 use council_tree::{Roster, Tree};
+use council_wire::Zxid;
 use parking_lot::{Mutex, RwLock};
 
 use crate::certificate_ends::CertificateEnds;
@@ -62,7 +63,7 @@ pub(crate) struct Introspection {
     pub(crate) clock: Clock,
     pub(crate) start: OnceLock<StartFigures>,
     /// The snapshot that the server started from: its zxid and time in seconds.
-    pub(crate) first_snapshot: Mutex<Option<(i64, i64)>>,
+    pub(crate) first_snapshot: Mutex<Option<(Zxid, i64)>>,
     /// The plain and the secure port, once known.
     pub(crate) ports: OnceLock<(Option<u16>, Option<u16>)>,
     pub(crate) standing: Arc<ServingState>,
@@ -78,7 +79,7 @@ impl Introspection {
     }
 
     /// Restores a server that is alone, and waits until it serves again.
-    pub(super) fn restore_from(&self, sent: &mut dyn Read, bytes: u64) -> Result<i64, Refusal> {
+    pub(super) fn restore_from(&self, sent: &mut dyn Read, bytes: u64) -> Result<Zxid, Refusal> {
         if self.config.ensemble.is_some() {
             return Err(Refusal::NotAlone);
         }

@@ -14,6 +14,7 @@ struct Rig {
     mail: Arc<Mailbox<JournalMail>>,
     answers: Arc<Mailbox<JournalEvent>>,
     waker: Arc<ThreadWaker>,
+    journal: Arc<SharedJournal<MemoryDisk>>,
     metrics: Arc<JournalCounters>,
     thread: JoinHandle<Result<MemoryDisk, Fault>>,
     persisted: u64,
@@ -53,7 +54,17 @@ impl Rig {
         let journal = SharedJournal::new(journal, settings, links, Clock::start());
         let lent = Arc::clone(&journal);
         let thread = thread::spawn(move || lent.run());
-        Self { disk, mail, answers, waker: own, metrics, thread, persisted: 0, unread: VecDeque::new() }
+        Self {
+            disk,
+            mail,
+            answers,
+            waker: own,
+            journal,
+            metrics,
+            thread,
+            persisted: 0,
+            unread: VecDeque::new(),
+        }
     }
 
     fn persist(&mut self, bytes: usize) {
@@ -63,6 +74,22 @@ impl Rig {
         let entries = vec![Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data }];
         let batch = Batch { entries, ..Batch::default() };
         self.effect(JournalRequest::Persist { number: index, batch, reserved: false, commands: 1 });
+    }
+
+    /// As the core's thread does with a lone write; whether it was flushed here, and what was answered.
+    fn flush_here(&mut self) -> Result<(bool, Vec<JournalEvent>), Fault> {
+        self.persisted += 1;
+        let index = self.persisted;
+        let entry =
+            Entry { index: LogIndex(index), term: Term(1), kind: EntryKind::Normal, data: Bytes::new() };
+        let batch = Batch { entries: vec![entry], ..Batch::default() };
+        let request = JournalRequest::Persist { number: index, batch, reserved: false, commands: 1 };
+        assert!(request.is_small_batch());
+        self.mail.put_all_quietly_at(&mut vec![JournalMail::Effect(request)], 0);
+        let here = self.journal.flush_here()?;
+        let mut answers = Vec::new();
+        self.answers.take_all(&mut answers);
+        Ok((here, answers))
     }
 
     fn effect(&self, effect: JournalRequest) {
@@ -246,4 +273,48 @@ fn without_a_descriptor_for_the_next_segment_writes_are_refused_and_come_back() 
     rig.disk.switches.no_descriptor.store(false, std::sync::atomic::Ordering::SeqCst);
     assert!(rig.answer(|answer| matches!(answer, JournalEvent::Space(Space::Plenty))));
     assert!(rig.stop().is_ok());
+}
+
+#[test]
+fn a_lone_write_is_durable_when_the_calling_thread_comes_back() {
+    let mut rig = Rig::new(1 << 30);
+    let (mut here, mut number) = (0, 0);
+    // The journal's thread may have the journal for a moment.
+    while here < 10 {
+        let (done, answers) = rig.flush_here().expect("no fault");
+        number += 1;
+        if done {
+            here += 1;
+            let last = answers.iter().rev().find_map(|answer| match answer {
+                JournalEvent::Persisted { number } => Some(*number),
+                _ => None,
+            });
+            assert_eq!(last, Some(number));
+        } else {
+            rig.mail.wake();
+            assert!(rig.answer(
+                |answer| matches!(answer, JournalEvent::Persisted { number: done } if *done == number)
+            ));
+        }
+    }
+    let disk = rig.stop().expect("a clean end");
+    let (_, recovered) = Journal::open(disk, JournalConfig::default()).expect("reopened");
+    assert_eq!(recovered.last_index, LogIndex(number));
+}
+
+#[test]
+fn a_flush_that_fails_on_the_calling_thread_is_its_fault_and_the_journals() {
+    let mut rig = Rig::new(1 << 30);
+    rig.disk.switches.broken.store(true, std::sync::atomic::Ordering::SeqCst);
+    let fault = loop {
+        match rig.flush_here() {
+            Err(fault) => break fault,
+            Ok((here, answers)) => {
+                assert!(!here, "it is not durable");
+                assert!(!answers.iter().any(|answer| matches!(answer, JournalEvent::Persisted { .. })));
+            }
+        }
+    };
+    assert!(fault.to_string().contains("the disk is broken"), "{fault}");
+    assert!(rig.stop().is_err());
 }

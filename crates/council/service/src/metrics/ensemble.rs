@@ -3,6 +3,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use base::MemberNumber;
+
 use super::catalog::{Inputs, big, whole};
 use crate::counters::leadership::ProposalSizes;
 use crate::ensemble::EnsembleView;
@@ -108,10 +110,10 @@ fn counted(known: &Inputs<'_>) -> Vec<Sample> {
 
 #[expect(clippy::too_many_lines, reason = "a table: a line for each figure")]
 fn own(known: &Inputs<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
-    let number = |number: u64| number.to_string();
+    let number = |number: MemberNumber| number.to_string();
     let mut list = vec![
-        Sample::gauge("diwan_council_member", "This member's number", big(ensemble.number)),
-        Sample::gauge("diwan_council_leader", "The number of who leads, 0 for nobody", big(leader(ensemble))),
+        Sample::gauge("diwan_council_member", "This member's number", i64::from(ensemble.number.0)),
+        Sample::gauge("diwan_council_leader", "The number of who leads, 0 for nobody", leader(ensemble)),
         Sample::gauge("diwan_council_leading", "Whether this member leads", i64::from(ensemble.stand.leads)),
         Sample::counter(
             "diwan_council_elections",
@@ -157,9 +159,6 @@ fn own(known: &Inputs<'_>, ensemble: &EnsembleView) -> Vec<Sample> {
     list
 }
 
-const fn leader(ensemble: &EnsembleView) -> u64 {
-    match ensemble.stand.leader {
-        Some(leader) => leader,
-        None => 0,
-    }
+fn leader(ensemble: &EnsembleView) -> i64 {
+    ensemble.stand.leader.map_or(0, |leader| leader.0.into())
 }

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use council_service::backup;
-use council_service::config::{MemberConfig, Roster};
+use council_service::config::{MemberConfig, MemberNumber, Roster};
 use council_service::{Server, ServerConfig};
 
 use crate::fixture::{Client, Directory, SUPER, get, read_all, until, word};
 use crate::trio::Ensemble;
+
+const ONE: MemberNumber = MemberNumber(1);
 
 fn config(directory: &Directory) -> ServerConfig {
     let mut config = directory.config();
@@ -86,7 +88,7 @@ fn restored_server_goes_on_behind_every_zxid_of_the_lost_one() {
     let (file, last) = backup_of_a_server(&old);
     let config = config(&new);
     let gone_on_from =
-        backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now()).unwrap();
+        backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now()).unwrap();
     assert!(gone_on_from.0 > last && gone_on_from.epoch() > 2, "{gone_on_from}");
     let server = Server::start(config.clone()).unwrap();
     assert!(has_all(&server) && zxid(&server) > gone_on_from.0);
@@ -95,7 +97,7 @@ fn restored_server_goes_on_behind_every_zxid_of_the_lost_one() {
     // It is a data directory like any other from now on.
     assert!(has_all(&Server::start(config.clone()).unwrap()));
     let again =
-        backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now()).unwrap_err();
+        backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now()).unwrap_err();
     assert!(again.to_string().contains("there is data already"), "{again}");
     assert!(has_all(&Server::start(config).unwrap()), "what is there is left alone");
 }
@@ -106,7 +108,7 @@ fn log_in_a_directory_of_its_own_is_restored_there() {
     let (file, _) = backup_of_a_server(&old);
     let mut config = config(&new);
     config.storage.log_dir = Some(new.0.join("apart"));
-    backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now()).unwrap();
+    backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now()).unwrap();
     assert!(new.0.join("apart/log").is_dir() && !new.0.join("data/log").exists());
     assert!(has_all(&Server::start(config).unwrap()));
 }
@@ -117,12 +119,12 @@ fn backup_that_is_restored_twice_gives_out_other_zxids() {
     let (file, _) = backup_of_a_server(&old);
     let now = SystemTime::now();
     let storage = |directory| config(directory).storage;
-    let before = backup::restore(backup::read(&file).unwrap(), &storage(&first), 1, now).unwrap();
+    let before = backup::restore(backup::read(&file).unwrap(), &storage(&first), ONE, now).unwrap();
     let server = Server::start(config(&first)).unwrap();
     assert_eq!(Client::connect(&server).create("/given-out", b"", 0), 0);
     let given_out = zxid(&server);
     let later = now + Duration::from_secs(60);
-    let after = backup::restore(backup::read(&file).unwrap(), &storage(&second), 1, later).unwrap();
+    let after = backup::restore(backup::read(&file).unwrap(), &storage(&second), ONE, later).unwrap();
     assert!(after.0 > given_out && given_out > before.0, "{after} behind {given_out:#x}");
 }
 
@@ -132,7 +134,7 @@ fn another_restoration_leaves_the_log_of_another_server_alone() {
     let (file, _) = backup_of_a_server(&old);
     let mut config = config(&new);
     let restore = |config: &ServerConfig| {
-        backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now())
+        backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now())
     };
     let apart = |name: &str| Some(new.0.join(name));
     config.storage.log_dir = apart("mine");
@@ -166,7 +168,7 @@ fn zookeepers_data_directory_is_restored_into_by_no_means() {
     let config = config(&new);
     let data = &config.storage.data_dir;
     fs::create_dir_all(data.join("version-2")).unwrap();
-    let refused = backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now());
+    let refused = backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now());
     assert!(refused.unwrap_err().to_string().contains("`version-2`"));
     assert_eq!(fs::read_dir(data).unwrap().count(), 1, "nothing was changed");
 }
@@ -184,12 +186,12 @@ fn interrupted_restoration_starts_no_server_and_can_be_run_again() {
     };
     let states: [&[&str]; 4] = [&[], &["meta"], &["meta", "snapshot"], &["meta", "snapshot", "log"]];
     for missing in states {
-        backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now()).unwrap();
+        backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now()).unwrap();
         fs::write(data.join(".restore-unfinished"), "").unwrap();
         missing.iter().for_each(|part| remove(part).unwrap());
         let refused = Server::start(config.clone()).err().unwrap().to_string();
         assert!(refused.contains("was interrupted; hint: run `diwan council restore` again"), "{refused}");
-        backup::restore(backup::read(&file).unwrap(), &config.storage, 1, SystemTime::now()).unwrap();
+        backup::restore(backup::read(&file).unwrap(), &config.storage, ONE, SystemTime::now()).unwrap();
         let server = Server::start(config.clone()).unwrap();
         assert!(has_all(&server), "{missing:?} was missing");
         drop(server);
@@ -203,6 +205,7 @@ fn all_have(ensemble: &Ensemble, path: &str) -> bool {
 
 fn restore_member(ensemble: &Ensemble, number: u64, file: &Path) -> i64 {
     let storage = ensemble.config(number).storage;
+    let number = MemberNumber::try_from(number).unwrap();
     backup::restore(backup::read(file).unwrap(), &storage, number, SystemTime::now()).unwrap().0
 }
 

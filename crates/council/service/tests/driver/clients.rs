@@ -115,6 +115,33 @@ fn watchers_in_every_shard_are_told() {
     }
 }
 
+/// Shards sleep for a quarter of a second if nobody wakes them.
+#[test]
+fn a_watcher_is_told_at_once_although_its_shard_had_nothing_to_watch_before() {
+    let directory = Directory::new();
+    let mut config = directory.config();
+    config.listen.shards = 2;
+    let server = Server::start(config).unwrap();
+    let (mut writer, mut watcher) = (Client::connect(&server), Client::connect(&server));
+    assert_eq!(writer.create("/w", b"", 0), 0);
+    let mut delays = Vec::new();
+    for round in 0..20_u8 {
+        let (error, _) = watcher.ask(OpCode::Exists, |request| {
+            request.text("/w").bool(true);
+        });
+        assert_eq!(error, 0);
+        let began = std::time::Instant::now();
+        let (error, _) = writer.ask(OpCode::SetData, |request| {
+            request.text("/w").buffer(Some(&[round])).i32(-1);
+        });
+        assert_eq!(error, 0);
+        assert_eq!(watcher.reply().unwrap().0.xid, -1);
+        delays.push(began.elapsed());
+    }
+    delays.sort_unstable();
+    assert!(delays[10] < std::time::Duration::from_millis(60), "{delays:?}");
+}
+
 #[test]
 fn a_silent_session_expires_and_takes_its_nodes_with_it() {
     let directory = Directory::new();

@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use council_service::config::{EnsembleSecret, KeyStore, KeyStoreKind, PeerTlsConfig, Secret, TlsProtocol};
+use council_service::config::{
+    EnsembleSecret, KeyStore, KeyStoreKind, MemberNumber, PeerTlsConfig, Secret, TlsProtocol,
+};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     SanType,
@@ -380,7 +382,7 @@ fn member_whose_file_is_old_hears_from_others_who_the_members_are() {
     drop(ensemble.members.remove(&3));
     ensemble.directories.insert(3, Directory::new());
     let mut config = ensemble.config(3);
-    config.ensemble.as_mut().unwrap().members.retain(|member| member.number != 2);
+    config.ensemble.as_mut().unwrap().members.retain(|member| member.number != MemberNumber(2));
     ensemble.members.insert(3, council_service::Server::start(config).unwrap());
     ensemble.until_all_serve();
     until("it knows the leader", || {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use council_service::config::{EnsembleConfig, MemberConfig};
+use council_service::config::{EnsembleConfig, MemberConfig, MemberNumber};
 use council_service::{Server, ServerConfig};
 
 use crate::fixture::{Directory, until, word};
@@ -55,8 +55,8 @@ impl Ensemble {
         let host = own_host();
         let free = |_| TcpListener::bind((host, 0)).unwrap();
         let held: Vec<_> = (0..3).map(free).collect();
-        let member = |(number, held): (u64, &TcpListener)| MemberConfig {
-            number,
+        let member = |(number, held): (u8, &TcpListener)| MemberConfig {
+            number: MemberNumber(number),
             host: host.to_string(),
             peer_port: held.local_addr().unwrap().port(),
             election_port: 3888,
@@ -78,7 +78,7 @@ impl Ensemble {
         config.admin.address = page;
         config.settings.push((String::from("zookeeper.initLimit"), String::from("7")));
         config.ensemble = Some(EnsembleConfig {
-            number,
+            number: MemberNumber::try_from(number).unwrap(),
             members: self.named.clone(),
             listen_on_all_addresses: false,
             bind_retries: 5,
@@ -99,7 +99,7 @@ impl Ensemble {
 
     /// Where a member answers the others.
     pub(crate) fn peer_addr(&self, number: u64) -> SocketAddr {
-        let member = self.named.iter().find(|member| member.number == number).unwrap();
+        let member = self.named.iter().find(|member| u64::from(member.number) == number).unwrap();
         SocketAddr::new(member.host.parse().unwrap(), member.peer_port)
     }
 

@@ -22,9 +22,9 @@ impl Ensemble {
         machine.damaged = true;
         self.wiped = true;
         let what = match damage {
-            Damage::Rot => "rot",
+            Damage::Rot => "rotten bits",
             Damage::Misdirected => "misdirected write",
-            Damage::Name => "lost name",
+            Damage::Name => "lost file name",
         };
         self.tell(what, format_args!("member {number} is killed, and its disk is damaged: {words}"));
     }

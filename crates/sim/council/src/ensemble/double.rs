@@ -80,7 +80,7 @@ impl Ensemble {
         let id = self.id_of(double);
         let votes = self.node(double).is_some_and(|node| node.core().membership().voters.contains(&id));
         let lives = !self.machine(number).is_down();
-        self.count("replaced while it lived", u64::from(votes && lives));
+        self.count("member replaced while it ran", u64::from(votes && lives));
     }
 
     /// Two machines of one number must not serve at a time: each gives numbers to connections under it.

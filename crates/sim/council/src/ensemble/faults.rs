@@ -25,6 +25,8 @@
 use sim_kit::damage::Damage;
 use sim_kit::{MessageFaults, Without};
 
+use base::MemberNumber;
+
 use crate::disk::Loss;
 use crate::ensemble::Ensemble;
 use crate::ensemble::process::Stage;
@@ -208,7 +210,7 @@ impl Ensemble {
             let long = 50 + chance.below(6_000);
             let now_ms = self.sim.now_ms();
             self.machine(number).host.pause(now_ms, long);
-            self.tell("pause", format_args!("member {number} stands still for {long} ms"));
+            self.tell("pause", format_args!("the process of member {number} is paused for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.jump) {
             let most_ms = [10_000, 10_000, 10_000, 600_000][chance.below(4) as usize];
@@ -216,7 +218,7 @@ impl Ensemble {
             if let Some(node) = self.node(number) {
                 node.jump(by_ms);
             }
-            self.tell("jump", format_args!("the wall clock of member {number} jumps by {by_ms} ms"));
+            self.tell("clock jump", format_args!("the wall clock of member {number} jumps by {by_ms} ms"));
         }
     }
 
@@ -235,7 +237,9 @@ impl Ensemble {
             self.peering.network.slow_down((from, to), false, extra, self.sim.now_ms() + long);
             self.tell(
                 "delay",
-                format_args!("from {from} to {to} everything takes {extra} ms longer, for {long} ms"),
+                format_args!(
+                    "messages from member {from} to member {to} take {extra} ms longer, for {long} ms"
+                ),
             );
         }
     }
@@ -251,8 +255,8 @@ impl Ensemble {
         }
         let way = if is_receiver { "to" } else { "from" };
         self.tell(
-            "bulk held up",
-            format_args!("what is bulky takes {extra} ms longer {way} member {one}, for {long} ms"),
+            "bulk delay",
+            format_args!("bulk messages {way} member {one} take {extra} ms longer, for {long} ms"),
         );
     }
 
@@ -268,7 +272,7 @@ impl Ensemble {
         self.tell(
             "clients' delay",
             format_args!(
-                "between member {number} and its clients everything takes {extra} ms longer, for {long} ms"
+                "messages between member {number} and its clients take {extra} ms longer, for {long} ms"
             ),
         );
     }
@@ -284,7 +288,7 @@ impl Ensemble {
         let (shard, long) = (chance.below(u64::from(shards)) as u16, 50 + chance.below(6_000));
         let now_ms = self.sim.now_ms();
         self.machine(number).stall_shard(shard, now_ms, long);
-        self.tell("shard stall", format_args!("shard {shard} of member {number} stands still for {long} ms"));
+        self.tell("shard stall", format_args!("shard {shard} of member {number} is paused for {long} ms"));
     }
 
     /// An operator starts a second machine with a member's number, or finds out about it.
@@ -322,7 +326,7 @@ impl Ensemble {
             let long = 50 + chance.below(most_ms);
             let until_ms = self.sim.now_ms() + long;
             self.machine(number).host.stall_disk(until_ms);
-            self.tell("stall", format_args!("the disk of member {number} stands still for {long} ms"));
+            self.tell("disk stall", format_args!("the disk of member {number} does nothing for {long} ms"));
         }
         if let Some((number, mut chance)) = self.strike_one(faults.slow) {
             let (each, long) = (5 + chance.below(150), 500 + chance.below(8_000));
@@ -362,7 +366,7 @@ impl Ensemble {
     /// A member's disk has as much room as it may want.
     pub fn give_room(&mut self, number: u64) {
         self.machine(number).host.give_room();
-        self.tell("room", format_args!("the disk of member {number} has room again"));
+        self.tell("disk has room again", format_args!("the disk of member {number} has room again"));
     }
 
     /// Whether that member may lose what its disk has kept.
@@ -376,7 +380,7 @@ impl Ensemble {
         if !self.may_lose_disk(number) {
             return;
         }
-        self.tell("wipe", format_args!("member {number} loses its disk"));
+        self.tell("disk wiped", format_args!("member {number} loses its disk"));
         self.empty(number);
         self.wiped = true;
     }
@@ -385,8 +389,11 @@ impl Ensemble {
     fn retire(&mut self) {
         let Some(roster) = self.roster() else { return };
         let running = self.machines.iter().filter(|(_, machine)| !machine.off);
-        let gone: Vec<_> =
-            running.map(|(number, _)| *number).filter(|number| roster.member(*number).is_none()).collect();
+        // A second machine of a number has a place above all numbers, and is no member itself.
+        let is_gone = |place: &u64| {
+            MemberNumber::try_from(*place).ok().and_then(|number| roster.member(number)).is_none()
+        };
+        let gone: Vec<_> = running.map(|(number, _)| *number).filter(is_gone).collect();
         let Some(number) = gone.get(self.sim.random.below(gone.len() as u64) as usize).copied() else {
             return;
         };
@@ -400,8 +407,8 @@ impl Ensemble {
         }
         self.machine(number).founder = false;
         self.tell(
-            "retired",
-            format_args!("the machine of number {number}, which is no member, is turned off"),
+            "removed machine turned off",
+            format_args!("machine {number}, which is no member any more, is turned off"),
         );
     }
 
@@ -424,7 +431,7 @@ impl Ensemble {
         machine.stalled_shards.clear();
         self.tell(
             "crash",
-            format_args!("member {number} crashes; of what was not flushed is lost: {loss:?}"),
+            format_args!("member {number} crashes and loses data that was not flushed: {loss:?}"),
         );
         // Half of the time its system still closes its connections.
         let told = self.sim.random.chance(50);

@@ -18,7 +18,7 @@ pub use revival::{Forced, force};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use consensus_replica::founding::FoundingMessage;
 use consensus_replica::lifecycle::{Command, Ending};
 use council_replica::PeerMessage;
@@ -189,6 +189,7 @@ impl Ensemble {
     }
 
     fn is_member(&mut self, number: u64) -> bool {
+        let Ok(number) = MemberNumber::try_from(number) else { return false };
         self.roster().is_some_and(|roster| roster.member(number).is_some())
     }
 
@@ -201,8 +202,8 @@ impl Ensemble {
         let Some(roster) = self.roster() else { return false };
         // One that was replaced while it lived takes itself for a member as long as nobody tells it otherwise.
         let seats = self.farthest().map(|node| node.core().membership().clone()).unwrap_or_default();
-        let votes: BTreeSet<_> = roster.participants().into_iter().collect();
-        let all: BTreeSet<_> = roster.members().map(|member| member.number).collect();
+        let votes: BTreeSet<u64> = roster.participants().into_iter().map(u64::from).collect();
+        let all: BTreeSet<u64> = roster.members().map(|member| member.number.into()).collect();
         let clusters: BTreeSet<_> = all.iter().map(|number| self.cluster(*number)).collect();
         clusters.len() == 1
             && all.iter().all(|number| {
@@ -310,7 +311,7 @@ impl Ensemble {
             Err(NodeError::Fault(error)) if self.is_outdated(number) && error.contains("feature level") => {
                 // It was not there when the others went on; its operator does what it says.
                 self.machine(number).level = self.config.core.replica.feature_level;
-                self.tell("newer build", format_args!("member {number} stops and is given a newer build"));
+                self.tell("newer build", format_args!("member {number} stops and gets a newer build"));
                 self.stop(number);
                 self.start(number);
             }
@@ -354,7 +355,7 @@ impl Ensemble {
                             && matches!(message, FoundingMessage::Blank { founds: true, .. })
                         {
                             let words =
-                                format!("member {number} had an identity, and says that it may found");
+                                format!("member {number} had an identity, and says that it may bootstrap");
                             self.record.misused_memberships.push(words);
                         }
                         let mut bytes = Vec::new();
@@ -369,7 +370,7 @@ impl Ensemble {
         self.running().into_iter().for_each(|number| self.collect(number));
         for (number, command) in commands {
             if command == Command::Open {
-                self.tell("doubt over", format_args!("member {number} keeps its membership"));
+                self.tell("membership confirmed", format_args!("member {number} keeps its membership"));
             }
             self.follow(number, command);
         }
@@ -389,8 +390,10 @@ impl Ensemble {
         let calm = self.healed_ms.is_some_and(|healed_ms| self.sim.now_ms() >= healed_ms + OPERATOR_MS);
         if calm && self.waits_for_operator(number) {
             self.tell(
-                "operator",
-                format_args!("member {number} was replaced and cannot tell: its disk is emptied"),
+                "operator empties a disk",
+                format_args!(
+                    "member {number} was replaced and cannot know it: the operator empties its disk"
+                ),
             );
             self.empty(number);
             self.machine(number).founder = false;
@@ -418,7 +421,7 @@ impl Ensemble {
 
     /// All faults end: every member runs, everything comes through.
     pub fn heal(&mut self) {
-        self.tell("heal", format_args!("all faults end"));
+        self.tell("faults end", format_args!("all faults end"));
         self.healed_ms = Some(self.sim.now_ms());
         self.end_double();
         self.empty_outsiders();
@@ -434,7 +437,7 @@ impl Ensemble {
 #[must_use]
 pub fn member_of(number: u64) -> Member {
     Member {
-        number,
+        number: MemberNumber::of(number),
         host: format!("member{number}"),
         peer_port: 1,
         election_port: 0,

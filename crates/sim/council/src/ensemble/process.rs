@@ -154,7 +154,7 @@ impl Ensemble {
         storage::forget(&mut self.machine(number).host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
-            format_args!("member {number} forgets an identity that it never used"),
+            format_args!("member {number} removes an identity that it never used"),
         );
         Ok(Event::Done)
     }
@@ -180,8 +180,8 @@ impl Ensemble {
         aside::put_aside(&mut machine.host.disk).map_err(disk_fault)?;
         machine.damaged = false;
         self.count("nothing received", u64::from(reason == Reason::NothingReceived));
-        self.count("doubt that another ensemble ended", u64::from(reason == Reason::AnotherEnsemble));
-        self.tell("put aside", format_args!("member {number} has put its data aside: {reason:?}"));
+        self.count("doubt ended by another ensemble", u64::from(reason == Reason::AnotherEnsemble));
+        self.tell("data put aside", format_args!("member {number} has put its data aside: {reason:?}"));
         Ok(Event::Done)
     }
 
@@ -194,14 +194,14 @@ impl Ensemble {
         self.process(number).opened = Some((journal, recovered));
         match &new.founders {
             Some(voters) => {
-                self.tell("founding", format_args!("member {number} founds an ensemble of {voters:?}"));
+                self.tell("bootstrap", format_args!("member {number} bootstraps an ensemble of {voters:?}"));
             }
             None => {
                 self.tell(
                     "admission",
                     format_args!("member {number} is admitted as {:x}", new.identity.member.0),
                 );
-                self.count("second machine let in", u64::from(number >= NUMBERS));
+                self.count("second machine admitted", u64::from(number >= NUMBERS));
             }
         }
         Ok(Event::Written(new.identity))
@@ -239,7 +239,7 @@ impl Ensemble {
         self.count("torn tail", u64::from(torn));
         self.tell(
             "start",
-            format_args!("member {number} starts{}", if torn { ", its log torn at the end" } else { "" }),
+            format_args!("member {number} starts{}", if torn { ", with a torn end of its log" } else { "" }),
         );
         peers::begin_anew(self, number, true);
         self.collect(number);
@@ -276,11 +276,12 @@ impl Ensemble {
         let doubts = self.process(number).doubts;
         self.record.identities_told += 1;
         if !is_durable {
-            let words = format!("member {number} tells an identity that a crash would take from it");
+            let words = format!("member {number} announces an identity that is not durable yet");
             self.record.misused_memberships.push(words);
         }
         if doubts {
-            let words = format!("member {number} uses a membership that it doubts, and has asked nobody");
+            let words =
+                format!("member {number} uses a membership that is in doubt, and has asked no other member");
             self.record.misused_memberships.push(words);
         }
     }
@@ -296,19 +297,19 @@ impl Ensemble {
             return Event::Damaged;
         }
         assert!(machine.host.may_fail(), "member {number} does not come back: {error:?}");
-        self.tell("no start", format_args!("member {number} does not start: {error:?}"));
+        self.tell("start failed", format_args!("member {number} does not start: {error:?}"));
         Event::Failed
     }
 
     /// A member's core has ended, and its process goes on.
     pub(super) fn core_ended(&mut self, number: u64, ending: Ending) {
         let (what, words) = match ending {
-            Ending::Unconfirmed => ("doubt", "doubts that its ensemble comes to be"),
-            _ => ("seat lost", "has lost its membership, and begins anew"),
+            Ending::Unconfirmed => ("membership in doubt", "doubts that its ensemble was bootstrapped"),
+            _ => ("membership lost", "has lost its membership, and starts again"),
         };
         self.tell(what, format_args!("member {number} {words}"));
         let to_another = ending == Ending::Evicted && self.was_doubled == Some(number % NUMBERS);
-        self.count("seat lost to another machine", u64::from(to_another));
+        self.count("membership lost to another machine", u64::from(to_another));
         let process = self.process(number);
         (process.stage, process.doubts) = (Stage::Asking, ending == Ending::Unconfirmed);
         peers::begin_anew(self, number, false);

@@ -57,7 +57,7 @@ impl Ensemble {
         let index = survivor.index;
         self.tell(
             "forced new ensemble",
-            format_args!("member {number} becomes a new ensemble of itself alone, behind entry {index}"),
+            format_args!("member {number} becomes a new ensemble of one, after entry {index}"),
         );
         Some(survivor)
     }
@@ -89,7 +89,7 @@ impl Ensemble {
             if self.machine(number).outsider {
                 let was_down = self.machine(number).is_down();
                 self.empty(number);
-                self.tell("outsider emptied", format_args!("the disk of machine {number} is emptied"));
+                self.tell("outsider's disk emptied", format_args!("the disk of machine {number} is emptied"));
                 if !was_down {
                     self.start(number);
                 }

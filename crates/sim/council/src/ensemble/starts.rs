@@ -28,7 +28,7 @@ impl Ensemble {
         self.lives += 1;
         if machine.level < self.config.core.replica.feature_level && self.sim.random.chance(50) {
             machine.level = self.config.core.replica.feature_level;
-            self.tell("newer build", format_args!("member {number} is given a newer build"));
+            self.tell("newer build", format_args!("member {number} gets a newer build"));
         }
         let process = Process::new(self.setup(number), self.lives);
         self.peering.begin(number, self.lives);
@@ -70,6 +70,7 @@ impl Ensemble {
     /// The processes of so many voters die that no majority is left without that member.
     pub fn kill_all_but_a_majority_with(&mut self, number: u64) {
         let voters = self.roster().map(|roster| roster.participants()).unwrap_or_default();
+        let voters: Vec<u64> = voters.into_iter().map(u64::from).collect();
         let spare = if voters.contains(&number) { (voters.len() - 1) / 2 } else { 0 };
         voters.into_iter().filter(|voter| *voter != number).take(spare).for_each(|voter| self.kill(voter));
     }

@@ -76,8 +76,8 @@ impl Ensemble {
             let (these, those): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(|_| chance.chance(50));
             self.peering.network.split(&these, &those);
             self.tell(
-                "part in halves",
-                format_args!("between {these:?} and {those:?} nothing comes through"),
+                "partition in halves",
+                format_args!("members {these:?} and {those:?} cannot reach each other"),
             );
         } else {
             self.peering.network.part(some, &numbers, one_way, chance);
@@ -86,12 +86,12 @@ impl Ensemble {
                 self.count("clients cut off", 1);
             }
             self.tell(
-                "part",
+                "partition",
                 format_args!("member {some} is cut off{}", if one_way { ", in one direction" } else { "" }),
             );
         }
         if one_way {
-            self.count("one-way part", 1);
+            self.count("one-way partition", 1);
         }
         // Sooner or later the connections break.
         for (from, to) in self.peering.network.cut.clone() {
@@ -124,16 +124,18 @@ impl Ensemble {
         self.send_all(number, outgoing);
         self.count("slow client cut off", shards.slow_clients);
         self.count("client cut off past a lease", shards.past_lease);
-        self.count("part read or written", shards.in_parts);
+        self.count("socket took or gave a part", shards.in_parts);
         for (what, count) in counts {
             match (what, count) {
                 (_, 0) => {}
-                ("verdict", _) => {
+                ("expiry decided", _) => {
                     self.record.verdicts_ms.push(now_ms);
                     self.count(what, count);
                 }
                 ("election", _) => self.tell(what, format_args!("member {number} leads")),
-                ("install", _) => self.tell(what, format_args!("member {number} takes over a snapshot")),
+                ("snapshot installed", _) => {
+                    self.tell(what, format_args!("member {number} installs a snapshot"))
+                }
                 _ => self.count(what, count),
             }
         }

@@ -303,7 +303,7 @@ impl Load {
         if session.0 != 0 {
             self.intruder.forge(session);
             self.intruder.open(ensemble, history, member);
-            ensemble.count("intrusion", 1);
+            ensemble.count("wrong password tried", 1);
         }
     }
 
@@ -320,7 +320,7 @@ impl Load {
         let next = ensemble.node(member).map_or(0, |node| node.tree().last_zxid().0 + 1);
         self.prophet.has_seen(next);
         self.prophet.open(ensemble, history, member);
-        ensemble.count("seen too much", 1);
+        ensemble.count("client ahead of its server", 1);
     }
 
     fn ask(&mut self, place: usize, ensemble: &mut Ensemble, history: &mut History) {

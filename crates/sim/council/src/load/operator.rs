@@ -1,6 +1,7 @@
 //! Who changes the members: adds, removes, replaces them, and changes their part, within the budget of
 //! `ensemble/faults.rs`.
 
+use base::MemberNumber;
 use council_tree::Roster;
 use council_wire::SessionId;
 
@@ -38,8 +39,9 @@ impl Operator {
             && history.calls[call].answer.is_some()
         {
             match history.calls[call].outcome() {
-                Outcome::Ok => ensemble.tell("reconfig", format_args!("the members are to be changed")),
-                other => ensemble.tell("reconfig refused", format_args!("the members stay: {other:?}")),
+                Outcome::Ok => ensemble.tell("reconfig", format_args!("the wanted members have changed")),
+                other => ensemble
+                    .tell("reconfig refused", format_args!("the wanted members have not changed: {other:?}")),
             }
             self.asked = None;
             ensemble.changing = false;
@@ -68,7 +70,9 @@ impl Operator {
         }
         ensemble.tell(
             "reconfig asked",
-            format_args!("asked for: join `{joining}`, leave `{leaving}`, be `{members}`, of {version:x}"),
+            format_args!(
+                "reconfig requested: join `{joining}`, leave `{leaving}`, be `{members}`, version {version:x}"
+            ),
         );
         let ask = Ask::Reconfig { joining, leaving, members, version };
         self.asked = self.visitor.ask(ensemble, history, ask);
@@ -88,9 +92,9 @@ impl Operator {
         ensemble: &mut Ensemble,
         random: &mut Random,
     ) -> Option<(String, String)> {
-        let present: Vec<_> = roster.members().map(|member| member.number).collect();
+        let present: Vec<u64> = roster.members().map(|member| member.number.into()).collect();
         let absent: Vec<_> = (1..=MEMBERS_MAX).filter(|number| !present.contains(number)).collect();
-        let voters = roster.participants();
+        let voters: Vec<u64> = roster.participants().into_iter().map(u64::from).collect();
         let pick = |random: &mut Random, numbers: &[u64]| {
             numbers.get(random.below(numbers.len() as u64) as usize).copied()
         };
@@ -122,10 +126,11 @@ fn line(number: u64, votes: bool) -> String {
 
 /// The same change, told as everybody who is a member behind it.
 fn all_of(roster: &Roster, joining: &str, leaving: &str) -> String {
-    let changes =
-        |number: u64| joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string();
+    let changes = |number: MemberNumber| {
+        joining.starts_with(&format!("server.{number}=")) || leaving == number.to_string()
+    };
     let stay = roster.members().filter(|member| !changes(member.number));
-    let stay = stay.map(|member| line(member.number, member.votes));
+    let stay = stay.map(|member| line(member.number.into(), member.votes));
     let all: Vec<_> = stay.chain([joining.to_owned()]).filter(|line| !line.is_empty()).collect();
     all.join(",")
 }

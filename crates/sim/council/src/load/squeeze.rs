@@ -104,7 +104,7 @@ impl Squeeze {
             Stage::Filling if self.lasted(ensemble, FILLS_MAX_MS) => self.end(ensemble, history),
             Stage::Filling => self.fill(ensemble, history),
             Stage::Settling if self.lasted(ensemble, self.recovery_ms) => {
-                ensemble.count("full disk in the calm", 1);
+                ensemble.count("full disk after the faults", 1);
                 let (member, life, from_ms) = (self.member, self.life, ensemble.now_ms());
                 let clients = vec![self.filler.name, self.guest.name];
                 history.squeezed =

@@ -2,7 +2,7 @@
 //! What is on its way between the shard and its core is kept here as well. A round is one step: where another thread
 //! could come in between, it finds the shard's messages on their way.
 
-use base::Now;
+use base::{MonoTime, Now};
 use net_event_loop::{Broken, ConnId, ReadOutcome, Readiness, SocketDriver};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -48,8 +48,8 @@ pub(super) struct Shard {
     accepted: Vec<(u32, IpAddr)>,
     /// The core has woken it.
     woken: bool,
-    /// When it wakes by itself, milliseconds.
-    wakes_ms: u64,
+    /// When it wakes by itself.
+    wakes_at: MonoTime,
     /// Whether the clients are to be parted from, for this member was removed.
     parts: bool,
 }
@@ -107,7 +107,14 @@ struct Seen<'v> {
 impl Shard {
     pub(super) fn new(number: u16, front: Front) -> Self {
         let link = Link { number, ..Link::default() };
-        Self { round: ShardRound::new(front), link, accepted: Vec::new(), woken: true, wakes_ms: 0, parts: false }
+        Self {
+            round: ShardRound::new(front),
+            link,
+            accepted: Vec::new(),
+            woken: true,
+            wakes_at: MonoTime::ZERO,
+            parts: false,
+        }
     }
 
     /// Sockets give and take in parts from now on, as this decides.
@@ -214,7 +221,7 @@ impl Shard {
 
     /// One round, with what there is, unless the shard sleeps.
     pub(super) fn round(&mut self, tree: &Tree, may_answer: bool, now: Now) {
-        if self.sleeps() && now.mono_ms() < self.wakes_ms {
+        if self.sleeps() && now.mono() < self.wakes_at {
             return;
         }
         self.woken = false;
@@ -231,7 +238,7 @@ impl Shard {
             }
         }
         self.round.turn(&mut driver, now);
-        self.wakes_ms = now.mono_ms() + self.round.wait_max_ms();
+        self.wakes_at = now.mono().plus_ms(self.round.wait_max_ms());
         let asleep = self.link.wires.values().filter(|wire| wire.asleep);
         let unsent = asleep.filter_map(|wire| Some(self.round.front().unsent(wire.conn?)));
         unsent.for_each(|bytes| self.link.counts.keeps(bytes));

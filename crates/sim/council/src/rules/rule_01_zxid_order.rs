@@ -24,7 +24,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let next = end_of(apply.index.next()).unwrap_or(ended);
         if !(ended..=next).contains(&apply.zxid) {
             findings.add(format!(
-                "member {} stands at {:x} behind entry {}, which ends at {ended:x}, and the next at {next:x}",
+                "member {} is at {:x} after entry {}, which ends at {ended:x}, and the next at {next:x}",
                 apply.member, apply.zxid, apply.index
             ));
         }

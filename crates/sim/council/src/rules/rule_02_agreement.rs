@@ -27,7 +27,9 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         findings.add(nonsense.clone());
     }
     for (member, index) in &record.gaps {
-        findings.add(format!("member {member} applied entry {index} before anybody applied the one below"));
+        findings.add(format!(
+            "member {member} applied entry {index} before any member applied the entry before it"
+        ));
     }
     for standing in *standings {
         compare(standing, oracle, findings);
@@ -46,13 +48,11 @@ fn compare(standing: &Standing, oracle: &Oracle, findings: &mut Findings) {
                 findings.add(format!("member {member} holds other data in `{path}`"));
             }
             Some(known) if known.stat != *stat => {
-                findings.add(format!(
-                    "member {member} holds `{path}` as {stat:?}, it should be {:?}",
-                    known.stat
-                ));
+                findings
+                    .add(format!("member {member} holds `{path}` as {stat:?}, expected {:?}", known.stat));
             }
             Some(known) if *known.acl != **acl || known.mortality != *mortality => findings.add(format!(
-                "member {member} holds `{path}` under {acl:?} as {mortality:?}, it should be {:?}, {:?}",
+                "member {member} holds `{path}` under {acl:?} as {mortality:?}, expected {:?}, {:?}",
                 known.acl, known.mortality
             )),
             Some(_) => {}

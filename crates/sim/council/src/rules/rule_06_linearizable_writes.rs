@@ -34,7 +34,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                     }
                 }
                 ask if ask.is_read() && answer.zxid < barrier => findings.add(format!(
-                    "{} was answered at {:x}, behind a sync that knew of {barrier:x}",
+                    "{} was answered at {:x}, after a sync that knew of {barrier:x}",
                     tell(history, call),
                     answer.zxid
                 )),
@@ -42,7 +42,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                     let before = told.before(call.sent_ms);
                     if answer.zxid <= before {
                         findings.add(format!(
-                            "{} got {:x}, and {before:x} was told before it was sent",
+                            "{} got {:x}, and {before:x} was answered before it was sent",
                             tell(history, call),
                             answer.zxid
                         ));
@@ -91,10 +91,16 @@ fn result(evidence: &Evidence<'_>, call: &Call, answer: &Answer, oracle: &Oracle
     findings.judged("results of writes");
     let what = tell(evidence.history, call);
     if done.zxid != answer.zxid && !matches!(call.ask, Ask::Close) {
-        findings.add(format!("{what} was told {:x}, and stands at {:x}", answer.zxid, done.zxid));
+        findings.add(format!(
+            "{what} was answered with zxid {:x}, and the log has it at {:x}",
+            answer.zxid, done.zxid
+        ));
     } else if done.error != answer.err && !matches!(call.ask, Ask::Close) {
-        findings.add(format!("{what} was told {}, and the model says {}", answer.err, done.error));
+        findings.add(format!("{what} was answered with {}, and the model says {}", answer.err, done.error));
     } else if done.reply != answer.body {
-        findings.add(format!("{what} was told {:x?}, and the model says {:x?}", answer.body, done.reply));
+        findings.add(format!(
+            "{what} was answered with {:x?}, and the model says {:x?}",
+            answer.body, done.reply
+        ));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             match delivery {
                 Delivery::Reply(call) if expected.next() != Some(call) => {
                     findings
-                        .add(format!("{} was answered out of turn", tell(history, &history.calls[*call])));
+                        .add(format!("{} was answered out of order", tell(history, &history.calls[*call])));
                     break;
                 }
                 Delivery::Reply(call) => {
@@ -33,9 +33,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                     }
                 }
                 Delivery::Stray { xid } => {
-                    findings.add(format!(
-                        "connection {number} was told an answer to {xid}, which it never asked"
-                    ));
+                    findings.add(format!("connection {number} got an answer to {xid}, which it never asked"));
                 }
                 Delivery::Event { .. } => {}
             }

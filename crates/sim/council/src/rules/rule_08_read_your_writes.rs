@@ -16,12 +16,12 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             if let Some(answer) = call.answer.as_ref().filter(|_| call.ask.is_read())
                 && written > 0
             {
-                findings.judged("reads behind writes");
+                findings.judged("reads after writes");
                 if answer.zxid >= written {
                     continue;
                 }
                 findings.add(format!(
-                    "{} was answered at {:x}, and a write sent before it stands at {written:x}",
+                    "{} was answered at {:x}, and a write sent before it is at {written:x}",
                     tell(history, call),
                     answer.zxid
                 ));

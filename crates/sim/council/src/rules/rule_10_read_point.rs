@@ -20,7 +20,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             findings.judged("reads");
             if answer.zxid > oracle.last_zxid() {
                 findings.add(format!(
-                    "{} was answered at {:x}, which nobody applied",
+                    "{} was answered at {:x}, which no member applied",
                     tell(history, call),
                     answer.zxid
                 ));
@@ -45,23 +45,22 @@ fn wrong(oracle: &Oracle, ask: &Ask, answer: &Answer, who: &Identities) -> Optio
     let node = match readable(oracle, path, answer.zxid, wanted, who) {
         Ok(node) if answer.err == 0 => node,
         Err(error) if answer.err == error.code() => return None,
-        other => return Some(format!("it was told {}, and it should be {:?}", answer.err, other.err())),
+        other => return Some(format!("the answer is {}, expected {:?}", answer.err, other.err())),
     };
     let Seen { data, children, acl, stat } = match Seen::read(ask, &answer.body) {
         Ok(seen) => seen,
         Err(error) => return Some(error.to_string()),
     };
     if stat != node.stat {
-        return Some(format!("it was told {stat:?}, and it should be {:?}", node.stat));
+        return Some(format!("the answer is {stat:?}, expected {:?}", node.stat));
     }
     if let Some(data) = data.filter(|data| *data != node.value()) {
-        return Some(format!("it was told {data:?}, and it should be {:?}", node.value()));
+        return Some(format!("the answer is {data:?}, expected {:?}", node.value()));
     }
     if let Some(acl) = acl {
         let may_administer = who.may(permission::ADMIN, &node.acl);
         let expected: Vec<Acl> = if may_administer { node.acl.to_vec() } else { masked(&node.acl) };
-        return (acl.to_vec() != expected)
-            .then(|| format!("it was told {acl:?}, and it should be {expected:?}"));
+        return (acl.to_vec() != expected).then(|| format!("the answer is {acl:?}, expected {expected:?}"));
     }
     unlike(oracle, path, answer.zxid, children?)
 }
@@ -82,7 +81,7 @@ fn readable<'o>(
 fn unlike(oracle: &Oracle, path: &str, zxid: i64, mut children: Vec<&str>) -> Option<String> {
     children.sort_unstable();
     let expected = oracle.model.children_at(path, zxid);
-    (children != expected).then(|| format!("it was told {children:?}, and it should be {expected:?}"))
+    (children != expected).then(|| format!("the answer is {children:?}, expected {expected:?}"))
 }
 
 /// What is wrong with the answer to several reads: all of them are of the same tree.
@@ -115,7 +114,7 @@ fn all_of(
             }
             (told, expected) => {
                 let expected = expected.map(|node| (&node.data, node.stat));
-                return Ok(Some(format!("`{path}` was told as {told:?}, and it should be {expected:?}")));
+                return Ok(Some(format!("`{path}` was answered as {told:?}, expected {expected:?}")));
             }
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         for (call, answer) in history.replies(connection).filter(|(call, _)| call.ask.is_read()) {
             findings.judged("reads");
             if call.fresh_ms == call.heard_ms() && answer.at_ms > call.fresh_ms + settings.lease_ms {
-                findings.judged("reads told more than a lease late");
+                findings.judged("reads delivered more than a lease late");
             }
             let Some(missed) = oracle.behind(answer.zxid).first() else { continue };
             let applied_ms = applied.when(missed.zxid).unwrap_or(missed.at_ms);

@@ -16,7 +16,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let Some(origin) = history.origin(call) else { continue };
         let Some(done) = oracle.of_origin(origin) else {
             if answer.err == 0 && !matches!(call.ask, Ask::Close) {
-                findings.add(format!("{} was done under a generation that was over", tell(history, call)));
+                findings.add(format!("{} was done under an earlier generation", tell(history, call)));
             }
             continue;
         };

@@ -28,7 +28,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let asked = rightful.get(session).copied().unwrap_or(0);
         if story.generations.len() > 1 + asked {
             findings.add(format!(
-                "session {session:x} was taken up {} times, and rightfully asked for {asked} times",
+                "session {session:x} was attached {} times, and requested with the right password {asked} times",
                 story.generations.len() - 1
             ));
         }

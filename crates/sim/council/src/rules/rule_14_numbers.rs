@@ -18,11 +18,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let mut answered_behind = false;
         for call in connection.calls.iter().rev().map(|call| &history.calls[*call]) {
             if call.answer.is_none() && answered_behind && is_odd(call.xid) {
-                findings.add(format!(
-                    "{} has the number {}, and was passed over",
-                    tell(history, call),
-                    call.xid
-                ));
+                findings.add(format!("{} has the number {}, and was skipped", tell(history, call), call.xid));
             }
             answered_behind |= call.answer.is_some();
         }

@@ -22,11 +22,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let end_ms = story.ended.as_ref().map_or(history.ended_ms, |end| record.entry_made_ms(end.index));
         let left = story.ended.as_ref().is_none_or(|end| end.expired);
         if left && end_ms > calm_ms {
-            findings.judged("sessions left in the calm");
+            findings.judged("sessions left after the faults");
         }
         if left && end_ms > seen_ms + settings.timeout_max_ms(story.timeout_ms) {
             findings.add(format!(
-                "session {session:x} of {} ms lived on for {} ms of silence and calm",
+                "session {session:x} of {} ms stayed open for {} ms of silence after the faults",
                 story.timeout_ms,
                 end_ms - seen_ms
             ));

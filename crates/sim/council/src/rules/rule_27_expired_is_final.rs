@@ -32,7 +32,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             .get(&connection.asked)
             .is_some_and(|story| story.ended.as_ref().is_none_or(|end| end.at_ms > refused_ms));
         if lives {
-            findings.add(format!("session {:x} was said to have ended, and lives", connection.asked));
+            findings.add(format!("session {:x} was reported as ended, and still exists", connection.asked));
         }
     }
 }

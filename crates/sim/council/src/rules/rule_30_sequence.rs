@@ -12,7 +12,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         findings.judged("sequential nodes");
         let expected = format!("{prefix}{siblings:010}");
         if step.path != expected {
-            findings.add(format!("`{}` was made at {:x}, it should be `{expected}`", step.path, step.zxid));
+            findings.add(format!("`{}` was made at {:x}, expected `{expected}`", step.path, step.zxid));
         }
     }
 }

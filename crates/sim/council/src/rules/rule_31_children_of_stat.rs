@@ -16,7 +16,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let pzxid = life.born_zxid.max(last(&life.came)).max(last(&life.went));
         if (shown.stat.cversion, shown.stat.pzxid) != (cversion, pzxid) {
             findings.add(format!(
-                "{} at {:x} shows cversion {} and pzxid {:x}, it should be {cversion} and {pzxid:x}",
+                "{} at {:x} shows cversion {} and pzxid {:x}, expected {cversion} and {pzxid:x}",
                 shown.tell(evidence),
                 shown.zxid,
                 shown.stat.cversion,

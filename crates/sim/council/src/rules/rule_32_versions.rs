@@ -16,7 +16,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let stat = shown.stat;
         if (stat.version, stat.aversion, stat.mzxid) != expected {
             findings.add(format!(
-                "{} at {:x} shows version {}, aversion {} and mzxid {:x}, it should be {expected:x?}",
+                "{} at {:x} shows version {}, aversion {} and mzxid {:x}, expected {expected:x?}",
                 shown.tell(evidence),
                 shown.zxid,
                 stat.version,

@@ -13,7 +13,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         let (expected, told) = ((life.born_ms, mtime), (shown.stat.ctime, shown.stat.mtime));
         if told != expected {
             let (who, zxid) = (shown.tell(evidence), shown.zxid);
-            findings.add(format!("{who} at {zxid:x} shows the times {told:?}, they should be {expected:?}"));
+            findings.add(format!("{who} at {zxid:x} shows the times {told:?}, expected {expected:?}"));
         }
     }
 }

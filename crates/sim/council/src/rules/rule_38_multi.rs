@@ -32,7 +32,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
                     findings.add(format!("{} at {:x} did {results:?}", tell(history, call), answer.zxid));
                 }
             }
-            Err(error) => findings.add(format!("{} was told: {error}", tell(history, call))),
+            Err(error) => findings.add(format!("{} was answered with: {error}", tell(history, call))),
         }
     }
     for shown in evidence.shown() {

@@ -19,14 +19,14 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             let Some(life) = evidence.lives().at(path, zxid) else { continue };
             let (_, acl) = life.acl(zxid);
             let may = who.may(wanted, acl);
-            findings.judged(if may { "requests that may" } else { "requests that may not" });
+            findings.judged(if may { "permitted requests" } else { "forbidden requests" });
             let is_wrong = match answer.err {
                 0 => !may,
                 err => may && err == ErrorCode::NoAuth.code(),
             };
             if is_wrong {
                 findings.add(format!(
-                    "{} was told {} by {who:?} at {zxid:x}, under {acl:?}",
+                    "{} was answered with {} for {who:?} at {zxid:x}, under {acl:?}",
                     tell(history, call),
                     answer.err
                 ));

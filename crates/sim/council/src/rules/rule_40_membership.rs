@@ -23,11 +23,11 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
     let all: Vec<_> = record.memberships.iter().collect();
     for pair in all.windows(2) {
-        findings.judged("changes of members");
+        findings.judged("membership changes");
         let ((since, before), (index, after)) = (pair[0], pair[1]);
         if !intersect(before, after) && !passed_through_both(record, *since, *index) {
             findings.add(format!(
-                "from entry {index} on {after:?} decide, and before {before:?}: they may be strangers"
+                "from entry {index} on {after:?} decide, and before {before:?}: they may have no voter in common"
             ));
         }
     }

@@ -17,24 +17,31 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let (mut sent, mut succeeded) = (0, 0);
     for call in sent_then.filter(|call| is_member(history.connections[call.connection].member)) {
         sent += 1;
-        findings.judged("writes in the calm");
+        findings.judged("writes after the faults");
         let connection = &history.connections[call.connection];
         let Some(answer) = &call.answer else {
             // A session that had been condemned before ends only now, and its connection with it.
             if connection.ended_ms.is_none() || connection.silent_since_ms.is_some() {
-                findings.add(format!("{} was never answered, though all was calm", tell(history, call)));
+                findings.add(format!(
+                    "{} was never answered, although all faults had ended",
+                    tell(history, call)
+                ));
             }
             continue;
         };
         if answer.err != 0 && answer.err != ErrorCode::NodeExists.code() {
-            findings.add(format!("{} was told {}, though all was calm", tell(history, call), answer.err));
+            findings.add(format!(
+                "{} was answered with {}, although all faults had ended",
+                tell(history, call),
+                answer.err
+            ));
         } else if answer.at_ms > call.sent_ms + settings.answer_max_ms() {
-            findings.add(format!("{} took too long, though all was calm", tell(history, call)));
+            findings.add(format!("{} took too long, although all faults had ended", tell(history, call)));
         } else {
             succeeded += 1;
         }
     }
     if sent > 0 && succeeded == 0 {
-        findings.add(format!("of {sent} writes none succeeded, though all was calm"));
+        findings.add(format!("of {sent} writes none succeeded, although all faults had ended"));
     }
 }

@@ -25,10 +25,10 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             continue;
         }
         for call in connection.calls.iter().map(|call| &history.calls[*call]) {
-            findings.judged("calls on connections that stand");
+            findings.judged("calls on open connections");
             let waited_ms = history.ended_ms.saturating_sub(call.sent_ms);
             if call.answer.is_none() && waited_ms > settings.answer_max_ms() {
-                findings.add(format!("{} waits still", tell(history, call)));
+                findings.add(format!("{} still waits", tell(history, call)));
             }
         }
     }

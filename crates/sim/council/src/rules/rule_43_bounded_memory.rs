@@ -20,7 +20,6 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         findings.judged("runs with clients that read nothing");
     }
     if kept > most {
-        findings
-            .add(format!("{kept} bytes were kept for somebody who read nothing, {most} should be the most"));
+        findings.add(format!("{kept} bytes were kept for a client that read nothing; the limit is {most}"));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             let Some(done) = oracle.of_origin(origin) else { continue };
             findings.judged("writes");
             if let Some(wrong) = wrong(call, done, &who, settings.policy) {
-                findings.add(format!("{} stands at {:x} in the log {wrong}", tell(history, call), done.zxid));
+                findings.add(format!("{} is at {:x} in the log {wrong}", tell(history, call), done.zxid));
             }
         }
     }
@@ -37,7 +37,8 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             continue;
         };
         if !asked.contains(&origin) {
-            findings.add(format!("{:?} of {origin:x?} at {:x} was asked by nobody", done.opcode, done.zxid));
+            findings
+                .add(format!("{:?} of {origin:x?} at {:x} was sent by no client", done.opcode, done.zxid));
         }
     }
 }

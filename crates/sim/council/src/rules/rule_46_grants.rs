@@ -41,13 +41,13 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             || earlier(history, number).any(|asked| granted(asked) == Some(grant.timeout_ms));
         if grant.timeout_ms != beginning.timeout_ms || !is_within {
             findings.add(format!(
-                "connection {number} was granted {} ms, the log says {} ms, and it should be {within:?}",
+                "connection {number} was granted {} ms, the log says {} ms, expected {within:?}",
                 grant.timeout_ms, beginning.timeout_ms
             ));
         }
         if beginning.behind_zxid < connection.seen_zxid {
             findings.add(format!(
-                "connection {number} had seen {:x}, and was let in behind {:x}",
+                "connection {number} had seen {:x}, and was accepted by a member at {:x}",
                 connection.seen_zxid, beginning.behind_zxid
             ));
         }

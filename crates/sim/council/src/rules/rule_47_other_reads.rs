@@ -49,13 +49,13 @@ fn refused(model: &Model, path: &str, answer: &Answer, who: &Identities) -> Opti
         Some(_) => 0,
     };
     if answer.err != expected {
-        return Some(Ok(Some(format!("it was told {}, it should be {expected}", answer.err))));
+        return Some(Ok(Some(format!("the answer is {}, expected {expected}", answer.err))));
     }
     (expected != 0).then_some(Ok(None))
 }
 
 fn unlike<T: PartialEq + std::fmt::Debug>(told: &T, expected: &T) -> Option<String> {
-    (told != expected).then(|| format!("it was told {told:?}, it should be {expected:?}"))
+    (told != expected).then(|| format!("the answer is {told:?}, expected {expected:?}"))
 }
 
 fn children(model: &Model, path: &str, answer: &Answer, who: &Identities) -> Told {

@@ -23,7 +23,8 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
         }
     }
     for (from, to) in crossed {
-        findings.add(format!("machine {to} takes machine {from} for one of its ensemble, which it is not"));
+        findings
+            .add(format!("machine {to} treats machine {from} as a member of its ensemble, which it is not"));
     }
     for outsider in outsiders.values() {
         findings.judged("starts of members with data of the lost ensemble");
@@ -49,7 +50,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
             let began = story.and_then(|story| story.generations.iter().find(|one| one.0 == generation));
             let created = story.and_then(|story| story.generations.first());
             if created.is_some_and(|one| one.1 <= *index) && began.is_some_and(|one| one.1 > *index) {
-                findings.judged("sessions that went on");
+                findings.judged("sessions that continued");
             }
         }
     }

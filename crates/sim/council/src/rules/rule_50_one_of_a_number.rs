@@ -7,7 +7,7 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let record = evidence.record;
-    findings.judged_all("looks at two machines of one number", record.doubled_looks);
+    findings.judged_all("checks of two machines of one number", record.doubled_looks);
     for (number, at_ms) in &record.both_served {
         findings.add(format!("two machines served as member {number} at a time, last at {at_ms} ms"));
     }

@@ -7,7 +7,7 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let record = evidence.record;
-    findings.judged_all("identities told", record.identities_told);
-    findings.judged_all("claims of members without an identity", record.claims_told);
+    findings.judged_all("identities announced", record.identities_told);
+    findings.judged_all("messages of members without an identity", record.claims_told);
     record.misused_memberships.iter().for_each(|words| findings.add(words.clone()));
 }

@@ -8,6 +8,6 @@ use crate::rules::{Evidence, Findings};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let record = evidence.record;
-    findings.judged_all("pairs told", record.pairs.told);
+    findings.judged_all("pairs reported", record.pairs.told);
     record.pairs.misused.iter().for_each(|words| findings.add(words.clone()));
 }

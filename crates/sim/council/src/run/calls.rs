@@ -16,7 +16,7 @@ pub(super) fn count(history: &History, ensemble: &mut Ensemble) {
         let ask = &call.ask;
         let mut count = |what, happened| ensemble.count(what, u64::from(happened));
         count("write acknowledged", ask.is_write() && was_done(call));
-        count("call unknown", !was_answered(call));
+        count("call with unknown result", !was_answered(call));
         let is_large = matches!(ask, Ask::Set { data, .. } if data.len() >= LARGE_MIN);
         count("large value written", is_large && was_done(call));
         let read = call.answer.as_ref().map_or(0, |answer| answer.body.len());

@@ -7,7 +7,7 @@ use sim_kit::shrink;
 fn shrink_of_what_takes_two_faults_ends_with_two_the_same_each_time() {
     let happened = |report: &Report, what| report.happened.contains_key(what);
     // As if a rule broke wherever a process is killed and a disk stands still.
-    let fails = |report: &Report| happened(report, "kill") && happened(report, "stall");
+    let fails = |report: &Report| happened(report, "kill") && happened(report, "disk stall");
     let plans = (0..100).map(|seed| Plan::of(seed, 20_000)).filter(|plan| fails(&play(plan, None)));
     // One of the two may not strike but behind a third, and a process may also be killed on purpose in the calm, so that
     // one fault is enough: not so in all of them.

@@ -124,7 +124,7 @@ pub(super) fn greeted(world: &mut impl PeerWorld, (id, side): At, hello: Hello) 
         return peering.network.close((id, side), told, sim);
     }
     if !is_let_in(peering, own, end.place, from, hello, dialled) {
-        sim.count("refused at the door", 1);
+        sim.count("connection refused", 1);
         if dialled {
             return give_up(world, end.place, hello.number);
         }

@@ -43,10 +43,10 @@ pub(super) fn up(world: &mut impl PeerWorld, place: u64, at: At, id: MemberId) {
     let Some(attempt) = peering.network.connection(at.0).map(Connection::of_attempt) else { return };
     let there = if attempt.dialler.0 == place { attempt.answerer.0 } else { attempt.dialler.0 };
     let before = peering.last_places.insert((place, id.number()), there);
-    sim.count("number changed hands", u64::from(before.is_some_and(|before| before != there)));
+    sim.count("number moved to another process", u64::from(before.is_some_and(|before| before != there)));
     let Some(peers) = peering.processes.get_mut(&place) else { return };
     if peers.judge.up.insert(id.number(), attempt).is_some() {
-        let words = format!("member {place} is told that {:x} is connected, which it is already", id.0);
+        let words = format!("member {place} is notified that {:x} is connected, which it is already", id.0);
         record.misused.push(words);
     }
 }
@@ -64,7 +64,9 @@ pub(super) fn down(world: &mut impl PeerWorld, place: u64, dropped: &Dropped<At>
     let up = judge.up.remove(&number);
     judge.ended.extend(up);
     if up.is_none_or(|up| !attempts.is_empty() && !attempts.contains(&up)) {
-        let words = format!("member {place} is told the end of a pair with {number} that it was not told of");
+        let words = format!(
+            "member {place} is notified of the end of a pair with {number} whose beginning it was not notified of"
+        );
         record.misused.push(words);
     }
 }
@@ -91,7 +93,7 @@ pub(super) fn receipt(world: &mut impl PeerWorld, place: u64, from: MemberId, at
     let judge = &peers.judge;
     let is_up = judge.up.get(&from.number()).is_none_or(|up| *up == attempt);
     if !is_up || judge.ended.contains(&attempt) {
-        let words = format!("member {place} is told what came from {:x} on an old connection", from.0);
+        let words = format!("member {place} receives a message of {:x} from an old connection", from.0);
         record.misused.push(words);
     }
 }

@@ -52,8 +52,8 @@ fn refuse(world: &mut impl PeerWorld, place: u64, number: MemberNumber, at: At, 
         match why {
             Refusal::OutOfDate => "connection out of date",
             Refusal::NotOfThePair => "connection of no pair",
-            Refusal::Lesser => "lesser pair",
-            Refusal::Claim => "mere claim",
+            Refusal::Lesser => "pair of lower precedence",
+            Refusal::Claim => "unproven connection",
         },
         1,
     );
@@ -199,7 +199,7 @@ pub(super) fn receive(world: &mut impl PeerWorld, (id, side): At, message: Optio
     let Some(pair) = pair else {
         // Its system answers for what nobody has any more.
         peering.network.send((id, side.other()), Flight::Close, sim);
-        return sim.count("came on an old connection", 1);
+        return sim.count("message on an old connection", 1);
     };
     pair.heard(machines[&place].mono(sim.now_ms()));
     let from = pair.id();

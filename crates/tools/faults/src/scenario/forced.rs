@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use council_client::{Client, CreateMode, Error, ErrorCode, Options};
+use council_client::{Client, CreateMode, Error, ErrorCode, Options, SessionId};
 use tools_testbed::{Ensemble, Failure, Place, word};
 
 use super::{Play, SESSION, Setting, members};
@@ -226,7 +226,7 @@ fn expect_ended(ensemble: &Ensemble, kept: &Side, gone: &Side) -> Result<(), Fai
 struct Side {
     name: &'static str,
     client: Client,
-    session: i64,
+    session: SessionId,
 }
 
 impl Side {
@@ -298,11 +298,11 @@ impl Side {
     /// Its session is the one that it was given before the split, and so is its ephemeral node.
     fn expect_alive(&self) -> Result<(), Failure> {
         let owner = self.find(&self.ephemeral())?.map(|stat| stat.ephemeral_owner);
-        if owner == Some(self.session) && self.client.session_id() == self.session {
+        if owner == Some(self.session.0) && self.client.session_id() == self.session {
             return Ok(());
         }
         Err(Failure::broken(format!(
-            "the ephemeral node of `{}` belongs to {owner:?}; its session was {:#x}, and is {:#x}",
+            "the ephemeral node of `{}` belongs to {owner:?}; its session was {}, and is {}",
             self.name,
             self.session,
             self.client.session_id()

@@ -2,7 +2,7 @@
 //! the id. What is checked of those who are let in must tell.
 
 use base::MemberId;
-use net_peers::wire::Claim;
+use net_peers::wire::{Claim, ClaimedNumber};
 
 use super::peer_wire::{Introduction, judge, member};
 use crate::input::Input;
@@ -16,15 +16,17 @@ pub(crate) fn run(bytes: &[u8]) {
     let under_attack = member(0);
     let number = |place: usize| {
         let bytes = said.hello.get(1 + place * 8..)?.first_chunk()?;
-        Some(u64::from_le_bytes(*bytes))
+        Some(ClaimedNumber(u64::from_le_bytes(*bytes)))
     };
     let (Some(own), Some(id), Some(wanted)) = (number(1), number(2), number(4)) else { return };
     let Some(Ok(cluster)) = said.hello.get(41..57).map(<[u8; 16]>::try_from) else { return };
-    let careless = own != under_attack.number
-        && under_attack.roster.member(own).is_some()
-        && wanted == under_attack.number
+    let is_named = |number| under_attack.roster.member(number).is_some();
+    let careless = own != under_attack.number.into()
+        && own.number().is_some_and(is_named)
+        && wanted == under_attack.number.into()
         && Some(cluster) == under_attack.cluster;
     if careless {
-        judge(&under_attack, &Claim { number: own, seat: Some((MemberId(id), cluster)), wanted, attempt: 0 });
+        let seat = Some((MemberId(id.0), cluster));
+        judge(&under_attack, &Claim { number: own, seat, wanted, attempt: 0 });
     }
 }

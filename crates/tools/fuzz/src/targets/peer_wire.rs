@@ -4,7 +4,7 @@
 //! A stranger without the secret is never let in and learns nothing of the ensemble; one that is let in is a named
 //! member under an id of its own; and it makes no difference in which pieces bytes arrive.
 
-use base::{LogIndex, MemberId, Term};
+use base::{LogIndex, MemberId, MemberNumber, Term};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -12,16 +12,18 @@ use consensus_raft::Message;
 use consensus_replica::founding::FoundingMessage;
 use council_replica::{CouncilMessage, PeerMessage};
 use council_service::peers::{CHANNEL, channel, read_roster};
-use net_peers::wire::{ATTEMPT, Answered, Claim, HELLO_BYTES, Member, Prove, frame_of, framed};
+use net_peers::wire::{
+    ATTEMPT, Answered, Claim, ClaimedNumber, HELLO_BYTES, Member, Prove, frame_of, framed,
+};
 use net_peers::{EnsembleSecret, Roster};
 
 use crate::heap;
 use crate::input::{Input, put_piece};
 
 /// The member under attack.
-const OWN: u64 = 1;
+const OWN: MemberNumber = MemberNumber(1);
 /// The member whose part is played.
-const OTHER: u64 = 2;
+const OTHER: MemberNumber = MemberNumber(2);
 const CLUSTER: [u8; 16] = *b"ensemble-of-ours";
 const SECRET: [u8; 32] = *b"what only the members should see";
 /// Memory that an input may take: so much at once, and so much for each of its bytes.
@@ -70,7 +72,7 @@ fn answered(member: &Member, input: Input<'_>, mode: u8, piece: usize) {
         assert!(!sent.windows(CLUSTER.len()).any(|part| part == CLUSTER), "a stranger is told the ensemble");
     }
     if let Some(Ok(claim)) = verdict {
-        assert_eq!(claim.wanted, OWN, "it wanted another member");
+        assert_eq!(claim.wanted, OWN.into(), "it wanted another member");
         judge(member, &claim);
     }
 }
@@ -83,15 +85,17 @@ fn dialled(member: &Member, mut input: Input<'_>, mode: u8) {
     let bytes = [&[first][..], greeting, &[second], introduction].concat();
     let Ok(Ok(claim)) = member.dial(OTHER, &bytes) else { return };
     assert!(mode & mode::SECRET == 0 || mode & mode::KNOWS != 0, "one without the secret is believed");
-    assert_eq!((claim.number, claim.wanted, claim.attempt), (OTHER, 0, ATTEMPT));
+    assert_eq!((claim.number, claim.wanted, claim.attempt), (OTHER.into(), ClaimedNumber(0), ATTEMPT));
     judge(member, &claim);
 }
 
 /// What holds for each that is believed.
 pub(super) fn judge(member: &Member, claim: &Claim) {
-    assert!(claim.number != OWN && member.roster.member(claim.number).is_some(), "no member's number");
+    let named = claim.number.number().filter(|number| member.roster.member(*number).is_some());
+    let number = named.expect("no member's number");
+    assert!(number != OWN, "this member's own number");
     let Some((id, cluster)) = claim.seat else { return };
-    assert_eq!(u64::from(id.number()), claim.number, "another member's id");
+    assert_eq!(id.number(), number, "another member's id");
     assert!(member.cluster.is_none_or(|own| own == cluster), "a member of another ensemble");
 }
 
@@ -142,7 +146,7 @@ impl<'a> Introduction<'a> {
             (false, _) => self.proof.to_vec(),
             (true, Prove::Dialler) => member.proof(by, &[self.greeting, &own, self.hello]).to_vec(),
             (true, Prove::Answerer) => {
-                let told = member.introduction(OTHER);
+                let told = member.introduction(Some(OTHER));
                 member.proof(by, &[&own, self.greeting, &told, self.hello]).to_vec()
             }
         };
@@ -173,12 +177,12 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for mode in 0..8 {
         let other = Member { number: OTHER, cluster: Some(CLUSTER), ..member(mode) };
-        let (greeting, hello) = (other.greeting(), other.introduction(OWN));
-        let blank = Member { cluster: None, ..other }.introduction(OWN);
+        let (greeting, hello) = (other.greeting(), other.introduction(Some(OWN)));
+        let blank = Member { cluster: None, ..other }.introduction(Some(OWN));
         for hello in [hello, blank] {
             seeds.push(introduction(&[mode, 7], &greeting, &hello));
         }
-        let answers = Member { number: OTHER, cluster: Some(CLUSTER), ..member(mode) }.introduction(0);
+        let answers = Member { number: OTHER, cluster: Some(CLUSTER), ..member(mode) }.introduction(None);
         seeds.push(introduction(&[mode | mode::DIALS, 7, 0, 0], &greeting, &answers));
     }
     for bytes in messages() {
@@ -246,7 +250,7 @@ fn messages() -> Vec<Vec<u8>> {
 fn engine(kind: u8) -> Vec<u8> {
     let is_snapshot = kind == 4;
     let mut out = vec![kind, u8::from(is_snapshot) << 1];
-    for number in [OWN, OTHER, 2, 2, 8, 7, 2, 0, 0] {
+    for number in [OWN.into(), OTHER.into(), 2_u64, 2, 8, 7, 2, 0, 0] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&0_u32.to_le_bytes());

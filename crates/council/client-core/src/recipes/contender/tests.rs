@@ -1,4 +1,4 @@
-use council_wire::{KeeperState, Stat};
+use council_wire::{KeeperState, SessionId, Stat, Zxid};
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn contender(again: bool) -> Contender {
 /// Takes the next request, and answers it.
 fn answer(contender: &mut Contender, result: Result<Reply, Error>) -> Request {
     let Ask { id, request } = contender.next().expect("a request");
-    contender.tell(Input::Replied(id, Replied { zxid: 1, result }));
+    contender.tell(Input::Replied(id, Replied { zxid: Zxid(1), result }));
     request
 }
 
@@ -34,13 +34,18 @@ fn stat(czxid: i64, ephemeral_owner: i64) -> Stat {
 
 fn deleted(name: &str) -> Input {
     let path = Some(child("/l", name));
-    Input::Event(Event { kind: EventKind::NodeDeleted, state: KeeperState::SyncConnected, path, zxid: 1 })
+    Input::Event(Event {
+        kind: EventKind::NodeDeleted,
+        state: KeeperState::SyncConnected,
+        path,
+        zxid: Zxid(1),
+    })
 }
 
 /// A contender of session 5 that holds the lock under the epoch 9.
 fn holder(again: bool) -> Contender {
     let mut contender = contender(again);
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[]));
     let create = answer(&mut contender, Ok(Reply::Created(child("/l", OWN), stat(9, 5))));
@@ -56,7 +61,7 @@ fn holder_is_suspended_without_a_server_and_goes_on_under_its_epoch() {
     let mut contender = holder(false);
     contender.tell(Input::Disconnected);
     assert_eq!(*contender.standing(), Standing::Suspended { epoch: 9 });
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[OWN]));
     answer(&mut contender, Ok(Reply::Exists(Some(stat(9, 5)))));
@@ -70,7 +75,7 @@ fn holder_whose_session_expired_has_lost_the_lock_for_good() {
     let mut contender = holder(false);
     contender.tell(Input::Expired);
     assert_eq!((contender.standing(), contender.is_over()), (&Standing::Lost { epoch: 9 }, true));
-    contender.tell(Input::Connected { session: 6 });
+    contender.tell(Input::Connected { session: SessionId(6) });
     assert_eq!(contender.next(), None);
 }
 
@@ -79,7 +84,7 @@ fn candidate_whose_session_expired_contends_again_beside_what_is_left_of_it() {
     let mut contender = holder(true);
     contender.tell(Input::Expired);
     assert_eq!(*contender.standing(), Standing::Lost { epoch: 9 });
-    contender.tell(Input::Connected { session: 6 });
+    contender.tell(Input::Connected { session: SessionId(6) });
     answer(&mut contender, Ok(Reply::Done));
     // The node of the old session is still there, and is none to rely on.
     answer(&mut contender, names(&[OWN]));
@@ -103,12 +108,12 @@ fn holder_whose_node_was_deleted_has_lost_the_lock() {
 #[test]
 fn node_that_may_have_been_made_is_found_and_not_made_twice() {
     let mut contender = contender(false);
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[]));
     answer(&mut contender, Err(Error::ConnectionLost));
     contender.tell(Input::Disconnected);
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[OWN, OTHER]));
     answer(&mut contender, Ok(Reply::Exists(Some(stat(9, 5)))));
@@ -124,7 +129,7 @@ fn node_that_may_have_been_made_is_found_and_not_made_twice() {
 #[test]
 fn contender_that_is_released_before_it_has_its_node_deletes_what_it_finds() {
     let mut contender = contender(false);
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[OWN]));
     contender.next().expect("whose it is");
@@ -140,7 +145,7 @@ fn contender_that_is_released_before_it_has_its_node_deletes_what_it_finds() {
 #[test]
 fn refusal_ends_the_contender_and_says_why() {
     let mut contender = contender(true);
-    contender.tell(Input::Connected { session: 5 });
+    contender.tell(Input::Connected { session: SessionId(5) });
     answer(&mut contender, Ok(Reply::Done));
     answer(&mut contender, names(&[]));
     let refused = Error::Refused { code: ErrorCode::NoAuth, path: "/l".into() };

@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
                 let kinds = Kind::meant(*watcher);
                 let expected = if self.table.has(path, kinds) { 0 } else { ErrorCode::NoWatcher.code() };
                 if err != expected {
-                    self.wrongs.push((17, format!("{ask:?} was told {err}, it should be {expected}")));
+                    self.wrongs.push((17, format!("{ask:?} was told {err}, expected {expected}")));
                 }
                 if matches!(ask, Ask::RemoveWatches { .. }) {
                     self.table.take_away(path, kinds);
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
         if !expected.is(&told) {
             let told: Vec<_> = told.iter().map(|(kind, path)| (EventType::from_code(*kind), path)).collect();
             let words = format!(
-                "setWatches of {relative_zxid:x} at {:x} told {told:?}, it should be {expected:?}",
+                "setWatches of {relative_zxid:x} at {:x} told {told:?}, expected {expected:?}",
                 answer.zxid
             );
             self.wrongs.push((20, words));
