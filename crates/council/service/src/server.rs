@@ -339,19 +339,9 @@ impl Server {
             hints: TLS_HINTS,
             metrics: Arc::clone(&self.overview.network_metrics),
         };
-        for (number, poll) in (0..count).zip(post.polls.drain(..)) {
+        for (number, poll) in (0..count).zip(std::mem::take(&mut post.polls)) {
             let place = usize::from(number);
-            let links = ShardLinks {
-                mail: Arc::clone(&post.shards[place]),
-                stream: Arc::clone(&post.streams[place]),
-                watches: Arc::clone(&post.watches[place]),
-                to_core: Arc::clone(&post.to_core[place]),
-                tree: Arc::clone(&self.overview.tree),
-                session_clients: Arc::clone(&self.overview.session_clients),
-                standing: Arc::clone(&self.overview.standing),
-                word_queue: Arc::clone(&word_queue),
-                clock: self.overview.clock,
-            };
+            let links = self.shard_links(post, place, Arc::clone(&word_queue));
             let watcher = poll.watcher(0).map_err(system("make a poll"))?;
             let sockets = ClientSockets::new(sockets_config.clone(), watcher);
             let front = Front::new(front_config.clone(), number);
@@ -362,6 +352,20 @@ impl Server {
             self.running().shards.push((Arc::clone(&post.shards[place]), thread));
         }
         Ok(())
+    }
+
+    fn shard_links(&self, post: &Post, place: usize, word_queue: Arc<WordQueue>) -> ShardLinks {
+        ShardLinks {
+            mail: Arc::clone(&post.shards[place]),
+            stream: Arc::clone(&post.streams[place]),
+            watches: Arc::clone(&post.watches[place]),
+            to_core: Arc::clone(&post.to_core[place]),
+            tree: Arc::clone(&self.overview.tree),
+            session_clients: Arc::clone(&self.overview.session_clients),
+            standing: Arc::clone(&self.overview.standing),
+            word_queue,
+            clock: self.overview.clock,
+        }
     }
 
     fn start_accepting(

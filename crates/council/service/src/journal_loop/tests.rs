@@ -21,6 +21,18 @@ struct Rig {
     unread: VecDeque<JournalEvent>,
 }
 
+fn settings(snapshot_bytes_per_second: u64) -> JournalSettings {
+    JournalSettings {
+        log_directory: PathBuf::from("/"),
+        executor: ExecutorConfig {
+            snapshot_bytes_per_second,
+            chunks_per_read: CHUNKS_PER_READ,
+            keep: KeepPolicy::default(),
+        },
+        flush_warning: Duration::from_secs(60),
+    }
+}
+
 impl Rig {
     fn new(snapshot_bytes_per_second: u64) -> Self {
         let disk = MemoryDisk::default();
@@ -35,15 +47,6 @@ impl Rig {
         let mail = Arc::new(Mailbox::new(Arc::clone(&waker)));
         let answers = Arc::new(Mailbox::new(Arc::clone(&own)));
         let metrics = Arc::new(JournalCounters::default());
-        let settings = JournalSettings {
-            log_directory: PathBuf::from("/"),
-            executor: ExecutorConfig {
-                snapshot_bytes_per_second,
-                chunks_per_read: CHUNKS_PER_READ,
-                keep: KeepPolicy::default(),
-            },
-            flush_warning: Duration::from_secs(60),
-        };
         let links = JournalLinks {
             mail: Arc::clone(&mail),
             waker,
@@ -51,7 +54,7 @@ impl Rig {
             metrics: Arc::clone(&metrics),
             desk: Arc::default(),
         };
-        let journal = SharedJournal::new(journal, settings, links, Clock::start());
+        let journal = SharedJournal::new(journal, settings(snapshot_bytes_per_second), links, Clock::start());
         let lent = Arc::clone(&journal);
         let thread = thread::spawn(move || lent.run());
         Self {
