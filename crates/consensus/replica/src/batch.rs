@@ -147,6 +147,8 @@ impl BatchWriter {
 impl Content {
     fn seal(mut self, wall: WallTime) -> Sealed {
         self.bytes[1..HEADER].copy_from_slice(&wall.ms().to_le_bytes());
+        // It is kept in memory for members that lag, and counted by its length.
+        self.bytes.shrink_to_fit();
         Sealed { content: Bytes::from(self.bytes), weight: self.weight }
     }
 }
@@ -216,6 +218,15 @@ mod tests {
             commands.push(command.to_vec());
         }
         Ok(commands)
+    }
+
+    #[test]
+    fn entry_of_one_command_takes_no_more_memory_than_it_has_bytes() {
+        let mut writer = BatchWriter::new(1 << 20);
+        writer.push(b"small", 0);
+        let sealed = writer.take(WallTime::of_ms(5)).remove(0);
+        let content = sealed.content.try_into_mut().expect("nobody else has it");
+        assert!(content.capacity() < 64, "{} for {} bytes", content.capacity(), content.len());
     }
 
     #[test]
