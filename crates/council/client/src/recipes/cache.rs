@@ -15,14 +15,14 @@ use crate::Client;
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use council_client::Options;
+/// use council_client::{Options, Zxid};
 /// use council_client::recipes::SubtreeCache;
 ///
 /// let client = Options::new().renew_session(true).connect("127.0.0.1:2181")?;
 /// let cache = SubtreeCache::open(&client, "/app/config")?;
-/// let mut zxid = -1;
+/// let mut zxid = Zxid(-1);
 /// while let Some(now) = cache.wait_newer(zxid, Duration::from_secs(60)) {
-///     cache.with(|nodes| println!("{} nodes at zxid {now:#x}", nodes.len()));
+///     cache.with(|nodes| println!("{} nodes at zxid {now}", nodes.len()));
 ///     zxid = now;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

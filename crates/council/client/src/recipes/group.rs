@@ -15,12 +15,12 @@ use crate::Client;
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use council_client::Options;
+/// use council_client::{Options, Zxid};
 /// use council_client::recipes::Group;
 ///
 /// let client = Options::new().renew_session(true).connect("127.0.0.1:2181")?;
 /// let group = Group::join(&client, "/app/members", "broker-7", b"10.0.0.7:9092")?;
-/// let mut zxid = -1;
+/// let mut zxid = Zxid(-1);
 /// while let Some(now) = group.wait_newer(zxid, Duration::from_secs(60)) {
 ///     println!("{:?}", group.members());
 ///     zxid = now;
