@@ -161,10 +161,10 @@ impl Founding {
                 self.heard.insert(number, if founds { Heard::Blank } else { Heard::Bereft });
             }
             FoundingMessage::Seated { cluster, untouched } if is_seated => {
-                if let Some(round) = self.round.as_mut().filter(|round| round.cluster == cluster)
-                    && round.asked.contains(&number)
+                if let Some(round) = self.round.as_mut()
+                    && self.participants.contains(&number)
                 {
-                    round.accepted.insert(number);
+                    round.note_seat(number, cluster);
                 }
                 self.heard.insert(number, Heard::Seated(cluster, untouched));
                 if self.holds == Some(cluster) && !self.hears_of_another_that_was_voted_in(cluster) {

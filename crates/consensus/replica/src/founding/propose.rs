@@ -13,9 +13,25 @@ use super::{Cluster, Founding, FoundingMessage, GRACE_MS, Outcome, ROUND_MS};
 pub(super) struct Round {
     pub(super) cluster: Cluster,
     /// This member, and whom it asked.
-    pub(super) asked: Vec<MemberNumber>,
-    pub(super) accepted: BTreeSet<MemberNumber>,
-    pub(super) began: MonoTime,
+    asked: Vec<MemberNumber>,
+    /// Which others hold it: asked by this member, or come to it later because their own ensemble never came to be.
+    accepted: BTreeSet<MemberNumber>,
+    began: MonoTime,
+}
+
+impl Round {
+    /// A participant says in which ensemble it has a seat. One that had accepted this proposal may have gone on to another.
+    pub(super) fn note_seat(&mut self, number: MemberNumber, cluster: Cluster) {
+        if cluster == self.cluster {
+            self.accepted.insert(number);
+        } else {
+            self.accepted.remove(&number);
+        }
+    }
+
+    fn is_accepted_by_all(&self, proposer: MemberNumber) -> bool {
+        self.asked.iter().all(|number| *number == proposer || self.accepted.contains(number))
+    }
 }
 
 impl Founding {
@@ -44,9 +60,8 @@ impl Founding {
     pub(super) fn conclude(&mut self, now: MonoTime) {
         let majority = self.majority();
         let Some(round) = &self.round else { return };
-        let all = round.accepted.len() + 1 >= round.asked.len();
         let late = now >= round.began.plus_ms(ROUND_MS);
-        if all || (late && round.accepted.len() + 1 >= majority) {
+        if round.is_accepted_by_all(self.number) || (late && round.accepted.len() + 1 >= majority) {
             let (cluster, voters) = (round.cluster, self.founders());
             self.outcome = Some(Outcome::Founded { cluster, voters });
         } else if late && (round.accepted.is_empty() || self.all_others_hold()) {

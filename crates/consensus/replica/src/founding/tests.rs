@@ -220,6 +220,44 @@ fn proposer_to_whom_too_few_agreed_joins_the_first_ensemble_once_all_others_hold
 }
 
 #[test]
+fn proposer_founds_with_a_majority_that_came_to_its_ensemble_later_and_another_proposer_gives_up_what_nobody_holds() {
+    let proposer = |number: u8| {
+        let name = [number; 16];
+        let mut member = Founding::new(MemberNumber(number), numbers(1..=4), true, name, name);
+        let blank_of = |number| MemberId::blank(MemberNumber(number));
+        (1..=4).filter(|other| *other > number).for_each(|other| member.hear(blank_of(other), blank()));
+        if number == 2 {
+            member.tick(at(0));
+        } else {
+            // The third is out of reach: it is not asked.
+            member.lost(MemberNumber(3));
+            member.tick(at(0));
+        }
+        member.tick(at(GRACE_MS));
+        member
+    };
+    let voters = founders(1..=4);
+    let seated = |cluster: u8| seated(cluster, Some(voters.clone()));
+    let first = Some(Outcome::Founded { cluster: [1; 16], voters: voters.clone() });
+
+    let mut member = proposer(1);
+    member.hear(founder(4), seated(1));
+    member.tick(at(GRACE_MS + ROUND_MS));
+    assert_eq!(member.outcome(), None, "two of four");
+    member.hear(founder(3), seated(1));
+    member.tick(at(GRACE_MS + ROUND_MS));
+    assert_eq!(member.outcome(), first.as_ref(), "the third came to it from another ensemble");
+
+    let mut member = proposer(2);
+    member.hear(founder(3), seated(2));
+    member.tick(at(GRACE_MS + ROUND_MS));
+    member.hear(unseated(1), blank());
+    [3, 4].into_iter().for_each(|number| member.hear(founder(number), seated(1)));
+    member.tick(at(GRACE_MS + ROUND_MS));
+    assert_eq!(member.outcome(), first.as_ref(), "the only one that had accepted left it");
+}
+
+#[test]
 fn whoever_is_connected_is_asked_too_for_the_leader_may_be_in_no_configuration_of_ours() {
     let mut member = Founding::new(MemberNumber(3), numbers(1..=3), false, [3; 16], [3; 16]);
     member.meet(MemberNumber(5));
@@ -330,7 +368,7 @@ fn proposal_counts_only_while_a_majority_is_heard_to_be_blank_and_nobody_has_a_s
 }
 
 #[test]
-fn only_those_that_were_asked_accept_a_proposal() {
+fn only_participants_accept_a_proposal() {
     let mut member = Founding::new(MemberNumber(1), numbers(1..=5), true, [1; 16], [1; 16]);
     member.tick(at(0));
     (2..=3).for_each(|number| member.hear(unseated(number), blank()));
