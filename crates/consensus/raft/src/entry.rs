@@ -61,6 +61,12 @@ impl Membership {
 }
 
 impl Entry {
+    /// What it takes in memory while the engine holds it.
+    #[must_use]
+    pub const fn bytes_in_memory(&self) -> usize {
+        size_of::<eraftpb::Entry>() + self.data.len()
+    }
+
     pub(crate) fn to_engine(&self) -> eraftpb::Entry {
         let mut entry = eraftpb::Entry { index: self.index.0, term: self.term.0, ..Default::default() };
         match self.kind {

@@ -46,12 +46,13 @@ impl Window {
         }
         // A crash may come between a snapshot and the hard state that follows it; what a snapshot covers is committed.
         let commit = recovered.hard_state.commit.max(recovered.base_index);
+        let entries: VecDeque<_> = recovered.entries.iter().map(Entry::to_engine).collect();
         Self {
             hard_state: HardState { commit, ..recovered.hard_state },
             membership: recovered.membership.clone(),
             compacted,
-            entries: recovered.entries.iter().map(Entry::to_engine).collect(),
-            bytes: recovered.entries.iter().map(|entry| entry.data.len()).sum(),
+            bytes: entries.iter().map(size).sum(),
+            entries,
             offer: None,
             wanted: Cell::new(false),
         }
@@ -91,7 +92,7 @@ impl Window {
         self.membership = membership;
     }
 
-    /// Bytes of entries that it holds.
+    /// Bytes that its entries take in memory.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -202,8 +203,9 @@ impl Storage for Window {
     }
 }
 
+/// What an entry takes in memory.
 fn size(entry: &eraftpb::Entry) -> usize {
-    entry.data.len() + entry.context.len()
+    size_of::<eraftpb::Entry>() + entry.data.len() + entry.context.len()
 }
 
 #[cfg(test)]
@@ -247,6 +249,17 @@ mod tests {
         let window = window(11..=20);
         let read = |max| window.entries(11, 21, max, GetEntriesContext::empty(false)).unwrap().len();
         assert_eq!((read(Some(0)), read(Some(5)), read(None)), (1, 2, 10));
+    }
+
+    #[test]
+    fn many_small_entries_count_as_what_they_take_in_memory() {
+        let mut window = window(11..=20);
+        let each = window.bytes() / 10;
+        assert!(each > size_of::<eraftpb::Entry>());
+        window.compact(LogIndex(20), 3 * each, 100);
+        assert_eq!((window.first_index().unwrap(), window.bytes()), (18, 3 * each));
+        window.compact(LogIndex(20), 0, 100);
+        assert_eq!(window.bytes(), 0);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct ReplicaConfig {
     pub disk_stall_ms: u64,
     /// Bytes of commands in one log entry, unless a single command is larger.
     pub entry_bytes_max: usize,
-    /// Bytes of log kept in memory for members that lag; who lags further is given a snapshot.
+    /// Bytes of memory for the log that is kept for members that lag; who lags further is given a snapshot.
     pub window_bytes_max: usize,
     /// Entries that a member may lack of what is committed before it takes the log in step by step.
     pub lag_entries: u64,

@@ -146,12 +146,12 @@ impl<R: Replayed> Replay<R> {
     }
 
     fn keep(&mut self, entry: Entry) {
-        self.window_bytes += entry.data.len();
+        self.window_bytes += entry.bytes_in_memory();
         self.window.push_back(entry);
         while self.window_bytes > self.window_bytes_max
             && let Some(oldest) = self.window.pop_front()
         {
-            self.window_bytes -= oldest.data.len();
+            self.window_bytes -= oldest.bytes_in_memory();
             self.window_base = (oldest.index, oldest.term);
         }
     }

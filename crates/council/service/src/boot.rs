@@ -215,14 +215,14 @@ impl Boot {
 
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
         let opened = self.opened.take().expect("the data is loaded before a core runs");
-        if let Some((switchboard, badge)) = &mut self.peers {
-            badge.begin_membership(identity.member, identity.cluster);
+        if let Some((switchboard, local)) = &mut self.peers {
+            local.begin_membership(identity.member, identity.cluster);
             switchboard.begin_anew(true);
-            tracing::info!(number = badge.number.0, id = identity.member.0, "this member has its identity");
+            tracing::info!(number = local.number.0, id = identity.member.0, "this member has its identity");
         }
         let (core, journal, journal_thread) = self.furnish(opened)?;
         let overview = &self.overview;
-        let (peers, badge) = self.peers.take().unzip();
+        let (peers, local) = self.peers.take().unzip();
         let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
@@ -235,9 +235,9 @@ impl Boot {
         // The next core would take what this one's journal answered for answers to its own questions.
         links.from_journal.take_all(&mut Vec::new());
         (self.links, self.restoration) = (Some(links), restoration);
-        self.peers = peers.zip(badge);
-        if let Some((switchboard, badge)) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
-            badge.end_membership();
+        self.peers = peers.zip(local);
+        if let Some((switchboard, local)) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
+            local.end_membership();
             switchboard.begin_anew(false);
         }
         Ok(Event::Ended(ending))
@@ -335,7 +335,7 @@ impl Boot {
             waker: Arc::clone(&self.journal_waker),
             answers: Arc::clone(&self.links.as_ref().expect("no core runs yet").from_journal),
             metrics: Arc::clone(&overview.journal_metrics),
-            desk: Arc::clone(&overview.snapshots),
+            snapshots: Arc::clone(&overview.snapshots),
         };
         let shared = SharedJournal::new(journal, settings, links, overview.clock);
         let own = Arc::clone(&shared);

@@ -47,7 +47,7 @@ pub(crate) struct JournalLinks {
     pub(crate) waker: Arc<ThreadWaker>,
     pub(crate) answers: Arc<Mailbox<JournalEvent>>,
     pub(crate) metrics: Arc<JournalCounters>,
-    pub(crate) desk: Arc<SnapshotRequests>,
+    pub(crate) snapshots: Arc<SnapshotRequests>,
 }
 
 /// The journal and its driver, lent to the thread that takes a turn. See the module.
@@ -177,8 +177,8 @@ impl<D: Disk> JournalDriver<D> {
     fn take_mail(&mut self) {
         let mut mail = Vec::new();
         self.sent_us = self.links.mail.take_all_since(&mut mail);
-        for letter in mail {
-            match letter {
+        for message in mail {
+            match message {
                 JournalMail::Effect(effect) => self.executor.feed(effect),
                 JournalMail::Stop => self.stopping = true,
             }
@@ -237,12 +237,12 @@ impl<D: Disk> JournalDriver<D> {
             JournalNotice::Prepared => metrics.publish(self.executor.stats()),
             JournalNotice::SnapshotSaved { index, position: zxid, began_us } => {
                 metrics.snapshot_us.record(self.clock.mono_us().saturating_sub(began_us));
-                self.links.desk.saved(Saved { index, zxid: Zxid(zxid) });
+                self.links.snapshots.saved(Saved { index, zxid: Zxid(zxid) });
             }
             JournalNotice::SnapshotFailed { problem } => {
                 tracing::warn!(%problem, "the snapshot was given up; the log is whole, and a later one may succeed");
                 metrics.snapshot_failed();
-                self.links.desk.failed();
+                self.links.snapshots.failed();
             }
             JournalNotice::SnapshotUnreadable { error } => {
                 tracing::error!(%error, "a snapshot could not be read for another member");

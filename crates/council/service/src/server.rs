@@ -72,7 +72,7 @@ struct Running {
     accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
     http: Vec<HttpListener>,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
-    clerk: Option<(Arc<WordQueue>, JoinHandle<()>)>,
+    four_letter_worker: Option<(Arc<WordQueue>, JoinHandle<()>)>,
     acceptor: Option<(mio::Waker, JoinHandle<()>)>,
     core: Option<(Arc<Mailbox<CoreMail>>, JoinHandle<()>)>,
 }
@@ -315,9 +315,9 @@ impl Server {
             supervisor: Arc::clone(&self.supervisor),
         };
         let channel = peers::channel(self.overview.config.limits.request_bytes_max);
-        let (waker, badge) = (Arc::clone(&post.core_waker), Arc::clone(&credentials.badge));
+        let (waker, identity) = (Arc::clone(&post.core_waker), Arc::clone(&credentials.identity));
         let switchboard = PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel]);
-        Ok(Some((switchboard, badge)))
+        Ok(Some((switchboard, identity)))
     }
 
     fn start_shards(&mut self, post: &mut Post, tls: Option<&Arc<TlsContext>>) -> Result<(), StartError> {
@@ -327,8 +327,8 @@ impl Server {
             four_letter_worker::run(&requests, overview.as_ref(), &shards, context.as_deref());
             Ok::<_, Infallible>(())
         };
-        let thread = spawn("clerk", &self.supervisor, answer).map_err(system("start a thread"))?;
-        self.running().clerk = Some((Arc::clone(&word_queue), thread));
+        let thread = spawn("four-letter", &self.supervisor, answer).map_err(system("start a thread"))?;
+        self.running().four_letter_worker = Some((Arc::clone(&word_queue), thread));
         let config = &self.overview.config;
         let count = u16::try_from(post.shards.len()).unwrap_or(u16::MAX);
         let front_config = config_mapping::front(config, count, random::bytes()?)?;
@@ -529,9 +529,9 @@ impl Running {
         for (_, thread) in self.shards {
             let _ = thread.join();
         }
-        if let Some((desk, thread)) = self.clerk {
-            // The shards' desks are gone with them; with this one the clerk ends.
-            drop(desk);
+        if let Some((requests, thread)) = self.four_letter_worker {
+            // The shards' handles are gone with them; with this one the worker ends.
+            drop(requests);
             let _ = thread.join();
         }
         if let Some((waker, thread)) = self.acceptor {

@@ -90,7 +90,7 @@ impl PeerConnections {
         mut diallers: Diallers,
         channels: &[Channel],
     ) -> Self {
-        let own = credentials.badge.number;
+        let own = credentials.identity.number;
         diallers.know(&credentials.names.to_dial(), own, |_| false);
         Self {
             own,

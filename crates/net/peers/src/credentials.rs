@@ -45,7 +45,7 @@ pub struct Settings {
 /// See the module.
 pub struct Credentials {
     /// Who this member says it is.
-    pub badge: Arc<LocalIdentity>,
+    pub identity: Arc<LocalIdentity>,
     pub(crate) names: Arc<Names>,
     /// What is shown on a new connection; read again when an operator asks for it.
     tls: Option<RwLock<Arc<PeerTls>>>,
@@ -70,7 +70,7 @@ impl Credentials {
         names.resolve(Instant::now());
         let tls = tls_config.as_ref().map(|tls| PeerTls::new(tls, number, &names)).transpose()?;
         Ok(Self {
-            badge: Arc::new(LocalIdentity::new(number, process, level)),
+            identity: Arc::new(LocalIdentity::new(number, process, level)),
             tls: tls.map(|tls| RwLock::new(Arc::new(tls))),
             tls_config,
             names,
@@ -95,7 +95,7 @@ impl Credentials {
     /// As [`Credentials::new`].
     pub fn reload(&self) -> Result<bool, TlsError> {
         let (Some(tls), Some(config)) = (&self.tls, &self.tls_config) else { return Ok(false) };
-        let next = PeerTls::new(config, self.badge.number, &self.names)?;
+        let next = PeerTls::new(config, self.identity.number, &self.names)?;
         *tls.write() = Arc::new(next);
         Ok(true)
     }

@@ -179,7 +179,7 @@ impl Dialler {
         let MemberAddress { number, host, port } = &self.member;
         let subject = format!("member {number} at {host}:{port} is out of reach");
         while self.call.wait() {
-            if credentials.badge.number < *number {
+            if credentials.identity.number < *number {
                 self.call.pause(COURTESY);
                 if *self.call.wish.lock() != Wish::Dial {
                     continue;
@@ -224,7 +224,7 @@ impl Dialler {
         let tls = credentials.tls();
         let own_certificate = tls.as_ref().map(|tls| &tls.own);
         let explained = |error: io::Error| trouble::broken(&error, own_certificate);
-        let own = Hello { lane, attempt, wanted: self.member.number.into(), ..credentials.badge.hello() };
+        let own = Hello { lane, attempt, wanted: self.member.number.into(), ..credentials.identity.hello() };
         let (mut encryption, mut binding) = (None, [0; 32]);
         if let Some(tls) = &tls {
             let connection = tls.dial(&mut timed, &self.member.host).map_err(explained)?;

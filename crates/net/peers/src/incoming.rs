@@ -116,7 +116,7 @@ impl Incoming {
     }
 
     fn take(&mut self, bytes: &[u8], credentials: &Credentials) -> Result<(), Refusal> {
-        let own = credentials.badge.hello();
+        let own = credentials.identity.hello();
         let binding = match &self.encryption {
             Some(connection) => tls::binding(connection).map_err(Refusal::no_binding)?,
             None => [0; 32],

@@ -52,7 +52,7 @@ impl Rig {
             waker,
             answers: Arc::clone(&answers),
             metrics: Arc::clone(&metrics),
-            desk: Arc::default(),
+            snapshots: Arc::default(),
         };
         let journal = SharedJournal::new(journal, settings(snapshot_bytes_per_second), links, Clock::start());
         let lent = Arc::clone(&journal);
