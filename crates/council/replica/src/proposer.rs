@@ -305,9 +305,10 @@ impl Proposer {
         self.dedup.applied(origin);
     }
 
-    /// A session has ended.
+    /// A session has ended, or a command came of one that had: a member that lags gives those again and again.
     pub(crate) fn session_ended(&mut self, session: SessionId) {
         self.dedup.forget(session);
+        self.proposals.session_ended(session);
     }
 
     /// Lets go of commands that are applied.

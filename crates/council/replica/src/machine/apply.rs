@@ -72,7 +72,8 @@ impl CouncilMachine {
                     }
                     return;
                 }
-                DropReason::UnknownSession | DropReason::OldGeneration => {}
+                DropReason::UnknownSession => self.proposer.session_ended(session),
+                DropReason::OldGeneration => {}
             }
         } else {
             self.proposer.command_applied(Origin { sequence: last, ..origin });

@@ -183,6 +183,31 @@ impl Flows {
         self.keep_only(|waiting| waiting.is_own);
     }
 
+    /// Drops what comes from other members of one session.
+    pub(super) fn drop_relayed_of(&mut self, session: SessionId) {
+        let Some(flow) = self.flows.get_mut(&session) else { return };
+        let (before, was_heavy) = (flow.queue.len(), flow.is_heavy());
+        let mut bytes = 0;
+        flow.queue.retain(|waiting| {
+            bytes += if waiting.is_own { 0 } else { waiting.command.len() };
+            waiting.is_own
+        });
+        let (left, is_heavy) = (flow.queue.len(), flow.is_heavy());
+        if left == before {
+            return;
+        }
+        self.bytes -= bytes;
+        if left == 0 {
+            self.flows.remove(&session);
+        }
+        if left == 0 || is_heavy != was_heavy {
+            [&mut self.sparse, &mut self.bulky, &mut self.heavy]
+                .into_iter()
+                .for_each(|list| list.retain(|listed| *listed != session));
+            self.line_up(session);
+        }
+    }
+
     fn keep_only(&mut self, mut keeps: impl FnMut(&mut Waiting) -> bool) {
         let Self { flows, sparse, bulky, heavy, .. } = self;
         let mut moved = Vec::new();

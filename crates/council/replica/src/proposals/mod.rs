@@ -249,6 +249,11 @@ impl Proposals {
         }
     }
 
+    /// A session is no more: what other members gave of it and is not proposed would be refused.
+    pub(crate) fn session_ended(&mut self, session: SessionId) {
+        self.flows.drop_relayed_of(session);
+    }
+
     /// All own commands that were not proposed, nor forwarded, in the order of each session, with what they cost beyond
     /// their lengths left out: they are to be refused.
     pub(crate) fn take_waiting(&mut self) -> Vec<Box<[u8]>> {

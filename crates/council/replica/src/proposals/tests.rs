@@ -106,6 +106,30 @@ fn who_leads_no_more_lets_go_of_other_members_commands_and_forwards_its_own() {
 }
 
 #[test]
+fn what_other_members_gave_of_a_session_that_ended_is_dropped_however_often_they_gave_it() {
+    let mut proposals = leading(LONG as u64);
+    put(&mut proposals, &command(1, 1, LONG), Whose::Own);
+    (0..50).for_each(|_| put(&mut proposals, &command(2, 7, 100), Whose::Relayed));
+    put(&mut proposals, &command(3, 1, 100), Whose::Own);
+    (0..50).for_each(|_| put(&mut proposals, &command(3, 2, 100), Whose::Relayed));
+    let before = proposals.relayed_bytes();
+    proposals.session_ended(SessionId(2));
+    assert!(proposals.relayed_bytes() < before);
+    proposals.session_ended(SessionId(3));
+    proposals.session_ended(SessionId(4));
+    assert_eq!(proposed(&mut proposals, LogIndex(1)), [(1, 1)]);
+    proposals.applied(LogIndex(1));
+    proposals.take_turns(NOW);
+    let proposal = proposals.propose(WallTime::default(), u64::MAX);
+    assert_eq!(
+        (named(&proposal.relayed), named(&proposal.own)),
+        (vec![], vec![(3, 1)]),
+        "its own client waits"
+    );
+    assert_eq!((proposals.relayed_bytes(), proposals.waiting()), (0, 0));
+}
+
+#[test]
 fn all_that_waits_is_taken_out_in_order_when_it_is_to_be_refused() {
     let mut proposals = leading(1);
     (1..=4).for_each(|sequence| put(&mut proposals, &command(7, sequence, 10), Whose::Own));
