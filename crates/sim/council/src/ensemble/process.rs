@@ -178,7 +178,8 @@ impl Ensemble {
         self.process(number).opened = None;
         let machine = self.machine(number);
         aside::put_aside(&mut machine.host.disk).map_err(disk_fault)?;
-        machine.damaged = false;
+        // Nothing of a lost ensemble is left to serve.
+        (machine.damaged, machine.outsider) = (false, false);
         self.count("nothing received", u64::from(reason == Reason::NothingReceived));
         self.count("doubt ended by another ensemble", u64::from(reason == Reason::AnotherEnsemble));
         self.tell("data put aside", format_args!("member {number} has put its data aside: {reason:?}"));
