@@ -121,6 +121,8 @@ pub struct Record {
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.
     noted: BTreeMap<u64, (u64, LogIndex, i64)>,
+    /// The last entry that each member was ever seen to have applied.
+    furthest: BTreeMap<u64, LogIndex>,
 }
 
 impl Record {
@@ -239,6 +241,14 @@ impl Record {
         let digest = node.tree().digest();
         self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
         let membership = sorted(node.core().membership());
+        let furthest = self.furthest.entry(member).or_default();
+        *furthest = index.max(*furthest);
+        // A member that has applied a change knows it after a restart, too, although it may hear again only later that it was
+        // decided.
+        let mut later = self.memberships.range(index.next()..=(*furthest).max(index.next()));
+        if later.any(|(_, known)| *known == membership) {
+            return;
+        }
         let known = self.memberships.range(..=index).next_back();
         match known {
             Some((_, known)) if *known == membership => {}
