@@ -110,10 +110,11 @@ impl Front {
         }
     }
 
-    /// Closes every connection that has a session or asked for one: their clients try another server, or come again.
+    /// Closes every connection that has a session or asked for one: their clients try another server, or come again. One
+    /// whose session ends is no exception: it may be owed answers to reads before the word of that end.
     fn cut_all(&mut self) {
         for connection in self.connections.iter_mut() {
-            if matches!(connection.stage, Stage::Connecting | Stage::Live) {
+            if matches!(connection.stage, Stage::Connecting | Stage::Live | Stage::Ending) {
                 self.common.close(connection, CloseReason::NotServing, false);
             }
         }

@@ -3,10 +3,14 @@
 //!
 //! Valid for one term, and as long as nothing that was put forward is refused: then it is cleared.
 
-use council_tree::{Command, Origin};
+use council_tree::{Command, Operation, Origin};
 use council_wire::SessionId;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use crate::sessions::FIRST_GENERATION;
 
 /// What is known of a session's present connection.
 #[derive(Debug, Default)]
@@ -20,20 +24,80 @@ struct Forwarded {
     gap_told: bool,
 }
 
+/// How many of each kind are remembered beyond what is known of sessions.
+const RECENT_MAX: usize = 1 << 16;
+
+/// The latest that was noted, by key.
+#[derive(Debug)]
+struct Recent<K, V> {
+    known: HashMap<K, V, FixedState>,
+    order: VecDeque<K>,
+}
+
+impl<K: Copy + Eq + Hash, V: Default> Recent<K, V> {
+    /// What is noted under that key. Says whether it is new.
+    fn note(&mut self, key: K) -> (&mut V, bool) {
+        let is_new = !self.known.contains_key(&key);
+        if is_new {
+            self.order.push_back(key);
+            if self.order.len() > RECENT_MAX
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
+        }
+        (self.known.entry(key).or_default(), is_new)
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+        self.order.clear();
+    }
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { known: HashMap::with_hasher(FixedState::default()), order: VecDeque::new() }
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct ForwardDedup {
     sessions: HashMap<SessionId, Forwarded, FixedState>,
+    /// Beginnings of sessions' connections, by generation, that are in the log of this term.
+    begun: Recent<(SessionId, u32), ()>,
+    /// Sessions of whose earlier connections, those of lower generations, something came when it was too late.
+    late: Recent<SessionId, u32>,
 }
 
 impl ForwardDedup {
-    /// Whether a command belongs into the log: one of those that it stands for does, or it has no place in a connection.
+    /// Whether a command belongs into the log: one of those that it stands for does, it begins a connection, or it has no
+    /// place in one.
     pub(crate) fn admit_command(&mut self, command: &Command<'_>) -> bool {
+        match command.operation {
+            Operation::CreateSession { session, .. } => {
+                return self.admit_beginning(session, FIRST_GENERATION);
+            }
+            Operation::Attach { session, generation, .. } => {
+                return self.admit_beginning(session, generation);
+            }
+            _ => {}
+        }
         let (Some(first), Some(last)) = (command.origin, command.last_sequence()) else { return true };
+        if self.late.known.get(&first.session).is_some_and(|present| first.generation < *present) {
+            return false;
+        }
         // Each is taken note of, also behind one that is admitted.
         let admitted =
             (first.sequence..=last).filter(|sequence| self.admit(Origin { sequence: *sequence, ..first }));
         admitted.count() > 0
+    }
+
+    /// Whether the beginning of a session's connection belongs into the log. Its member waits for what becomes of it, so it
+    /// comes into the log once, also when it is too late.
+    fn admit_beginning(&mut self, session: SessionId, generation: u32) -> bool {
+        self.begun.note((session, generation)).1
     }
 
     /// Whether a command of this number belongs into the log.
@@ -75,6 +139,13 @@ impl ForwardDedup {
         }
     }
 
+    /// Something was applied too late: the session's present connection is of this generation, or it has none if it has
+    /// ended. (A member gives commands only of sessions that it has seen begin.)
+    pub(crate) fn came_late(&mut self, session: SessionId, present: Option<u32>) {
+        let (known, _) = self.late.note(session);
+        *known = present.unwrap_or(u32::MAX).max(*known);
+    }
+
     /// A session has ended.
     pub(crate) fn forget(&mut self, session: SessionId) {
         self.sessions.remove(&session);
@@ -83,6 +154,8 @@ impl ForwardDedup {
     /// Another term begins, or something that was admitted did not come into the log.
     pub(crate) fn clear(&mut self) {
         self.sessions.clear();
+        self.begun.clear();
+        self.late.clear();
     }
 }
 
@@ -150,6 +223,51 @@ mod tests {
         assert_eq!(admitted(&mut dedup, 1, 4..=5), [4]);
         (2..=4).for_each(|sequence| dedup.applied(of(1, sequence)));
         assert_eq!(admitted(&mut dedup, 1, 4..=7), [5, 6, 7]);
+    }
+
+    fn attach(generation: u32) -> Command<'static> {
+        let session = SessionId(7);
+        Command::internal(Operation::Attach { session, generation, timeout_ms: 4_000 })
+    }
+
+    #[test]
+    fn beginning_of_a_connection_is_let_in_once() {
+        let mut dedup = ForwardDedup::default();
+        let created =
+            Operation::CreateSession { session: SessionId(7), timeout_ms: 4_000, password: [0; 16] };
+        let created = Command::internal(created);
+        assert_eq!([(); 2].map(|()| dedup.admit_command(&created)), [true, false]);
+        assert_eq!([2, 3, 2].map(|generation| dedup.admit_command(&attach(generation))), [true, true, false]);
+        dedup.forget(SessionId(7));
+        assert!(!dedup.admit_command(&created), "a member that lags has not seen its end");
+        dedup.clear();
+        assert!(dedup.admit_command(&attach(2)), "what another term knew counts for nothing");
+    }
+
+    #[test]
+    fn only_the_latest_beginnings_are_remembered() {
+        let mut dedup = ForwardDedup::default();
+        let beginnings = RECENT_MAX as u32 + 2;
+        assert!((2..beginnings + 2).all(|generation| dedup.admit_command(&attach(generation))));
+        assert_eq!((dedup.begun.known.len(), dedup.begun.order.len()), (RECENT_MAX, RECENT_MAX));
+        assert_eq!([4, 2].map(|generation| dedup.admit_command(&attach(generation))), [false, true]);
+    }
+
+    #[test]
+    fn what_comes_of_an_earlier_connection_than_the_present_one_is_kept_out() {
+        let mut dedup = ForwardDedup::default();
+        let command = |generation| Command {
+            origin: Some(of(generation, 1)),
+            ..Command::internal(Operation::Client { opcode: council_wire::OpCode::SetData, body: b"" })
+        };
+        dedup.came_late(SessionId(7), Some(3));
+        assert_eq!(
+            [2, 3, 4].map(|generation| dedup.admit_command(&command(generation))),
+            [false, true, true]
+        );
+        dedup.came_late(SessionId(7), None);
+        dedup.forget(SessionId(7));
+        assert!(!dedup.admit_command(&command(4)), "it has ended");
     }
 
     #[test]

@@ -305,10 +305,17 @@ impl Proposer {
         self.dedup.applied(origin);
     }
 
-    /// A session has ended, or a command came of one that had: a member that lags gives those again and again.
+    /// A session has ended.
     pub(crate) fn session_ended(&mut self, session: SessionId) {
         self.dedup.forget(session);
-        self.proposals.session_ended(session);
+        self.proposals.came_late(session, None);
+    }
+
+    /// A command came too late for its session: its present connection is of this generation, or it has ended. A member that
+    /// lags gives what it has of that again and again.
+    pub(crate) fn came_late(&mut self, session: SessionId, present: Option<u32>) {
+        self.dedup.came_late(session, present);
+        self.proposals.came_late(session, present);
     }
 
     /// Lets go of commands that are applied.

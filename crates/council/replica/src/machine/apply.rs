@@ -72,8 +72,10 @@ impl CouncilMachine {
                     }
                     return;
                 }
-                DropReason::UnknownSession => self.proposer.session_ended(session),
-                DropReason::OldGeneration => {}
+                DropReason::UnknownSession | DropReason::OldGeneration => {
+                    let present = tree.session(session).map(|known| known.generation);
+                    self.proposer.came_late(session, present);
+                }
             }
         } else {
             self.proposer.command_applied(Origin { sequence: last, ..origin });

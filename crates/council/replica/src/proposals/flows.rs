@@ -183,14 +183,15 @@ impl Flows {
         self.keep_only(|waiting| waiting.is_own);
     }
 
-    /// Drops what comes from other members of one session.
-    pub(super) fn drop_relayed_of(&mut self, session: SessionId) {
+    /// Drops what comes from other members of one session and is `late`.
+    pub(super) fn drop_relayed_of(&mut self, session: SessionId, late: impl Fn(&[u8]) -> bool) {
         let Some(flow) = self.flows.get_mut(&session) else { return };
         let (before, was_heavy) = (flow.queue.len(), flow.is_heavy());
         let mut bytes = 0;
         flow.queue.retain(|waiting| {
-            bytes += if waiting.is_own { 0 } else { waiting.command.len() };
-            waiting.is_own
+            let stays = waiting.is_own || !late(&waiting.command);
+            bytes += if stays { 0 } else { waiting.command.len() };
+            stays
         });
         let (left, is_heavy) = (flow.queue.len(), flow.is_heavy());
         if left == before {

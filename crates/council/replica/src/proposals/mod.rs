@@ -249,9 +249,14 @@ impl Proposals {
         }
     }
 
-    /// A session is no more: what other members gave of it and is not proposed would be refused.
-    pub(crate) fn session_ended(&mut self, session: SessionId) {
-        self.flows.drop_relayed_of(session);
+    /// A session's present connection is of this generation, or it has ended: what other members gave of it before and is
+    /// not proposed would be refused.
+    pub(crate) fn came_late(&mut self, session: SessionId, present: Option<u32>) {
+        let is_late = |command: &[u8]| {
+            let origin = Command::decode(command).ok().and_then(|command| command.origin);
+            present.is_none_or(|present| origin.is_some_and(|origin| origin.generation < present))
+        };
+        self.flows.drop_relayed_of(session, is_late);
     }
 
     /// All own commands that were not proposed, nor forwarded, in the order of each session, with what they cost beyond

@@ -113,10 +113,10 @@ fn what_other_members_gave_of_a_session_that_ended_is_dropped_however_often_they
     put(&mut proposals, &command(3, 1, 100), Whose::Own);
     (0..50).for_each(|_| put(&mut proposals, &command(3, 2, 100), Whose::Relayed));
     let before = proposals.relayed_bytes();
-    proposals.session_ended(SessionId(2));
+    proposals.came_late(SessionId(2), None);
     assert!(proposals.relayed_bytes() < before);
-    proposals.session_ended(SessionId(3));
-    proposals.session_ended(SessionId(4));
+    proposals.came_late(SessionId(3), None);
+    proposals.came_late(SessionId(4), None);
     assert_eq!(proposed(&mut proposals, LogIndex(1)), [(1, 1)]);
     proposals.applied(LogIndex(1));
     proposals.take_turns(NOW);
@@ -127,6 +127,17 @@ fn what_other_members_gave_of_a_session_that_ended_is_dropped_however_often_they
         "its own client waits"
     );
     assert_eq!((proposals.relayed_bytes(), proposals.waiting()), (0, 0));
+}
+
+#[test]
+fn what_other_members_gave_of_an_earlier_connection_is_dropped() {
+    let mut proposals = leading(LONG as u64);
+    put(&mut proposals, &command(1, 1, LONG), Whose::Own);
+    (0..50).for_each(|_| put(&mut proposals, &command(2, 7, 100), Whose::Relayed));
+    proposals.came_late(SessionId(2), Some(1));
+    assert_ne!(proposals.relayed_bytes(), 0, "of the present one");
+    proposals.came_late(SessionId(2), Some(2));
+    assert_eq!(proposals.relayed_bytes(), 0);
 }
 
 #[test]

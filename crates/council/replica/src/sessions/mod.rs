@@ -17,8 +17,7 @@ use council_tree::{Operation, Outcome, Tree};
 use council_wire::{SessionId, Zxid};
 use net_event_loop::ConnId;
 
-use self::connections::FIRST_GENERATION;
-pub(crate) use self::connections::{Connections, WaitingRead};
+pub(crate) use self::connections::{Connections, FIRST_GENERATION, WaitingRead};
 pub(crate) use self::container_reaper::ContainerReaper;
 use self::expiry::Expiry;
 use self::generations::next_generation;
