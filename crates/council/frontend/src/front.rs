@@ -203,8 +203,10 @@ impl Front {
     }
 
     /// This shard stood still for `stall_ms` until now: the time of each client's last message is moved forward by as
-    /// much, but not beyond now.
+    /// much, but not beyond now. The core is told all of these with the next round, the earlier ones than the round before
+    /// too.
     pub(crate) fn forgive(&mut self, stall_ms: u64, now: Now) {
+        self.round = MonoTime::ZERO;
         for connection in self.connections.iter_mut() {
             if matches!(connection.stage, Stage::Live | Stage::Ending) {
                 let heard = connection.heard.plus_ms(stall_ms).min(now.mono());

@@ -341,6 +341,46 @@ fn shard_past_its_lease_cuts_its_clients_and_evaluates_nothing_of_theirs() {
 }
 
 #[test]
+fn shard_past_its_lease_answers_nobody_whose_session_ends_either() {
+    let mut shard = Shard::new();
+    let client = shard.client();
+    shard.send(client, &wire::request(1, OpCode::Create.code(), &create("/a", b"")));
+    shard.send(client, &get(2, "/", false));
+    shard.send(client, &wire::request(3, OpCode::CloseSession.code(), &[]));
+    shard.turn();
+    assert!(shard.output(client).is_empty() && !shard.toy.wires[client].closed, "it waits for its write");
+    shard.core();
+    shard.toy.may_answer = false;
+    shard.turn();
+    assert!(shard.output(client).is_empty() && shard.toy.wires[client].closed);
+}
+
+#[test]
+fn stall_of_the_shard_is_told_of_those_who_were_silent_before_it_too() {
+    let mut shard = Shard::new();
+    shard.client();
+    let ask = |shard: &mut Shard, round| {
+        shard.toy.stream.push(FromCore::TouchRound { round });
+        shard.turn();
+        let told = shard.toy.sent.drain(..).filter_map(|message| match message {
+            ToCore::Touched { sessions, .. } => Some(sessions),
+            _ => None,
+        });
+        told.flatten().map(|(_, heard)| heard.ms()).collect::<Vec<_>>()
+    };
+    let began_ms = shard.now.mono().ms();
+    shard.pass(100);
+    assert_eq!(ask(&mut shard, 1), [began_ms]);
+    for _ in 0..40 {
+        shard.pass(100);
+        shard.turn();
+    }
+    assert!(ask(&mut shard, 2).is_empty(), "it has said nothing since");
+    shard.pass(2_000);
+    assert_eq!(ask(&mut shard, 3), [began_ms + 2_000]);
+}
+
+#[test]
 fn socket_that_took_a_part_is_written_to_again_only_when_it_has_room() {
     let mut shard = Shard::new();
     let client = shard.client();

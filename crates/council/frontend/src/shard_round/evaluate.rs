@@ -1,4 +1,4 @@
-//! What happens under one view of the tree: the core's stream, then the lease, then what clients have sent.
+//! What happens under one view of the tree: the lease, then the core's stream, then what clients have sent.
 
 use base::Now;
 use net_event_loop::{Input, SocketsByConn};
@@ -8,7 +8,7 @@ use super::driver::{ShardDriver, View};
 use crate::message::FromCore;
 
 impl Shard {
-    /// First the stream, so that no read sees a state whose events are not queued, then what was read from sockets.
+    /// The stream comes before what was read from sockets, so that no read sees a state whose events are not queued.
     pub(super) fn evaluate_under_view<D: ShardDriver>(
         &mut self,
         driver: &mut D,
@@ -21,12 +21,12 @@ impl Shard {
         let mut stream = core::mem::take(&mut self.stream);
         let mut view = driver.view();
         view.take_stream(&mut stream);
+        if !view.may_answer() {
+            // The core may not have noticed yet: this whole process may have stood still. What the stream would answer is old.
+            self.front.deliver(&FromCore::Serving(false), view.tree(), now);
+        }
         for item in &stream {
             self.front.deliver(item, view.tree(), now);
-        }
-        if !view.may_answer() {
-            // The core may not have noticed yet: this whole process may have stood still.
-            self.front.deliver(&FromCore::Serving(false), view.tree(), now);
         }
         input.receive(|conn, bytes| self.front.receive(conn, bytes, view.tree(), now));
         self.front.go_on(view.tree(), now);

@@ -1,6 +1,6 @@
 //! The rounds of one shard: the loop over its sockets ([`net_event_loop::EventLoop`]) with the front as its protocol.
 //!
-//! A round takes one view of the tree: under it, it delivers the core's stream, cuts all clients if the lease is past,
+//! A round takes one view of the tree: under it, it cuts all clients if the lease is past, delivers the core's stream,
 //! evaluates what was read, and does a piece of each long request. Without the view it then sends the core its messages,
 //! and the loop does the rest. A thread over `epoll` and the simulator drive it.
 //!

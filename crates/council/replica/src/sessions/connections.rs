@@ -152,7 +152,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Connections {
     held: HashMap<SessionId, Connection, FixedState>,
     arrivals: HashMap<SessionId, Vec<Arrival>, FixedState>,
-    /// Sessions whose connection is gone, and when their clients were last heard of here.
+    /// Sessions whose connection is gone, and when their clients were last heard of here, perhaps in an earlier life.
     parted: HashMap<SessionId, MonoTime, FixedState>,
 }
 
@@ -269,6 +269,14 @@ impl Connections {
         let held = self.held.iter().map(|(session, held)| (session, held.heard));
         let all = held.chain(self.parted.iter().map(|(session, heard)| (session, *heard)));
         all.map(|(session, heard)| (*session, now.since(heard))).collect()
+    }
+
+    /// A session was held by an earlier life of this member, which may have heard of its client until `began`, when this life
+    /// did.
+    pub(crate) fn inherit(&mut self, session: SessionId, began: MonoTime) {
+        if !self.held.contains_key(&session) {
+            self.parted.entry(session).or_insert(began);
+        }
     }
 
     /// Nobody holds anything here any more.

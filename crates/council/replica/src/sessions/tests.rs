@@ -161,6 +161,33 @@ fn session_that_another_member_has_heard_of_is_not_condemned() {
 }
 
 #[test]
+fn member_that_started_again_has_heard_until_then_of_those_whom_its_life_before_held() {
+    let mut world = World::new(&[1, 2, 3]);
+    let ((own, password), (moved, _)) = (world.create(1), world.create(2));
+    let to_another = Operation::Attach { session: moved, generation: 2, timeout_ms: 4_000 };
+    world.attached(&to_another);
+    world.pass(3_000);
+    let began = world.group.now();
+    let config = CoreConfig::new(MemberId(1), 1);
+    world.sessions = Sessions::new(&config, &world.tree, [7; 32], began);
+    world.pass(500);
+    let now = world.group.now().mono();
+    assert_eq!(world.sessions.connections().ages(now), [(own, 500)]);
+    // What it reads in the log only now was its life before, too.
+    let taken_up = Operation::Attach { session: moved, generation: 257, timeout_ms: 4_000 };
+    world.attached(&taken_up);
+    let mut ages = world.sessions.connections().ages(now);
+    ages.sort_unstable();
+    assert_eq!(ages, [(own, 500), (moved, 500)]);
+    let again = world.attach(3, own, &password).expect("it may");
+    world.attached(&again);
+    world.sessions.tree_replaced(&world.tree, world.group.now());
+    let mut ages = world.sessions.connections().ages(now);
+    ages.sort_unstable();
+    assert_eq!(ages, [(own, 0), (moved, 500)], "of this one it has heard since");
+}
+
+#[test]
 fn stall_of_this_process_is_forgiven_and_ends_the_round() {
     let mut world = World::new(&[1, 2, 3]);
     world.create(1);
