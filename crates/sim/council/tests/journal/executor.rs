@@ -72,6 +72,8 @@ struct World {
     stale: BTreeSet<u64>,
     /// Since how many turns the machine was asked for room and did not answer.
     asked: Option<u32>,
+    /// How many turns more the next step of a snapshot may take, on a disk that has room and with nothing to pace it.
+    patience: u32,
     /// Flushes of batches that were told, and answers to batches.
     flushed: u64,
     answers: u64,
@@ -107,6 +109,7 @@ impl World {
             chunks: 0,
             stale: BTreeSet::new(),
             asked: None,
+            patience: TURNS_MAX,
             flushed: 0,
             answers: 0,
             over: false,
@@ -206,6 +209,14 @@ impl World {
     }
 
     fn end_turn(&mut self) {
+        let waits = |snapshot: &Snapshot| snapshot.finishing || !snapshot.unanswered.is_empty();
+        let is_held_up = self.space == Space::Full || self.rate != u64::MAX || self.over;
+        if is_held_up || !self.snapshot.as_ref().is_some_and(waits) {
+            self.patience = TURNS_MAX;
+        } else {
+            assert!(self.patience > 0, "batches starve a snapshot");
+            self.patience -= 1;
+        }
         if let Some(turns) = &mut self.asked {
             *turns += 1;
             assert!(*turns <= TURNS_MAX || self.over, "batches starve all else");
@@ -274,6 +285,7 @@ impl World {
         let (length, hurry) = snapshot.unanswered.pop_front().expect("a chunk is answered once");
         assert_eq!(length, bytes, "in order, each once");
         snapshot.answered_bytes += if hurry { 0 } else { length };
+        self.patience = TURNS_MAX;
         let took_us = (self.now_us - snapshot.began_us) as u128;
         let least_us = u128::from(snapshot.answered_bytes) * 1_000_000 / u128::from(self.rate);
         assert!(took_us + 1_000 >= least_us, "faster than the rate");
@@ -299,13 +311,14 @@ impl World {
             45..47 if self.asked.is_none() && self.space == Space::Plenty => {
                 self.asked = Some(0);
                 let bytes = 1 + self.random.below(3_000);
+                self.patience += 1;
                 self.feed(JournalRequest::MakeRoom { bytes });
             }
-            47..49 => self.feed(JournalRequest::SnapshotRead {
-                peer: MemberId(2),
-                index: self.saved_index,
-                first: 0,
-            }),
+            47..49 => {
+                let (peer, index) = (MemberId(2), self.saved_index);
+                self.patience += 1;
+                self.feed(JournalRequest::SnapshotRead { peer, index, first: 0 });
+            }
             49..51 => {
                 self.disk.set_capacity(self.disk.used() + self.random.below(10_000));
                 self.disk.copy_on_write(self.random.chance(30));
