@@ -152,7 +152,13 @@ impl StateMachine for CouncilMachine {
     }
 
     fn is_stuck(&mut self, group: &Group) -> bool {
-        self.proposer.is_stuck(group.now())
+        let now = group.now();
+        if !self.proposer.is_stuck(now) {
+            return false;
+        }
+        // Nobody may wait any more for what is left, and nothing be applied that would show it.
+        self.proposer.settle(self.sessions.connections(), now);
+        self.proposer.is_stuck(now)
     }
 
     fn begin_turn(&mut self, tree: &Tree, _: &mut Group) {
