@@ -34,6 +34,8 @@ pub struct RaftNode {
     role: Role,
     /// Numbers of turns whose entries or votes are on their way to the disk.
     persisting: VecDeque<u64>,
+    /// Whether the disk holds a vote or anything of a log.
+    touched: bool,
     /// The last turn with a new term or vote.
     voted: u64,
     /// Messages that wait for the disk, each with the turn that must be durable first.
@@ -90,6 +92,7 @@ impl RaftNode {
             stance,
             role: Role::Follower,
             persisting: VecDeque::new(),
+            touched: recovered.is_touched(),
             voted: 0,
             withheld: VecDeque::new(),
             committed: VecDeque::new(),
@@ -265,10 +268,17 @@ impl RaftNode {
         self.node.store().wants_offer()
     }
 
+    /// Whether a start would find a vote, or anything of a log. What is on its way to the disk counts for nothing yet.
+    #[must_use]
+    pub const fn is_touched(&self) -> bool {
+        self.touched
+    }
+
     /// Everything up to the [`Persist`] of this number is durable.
     pub fn persisted(&mut self, number: u64) {
         while self.persisting.front().is_some_and(|first| *first <= number) {
             self.persisting.pop_front();
+            self.touched = true;
         }
         self.node.on_persist_ready(number);
         let durable = self.persisting.front().copied().unwrap_or(u64::MAX);

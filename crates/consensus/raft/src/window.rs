@@ -23,6 +23,13 @@ pub struct Recovered {
     pub entries: Vec<Entry>,
 }
 
+impl Recovered {
+    /// Whether a vote was found, or anything of a log.
+    pub(crate) fn is_touched(&self) -> bool {
+        self.hard_state.term > Term::ZERO || self.base_index > LogIndex::ZERO || !self.entries.is_empty()
+    }
+}
+
 /// The engine's view of the log. It holds what is not compacted; older entries are in the journal or its snapshot.
 #[derive(Debug)]
 pub(crate) struct Window {

@@ -2,7 +2,7 @@
 
 use base::{MonoTime, Now};
 use bytes::Bytes;
-use consensus_raft::{Config, LogIndex, MemberId, Progress, RaftNode, Role};
+use consensus_raft::{Config, LogIndex, MemberId, MemberNumber, Progress, RaftNode, Role};
 
 use crate::ReplicaConfig;
 use crate::applier::Applier;
@@ -96,6 +96,17 @@ impl<X: Clone, W> Group<X, W> {
     /// Until when a member that this leader has not heard of since may serve clients.
     pub fn serves_until(&self, peer: MemberId) -> MonoTime {
         self.leadership.serves_until(peer, &self.view)
+    }
+
+    /// Until when members of that number that cannot be asked, or whose connection broke and who may have
+    /// begun a new life, may have heard of their clients; [`MonoTime::ZERO`] if there are none.
+    pub fn departed_until(&self, number: MemberNumber) -> MonoTime {
+        let peers = &self.view.peers;
+        let broken = peers.breaks(number).map(|last| {
+            let served_until = self.leadership.served_until(last.heard, &self.view);
+            served_until.min(last.until)
+        });
+        broken.fold(peers.departed_until(number), MonoTime::max)
     }
 
     /// The last entry of this member's log.

@@ -10,13 +10,23 @@ use consensus_raft::{MemberId, MemberNumber};
 #[derive(Debug, Default)]
 pub struct Peers {
     contacts: Vec<Contact>,
-    /// By number: until when at the latest members whose connection broke since may have heard of their clients. Their
-    /// processes may have died, and what those knew with them.
+    /// By number: until when at the latest members that were removed may have heard of their clients.
     departed: BTreeMap<MemberNumber, MonoTime>,
+    /// The last break of the connection to each member. Its process may have died, and what that knew with it.
+    breaks: BTreeMap<MemberId, Break>,
     /// Who is connected, whether it is known as a member or not.
     connected: BTreeSet<MemberId>,
     /// The feature levels that other members understand.
     levels: BTreeMap<MemberId, u32>,
+}
+
+/// A connection broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Break {
+    /// When the member was last heard of before.
+    pub(crate) heard: MonoTime,
+    /// When there was a connection again; [`MonoTime::MAX`] for not yet.
+    pub(crate) until: MonoTime,
 }
 
 /// When a member was last heard of.
@@ -35,16 +45,22 @@ impl Peers {
         }
     }
 
-    pub(crate) fn connect(&mut self, peer: MemberId) {
+    pub(crate) fn connect(&mut self, peer: MemberId, now: MonoTime) {
         self.connected.insert(peer);
+        if let Some(last) = self.breaks.get_mut(&peer) {
+            last.until = last.until.min(now);
+        }
     }
 
     pub(crate) fn disconnect(&mut self, peer: MemberId) {
         self.connected.remove(&peer);
+        let heard = self.heard_at(peer);
+        self.breaks.insert(peer, Break { heard, until: MonoTime::MAX });
     }
 
     /// A member may have heard of its clients until then, and can no more be asked.
     pub(crate) fn depart(&mut self, peer: MemberId, until: MonoTime) {
+        self.breaks.remove(&peer);
         let departed = self.departed.entry(peer.number()).or_default();
         *departed = until.max(*departed);
     }
@@ -62,9 +78,14 @@ impl Peers {
             .map_or(MonoTime::ZERO, |contact| contact.heard)
     }
 
-    /// Until when members of that number that have departed may have heard of their clients; [`MonoTime::ZERO`] if
-    /// there are none.
-    pub fn departed_until(&self, number: MemberNumber) -> MonoTime {
+    /// The last breaks of connections to members of that number.
+    pub(crate) fn breaks(&self, number: MemberNumber) -> impl Iterator<Item = Break> {
+        self.breaks.iter().filter(move |(peer, _)| peer.number() == number).map(|(_, last)| *last)
+    }
+
+    /// Until when members of that number that were removed may have heard of their clients; [`MonoTime::ZERO`] if there are
+    /// none.
+    pub(crate) fn departed_until(&self, number: MemberNumber) -> MonoTime {
         self.departed.get(&number).copied().unwrap_or_default()
     }
 
@@ -111,10 +132,30 @@ mod tests {
     #[test]
     fn connection_ends_where_it_breaks() {
         let mut peers = Peers::default();
-        peers.connect(MemberId(3));
-        peers.connect(MemberId(2));
+        peers.connect(MemberId(3), MonoTime::ZERO);
+        peers.connect(MemberId(2), MonoTime::ZERO);
         assert!(peers.connected().eq([2, 3].map(MemberId)));
         peers.disconnect(MemberId(2));
         assert!(!peers.is_connected(MemberId(2)) && peers.is_connected(MemberId(3)));
+    }
+
+    #[test]
+    fn break_lasts_from_when_the_member_was_heard_until_it_is_connected_again() {
+        let mut peers = Peers::default();
+        let breaks = |peers: &Peers| peers.breaks(MemberNumber(2)).collect::<Vec<_>>();
+        let of = |heard, until| Break { heard: MonoTime::of_ms(heard), until };
+        peers.connect(MemberId(2), MonoTime::of_ms(5));
+        peers.hear(MemberId(2), MonoTime::of_ms(10));
+        assert_eq!(breaks(&peers), []);
+        peers.disconnect(MemberId(2));
+        assert_eq!(breaks(&peers), [of(10, MonoTime::MAX)]);
+        for now in [30, 40] {
+            peers.connect(MemberId(2), MonoTime::of_ms(now));
+            assert_eq!(breaks(&peers), [of(10, MonoTime::of_ms(30))]);
+        }
+        peers.disconnect(MemberId(0x502));
+        assert_eq!(breaks(&peers).len(), 2, "another disk of the same number");
+        peers.depart(MemberId(2), MonoTime::of_ms(50));
+        assert_eq!(breaks(&peers).len(), 1);
     }
 }

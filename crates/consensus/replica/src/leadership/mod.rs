@@ -84,8 +84,13 @@ impl Leadership {
     /// Until when a member that this leader has not heard of since may serve clients. It has a lease of this leader's, or
     /// of the one before, who could give leases for as long as its own: that began before a majority left it.
     pub(crate) fn serves_until(&self, peer: MemberId, view: &View) -> MonoTime {
+        self.served_until(view.heard_at(peer), view)
+    }
+
+    /// The same of one that was last heard of then.
+    pub(crate) fn served_until(&self, heard: MonoTime, view: &View) -> MonoTime {
         let lease_ms = view.config.lease_ms;
-        view.heard_at(peer).max(self.began.plus_ms(lease_ms)).plus_ms(lease_ms)
+        heard.max(self.began.plus_ms(lease_ms)).plus_ms(lease_ms)
     }
 
     /// The term and leader that was given what is pending.

@@ -17,14 +17,15 @@
 //! | | unconfirmed | ask the others | `MembershipInDoubt` |
 //! | | a snapshot is to be restored | restore it | `Restoring`, then `Opening` |
 //! | `MembershipInDoubt` | kept | open the data again | `Opening` |
-//! | | founded or admitted elsewhere | put the data aside | `Replacing`, then `Writing` |
+//! | | founded elsewhere | forget the identity | `Replacing`, then `Writing` |
+//! | | admitted elsewhere | put the data aside | `Replacing`, then `Writing` |
 //! | any | told to stop, or failed | stop | `Stopped` |
 //!
 //! # Invariants
 //! - *Who had an id bootstraps nothing again.* A disk that ever held a membership that was used says so: by its data, or by
 //!   the mark of data that was put aside. A member with such a disk claims that it had data, and waits to be admitted.
-//! - *Data is never deleted*, only put aside. The one thing that is removed is a founder's identity behind which a crash
-//!   came before anything else was written: nobody ever heard of it.
+//! - *Data is never deleted*, only put aside. The one thing that is removed is a founder's identity without data: a crash came
+//!   before anything else was written, or its member has neither voted nor received anything and founds with others.
 //! - *A doubtful membership is asked about* before its data is used again.
 //! - *Damage is not used.* A damaged disk is put aside, and its member joins as a new one.
 //! - *Durable first.* The driver learns which identity to tell others only by [`Command::Run`], and that comes behind a
@@ -220,8 +221,11 @@ impl MemberLifecycle {
         match (core::mem::replace(&mut self.state, State::Stopped), new) {
             (State::MembershipInDoubt(_), None) => self.open(),
             (State::MembershipInDoubt(_), Some(new)) => {
+                // Whoever doubts has nothing but its identity. With a mark of it, and a crash before the new one is written, it
+                // could found nothing any more, while the others wait for it.
+                let founds = new.founders.is_some();
                 self.state = State::Replacing(new);
-                Command::PutAside(Reason::AnotherEnsemble)
+                if founds { Command::Forget } else { Command::PutAside(Reason::AnotherEnsemble) }
             }
             (State::WaitingToJoin(_), Some(new)) => self.write(new),
             (state, new) => unreachable!("{new:?} is no outcome in the state {state:?}"),

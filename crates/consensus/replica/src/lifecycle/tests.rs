@@ -140,6 +140,20 @@ fn doubtful_member_that_is_admitted_elsewhere_puts_its_data_aside_first() {
 }
 
 #[test]
+fn doubtful_member_that_founds_with_others_forgets_its_identity_first() {
+    let mut member = one_of_three(3);
+    run(&mut member, identity(MemberId(3)));
+    member.step(Event::Ended(Ending::Unconfirmed));
+    assert_eq!(member.tick(MonoTime::of_ms(0)), None);
+    let (cluster, voters) = ([0; 16], [1, 2, 3].map(MemberId).to_vec());
+    member.hear(MemberId(1), FoundingMessage::Seated { cluster, untouched: Some(voters.clone()) });
+    member.hear(MemberId(2), FoundingMessage::Seated { cluster, untouched: Some(voters.clone()) });
+    assert_eq!(member.tick(MonoTime::of_ms(1)), Some(Command::Forget));
+    let Command::Write(new) = member.step(Event::Done) else { panic!("it was forgotten") };
+    assert_eq!((new.identity.cluster, new.founders), (cluster, Some(voters)));
+}
+
+#[test]
 fn damage_is_put_aside_where_others_have_the_data_and_stops_a_server_that_is_alone() {
     for loading in [false, true] {
         let (mut member, mut single) = (one_of_three(1), alone());

@@ -4,12 +4,12 @@ use consensus_raft::{Change, MemberId, MemberNumber, RaftNode, Role, Step};
 
 use crate::founding::FoundingMessage;
 use crate::leadership::Leadership;
-use crate::membership::is_untouched;
 use crate::view::View;
 
-/// What this member says of itself to one that has no id.
+/// What this member says of itself to one that has no id, which gives up its own ensemble for one that was voted in: so a
+/// vote counts only when it is durable.
 pub(crate) fn seated(raft: &RaftNode, view: &View) -> FoundingMessage {
-    let untouched = is_untouched(raft).then(|| view.members().voters.clone());
+    let untouched = (!raft.is_touched()).then(|| view.members().voters.clone());
     FoundingMessage::Seated { cluster: view.config.cluster, untouched }
 }
 

@@ -9,6 +9,7 @@ use crate::entry_commands::is_readable;
 use crate::founding::FoundingMessage;
 use crate::group::Group;
 use crate::leadership::LeaderTerm;
+use crate::membership::Tenure;
 use crate::peer_gate::admits;
 use crate::peer_message::PeerMessage;
 use crate::reconfiguration::{admit, seated};
@@ -23,6 +24,10 @@ impl<M: StateMachine> Replica<M> {
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each message")]
     pub fn peer(&mut self, from: MemberId, message: PeerMessage<M::Message>, now: Now) -> Result<(), Fault> {
         self.group.view.now = now;
+        if self.tenure() != Tenure::Sound {
+            // Its driver is about to end it, and its seat may be given up: it votes in nothing more.
+            return Ok(());
+        }
         if self.group.view.members().contains(from) {
             self.group.view.peers.hear(from, now.mono());
         }
@@ -159,15 +164,13 @@ impl<M: StateMachine> Replica<M> {
         self.group.view.now = now;
         let leads = self.group.raft.leader().is_some_and(|leader| leader == peer);
         if up {
-            self.group.view.peers.connect(peer);
+            self.group.view.peers.connect(peer, now.mono());
             if leads {
                 self.give_again();
             }
             return;
         }
         self.group.view.peers.disconnect(peer);
-        let until = self.group.view.heard_at(peer).plus_ms(self.group.view.config.lease_ms);
-        self.group.view.peers.depart(peer, now.mono().min(until));
         self.group.raft.unreachable(peer);
         self.snapshots.disconnected(peer, &mut self.group.raft);
         if !leads {

@@ -152,7 +152,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Connections {
     held: HashMap<SessionId, Connection, FixedState>,
     arrivals: HashMap<SessionId, Vec<Arrival>, FixedState>,
-    /// Sessions whose connection is gone, and when their clients were last heard of here, perhaps in an earlier life.
+    /// Sessions whose connection is gone, and when their clients were last heard of here.
     parted: HashMap<SessionId, MonoTime, FixedState>,
 }
 
@@ -176,7 +176,8 @@ impl Connections {
         next: impl FnOnce(u32) -> Option<u32>,
     ) -> Option<u32> {
         let last = self.arrivals.get(&session).and_then(|arrivals| arrivals.last());
-        let before = last.map(|last| last.generation).or(applied);
+        // One that came later may have been attached already, while an earlier one still waits.
+        let before = last.map(|last| last.generation).max(applied);
         let generation = before.map_or(Some(FIRST_GENERATION), next)?;
         self.arrivals.entry(session).or_default().push(Arrival { shard, conn, generation });
         Some(generation)
@@ -269,14 +270,6 @@ impl Connections {
         let held = self.held.iter().map(|(session, held)| (session, held.heard));
         let all = held.chain(self.parted.iter().map(|(session, heard)| (session, *heard)));
         all.map(|(session, heard)| (*session, now.since(heard))).collect()
-    }
-
-    /// A session was held by an earlier life of this member, which may have heard of its client until `began`, when this life
-    /// did.
-    pub(crate) fn inherit(&mut self, session: SessionId, began: MonoTime) {
-        if !self.held.contains_key(&session) {
-            self.parted.entry(session).or_insert(began);
-        }
     }
 
     /// Nobody holds anything here any more.

@@ -136,7 +136,7 @@ impl Sessions {
         let (own, stranger) = (view.own(), group.serves_until(MemberId::NOBODY));
         let heard = |session, generation| {
             let holder = holder(session, generation);
-            let mut departed = view.peers.departed_until(holder);
+            let mut departed = group.departed_until(holder);
             let mut ids = peers.iter().chain([&own]).filter(|id| id.number() == holder).peekable();
             if ids.peek().is_none() || ids.any(|id| id.0 != u64::from(holder.0)) {
                 departed = departed.max(stranger);

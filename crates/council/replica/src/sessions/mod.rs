@@ -11,7 +11,6 @@ mod session_ids;
 mod tests;
 
 use base::{MonoTime, Now};
-use consensus_raft::MemberNumber;
 use consensus_replica::MemberId;
 use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::{Operation, Outcome, Tree};
@@ -21,7 +20,7 @@ use net_event_loop::ConnId;
 pub(crate) use self::connections::{Connections, FIRST_GENERATION, WaitingRead};
 pub(crate) use self::container_reaper::ContainerReaper;
 use self::expiry::Expiry;
-use self::generations::{holder, next_generation};
+use self::generations::next_generation;
 pub(crate) use self::liveness::Condemned;
 use self::liveness_round::LivenessRound;
 use self::session_ids::{SessionIds, same_password};
@@ -60,36 +59,20 @@ pub(crate) struct Sessions {
     rounds: u64,
     shards: u16,
     counts: SessionCounts,
-    own: MemberNumber,
-    /// When this life of the member began.
-    began: MonoTime,
 }
 
 impl Sessions {
     pub(crate) fn new(config: &CoreConfig, tree: &Tree, seed: [u8; 32], now: Now) -> Self {
-        let own = config.replica.member.number();
         let mut expiry = Expiry::new(config.tick_ms);
         expiry.track_all(tree, now.mono());
-        let mut sessions = Self {
+        Self {
             connections: Connections::new(),
             expiry,
-            ids: SessionIds::new(own.0, now.wall, seed),
+            ids: SessionIds::new(config.replica.member.number().0, now.wall, seed),
             round: None,
             rounds: 0,
             shards: config.shards,
             counts: SessionCounts::default(),
-            own,
-            began: now.mono(),
-        };
-        sessions.inherit_all(tree);
-        sessions
-    }
-
-    /// Sessions that an earlier life of this member held: it may have heard of their clients until it ended, and nobody else
-    /// knows.
-    fn inherit_all(&mut self, tree: &Tree) {
-        for known in tree.sessions().filter(|known| holder(known.id, known.generation) == self.own) {
-            self.connections.inherit(known.id, self.began);
         }
     }
 
@@ -218,8 +201,6 @@ impl Sessions {
                 shard,
                 FromCore::Connected { conn, session, generation, timeout_ms, password, read_only },
             );
-        } else if holder(session, generation) == self.own {
-            self.connections.inherit(session, self.began);
         }
     }
 
@@ -250,7 +231,6 @@ impl Sessions {
     /// Another tree has taken the place of this member's: clients have to come again.
     pub(crate) fn tree_replaced(&mut self, tree: &Tree, now: Now) {
         self.connections.clear();
-        self.inherit_all(tree);
         self.expiry.track_all(tree, now.mono());
     }
 

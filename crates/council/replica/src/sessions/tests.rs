@@ -122,6 +122,21 @@ fn session_taken_up_twice_goes_to_the_later_and_the_other_is_sent_away() {
 }
 
 #[test]
+fn session_taken_up_once_more_gets_a_generation_above_the_present_one_though_an_earlier_connection_waits() {
+    let mut world = World::new(&[1]);
+    let (session, password) = world.create(1);
+    world.attach(2, session, &password).expect("it may");
+    let second = world.attach(3, session, &password).expect("it may");
+    world.attached(&second);
+    let third = world.attach(4, session, &password).expect("it may");
+    let generation = |operation: &Operation<'_>| match *operation {
+        Operation::Attach { generation, .. } => generation,
+        _ => panic!("a session is taken up"),
+    };
+    assert!(generation(&third) > generation(&second));
+}
+
+#[test]
 fn session_that_moved_before_it_expired_lives_on_with_its_full_timeout() {
     let mut world = World::new(&[1]);
     let (session, _) = world.create(1);
@@ -158,33 +173,6 @@ fn session_that_another_member_has_heard_of_is_not_condemned() {
     let World { sessions, group, .. } = &mut world;
     assert_eq!(sessions.shard_answered((0, 1), &[], group), []);
     assert_eq!(sessions.peer_answered((MemberId(2), 1), &[(session, 100)], group), []);
-}
-
-#[test]
-fn member_that_started_again_has_heard_until_then_of_those_whom_its_life_before_held() {
-    let mut world = World::new(&[1, 2, 3]);
-    let ((own, password), (moved, _)) = (world.create(1), world.create(2));
-    let to_another = Operation::Attach { session: moved, generation: 2, timeout_ms: 4_000 };
-    world.attached(&to_another);
-    world.pass(3_000);
-    let began = world.group.now();
-    let config = CoreConfig::new(MemberId(1), 1);
-    world.sessions = Sessions::new(&config, &world.tree, [7; 32], began);
-    world.pass(500);
-    let now = world.group.now().mono();
-    assert_eq!(world.sessions.connections().ages(now), [(own, 500)]);
-    // What it reads in the log only now was its life before, too.
-    let taken_up = Operation::Attach { session: moved, generation: 257, timeout_ms: 4_000 };
-    world.attached(&taken_up);
-    let mut ages = world.sessions.connections().ages(now);
-    ages.sort_unstable();
-    assert_eq!(ages, [(own, 500), (moved, 500)]);
-    let again = world.attach(3, own, &password).expect("it may");
-    world.attached(&again);
-    world.sessions.tree_replaced(&world.tree, world.group.now());
-    let mut ages = world.sessions.connections().ages(now);
-    ages.sort_unstable();
-    assert_eq!(ages, [(own, 0), (moved, 500)], "of this one it has heard since");
 }
 
 #[test]

@@ -151,7 +151,9 @@ impl Ensemble {
 
     fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
         self.process(number).opened = None;
-        storage::forget(&mut self.machine(number).host.disk).map_err(disk_fault)?;
+        let machine = self.machine(number);
+        storage::forget(&mut machine.host.disk).map_err(disk_fault)?;
+        machine.was_member = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
             format_args!("member {number} removes an identity that it never used"),
