@@ -65,6 +65,7 @@ impl RaftNode {
     /// # Panics
     /// When `recovered` contradicts itself: the journal has verified it, so this is our own mistake.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "every field of a seat in raft")]
     pub fn new(config: &Config, recovered: &Recovered, applied: LogIndex) -> Self {
         let engine = raft::Config {
             id: config.id.0,

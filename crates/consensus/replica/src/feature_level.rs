@@ -17,8 +17,8 @@ pub(crate) struct FeatureLevel {
 }
 
 impl FeatureLevel {
-    /// This member begins to lead: what it proposed before may be lost.
-    pub(crate) const fn term_began(&mut self) {
+    /// What was proposed before may be lost: this member begins to lead, or its proposal was refused.
+    pub(crate) const fn lost(&mut self) {
         self.proposed = 0;
     }
 
@@ -60,9 +60,9 @@ mod tests {
         assert_eq!(level.raise(0, false, &view), None, "nothing is known of the third");
         view.peers.understands(MemberId(3), 1);
         assert_eq!((level.raise(0, false, &view), level.raise(0, false, &view)), (Some(1), None));
-        level.term_began();
+        level.lost();
         assert_eq!(level.raise(0, false, &view), Some(1), "the first may be lost");
-        level.term_began();
+        level.lost();
         assert_eq!(level.raise(1, false, &view), None);
     }
 

@@ -127,7 +127,11 @@ impl<X: Clone, W> Group<X, W> {
     /// Puts entries into the log. False if the engine refuses: leadership is being handed over, say.
     pub fn propose(&mut self, contents: Vec<Bytes>) -> bool {
         // The engine takes no proposal of nothing.
-        contents.is_empty() || self.raft.propose(contents).is_ok()
+        let taken = contents.is_empty() || self.raft.propose(contents).is_ok();
+        if !taken {
+            self.feature_level.lost();
+        }
+        taken
     }
 
     /// The journal is to make room for so many bytes of records.
@@ -167,7 +171,7 @@ impl<X: Clone, W> Group<X, W> {
             return false;
         }
         self.leadership.begin(self.view.now.mono());
-        self.feature_level.term_began();
+        self.feature_level.lost();
         true
     }
 

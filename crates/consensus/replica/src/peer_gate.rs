@@ -46,9 +46,10 @@ pub(crate) fn judge<X: MachineMessage>(message: &PeerMessage<X>, from: Relation,
         // Also from those who are unknown: a member that was away for long may know none of those who lead now.
         (PeerMessage::Engine(_) | PeerMessage::Offer(_), Voter | Learner) => Accept,
         (PeerMessage::Engine(_) | PeerMessage::Offer(_), Unknown) => when(!own.leads),
+        // It may have been let in again under its id, and lead now, while this member lagged.
+        (PeerMessage::Engine(_) | PeerMessage::Offer(_), Evicted) => when(own.follows || own.is_leaderless),
         (PeerMessage::LeaseAsk { .. }, _) => Accept,
-        (_, Evicted) => Ignore,
-        (_, Unknown) if !own.follows => Ignore,
+        (_, Evicted | Unknown) if !own.follows => Ignore,
         (PeerMessage::Machine(message), _) => when(message.may_be_said_to(own)),
         (PeerMessage::LeaseGrant { .. }, _) => when(own.follows || (own.leads && from == Voter)),
         (PeerMessage::LeaderLost { .. } | PeerMessage::Digest { .. }, _) => when(from == Voter),
@@ -69,8 +70,10 @@ pub(crate) fn admits<X: MachineMessage>(
         return false;
     }
     let role = raft.role();
-    let follows = role != Role::Leader && raft.leader().is_some_and(|leader| leader == from);
-    match judge(message, view.membership.relation(from), OwnRole { leads: role == Role::Leader, follows }) {
+    let (leads, leader) = (role == Role::Leader, raft.leader());
+    let follows = !leads && leader.is_some_and(|leader| leader == from);
+    let own = OwnRole { leads, follows, is_leaderless: leader.is_none() };
+    match judge(message, view.membership.relation(from), own) {
         Verdict::Accept => true,
         Verdict::Ignore => false,
         Verdict::Refuse(reason) => {
@@ -85,11 +88,12 @@ mod tests {
     use consensus_raft::{LogIndex, Term};
 
     use super::*;
-    use crate::test_support::Note;
+    use crate::test_support::{Note, raft};
 
-    const NOBODY: OwnRole = OwnRole { leads: false, follows: false };
-    const FOLLOWS: OwnRole = OwnRole { leads: false, follows: true };
-    const LEADS: OwnRole = OwnRole { leads: true, follows: false };
+    const NOBODY: OwnRole = OwnRole { leads: false, follows: false, is_leaderless: false };
+    const FOLLOWS: OwnRole = OwnRole { follows: true, ..NOBODY };
+    const LEADS: OwnRole = OwnRole { leads: true, ..NOBODY };
+    const WAITS: OwnRole = OwnRole { is_leaderless: true, ..NOBODY };
 
     /// Which of these relations and states may say it: `v`oter, `l`earner, `j`oining, `e`victed, `u`nknown, each to one
     /// that follows it, to a leader, and to any other. `x` accepts, `-` ignores, `!` refuses.
@@ -117,11 +121,11 @@ mod tests {
             // A note is for a leader.
             (PeerMessage::Machine(Note(1)), "-x- -x- !!! --- ---"),
             (PeerMessage::LeaseAsk { term: Term(1), at: base::MonoTime::of_ms(1) }, "xxx xxx !!! xxx xxx"),
-            (PeerMessage::LeaseGrant { term: Term(1), at: base::MonoTime::of_ms(1) }, "xx- x-- !!! --- x--"),
+            (PeerMessage::LeaseGrant { term: Term(1), at: base::MonoTime::of_ms(1) }, "xx- x-- !!! x-- x--"),
             (lost, "xxx --- !!! --- ---"),
-            (PeerMessage::Want { index: LogIndex(1), chunk: 1 }, "xxx xxx !!! --- x--"),
-            (chunks, "xxx xxx !!! --- x--"),
-            (PeerMessage::Taken { index: LogIndex(1), whole: true }, "xxx xxx !!! --- x--"),
+            (PeerMessage::Want { index: LogIndex(1), chunk: 1 }, "xxx xxx !!! x-- x--"),
+            (chunks, "xxx xxx !!! x-- x--"),
+            (PeerMessage::Taken { index: LogIndex(1), whole: true }, "xxx xxx !!! x-- x--"),
             (PeerMessage::Digest { position: 1, digest: 1 }, "xxx --- !!! --- ---"),
             (founding(FoundingMessage::Blank { incarnation: [1; 16], founds: true }), "!!! !!! xxx !!! !!!"),
             (
@@ -137,5 +141,17 @@ mod tests {
         for (message, expected) in rows {
             assert_eq!(table(&message), expected, "{message:?}");
         }
+    }
+
+    #[test]
+    fn leader_that_was_a_member_once_is_heard_by_one_that_knows_no_other() {
+        let mut candidate = raft(2, &[1, 2, 3]);
+        candidate.campaign();
+        while candidate.ready().is_some() {}
+        let asks = candidate.outbox().pop().expect("it asks for votes");
+        let message = PeerMessage::<Note>::Engine(asks.message);
+        assert_eq!(table(&message), "xxx xxx !!! x-- x-x");
+        let verdict = |own| judge(&message, Relation::Evicted, own);
+        assert_eq!([FOLLOWS, WAITS, LEADS].map(verdict), [Verdict::Accept, Verdict::Accept, Verdict::Ignore]);
     }
 }

@@ -15,6 +15,8 @@ pub struct OwnRole {
     pub leads: bool,
     /// It follows the sender.
     pub follows: bool,
+    /// It knows of no leader.
+    pub is_leaderless: bool,
 }
 
 /// How long messages of a kind may be.

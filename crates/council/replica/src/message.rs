@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn leader_is_told_of_commands_and_ages_and_asks_who_follows_it() {
         let may = |message: &CouncilMessage| {
-            let role = |leads, follows| OwnRole { leads, follows };
+            let role = |leads, follows| OwnRole { leads, follows, is_leaderless: !follows && !leads };
             [role(true, false), role(false, true), role(false, false)]
                 .map(|role| message.may_be_said_to(role))
         };

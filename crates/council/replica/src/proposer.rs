@@ -199,11 +199,12 @@ impl Proposer {
         now.mono() >= self.progressed.plus_ms(self.resubmit_ms)
     }
 
-    /// This leader puts what waits into the log, as much as has room in the journal.
-    pub(crate) fn propose_waiting(&mut self, ensemble: &EnsembleConfig, group: &mut Group) {
+    /// This leader puts what waits into the log, as much as has room in the journal. False if it was
+    /// refused.
+    pub(crate) fn propose_waiting(&mut self, ensemble: &EnsembleConfig, group: &mut Group) -> bool {
         let (now, persisting) = (group.now(), group.persisting());
         if persisting >= PERSISTING_MAX {
-            return;
+            return true;
         }
         while let Some(content) = self.proposals.next_to_give() {
             self.relay(group.view().own(), &content, ensemble, group);
@@ -211,7 +212,7 @@ impl Proposer {
         self.hand_on_refused();
         self.proposals.take_turns(now.mono());
         if self.proposals.ready() < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
-            return;
+            return true;
         }
         let room = if self.writable { self.room.left() } else { u64::MAX };
         let proposal = self.proposals.propose(now.wall, room);
@@ -221,7 +222,7 @@ impl Proposer {
             if self.room.asks() {
                 group.make_room(self.proposals.first_log_bytes().unwrap_or(0));
             }
-            return;
+            return true;
         }
         if !group.view().is_alone() {
             self.proposals.keep(&proposal.own);
@@ -231,9 +232,10 @@ impl Proposer {
         if !group.propose(contents) {
             // A refusal (leadership is being handed over, say) loses nothing: the members give what is not applied again.
             self.dedup.clear();
-            return;
+            return false;
         }
         self.proposals.proposed(group.last_index(), proposal.weight);
+        true
     }
 
     /// What waits is given to the leader, if there is one and it is another.

@@ -83,7 +83,7 @@ impl GroupMembership {
 }
 
 /// Whether this member has neither voted nor holds any log.
-pub(crate) fn is_untouched(raft: &RaftNode) -> bool {
+fn is_untouched(raft: &RaftNode) -> bool {
     raft.term() == Term::ZERO && raft.last_index() == LogIndex::ZERO
 }
 

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use consensus_raft::{MemberId, MemberNumber, Membership};
 
 pub use self::denial::Denials;
-pub(crate) use self::denial::is_untouched;
 use self::leaving::Leaving;
 pub(crate) use self::relation::Relation;
 pub use self::tenure::Tenure;

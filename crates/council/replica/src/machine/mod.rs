@@ -121,7 +121,10 @@ impl StateMachine for CouncilMachine {
     }
 
     fn propose_waiting(&mut self, group: &mut Group) {
-        self.proposer.propose_waiting(&self.ensemble, group);
+        if !self.proposer.propose_waiting(&self.ensemble, group) {
+            // The next epoch may have been among it; nobody gives that again.
+            self.renewed_epoch = 0;
+        }
     }
 
     fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {

@@ -152,8 +152,9 @@ impl Ensemble {
     fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
         self.process(number).opened = None;
         let machine = self.machine(number);
-        storage::forget(&mut machine.host.disk).map_err(disk_fault)?;
+        // A crash may come in the middle: the core sets it again if the identity is still there.
         machine.was_member = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
+        storage::forget(&mut machine.host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
             format_args!("member {number} removes an identity that it never used"),
