@@ -1,8 +1,8 @@
 //! What can be fuzzed, by name. Knows no driver.
 
 use crate::targets::{
-    auth, canary, command, connection, entries, peer, peer_canary, peer_wire, recovery, reply, request,
-    snapshot,
+    auth, canary, command, connection, entries, kafka_request, peer, peer_canary, peer_wire, recovery, reply,
+    request, snapshot,
 };
 
 /// Something that takes any bytes.
@@ -26,6 +26,13 @@ pub const TARGETS: &[Target] = &[
         about: "requests of any operation, whole or not: decoding ends, and reads nothing that is not there",
         run: request::run,
         seeds: request::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-request",
+        about: "requests of Kafka's clients and their record batches: decoding ends, and reads nothing that is not there",
+        run: kafka_request::run,
+        seeds: kafka_request::seeds,
         planted: false,
     },
     Target {

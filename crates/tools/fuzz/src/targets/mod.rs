@@ -5,6 +5,7 @@ pub(crate) mod canary;
 pub(crate) mod command;
 pub(crate) mod connection;
 pub(crate) mod entries;
+pub(crate) mod kafka_request;
 pub(crate) mod peer;
 pub(crate) mod peer_canary;
 pub(crate) mod peer_wire;

@@ -96,7 +96,8 @@ const PURE: &[(&str, &[&str])] = &[
 
 /// What the tests of a pure crate may take besides: generators and readers of test cases, and what others wrote for the same
 /// protocol.
-const PURE_IN_TESTS: &[&str] = &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "uuid"];
+const PURE_IN_TESTS: &[&str] =
+    &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "uuid"];
 
 const DENY_LINE: &str = "#![deny(clippy::disallowed_types, clippy::disallowed_methods)]";
 
