@@ -5,8 +5,6 @@
 //!
 //! Source: Kafka's message format, magic 2 (KIP-98).
 
-use crate::batch_builder::Producer;
-
 /// Bytes of a batch before its records.
 pub const BATCH_HEADER_BYTES: usize = 61;
 /// The base offset and the length, which the length does not count.
@@ -105,6 +103,22 @@ impl Attributes {
     pub const fn has_delete_horizon(self) -> bool {
         self.0 & 1 << 6 != 0
     }
+}
+
+/// Who writes a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Producer {
+    /// -1 for one without an id.
+    pub id: i64,
+    /// -1 for one without an id.
+    pub epoch: i16,
+    /// The sequence number of the first record; -1 for none.
+    pub base_sequence: i32,
+}
+
+impl Producer {
+    /// One without an id.
+    pub const NONE: Self = Self { id: -1, epoch: -1, base_sequence: -1 };
 }
 
 /// A batch, whose length fits.

@@ -2,25 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::batch::{BATCH_HEADER_BYTES, Batch};
+use crate::batch::{BATCH_HEADER_BYTES, Batch, Producer};
 use crate::record::Header;
 use crate::{Attributes, varint};
-
-/// Who writes a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Producer {
-    /// -1 for one without an id.
-    pub id: i64,
-    /// -1 for one without an id.
-    pub epoch: i16,
-    /// The sequence number of the first record; -1 for none.
-    pub base_sequence: i32,
-}
-
-impl Producer {
-    /// One without an id.
-    pub const NONE: Self = Self { id: -1, epoch: -1, base_sequence: -1 };
-}
 
 /// Records that become a batch, not compressed.
 #[derive(Debug)]

@@ -33,9 +33,10 @@ mod writer;
 pub use api::{Api, ApiKey};
 pub use api_versions::{ApiVersionsRequest, Feature, Features, ServedApi, write_api_versions_response};
 pub use batch::{
-    Attributes, BATCH_HEADER_BYTES, Batch, BatchError, Compression, TimestampType, stamp_append_time,
+    Attributes, BATCH_HEADER_BYTES, Batch, BatchError, Compression, Producer, TimestampType,
+    stamp_append_time,
 };
-pub use batch_builder::{BatchBuilder, Producer};
+pub use batch_builder::BatchBuilder;
 pub use error::{ErrorCode, Malformed};
 pub use fetch::{
     Divergence, FetchOutcome, FetchPartition, FetchRequest, end_fetch_response, start_fetch_response,
