@@ -14,7 +14,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let least = match api.key {
         ApiKey::ApiVersions => {
             let Ok(request) = ApiVersionsRequest::read(&mut body, version) else { return };
-            request.has_valid_names(version);
+            let _ = request.has_valid_names(version);
             request.software_name.len() + request.software_version.len()
         }
         ApiKey::Metadata => {
