@@ -98,8 +98,8 @@ impl<X: Clone, W> Group<X, W> {
         self.leadership.serves_until(peer, &self.view)
     }
 
-    /// Until when members of that number that cannot be asked, or whose connection broke and who may have
-    /// begun a new life, may have heard of their clients; [`MonoTime::ZERO`] if there are none.
+    /// Until when members of that number may have heard of clients of which nobody can be asked any more: they were removed,
+    /// or their connection broke and their process may have died. [`MonoTime::ZERO`] if there are none.
     pub fn departed_until(&self, number: MemberNumber) -> MonoTime {
         let peers = &self.view.peers;
         let broken = peers.breaks(number).map(|last| {

@@ -220,8 +220,7 @@ fn proposer_to_whom_too_few_agreed_joins_the_first_ensemble_once_all_others_hold
 }
 
 #[test]
-fn proposer_founds_with_a_majority_that_came_to_its_ensemble_later_and_another_proposer_gives_up_what_nobody_holds()
- {
+fn proposer_founds_with_a_majority_that_came_later_and_another_gives_up_what_nobody_holds() {
     let proposer = |number: u8| {
         let name = [number; 16];
         let mut member = Founding::new(MemberNumber(number), numbers(1..=4), true, name, name);

@@ -43,7 +43,7 @@ pub(crate) fn run(bytes: &[u8]) {
 fn batches(mut bytes: &[u8]) {
     while let Ok((batch, rest)) = Batch::read(bytes) {
         assert_eq!(batch.bytes().len() + rest.len(), bytes.len());
-        let is_sound = batch.verify().is_ok() && batch.check_from_client().is_ok();
+        let _ = (batch.verify(), batch.check_from_client());
         if batch.attributes().compression() == Some(Compression::None) {
             let taken = Records::new(batch.records(), batch.count()).map_while(Result::ok).map(|record| {
                 let headers = record.headers().map_while(Result::ok).map(|header| 2 + header.key.len());
@@ -57,7 +57,7 @@ fn batches(mut bytes: &[u8]) {
         let mut placed = batch.bytes().to_vec();
         Batch::assign(&mut placed, i64::MAX, i32::MAX);
         log_wire::stamp_append_time(&mut placed, i64::MIN);
-        assert!(Batch::read(&placed).is_ok_and(|(placed, _)| placed.verify().is_ok()) || !is_sound);
+        assert!(Batch::read(&placed).is_ok_and(|(placed, _)| placed.verify().is_ok()));
         bytes = rest;
     }
 }
