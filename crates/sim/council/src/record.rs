@@ -4,7 +4,7 @@
 use base::{LogIndex, MemberId, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
-use consensus_raft::{Entry, Membership};
+use consensus_raft::{Entry, EntryKind, Membership};
 use sim_kit::peers::PairRecord;
 use storage_raft_log::Disk;
 
@@ -123,6 +123,8 @@ pub struct Record {
     noted: BTreeMap<u64, (u64, LogIndex, i64)>,
     /// The last entry that each member was ever seen to have applied.
     furthest: BTreeMap<u64, LogIndex>,
+    /// Members, by number, that know members of a later index than their tree is at: their lives, and that index.
+    ahead: BTreeMap<u64, (u64, LogIndex, Membership)>,
 }
 
 impl Record {
@@ -240,21 +242,49 @@ impl Record {
         *noted = (life, index, zxid);
         let digest = node.tree().digest();
         self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
-        let membership = sorted(node.core().membership());
+        self.look_at_membership(member, life, index, sorted(node.core().membership()));
+    }
+
+    fn look_at_membership(&mut self, member: u64, life: u64, index: LogIndex, membership: Membership) {
         let furthest = self.furthest.entry(member).or_default();
         *furthest = index.max(*furthest);
+        let furthest = (*furthest).max(index.next());
+        if let Some((_, at, early)) = self.ahead.remove(&member).filter(|(before, ..)| *before == life)
+            && index < at
+        {
+            self.unlike.push((member, index, early));
+        }
         // A member that has applied a change knows it after a restart, too, although it may hear again only later that it was
         // decided.
-        let mut later = self.memberships.range(index.next()..=(*furthest).max(index.next()));
+        let mut later = self.memberships.range(index.next()..=furthest);
         if later.any(|(_, known)| *known == membership) {
             return;
         }
         let known = self.memberships.range(..=index).next_back();
         match known {
             Some((_, known)) if *known == membership => {}
-            Some((at, _)) if *at == index => self.unlike.push((member, index, membership)),
+            Some((at, _)) if !self.changes_members(*at, index) => {
+                // One that takes over a snapshot knows its members before it has loaded its tree, which is its next step.
+                let mut beyond = self.memberships.range(furthest..);
+                match beyond.find(|(_, known)| **known == membership) {
+                    Some((at, _)) => drop(self.ahead.insert(member, (life, *at, membership))),
+                    None => self.unlike.push((member, index, membership)),
+                }
+            }
             _ => drop(self.memberships.insert(index, membership)),
         }
+    }
+
+    /// Whether an entry after `since`, up to `until`, changes the members, or may.
+    fn changes_members(&self, since: LogIndex, until: LogIndex) -> bool {
+        let mut index = since;
+        while index < until {
+            index = index.next();
+            if self.committed(index).is_none_or(|one| one.entry.kind == EntryKind::Membership) {
+                return true;
+            }
+        }
+        false
     }
 
     fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {

@@ -72,8 +72,10 @@ impl Reconfiguration<'_> {
         if steps.is_empty() { NextStep::Nothing } else { NextStep::Change(steps) }
     }
 
-    /// Of these steps, those that leave a majority of the voters alive, as far as this leader hears them. What takes the
-    /// vote of one that is not heard always does; a living voter waits until enough learners vote.
+    /// Of these steps, those that leave a majority of the voters alive, as far as this leader hears them. Those who are not
+    /// heard lose their votes first; a living voter waits until enough learners vote. Where too few are heard even then,
+    /// nobody loses a vote: one that is not heard may come back and decide its own removal, and then the rest, of whom
+    /// one may be gone for good, would decide nothing ever again.
     fn keeping_majority(&self, steps: Vec<Step>) -> Vec<Step> {
         let mut voters = self.view.members().voters.clone();
         let mut kept = Vec::with_capacity(steps.len());
@@ -86,15 +88,26 @@ impl Reconfiguration<'_> {
             voters.retain(|voter| *voter != id);
             kept.push(step);
         }
+        if !self.majority_lives(&voters) {
+            kept.retain(|step| {
+                let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
+                !self.view.is_voter(*id)
+            });
+            return kept;
+        }
         for step in living {
             let (Step::Voter(id) | Step::Learner(id) | Step::Remove(id)) = step;
             let stay: Vec<_> = voters.iter().copied().filter(|voter| *voter != id).collect();
-            if 2 * stay.iter().filter(|voter| self.view.lives(**voter)).count() > stay.len() {
+            if self.majority_lives(&stay) {
                 voters = stay;
                 kept.push(step);
             }
         }
         kept
+    }
+
+    fn majority_lives(&self, voters: &[MemberId]) -> bool {
+        2 * voters.iter().filter(|voter| self.view.lives(**voter)).count() > voters.len()
     }
 
     /// A learner who is to vote and has caught up does, in the place of the voter that had its number before.
@@ -154,6 +167,23 @@ mod tests {
         [2, 3].into_iter().for_each(|peer| view.peers.hear(MemberId(peer), view.now.mono()));
         let (raft, leadership) = (raft(1, &[1, 2, 3, 4, 5]), Leadership::default());
         Reconfiguration { view: &view, raft: &raft, leadership: &leadership }.next()
+    }
+
+    #[test]
+    fn voter_that_is_not_heard_keeps_its_vote_while_too_few_of_the_others_are() {
+        let mut view = view(2, &[1, 2, 3]);
+        let wanted = [1, 2].into_iter().map(|number| (MemberNumber(number), true)).collect();
+        view.membership.want(Some(wanted), view.now);
+        view.now.advance_ms(10_000);
+        let (raft, leadership) = (raft(2, &[1, 2, 3]), Leadership::default());
+        let next = |view: &View| Reconfiguration { view, raft: &raft, leadership: &leadership }.next();
+        assert_eq!(
+            next(&view),
+            NextStep::Nothing,
+            "3 may come back and decide that 1, who may be gone, is needed"
+        );
+        view.peers.hear(MemberId(1), view.now.mono());
+        assert_eq!(next(&view), NextStep::Change(vec![Step::Remove(MemberId(3))]));
     }
 
     #[test]

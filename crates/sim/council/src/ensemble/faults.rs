@@ -422,6 +422,9 @@ impl Ensemble {
             // It dies in the middle of what its disk is asked.
             let (disk, chance) = (machine.host.disk.clone(), self.sim.random.below(3));
             super::die_while_asked(&mut node, &disk, chance);
+            if node.take_counts().into_iter().any(|(what, count)| what == "expiry decided" && count > 0) {
+                self.record.verdicts_ms.push(self.sim.now_ms());
+            }
             let numbers = node.take_sequences().into_iter();
             let life = machine.born;
             self.sequences.extend(numbers.map(|(conn, xid, sequence)| ((life, conn, xid), sequence)));
