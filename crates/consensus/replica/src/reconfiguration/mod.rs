@@ -1,6 +1,7 @@
-//! The members that there are become those that are to be ([`crate::WantedMembers`]): the leader makes it so, one committed change after the other. No change leaves less than a majority of living voters: learners are
-//! promoted before a living voter goes, where its vote is needed. A member joins by showing up with a blank disk (`join`),
-//! learns, and votes once it has caught up.
+//! The members that there are become those that are to be ([`crate::WantedMembers`]): the leader makes it so, one committed
+//! change after the other. No change leaves less than a majority of living voters: learners are promoted before a living
+//! voter goes, where its vote is needed. A member joins by showing up with a blank disk (`join`), learns, and votes once it
+//! has caught up.
 //!
 //! Decides only; the core proposes the change.
 

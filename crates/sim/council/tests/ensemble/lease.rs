@@ -3,6 +3,7 @@
 
 use base::{LogIndex, MemberId, Now};
 use council_replica::PeerMessage;
+use council_wire::OpCode;
 use sim_council::client::Client;
 use sim_council::disk::SimDisk;
 use sim_council::node::Step;
@@ -248,6 +249,26 @@ fn shard_past_its_lease_cuts_its_clients_though_its_core_knows_of_nothing() {
     assert!(client.is_connected() && late.core().is_serving());
     late.look_at_clock(late.now().mono().plus_ms(LEASE_MS + 1));
     client.get(late, "/", false);
+    late.step(Step::Shards).expect("the disk is well");
+    assert_eq!(client.replies(late), []);
+    assert!(late.is_closed(client.conn()) && late.core().is_serving());
+}
+
+#[test]
+fn shard_past_its_lease_cuts_clients_that_have_asked_for_their_sessions_end() {
+    let mut nodes = three();
+    let led = leader(&mut nodes, |_| true, |_, _| true);
+    let late = if led == 1 { 2 } else { 1 };
+    pass(&mut nodes, 1_000, |_, _| true);
+    let mut client = Client::connect(node(&mut nodes, late), 30_000);
+    pass(&mut nodes, 500, |_, _| true);
+    assert_eq!(client.replies(node(&mut nodes, late)), []);
+    let late = node(&mut nodes, late);
+    client.ask(late, OpCode::CloseSession, |_| ());
+    late.step(Step::Shards).expect("the disk is well");
+    assert!(!late.is_closed(client.conn()), "it waits for the end of its session");
+    client.get(late, "/", false);
+    late.look_at_clock(late.now().mono().plus_ms(LEASE_MS + 1));
     late.step(Step::Shards).expect("the disk is well");
     assert_eq!(client.replies(late), []);
     assert!(late.is_closed(client.conn()) && late.core().is_serving());

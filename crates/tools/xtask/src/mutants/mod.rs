@@ -1,5 +1,5 @@
 //! Checks that the tests find bugs. Bugs are planted one at a time in a copy of the workspace; each must be found by
-//! the simulated ensembles, or by the torture that it names.
+//! the simulated ensembles, or by the test that it names.
 
 mod mutant;
 mod scratch;
@@ -102,6 +102,7 @@ fn program_of(torture: &Torture) -> &str {
     match torture {
         Torture::Sim => "sim",
         Torture::Test { program, .. } => program,
+        Torture::Unit { package, .. } => package,
     }
 }
 

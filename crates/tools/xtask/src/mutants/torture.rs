@@ -1,5 +1,5 @@
-//! What finds planted bugs: the simulated ensembles, or a torture test of `sim`. Built in the scratch copy, run on more
-//! and more seeds until one fails.
+//! What finds planted bugs: the simulated ensembles, a torture test of `sim`, or a unit test of the crate that has the bug,
+//! where no seed brings it about. Built in the scratch copy, run on more and more seeds until one fails.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ use crate::workspace::cargo;
 /// The simulator's package and its program.
 const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
+/// The first word of what a unit test finds.
+const UNIT: &str = "unit";
 /// A complete build on a slow machine takes a part of this.
 const BUILD_DEADLINE: Duration = Duration::from_secs(60 * 60);
 /// A thousand seeds take a part of this. A run that needs more hangs.
@@ -40,6 +42,8 @@ pub(super) enum Torture {
     Sim,
     /// A test of one of the test programs of `sim`.
     Test { program: String, test: String },
+    /// A unit test of that package.
+    Unit { package: String, test: String },
 }
 
 /// What came to light.
@@ -72,29 +76,37 @@ impl Torture {
     pub(super) fn parse(words: &str) -> anyhow::Result<Self> {
         match words.split_once(' ') {
             None if words == SIM => Ok(Self::Sim),
+            Some((UNIT, rest)) => {
+                let (package, test) = rest.split_once(' ').context("`unit PACKAGE TEST` expected")?;
+                Ok(Self::Unit { package: package.into(), test: test.into() })
+            }
             Some((program, test)) => Ok(Self::Test { program: program.into(), test: test.into() }),
-            None => bail!("`sim` or `PROGRAM TEST` expected, not `{words}`"),
+            None => bail!("`sim`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"),
         }
     }
 
     /// Its program, built from the scratch copy as it is now.
     pub(super) fn build(&self, scratch: &Scratch) -> anyhow::Result<PathBuf> {
         let mut command = cargo();
-        let name = match self {
+        let (package, name) = match self {
             Self::Sim => {
                 command.args(["build", "--bin", SIM]);
-                SIM
+                (PACKAGE, SIM.to_owned())
             }
             Self::Test { program, .. } => {
                 command.args(["test", "--no-run", "--test", program]);
-                program
+                (PACKAGE, program.clone())
+            }
+            Self::Unit { package, .. } => {
+                command.args(["test", "--no-run", "--lib"]);
+                (&**package, package.replace('-', "_"))
             }
         };
         command.args([
             "--release",
             "--quiet",
             "--package",
-            PACKAGE,
+            package,
             "--message-format",
             "json-render-diagnostics",
         ]);
@@ -102,7 +114,7 @@ impl Torture {
         command.current_dir(&scratch.copy).stderr(Stdio::inherit());
         let mut built = None;
         let ended = run_lines(&mut command, BUILD_DEADLINE, |line| {
-            built = built.take().or_else(|| executable(line, name));
+            built = built.take().or_else(|| executable(line, &name));
         })?;
         ensure!(ended.success(), "it does not build ({ended})");
         built.with_context(|| format!("cargo did not say where it built `{name}`"))
@@ -127,7 +139,7 @@ impl Torture {
                 }
                 Ok(None)
             }
-            Self::Test { test, .. } => {
+            Self::Test { test, .. } | Self::Unit { test, .. } => {
                 let mut before = 0;
                 for tried in TRIES.into_iter().filter(|tried| *tried <= seeds) {
                     if let Some(words) = try_test(program, test, tried)?
@@ -149,6 +161,7 @@ impl fmt::Display for Torture {
         match self {
             Self::Sim => write!(f, "{SIM}"),
             Self::Test { program, test } => write!(f, "{program} {test}"),
+            Self::Unit { package, test } => write!(f, "{UNIT} {package} {test}"),
         }
     }
 }
