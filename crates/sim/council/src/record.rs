@@ -249,10 +249,15 @@ impl Record {
         let furthest = self.furthest.entry(member).or_default();
         *furthest = index.max(*furthest);
         let furthest = (*furthest).max(index.next());
-        if let Some((_, at, early)) = self.ahead.remove(&member).filter(|(before, ..)| *before == life)
+        if let Some((before, at, early)) = self.ahead.remove(&member)
+            && before == life
             && index < at
         {
-            self.unlike.push((member, index, early));
+            // It loads its tree piece by piece. It may not go back to the members that it had.
+            match early == membership {
+                true => drop(self.ahead.insert(member, (life, at, early))),
+                false => self.unlike.push((member, index, early)),
+            }
         }
         // A member that has applied a change knows it after a restart, too, although it may hear again only later that it was
         // decided.

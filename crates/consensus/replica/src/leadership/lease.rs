@@ -27,8 +27,9 @@ use crate::view::View;
 
 /// How often in the length of a lease a new one is asked for.
 const ASKS: u64 = 10;
-/// How much more often a member asks that has no lease: its leader may have none to give yet, as at the start of all.
-const ASKS_WITHOUT: u64 = 4;
+/// How much more often a member asks whose lease is over or half over: its leader may have had none to give yet when it was
+/// asked, as at the start of all or after an election.
+const ASKS_URGENTLY: u64 = 4;
 /// Builds of a lower feature level answer no leader that asks.
 const ANSWERS_LEADERS: u32 = 1;
 
@@ -67,9 +68,7 @@ impl Lease {
         view: &View,
         out: &mut Output<X>,
     ) -> bool {
-        let is_over = view.now.mono() > self.until(view);
-        let asks = if is_over { ASKS * ASKS_WITHOUT } else { ASKS };
-        if view.now.mono() >= self.asked.plus_ms(view.config.lease_ms / asks) {
+        if view.now.mono() >= self.asked.plus_ms(self.asks_each_ms(view)) {
             self.ask(raft, view, out);
         }
         if raft.role() == Role::Leader {
@@ -79,6 +78,11 @@ impl Lease {
             self.committed.clear();
         }
         view.now.mono() > self.until(view) && self.stop()
+    }
+
+    fn asks_each_ms(&self, view: &View) -> u64 {
+        let is_urgent = view.now.mono().plus_ms(view.config.lease_ms / 2) > self.until(view);
+        view.config.lease_ms / if is_urgent { ASKS * ASKS_URGENTLY } else { ASKS }
     }
 
     /// There is another leader, or another term.
@@ -311,6 +315,17 @@ mod tests {
         view.now.advance_ms(1);
         assert!(lease.tick(&Leadership::default(), &raft, &view, &mut out) && !lease.serves());
         assert!(!lease.tick(&Leadership::default(), &raft, &view, &mut out), "it is told once");
+    }
+
+    #[test]
+    fn lease_that_is_half_over_is_asked_for_more_often() {
+        let mut view = view(2, &[1, 2, 3]);
+        let lease = Lease { held: NOW.mono(), ..Lease::default() };
+        view.now.advance_ms(view.config.lease_ms / 2);
+        assert_eq!(lease.asks_each_ms(&view), view.config.lease_ms / 10);
+        view.now.advance_ms(1);
+        assert_eq!(lease.asks_each_ms(&view), view.config.lease_ms / 40);
+        assert_eq!(Lease::default().asks_each_ms(&view), view.config.lease_ms / 40, "it has none");
     }
 
     #[test]
