@@ -131,7 +131,9 @@ impl Boot {
             Command::Forget => {
                 self.unloaded = None;
                 recovery::forget(storage)?;
-                tracing::info!("this member's identity, which was never used, is removed: the ensemble begins anew");
+                tracing::info!(
+                    "this member's identity, which was never used, is removed: the ensemble begins anew"
+                );
                 Ok(Event::Done)
             }
             Command::PutAside(reason) => Ok(self.put_aside(reason)?),
