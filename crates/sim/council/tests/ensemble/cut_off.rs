@@ -154,7 +154,7 @@ fn lease_of_a_new_leader_is_granted_to_no_member_that_lacks_what_was_committed_b
     }
     // The one that lags may vote and ask for leases, and gets no entry.
     let apart = |from, to, message: &PeerMessage| from != led && to != led && lags(to, message);
-    pass_what(&mut nodes, 2 * LEASE_MS, apart);
+    pass_what(&mut nodes, 3 * LEASE_MS / 2, apart);
     assert!(node(&mut nodes, next).leads_in().is_some(), "the other has all");
     let late = node(&mut nodes, late);
     assert!(late.tree().node("/a").is_none());
