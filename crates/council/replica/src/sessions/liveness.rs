@@ -114,6 +114,9 @@ impl Sessions {
         let (asker, began) = (round.asker, round.began);
         self.round = None;
         match asker {
+            // A shard stood still meanwhile, and the others answered long ago: their clients may have come back since. The
+            // next tick asks anew.
+            Asker::Us if view.now.mono() > began.plus_ms(view.config.lease_ms) => Vec::new(),
             Asker::Us => self.condemn(began, group),
             Asker::Leader { id, round } => {
                 let ages = self.connections.ages(view.now.mono());

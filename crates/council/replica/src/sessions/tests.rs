@@ -186,3 +186,22 @@ fn stall_of_this_process_is_forgiven_and_ends_the_round() {
     assert!(world.sessions.deadlines()[0].0 >= before.plus_ms(60_000));
     assert_eq!((world.sessions.counts().forgiven_ms, world.sessions.round.is_none()), (60_000, true));
 }
+
+#[test]
+fn round_that_took_longer_than_a_lease_condemns_nobody_and_is_begun_anew() {
+    let mut world = World::new(&[1]);
+    let (session, _) = world.create(1);
+    world.pass(4_100);
+    assert_eq!(world.tick(), []);
+    let lease_ms = world.group.view().config.lease_ms;
+    world.pass(lease_ms + 1);
+    assert_eq!(world.sessions.shard_answered((0, 1), &[], &mut world.group), [], "the shard stood still");
+    assert_eq!(world.tick(), []);
+    let heard = [(session, world.group.now().mono())];
+    assert_eq!(world.sessions.shard_answered((0, 2), &heard, &mut world.group), [], "its client is back");
+    world.pass(4_100);
+    assert_eq!(world.tick(), []);
+    world.pass(lease_ms);
+    let condemned = world.sessions.shard_answered((0, 3), &[], &mut world.group);
+    assert_eq!(condemned, [Condemned { session, generation: 1 }]);
+}

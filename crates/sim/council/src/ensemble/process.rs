@@ -150,10 +150,12 @@ impl Ensemble {
     }
 
     fn forget(&mut self, number: u64) -> Result<Event, NodeError> {
-        self.process(number).opened = None;
+        let opened = self.process(number).opened.take();
+        // The others know an identity that they admitted, and may count on it.
+        let was_admitted = opened.is_some_and(|(_, recovered)| !recovered.identity.member.is_founder());
         let machine = self.machine(number);
         // A crash may come in the middle: the core sets it again if the identity is still there.
-        machine.was_member = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
+        machine.was_member = was_admitted || aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
         storage::forget(&mut machine.host.disk).map_err(disk_fault)?;
         self.tell(
             "identity forgotten",
