@@ -199,7 +199,7 @@ fn round_that_took_longer_than_a_lease_condemns_nobody_and_is_begun_anew() {
     assert_eq!(world.tick(), []);
     let heard = [(session, world.group.now().mono())];
     assert_eq!(world.sessions.shard_answered((0, 2), &heard, &mut world.group), [], "its client is back");
-    world.pass(4_100);
+    world.pass(6_000);
     assert_eq!(world.tick(), []);
     world.pass(lease_ms);
     let condemned = world.sessions.shard_answered((0, 3), &[], &mut world.group);
