@@ -1,0 +1,233 @@
+//! The records of the internal partition. A decoder refuses what it does not know, and never reads beyond its bytes.
+
+use base::WallTime;
+use log_wire::{Malformed, Reader, Writer};
+
+use crate::{Blob, Generation, Offset, Text, journal};
+
+/// The version of keys and values: their first byte.
+const VERSION: i8 = 1;
+const GROUP: i8 = 1;
+const OFFSET: i8 = 2;
+/// The least bytes of a member, and of a protocol, in a record.
+const MEMBER_BYTES_MIN: usize = 24;
+const PROTOCOL_BYTES_MIN: usize = 2;
+
+/// A record of the internal partition that cannot be read: the log is damaged, or newer than this program.
+pub type Damaged = Malformed;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Group(Text),
+    /// Group, topic, partition.
+    Offset(Text, Text, i32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredMember {
+    pub(crate) id: Text,
+    pub(crate) instance: Option<Text>,
+    pub(crate) client_id: Text,
+    pub(crate) client_host: Text,
+    pub(crate) session_timeout_ms: u64,
+    pub(crate) rebalance_timeout_ms: u64,
+    pub(crate) protocols: Vec<(Text, Blob)>,
+    pub(crate) assignment: Blob,
+}
+
+/// A group as it was when its last rebalance or its last assignment became durable. Members are in the order of joining.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredGroup {
+    pub(crate) generation: Generation,
+    pub(crate) protocol_type: Text,
+    pub(crate) protocol: Text,
+    pub(crate) leader: Text,
+    pub(crate) assigned: bool,
+    pub(crate) empty_since: WallTime,
+    pub(crate) members: Vec<StoredMember>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredOffset {
+    pub(crate) topic_id: [u8; 16],
+    pub(crate) offset: Offset,
+    pub(crate) leader_epoch: i32,
+    pub(crate) metadata: Text,
+    pub(crate) committed_at: WallTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Group(StoredGroup),
+    Offset(StoredOffset),
+}
+
+impl journal::Key for Key {
+    type Value = Value;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, true);
+        match self {
+            Self::Group(group) => writer.i8(VERSION).i8(GROUP).text(group),
+            Self::Offset(group, topic, partition) => {
+                writer.i8(VERSION).i8(OFFSET).text(group).text(topic).i32(*partition)
+            }
+        };
+        out
+    }
+
+    fn encode_value(value: &Value) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, true);
+        writer.i8(VERSION);
+        match value {
+            Value::Group(group) => write_group(&mut writer, group),
+            Value::Offset(offset) => {
+                writer.uuid(&offset.topic_id).i64(offset.offset.0).i32(offset.leader_epoch);
+                writer.text(&offset.metadata).i64(offset.committed_at.ms());
+            }
+        }
+        out
+    }
+}
+
+/// Reads a record.
+pub(crate) fn read(key: &[u8], value: Option<&[u8]>) -> Result<(Key, Option<Value>), Damaged> {
+    let mut reader = Reader::new(key, true);
+    version(&mut reader)?;
+    let key = match reader.i8()? {
+        GROUP => Key::Group(text(&mut reader)?),
+        OFFSET => Key::Offset(text(&mut reader)?, text(&mut reader)?, reader.i32()?),
+        _ => return Err(Malformed("a key of an unknown kind")),
+    };
+    reader.end()?;
+    let Some(value) = value else { return Ok((key, None)) };
+    let mut reader = Reader::new(value, true);
+    version(&mut reader)?;
+    let value = match key {
+        Key::Group(_) => Value::Group(read_group(&mut reader)?),
+        Key::Offset(..) => Value::Offset(StoredOffset {
+            topic_id: reader.uuid()?,
+            offset: Offset(reader.i64()?),
+            leader_epoch: reader.i32()?,
+            metadata: text(&mut reader)?,
+            committed_at: WallTime::of_ms(reader.i64()?),
+        }),
+    };
+    reader.end()?;
+    Ok((key, Some(value)))
+}
+
+fn version(reader: &mut Reader<'_>) -> Result<(), Damaged> {
+    if reader.i8()? == VERSION { Ok(()) } else { Err(Malformed("a record of an unknown version")) }
+}
+
+fn text(reader: &mut Reader<'_>) -> Result<Text, Damaged> {
+    reader.text().map(Text::from)
+}
+
+fn millis(reader: &mut Reader<'_>) -> Result<u64, Damaged> {
+    u64::try_from(reader.i64()?).map_err(|_| Malformed("a timeout below zero"))
+}
+
+fn write_group(writer: &mut Writer<'_>, group: &StoredGroup) {
+    writer.i32(group.generation.0).text(&group.protocol_type).text(&group.protocol).text(&group.leader);
+    writer.bool(group.assigned).i64(group.empty_since.ms()).count(group.members.len());
+    for member in &group.members {
+        writer.text(&member.id).nullable_text(member.instance.as_deref());
+        writer.text(&member.client_id).text(&member.client_host);
+        writer.i64(member.session_timeout_ms as i64).i64(member.rebalance_timeout_ms as i64);
+        writer.count(member.protocols.len());
+        for (name, metadata) in &member.protocols {
+            writer.text(name).bytes(metadata);
+        }
+        writer.bytes(&member.assignment);
+    }
+}
+
+fn read_group(reader: &mut Reader<'_>) -> Result<StoredGroup, Damaged> {
+    let mut group = StoredGroup {
+        generation: Generation(reader.i32()?),
+        protocol_type: text(reader)?,
+        protocol: text(reader)?,
+        leader: text(reader)?,
+        assigned: reader.bool()?,
+        empty_since: WallTime::of_ms(reader.i64()?),
+        members: Vec::new(),
+    };
+    for _ in 0..reader.count(MEMBER_BYTES_MIN - 4)? {
+        group.members.push(read_member(reader)?);
+    }
+    Ok(group)
+}
+
+fn read_member(reader: &mut Reader<'_>) -> Result<StoredMember, Damaged> {
+    let (id, instance) = (text(reader)?, reader.nullable_text()?.map(Text::from));
+    let (client_id, client_host) = (text(reader)?, text(reader)?);
+    let (session_timeout_ms, rebalance_timeout_ms) = (millis(reader)?, millis(reader)?);
+    let mut protocols = Vec::new();
+    for _ in 0..reader.count(PROTOCOL_BYTES_MIN)? {
+        protocols.push((text(reader)?, Blob::from(reader.bytes()?)));
+    }
+    let assignment = Blob::from(reader.bytes()?);
+    Ok(StoredMember {
+        id,
+        instance,
+        client_id,
+        client_host,
+        session_timeout_ms,
+        rebalance_timeout_ms,
+        protocols,
+        assignment,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Key as _;
+
+    fn group() -> Value {
+        let member = StoredMember {
+            id: "m".into(),
+            instance: Some("i".into()),
+            client_id: "c".into(),
+            client_host: "h".into(),
+            session_timeout_ms: 6_000,
+            rebalance_timeout_ms: 9_000,
+            protocols: vec![("range".into(), Blob::from(&b"meta"[..]))],
+            assignment: Blob::from(&b"mine"[..]),
+        };
+        Value::Group(StoredGroup {
+            generation: Generation(7),
+            protocol_type: "consumer".into(),
+            protocol: "range".into(),
+            leader: "m".into(),
+            assigned: true,
+            empty_since: WallTime::of_ms(5),
+            members: vec![member],
+        })
+    }
+
+    #[test]
+    fn record_is_read_as_it_was_written_and_refused_at_every_cut() {
+        let (key, value) = (Key::Group("g".into()), group());
+        let (key_bytes, value_bytes) = (key.encode(), Key::encode_value(&value));
+        assert_eq!(read(&key_bytes, Some(&value_bytes)), Ok((key.clone(), Some(value))));
+        assert_eq!(read(&key_bytes, None), Ok((key, None)));
+        for cut in 0..value_bytes.len() {
+            assert!(read(&key_bytes, Some(&value_bytes[..cut])).is_err(), "cut at {cut}");
+        }
+        for cut in 0..key_bytes.len() {
+            assert!(read(&key_bytes[..cut], None).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn record_of_another_version_or_with_more_behind_it_is_damaged() {
+        let key = Key::Offset("g".into(), "t".into(), 3).encode();
+        assert!(read(&[2, 1, 2, b'g'], None).is_err());
+        assert!(read(&[&key[..], &[0]].concat(), None).is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! The numbers and names that must not be taken for each other.
+
+use std::sync::Arc;
+
+/// A text that a client sent: shared, because tables, records and answers hold it at the same time.
+pub type Text = Arc<str>;
+/// Bytes that a client sent and that no coordinator reads.
+pub type Blob = Arc<[u8]>;
+
+/// Numbers the appends of one coordinator: 1, 2, 3. A number is not used again after a refusal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub u64);
+
+/// Names a request that waits for its answer. The caller chooses it; the coordinator only gives it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// Counts the rebalances of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Generation(pub i32);
+
+impl Generation {
+    /// What a request carries that comes from no member.
+    pub const NONE: Self = Self(-1);
+
+    /// The generation behind this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// A position in a partition, as clients commit it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offset(pub i64);
+
+impl Offset {
+    /// What a fetch answers if nothing was committed.
+    pub const NONE: Self = Self(-1);
+}
+
+/// A topic by its name and its id. The id tells a topic from a deleted topic of the same name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Topic {
+    /// Its name.
+    pub name: Text,
+    /// Its id.
+    pub id: [u8; 16],
+}

@@ -1,0 +1,55 @@
+//! The limits of a group coordinator: Kafka's settings, and bounds of our own on every table that a client can grow.
+
+/// Limits of a group coordinator. The settings have Kafka's names and defaults.
+#[derive(Clone, Debug)]
+pub struct GroupLimits {
+    /// `group.min.session.timeout.ms`.
+    pub session_timeout_min_ms: u64,
+    /// `group.max.session.timeout.ms`.
+    pub session_timeout_max_ms: u64,
+    /// `group.initial.rebalance.delay.ms`.
+    pub initial_rebalance_delay_ms: u64,
+    /// `group.max.size`. Kafka has no bound by default; we have.
+    pub group_size_max: usize,
+    /// `offset.metadata.max.bytes`.
+    pub offset_metadata_bytes_max: usize,
+    /// `offsets.retention.minutes`, in milliseconds.
+    pub offsets_retention_ms: i64,
+    /// `offsets.retention.check.interval.ms`.
+    pub retention_check_ms: u64,
+    /// Groups with a state of their own; those of offsets alone count as offsets.
+    pub groups_max: usize,
+    /// Records in the table of one coordinator: above it, new offsets are refused.
+    pub records_max: usize,
+    /// Bytes of the ids, names and protocol metadata of one member.
+    pub member_bytes_max: usize,
+    /// Bytes of all members' metadata and assignments of one group: its record must fit into a batch.
+    pub group_bytes_max: usize,
+    /// Partitions that one request may name.
+    pub partitions_per_request_max: usize,
+    /// Appends that are not durable yet: above it, requests are refused with COORDINATOR_NOT_AVAILABLE.
+    pub appends_in_flight_max: usize,
+    /// How late a tick, or an append to become durable, may be before members' timeouts stop to run.
+    pub pause_ms_max: u64,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self {
+            session_timeout_min_ms: 6_000,
+            session_timeout_max_ms: 1_800_000,
+            initial_rebalance_delay_ms: 3_000,
+            group_size_max: 10_000,
+            offset_metadata_bytes_max: 4_096,
+            offsets_retention_ms: 7 * 24 * 3_600_000,
+            retention_check_ms: 600_000,
+            groups_max: 100_000,
+            records_max: 2_000_000,
+            member_bytes_max: 256 * 1024,
+            group_bytes_max: 8 * 1024 * 1024,
+            partitions_per_request_max: 100_000,
+            appends_in_flight_max: 1_000,
+            pause_ms_max: 1_000,
+        }
+    }
+}

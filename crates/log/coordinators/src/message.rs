@@ -1,0 +1,254 @@
+//! Requests to a group coordinator and its answers, without the form of any version of the wire.
+
+use log_wire::ErrorCode;
+
+use crate::{Blob, Generation, Offset, Text, Topic};
+
+/// Who speaks, in the name of which group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberRef {
+    /// The group.
+    pub group: Text,
+    /// The member id; empty if there is none yet.
+    pub member: Text,
+    /// The id of a static member (KIP-345).
+    pub instance: Option<Text>,
+    /// The generation that the member believes in.
+    pub generation: Generation,
+}
+
+/// JoinGroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// Who joins. The generation means nothing.
+    pub who: MemberRef,
+    /// The version of the request: from 4 on, a new member is sent back with an id; from 9 on, KIP-814 holds.
+    pub version: i16,
+    /// The client's own name for itself.
+    pub client_id: Text,
+    /// The client's address.
+    pub client_host: Text,
+    /// How long the member may be silent.
+    pub session_timeout_ms: u64,
+    /// How long a rebalance waits for the member.
+    pub rebalance_timeout_ms: u64,
+    /// The kind of group, such as `consumer` or `connect`.
+    pub protocol_type: Text,
+    /// Protocols and the metadata for each, the preferred protocol first.
+    pub protocols: Vec<(Text, Blob)>,
+}
+
+/// SyncGroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// Who asks.
+    pub who: MemberRef,
+    /// The protocol type and the protocol that the member believes in; versions below 5 do not say.
+    pub protocol: Option<(Text, Text)>,
+    /// From the leader: the assignment of each member.
+    pub assignments: Vec<(Text, Blob)>,
+}
+
+/// LeaveGroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// The group.
+    pub group: Text,
+    /// Member ids, or empty ids and instance ids.
+    pub members: Vec<(Text, Option<Text>)>,
+}
+
+/// An offset to commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewOffset {
+    /// The topic.
+    pub topic: Topic,
+    /// The partition.
+    pub partition: i32,
+    /// The offset.
+    pub offset: Offset,
+    /// The leader epoch of the last record that was consumed, or -1.
+    pub leader_epoch: i32,
+    /// Text of the client's own.
+    pub metadata: Text,
+}
+
+/// OffsetCommit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetCommit {
+    /// Who commits.
+    pub who: MemberRef,
+    /// The version of the request: from 9 on, it knows GROUP_ID_NOT_FOUND.
+    pub version: i16,
+    /// What is committed.
+    pub offsets: Vec<NewOffset>,
+}
+
+/// OffsetFetch of one group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetFetch {
+    /// The group.
+    pub group: Text,
+    /// The partitions, or nothing for all.
+    pub partitions: Option<Vec<(Topic, i32)>>,
+}
+
+/// What a client, or the broker itself, asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// JoinGroup.
+    Join(Join),
+    /// SyncGroup.
+    Sync(Sync),
+    /// Heartbeat.
+    Heartbeat(MemberRef),
+    /// LeaveGroup.
+    Leave(Leave),
+    /// OffsetCommit.
+    Commit(OffsetCommit),
+    /// OffsetFetch of one or many groups. `require_stable` changes nothing while no offset can be pending.
+    Fetch(Vec<OffsetFetch>),
+    /// OffsetDelete: a group and partitions.
+    DeleteOffsets(Text, Vec<(Topic, i32)>),
+    /// DescribeGroups.
+    Describe(Vec<Text>),
+    /// ListGroups, of these states; none means all.
+    List(Vec<Text>),
+    /// DeleteGroups.
+    DeleteGroups(Vec<Text>),
+    /// The broker has deleted these topics.
+    TopicsDeleted(Vec<Topic>),
+}
+
+/// A member as the leader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedMember {
+    /// Its id.
+    pub member: Text,
+    /// Its instance id.
+    pub instance: Option<Text>,
+    /// Its metadata for the protocol that was chosen.
+    pub metadata: Blob,
+}
+
+/// The member is in the generation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The generation.
+    pub generation: Generation,
+    /// The protocol type.
+    pub protocol_type: Text,
+    /// The protocol that was chosen.
+    pub protocol: Text,
+    /// The leader's member id.
+    pub leader: Text,
+    /// The member's own id.
+    pub member: Text,
+    /// All members, for the leader only.
+    pub members: Vec<JoinedMember>,
+    /// The leader does not assign: the assignment is that of before (KIP-814).
+    pub skip_assignment: bool,
+}
+
+/// The member's assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// The protocol type.
+    pub protocol_type: Text,
+    /// The protocol.
+    pub protocol: Text,
+    /// What the leader gave to this member.
+    pub assignment: Blob,
+}
+
+/// A committed offset, or [`Offset::NONE`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommittedOffset {
+    /// The topic.
+    pub topic: Topic,
+    /// The partition.
+    pub partition: i32,
+    /// The offset.
+    pub offset: Offset,
+    /// The leader epoch that was committed with it.
+    pub leader_epoch: i32,
+    /// The text that was committed with it.
+    pub metadata: Text,
+}
+
+/// The offsets of one group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupOffsets {
+    /// The group.
+    pub group: Text,
+    /// Its offsets.
+    pub offsets: Vec<CommittedOffset>,
+}
+
+/// A member as DescribeGroups shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberDescription {
+    /// Its id.
+    pub member: Text,
+    /// Its instance id.
+    pub instance: Option<Text>,
+    /// Its client id.
+    pub client_id: Text,
+    /// Its address.
+    pub client_host: Text,
+    /// Its metadata for the chosen protocol.
+    pub metadata: Blob,
+    /// Its assignment.
+    pub assignment: Blob,
+}
+
+/// A group as DescribeGroups shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDescription {
+    /// The group.
+    pub group: Text,
+    /// GROUP_ID_NOT_FOUND for an unknown group.
+    pub error: ErrorCode,
+    /// The state, by Kafka's name.
+    pub state: &'static str,
+    /// The protocol type; empty if none.
+    pub protocol_type: Text,
+    /// The protocol; empty if none.
+    pub protocol: Text,
+    /// Its members.
+    pub members: Vec<MemberDescription>,
+}
+
+/// A group as ListGroups shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupListing {
+    /// The group.
+    pub group: Text,
+    /// The protocol type; empty if none.
+    pub protocol_type: Text,
+    /// The state, by Kafka's name.
+    pub state: &'static str,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The whole request failed.
+    Failed(ErrorCode),
+    /// Heartbeat and TopicsDeleted: done.
+    Done,
+    /// JoinGroup: join again with this id (MEMBER_ID_REQUIRED).
+    MemberIdRequired(Text),
+    /// JoinGroup.
+    Joined(Joined),
+    /// SyncGroup.
+    Synced(Synced),
+    /// An error code for each part, in the request's order: LeaveGroup, OffsetCommit, OffsetDelete, DeleteGroups.
+    Each(Vec<ErrorCode>),
+    /// OffsetFetch.
+    Offsets(Vec<GroupOffsets>),
+    /// DescribeGroups.
+    Described(Vec<GroupDescription>),
+    /// ListGroups.
+    Listed(Vec<GroupListing>),
+}
