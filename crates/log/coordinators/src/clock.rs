@@ -26,8 +26,10 @@ impl Clock {
     /// was given away at `stuck_since`.
     pub(crate) fn advance(&mut self, now: MonoTime, due: Option<MonoTime>, stuck_since: Option<MonoTime>) {
         let mut passed = now.since(self.heard);
-        if let Some(due) = due {
-            passed = passed.min(due.since(self.reading).saturating_add(self.pause_ms_max));
+        // A call that comes much too late ends a pause. None of it counts: the requests that would have moved the deadline may
+        // stand behind this call.
+        if due.is_some_and(|due| passed > due.since(self.reading).saturating_add(self.pause_ms_max)) {
+            passed = 0;
         }
         if let Some(since) = stuck_since {
             passed = passed.min(since.plus_ms(self.pause_ms_max).since(self.heard));
@@ -67,8 +69,10 @@ mod tests {
         clock.advance(at(1_050), Some(at(500)), None);
         assert_eq!(clock.reading(), at(50));
         clock.advance(at(90_000), Some(at(500)), None);
-        assert_eq!(clock.reading(), at(600), "only the time until the tick was due, and the tolerance");
-        assert_eq!(clock.real(at(700)), at(90_100));
+        assert_eq!(clock.reading(), at(50));
+        assert_eq!(clock.real(at(150)), at(90_100));
+        clock.advance(at(90_550), Some(at(500)), None);
+        assert_eq!(clock.reading(), at(600), "a tick that is late within the tolerance counts");
     }
 
     #[test]

@@ -149,7 +149,8 @@ impl GroupCoordinator {
         self.fail(withheld, ErrorCode::NotCoordinator);
         for group in self.groups.values() {
             for ticket in group.waiting() {
-                self.effects.push(Effect::Reply { ticket, answer: Answer::Failed(ErrorCode::NotCoordinator) });
+                self.effects
+                    .push(Effect::Reply { ticket, answer: Answer::Failed(ErrorCode::NotCoordinator) });
             }
         }
         self.effects.retain(|effect| matches!(effect, Effect::Reply { .. }));
@@ -171,8 +172,10 @@ impl GroupCoordinator {
     #[must_use]
     pub fn snapshot(&self) -> Vec<Record> {
         use crate::journal::Key as _;
-        let record =
-            |(key, value): (&Key, &Value)| Record { key: key.encode(), value: Some(Key::encode_value(value)) };
+        let record = |(key, value): (&Key, &Value)| Record {
+            key: key.encode(),
+            value: Some(Key::encode_value(value)),
+        };
         self.journal.table().iter().map(record).collect()
     }
 
@@ -217,7 +220,11 @@ impl GroupCoordinator {
     }
 
     /// Lets a group act, then writes its record and sets its timer.
-    pub(crate) fn turn<R>(&mut self, name: &Text, act: impl FnOnce(&mut Group, &mut Turn<'_>) -> R) -> Option<R> {
+    pub(crate) fn turn<R>(
+        &mut self,
+        name: &Text,
+        act: impl FnOnce(&mut Group, &mut Turn<'_>) -> R,
+    ) -> Option<R> {
         let group = self.groups.get_mut(name)?;
         let mut turn = Turn {
             now: self.clock.reading(),

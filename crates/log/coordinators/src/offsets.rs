@@ -88,7 +88,9 @@ impl GroupCoordinator {
         let key = Key::Offset(group.clone(), topic.name.clone(), partition);
         match self.journal.table().get(&key) {
             // An offset of a deleted topic of the same name is none of this topic (L73).
-            Some(Value::Offset(stored)) if stored.topic_id == topic.id => shown((&topic.name, partition, stored)),
+            Some(Value::Offset(stored)) if stored.topic_id == topic.id => {
+                shown((&topic.name, partition, stored))
+            }
             _ => CommittedOffset {
                 topic,
                 partition,

@@ -2,8 +2,8 @@
 
 use base::Now;
 use log_coordinators::{
-    Answer, Blob, Effect, Generation, GroupCoordinator, GroupLimits, Join, Joined, Leave, MemberRef, NewOffset,
-    Offset, OffsetCommit, OffsetFetch, Record, Request, Seq, Sync, Ticket, Topic,
+    Answer, Blob, Effect, Generation, GroupCoordinator, GroupLimits, Join, Joined, Leave, MemberRef,
+    NewOffset, Offset, OffsetCommit, OffsetFetch, Record, Request, Seq, Sync, Ticket, Topic,
 };
 use log_wire::ErrorCode;
 
@@ -209,7 +209,7 @@ fn member_is_not_expelled_for_a_pause_of_the_coordinator() {
     assert_eq!(bench.ask(Request::Heartbeat(who(&joined.member, None, 1))), Answer::Done);
     bench.now.advance_ms(3_600_000);
     let (ticket, answer) = bench.send(Request::Heartbeat(who(&joined.member, None, 1))).remove(0);
-    // The pause is longer than the session: it counts only up to the time at which the tick was due.
+    // The pause is longer than the session, and no part of it counts.
     assert!(ticket > 0 && answer == Answer::Done, "{answer:?}");
 }
 
@@ -243,7 +243,10 @@ fn second_member_rebalances_and_the_first_leads_on() {
     assert_eq!(answers.len(), 2);
     let leave = Leave { group: "g".into(), members: vec![(first.member.clone(), None), ("x".into(), None)] };
     assert_eq!(bench.ask(Request::Leave(leave)), Answer::Each(vec![OK, ErrorCode::UnknownMemberId]));
-    assert_eq!(bench.ask(Request::DeleteGroups(vec!["g".into()])), Answer::Each(vec![ErrorCode::NonEmptyGroup]));
+    assert_eq!(
+        bench.ask(Request::DeleteGroups(vec!["g".into()])),
+        Answer::Each(vec![ErrorCode::NonEmptyGroup])
+    );
 }
 
 #[test]

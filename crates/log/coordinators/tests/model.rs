@@ -45,6 +45,7 @@ struct Model {
     random: Random,
     now: Now,
     step: u64,
+    healed: bool,
     coordinator: GroupCoordinator,
     log: Vec<Record>,
     in_flight: VecDeque<(Seq, Vec<Record>)>,
@@ -77,6 +78,7 @@ impl Model {
             random,
             now,
             step: 0,
+            healed: false,
             coordinator,
             log: Vec::new(),
             in_flight: VecDeque::new(),
@@ -108,7 +110,7 @@ impl Model {
         self.clients[number].waits_for = Some(ticket);
         self.clients[number].asked_at = self.now.mono().ms();
         self.coordinator.handle(request, Ticket(ticket), self.now);
-        self.take(false);
+        self.take();
     }
 
     fn act(&mut self, number: usize) {
@@ -141,8 +143,7 @@ impl Model {
             0 => self.ask(number, Asked::Heartbeat, Request::Heartbeat(who)),
             1 => self.commit(number, who),
             _ => {
-                let fetch =
-                    OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]) };
+                let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]) };
                 self.ask(number, Asked::Fetch, Request::Fetch(vec![fetch]));
             }
         }
@@ -162,15 +163,15 @@ impl Model {
         self.ask(number, Asked::Commit { value, generation }, request);
     }
 
-    /// Takes the coordinator's effects. `lose` drops the answers on their way to the clients.
-    fn take(&mut self, lose: bool) {
+    /// Takes the coordinator's effects. Some answers are lost on their way to the clients.
+    fn take(&mut self) {
         for effect in self.coordinator.take_effects() {
             match effect {
                 Effect::Append { seq, records } => self.in_flight.push_back((seq, records)),
                 Effect::Reply { ticket, answer } => {
                     let found = self.asked.remove(&ticket.0);
                     let (number, sent, asked) = found.expect("one answer for each request");
-                    let lost = lose || self.random.chance(3);
+                    let lost = !self.healed && self.random.chance(3);
                     if self.clients[number].waits_for == Some(ticket.0) && !lost {
                         self.clients[number].waits_for = None;
                         self.see(number, sent, &asked, answer);
@@ -273,7 +274,7 @@ impl Model {
             self.log.extend(records);
             self.coordinator.persisted(seq, self.now);
         }
-        self.take(false);
+        self.take();
         if self.in_flight.is_empty() {
             assert_eq!(self.coordinator.snapshot(), self.replay(0).snapshot(), "the table is not a replay");
         }
@@ -286,7 +287,8 @@ impl Model {
         }
         self.in_flight.clear();
         let seed = self.random.number();
-        let before = std::mem::replace(&mut self.coordinator, self.replay(seed));
+        let next = self.replay(seed);
+        let before = std::mem::replace(&mut self.coordinator, next);
         self.coordinator.loaded(self.now);
         for effect in before.resign() {
             let Effect::Reply { ticket, answer } = effect else { panic!("it appends no more") };
@@ -302,7 +304,7 @@ impl Model {
         self.now.advance_ms(ms);
         self.now.wall = self.now.wall.plus_ms(ms as i64);
         self.coordinator.tick(self.now);
-        self.take(false);
+        self.take();
     }
 
     fn disturb(&mut self) {
@@ -344,6 +346,7 @@ impl Model {
 
     /// All faults have ended: the group becomes stable with everybody in it (L53).
     fn heal(&mut self) {
+        self.healed = true;
         for client in &mut self.clients {
             client.silent = false;
         }
@@ -379,5 +382,8 @@ fn clients_see_only_what_the_rules_allow() {
             Err(_) => panic!("seed {seed}"),
         }
     }
-    assert_eq!(counts.into_iter().collect::<Vec<_>>(), ["committed", "joined", "refused", "restarted", "synced"]);
+    assert_eq!(
+        counts.into_iter().collect::<Vec<_>>(),
+        ["committed", "joined", "refused", "restarted", "synced"]
+    );
 }

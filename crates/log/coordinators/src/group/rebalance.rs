@@ -144,7 +144,8 @@ impl Group {
 
     /// When something is due.
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        let sessions = self.members.values().filter(|member| member.joining.is_none() && member.syncing.is_none());
+        let sessions =
+            self.members.values().filter(|member| member.joining.is_none() && member.syncing.is_none());
         let phase = match self.phase {
             Phase::Preparing { deadline, .. } | Phase::Completing { deadline } => Some(deadline),
             Phase::Empty | Phase::Stable => None,
