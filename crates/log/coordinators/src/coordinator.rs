@@ -105,6 +105,8 @@ impl GroupCoordinator {
         self.advance(now);
         if self.journal.appends_in_flight() >= self.limits.appends_in_flight_max {
             self.replies.push((ticket, Answer::Failed(ErrorCode::CoordinatorNotAvailable)));
+        } else if request.names() > self.limits.names_per_request_max {
+            self.replies.push((ticket, Answer::Failed(ErrorCode::InvalidRequest)));
         } else if let Some(answer) = self.dispatch(request, ticket) {
             self.replies.push((ticket, answer));
         }

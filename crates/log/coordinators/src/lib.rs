@@ -10,6 +10,7 @@
 //! - Groups of KIP-848: clients with `group.protocol=consumer` cannot join.
 //! - A record has our own form, not that of Kafka's `__consumer_offsets`: tools that read that topic see nothing they know.
 //! - `retention_time_ms` of OffsetCommit 2 to 4 is ignored: `offsets.retention.minutes` holds for all.
+//! - A heartbeat costs time in proportion to its group's members, and a check of retention reads the whole table.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod clock;

@@ -25,8 +25,8 @@ pub struct GroupLimits {
     pub member_bytes_max: usize,
     /// Bytes of all members' metadata and assignments of one group: its record must fit into a batch.
     pub group_bytes_max: usize,
-    /// Partitions that one request may name.
-    pub partitions_per_request_max: usize,
+    /// Groups, members, topics and partitions that one request may name: above it, INVALID_REQUEST.
+    pub names_per_request_max: usize,
     /// Appends that are not durable yet: above it, requests are refused with COORDINATOR_NOT_AVAILABLE.
     pub appends_in_flight_max: usize,
     /// How late a tick, or an append to become durable, may be before members' timeouts stop to run.
@@ -47,7 +47,7 @@ impl Default for GroupLimits {
             records_max: 2_000_000,
             member_bytes_max: 256 * 1024,
             group_bytes_max: 8 * 1024 * 1024,
-            partitions_per_request_max: 100_000,
+            names_per_request_max: 100_000,
             appends_in_flight_max: 1_000,
             pause_ms_max: 1_000,
         }

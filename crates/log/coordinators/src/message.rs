@@ -120,6 +120,25 @@ pub enum Request {
     TopicsDeleted(Vec<Topic>),
 }
 
+impl Request {
+    /// How many things a client names in it.
+    pub(crate) fn names(&self) -> usize {
+        match self {
+            Self::Join(join) => join.protocols.len(),
+            Self::Sync(sync) => sync.assignments.len(),
+            Self::Leave(leave) => leave.members.len(),
+            Self::Commit(commit) => commit.offsets.len(),
+            Self::Fetch(groups) => {
+                let of_group = |fetch: &OffsetFetch| fetch.partitions.as_ref().map_or(0, Vec::len);
+                groups.len() + groups.iter().map(of_group).sum::<usize>()
+            }
+            Self::DeleteOffsets(_, partitions) => partitions.len(),
+            Self::Describe(names) | Self::List(names) | Self::DeleteGroups(names) => names.len(),
+            Self::Heartbeat(_) | Self::TopicsDeleted(_) => 0,
+        }
+    }
+}
+
 /// A member as the leader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedMember {

@@ -27,9 +27,6 @@ impl GroupCoordinator {
         if who.group.is_empty() {
             return Err(ErrorCode::InvalidGroupId);
         }
-        if commit.offsets.len() > self.limits.partitions_per_request_max {
-            return Err(ErrorCode::InvalidRequest);
-        }
         let memberless = who.generation < Generation(0) && who.member.is_empty() && who.instance.is_none();
         match self.groups.get(&who.group) {
             None if memberless => Ok(()),
@@ -67,10 +64,6 @@ impl GroupCoordinator {
     }
 
     pub(crate) fn fetch(&self, groups: Vec<OffsetFetch>) -> Answer {
-        let named = |fetch: &OffsetFetch| fetch.partitions.as_ref().map_or(0, Vec::len);
-        if groups.iter().map(named).sum::<usize>() > self.limits.partitions_per_request_max {
-            return Answer::Failed(ErrorCode::InvalidRequest);
-        }
         let fetched = |fetch: OffsetFetch| {
             let offsets = match fetch.partitions {
                 None => self.offsets_of(&fetch.group).map(shown).collect(),

@@ -292,3 +292,31 @@ fn request_before_the_partition_is_read_is_sent_back() {
     let reply = |(ticket, answer)| Effect::Reply { ticket: Ticket(ticket), answer };
     assert_eq!(coordinator.take_effects(), answers.map(reply));
 }
+
+/// Its session lasts longer than a rebalance may take.
+#[test]
+fn member_that_never_syncs_is_expelled_though_it_is_heard_of() {
+    let mut bench = Bench::new();
+    let Request::Join(mut slow) = join("", None) else { panic!("a join") };
+    slow.session_timeout_ms = 60_000;
+    let Answer::Joined(joined) = bench.ask(Request::Join(slow)) else { panic!("not joined") };
+    let me = who(&joined.member, None, joined.generation.0);
+    for _ in 0..19 {
+        bench.pass(1_000);
+        assert_eq!(bench.ask(Request::Heartbeat(me.clone())), Answer::Done);
+    }
+    bench.pass(1_000);
+    assert_eq!(bench.ask(Request::Heartbeat(me)), Answer::Failed(ErrorCode::UnknownMemberId));
+}
+
+#[test]
+fn request_that_names_too_much_is_refused() {
+    let limits = GroupLimits { names_per_request_max: 2, ..GroupLimits::default() };
+    let mut bench = Bench::new();
+    let mut coordinator = GroupCoordinator::new(limits, 1);
+    coordinator.loaded(bench.now);
+    bench.coordinator = coordinator;
+    let describe = |count| Request::Describe(vec!["g".into(); count]);
+    assert!(matches!(bench.ask(describe(2)), Answer::Described(_)));
+    assert_eq!(bench.ask(describe(3)), Answer::Failed(ErrorCode::InvalidRequest));
+}
