@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What every simulator stands on; the simulators themselves stand above what they simulate.
     ("sim", &["kit"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
-    ("log", &["wire", "coordinators"]),
+    ("log", &["wire", "partition", "coordinators"]),
     ("sim", &["council"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
@@ -71,6 +71,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("log-wire", &["crc32c", "thiserror"]),
     ("log-coordinators", &[]),
+    ("log-partition", &["crc32c", "thiserror"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),

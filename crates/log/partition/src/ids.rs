@@ -1,0 +1,89 @@
+//! Numbers that must not be confused: offsets, epochs of leaders, producers and coordinators, and sequence numbers.
+
+use core::fmt;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($number:ty)),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $number);
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// The number of a record in its partition, from 0. Control records have offsets too.
+    Offset(i64),
+    /// The epoch of a partition's leader. It rises with each new leader.
+    LeaderEpoch(i32),
+    /// The id of a producer, unique in the cluster.
+    ProducerId(i64),
+    /// The epoch of a producer id. A higher epoch fences all lower ones.
+    ProducerEpoch(i16),
+    /// The epoch of the transaction coordinator that wrote a marker.
+    CoordinatorEpoch(i32),
+    /// The sequence number of a record among those of its producer, from 0. 0 follows 2^31-1.
+    Sequence(i32),
+}
+
+impl Offset {
+    /// Before the first record.
+    pub const ZERO: Self = Self(0);
+    /// Above every offset.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// The offset so many records later.
+    #[must_use]
+    pub const fn plus(self, records: i64) -> Self {
+        Self(self.0.saturating_add(records))
+    }
+
+    /// The next offset.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        self.plus(1)
+    }
+
+    /// How many offsets this one is above `earlier`; negative if it is below.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Sequence {
+    /// The sequence number so many records later.
+    #[must_use]
+    pub const fn plus(self, records: i32) -> Self {
+        Self((self.0.wrapping_add(records)) & i32::MAX)
+    }
+
+    /// The next sequence number.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        self.plus(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_zero_follows_the_highest() {
+        assert_eq!(Sequence(i32::MAX).next(), Sequence(0));
+        assert_eq!(Sequence(i32::MAX - 1).plus(3), Sequence(1));
+        assert_eq!(Sequence(4).plus(0), Sequence(4));
+    }
+}
