@@ -76,6 +76,32 @@ impl Sequence {
     }
 }
 
+/// Which partition: its topic's id, which no two topics ever share, and its number in the topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionId {
+    /// The topic.
+    pub topic: [u8; 16],
+    /// The number.
+    pub index: i32,
+}
+
+/// Where a batch stands: in which segment of its partition, and how many bytes into it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The offset at which the segment begins.
+    pub segment: Offset,
+    /// Bytes before the batch.
+    pub position: u64,
+}
+
+impl Place {
+    /// The place so many bytes further in the same segment.
+    #[must_use]
+    pub const fn plus(self, bytes: u64) -> Self {
+        Self { segment: self.segment, position: self.position.saturating_add(bytes) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

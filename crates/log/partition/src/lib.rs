@@ -17,7 +17,7 @@ mod sealed;
 mod transactions;
 
 pub use epochs::{EpochEnd, EpochStart, LeaderEpochs};
-pub use ids::{CoordinatorEpoch, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
+pub use ids::{CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId, Sequence};
 pub use producers::{
     KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
 };

@@ -187,6 +187,15 @@ impl<D: Disk> Wal<D> {
         Ok(())
     }
 
+    /// Writes what was appended, without a flush: it outlives this process, but not the machine.
+    ///
+    /// # Errors
+    /// As [`flush`](Wal::flush).
+    pub fn write(&mut self) -> Result<(), Fault> {
+        self.check()?;
+        self.write_pending()
+    }
+
     /// Flushes, and if that was not yet noted in the log, notes it there durably.
     ///
     /// To be called when the log was idle for a moment, and before it is closed: without it, damage to what was

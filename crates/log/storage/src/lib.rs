@@ -1,0 +1,50 @@
+//! The partitions of a broker on one disk: a write-ahead log that all of them share, and the segments of each.
+//!
+//! A batch is appended to the write-ahead log, with all others that wait, and is durable after one flush for all of
+//! them. Later, and many at a time, batches are written to the segment of their partition, from which they are read;
+//! a segment is flushed only before the write-ahead log is recycled. So a broker with ten thousand partitions flushes
+//! one file, and an idle partition has no open file.
+//!
+//! It does not know what a batch means. It is told where each stands; the tables of a partition (producers,
+//! transactions, leader epochs) are bytes to it, a [`State`](Restored::state).
+//!
+//! # An append, a read, a crash
+//! *An append.* [`Store::append`] writes batches to the buffer of the write-ahead log and keeps them in memory.
+//! [`Store::flush`] makes all of them durable. [`Store::write_behind`] writes those of a partition that are many enough,
+//! or old enough, to its segment and tells how far; from then on they are read from there, and their memory is free.
+//!
+//! *A read.* Whoever reads has a disk of its own over the same directory and uses [`read_batches`]: only what
+//! [`Store::write_behind`] told may be read; what is not told yet, the caller has in memory.
+//!
+//! *A crash.* [`Store::open`] gives back, for each partition, the last state that its owner gave, and every batch and
+//! change of the start behind it, in order. Batches that are in the flushed part of the segments are marked; all
+//! others are written there again.
+//!
+//! # Invariants
+//! - What lies in a segment counts only up to the point that a checkpoint in the write-ahead log names: everything before
+//!   that point is flushed, file and name. What is behind it may be anything, and is written again.
+//! - The write-ahead log keeps, for each partition, every batch that is not in the flushed part, and its last state. Both
+//!   are judged by what the checkpoints on the disk say, never by what memory knows.
+//! - A segment is removed only after the start of its log behind it is durable.
+//!
+//! # Not done, and what that costs
+//! - Every batch is written twice.
+//! - One disk: a failed write or flush stops all partitions of the broker.
+//! - A file stays as long as it was before a crash, though what is behind its end counts for nothing.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod checkpoint;
+mod config;
+mod files;
+mod partition_log;
+mod read;
+mod record;
+mod recovery;
+mod retention;
+mod store;
+
+pub use config::StoreConfig;
+pub use files::{SEGMENT_DIRECTORY, segment_path};
+pub use read::read_batches;
+pub use recovery::{Restored, RestoredBatch};
+pub use store::{Append, Appended, Store, Written};

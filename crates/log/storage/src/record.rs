@@ -1,0 +1,105 @@
+//! The records of a partition in the write-ahead log.
+
+use base::WallTime;
+use log_partition::{Offset, Place};
+use storage_wal::codec::{Input, Malformed, put_varint};
+
+const APPEND: u8 = 1;
+const STATE: u8 = 2;
+const START: u8 = 3;
+
+/// Bytes of a record besides its batch or state, at most.
+pub(crate) const OVERHEAD_BYTES: usize = 48;
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Record<'a> {
+    /// A batch was appended.
+    Append { at: Place, end: Offset, now: WallTime, batch: &'a [u8] },
+    /// The tables, as of everything before.
+    State(&'a [u8]),
+    /// The log begins there.
+    Start(Offset),
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn bytes_max(&self) -> usize {
+        OVERHEAD_BYTES
+            + match self {
+                Self::Append { batch, .. } => batch.len(),
+                Self::State(state) => state.len(),
+                Self::Start(_) => 0,
+            }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Append { at, end, now, batch } => {
+                out.push(APPEND);
+                put_offset(out, at.segment);
+                put_varint(out, at.position);
+                put_offset(out, *end);
+                out.extend_from_slice(&now.ms().to_le_bytes());
+                out.extend_from_slice(batch);
+            }
+            Self::State(state) => {
+                out.push(STATE);
+                out.extend_from_slice(state);
+            }
+            Self::Start(start) => {
+                out.push(START);
+                put_offset(out, *start);
+            }
+        }
+    }
+
+    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut input = Input::new(bytes);
+        match input.byte()? {
+            APPEND => {
+                let at = Place { segment: take_offset(&mut input)?, position: input.varint()? };
+                let end = take_offset(&mut input)?;
+                let now = WallTime::of_ms(i64::from_le_bytes(input.array()?));
+                Ok(Self::Append { at, end, now, batch: input.rest() })
+            }
+            STATE => Ok(Self::State(input.rest())),
+            START => {
+                let start = take_offset(&mut input)?;
+                input.finish()?;
+                Ok(Self::Start(start))
+            }
+            _ => Err(Malformed),
+        }
+    }
+}
+
+pub(crate) fn put_offset(out: &mut Vec<u8>, offset: Offset) {
+    put_varint(out, u64::try_from(offset.0).unwrap_or_default());
+}
+
+pub(crate) fn take_offset(input: &mut Input<'_>) -> Result<Offset, Malformed> {
+    i64::try_from(input.varint()?).map(Offset).map_err(|_| Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_is_read_back_within_the_bytes_that_it_said() {
+        let at = Place { segment: Offset(i64::MAX), position: u64::MAX };
+        let now = WallTime::of_ms(-5);
+        let records = [
+            Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
+            Record::State(b"state"),
+            Record::Start(Offset(7)),
+        ];
+        for record in records {
+            let mut bytes = Vec::new();
+            record.encode(&mut bytes);
+            assert!(bytes.len() <= record.bytes_max());
+            assert_eq!(Record::decode(&bytes), Ok(record));
+        }
+        assert_eq!(Record::decode(&[9]), Err(Malformed));
+    }
+}

@@ -1,0 +1,257 @@
+//! Opening a directory: what each partition gets back.
+//!
+//! Everything is read and judged before the first byte is changed.
+
+use std::collections::BTreeMap;
+
+use base::WallTime;
+use bytes::Bytes;
+use log_partition::{Offset, PartitionId, Place};
+use storage_disk::{Disk, DiskError};
+use storage_wal::codec::Malformed;
+use storage_wal::meta::{self, Meta, Names};
+use storage_wal::{Fault, LogId, OpenError, Position, Replayed, Restore, Wal};
+
+use crate::checkpoint::{Checkpoint, Flushed};
+use crate::config::StoreConfig;
+use crate::files::{OpenFiles, SEGMENT_DIRECTORY, parse_name};
+use crate::partition_log::PartitionLog;
+use crate::record::Record;
+use crate::store::{Logs, Store};
+
+/// Who owns the directory.
+const OWNER: &[u8] = b"log";
+
+/// What a partition gets back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Its log.
+    pub log: LogId,
+    /// Which partition.
+    pub id: PartitionId,
+    /// The last start that was set behind the state; where the log was created, if there is neither.
+    pub start: Option<Offset>,
+    /// The end of the log.
+    pub end: Offset,
+    /// The last state that was given; nothing if there is none, which is the state of an empty log.
+    pub state: Option<Vec<u8>>,
+    /// Every batch behind that state, and every batch that is not in the flushed part of the segments, in order.
+    pub batches: Vec<RestoredBatch>,
+    /// The offset behind the flushed part.
+    pub flushed_end: Offset,
+    /// Where the flushed part ends.
+    pub flushed_place: Place,
+    /// The segments, the oldest first, with the lengths of their files. Only of the last one the length may be more than what
+    /// counts.
+    pub segments: Vec<(Offset, u64)>,
+}
+
+/// A batch, as it was appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoredBatch {
+    /// Where it stands.
+    pub at: Place,
+    /// The offset behind it.
+    pub end: Offset,
+    /// When it was appended.
+    pub now: WallTime,
+    /// Whether the state was given before it was appended.
+    pub is_behind_state: bool,
+    /// The batch.
+    pub batch: Bytes,
+}
+
+/// A log while the write-ahead log is read.
+struct RestoringLog {
+    /// From the newest checkpoint.
+    flushed: Flushed,
+    state_in: u64,
+    log: Option<PartitionLog>,
+    start: Option<Offset>,
+    state: Option<Vec<u8>>,
+    batches: Vec<RestoredBatch>,
+}
+
+#[derive(Default)]
+struct Restoring(BTreeMap<LogId, RestoringLog>);
+
+pub(crate) fn open<D: Disk>(
+    mut disk: D,
+    config: StoreConfig,
+    incarnation: [u8; 16],
+) -> Result<(Store<D>, Vec<Restored>), OpenError> {
+    let names = Names { directories: &[SEGMENT_DIRECTORY], harmless: &[] };
+    match meta::open(&mut disk, names)? {
+        None => make(disk, config, incarnation),
+        Some(meta) if meta.owner == OWNER => resume(disk, config, meta.incarnation),
+        Some(_) => Err(meta::damaged(0, "it says that this is no directory of the log").into()),
+    }
+}
+
+fn make<D: Disk>(
+    mut disk: D,
+    config: StoreConfig,
+    incarnation: [u8; 16],
+) -> Result<(Store<D>, Vec<Restored>), OpenError> {
+    let made = disk.create_directory(SEGMENT_DIRECTORY);
+    made.map_err(|error| Fault::new(SEGMENT_DIRECTORY, "create", error))?;
+    sync_names(&mut disk)?;
+    let logs = Logs::default();
+    let mut wal = Wal::create(disk, config.wal, incarnation, 0, &logs)?;
+    meta::write(wal.disk(), &Meta { incarnation, owner: OWNER.to_vec() })?;
+    Ok((store(wal, config, logs), Vec::new()))
+}
+
+fn resume<D: Disk>(
+    disk: D,
+    config: StoreConfig,
+    incarnation: [u8; 16],
+) -> Result<(Store<D>, Vec<Restored>), OpenError> {
+    let mut restoring = Restoring::default();
+    let replayed = Replayed::read(disk, config.wal, incarnation, &mut restoring)?;
+    let (mut wal, _) = replayed.resume()?;
+    let mut segments = segments(wal.disk())?;
+    let (mut logs, mut restored) = (Logs::default(), Vec::new());
+    for (id, restoring) in restoring.0 {
+        let (log, given) = restoring.end(id, &mut segments);
+        restored.push(given);
+        logs.0.insert(id, log);
+    }
+    remove_leftovers(wal.disk(), &logs, &segments)?;
+    let mut store = store(wal, config, logs);
+    store.memory_bytes = store.logs.0.values().map(|log| log.pending_bytes).sum();
+    Ok((store, restored))
+}
+
+fn store<D: Disk>(wal: Wal<D>, config: StoreConfig, logs: Logs) -> Store<D> {
+    // What the last checkpoints on the disk do not say yet is judged when the next ones are written.
+    let judged = wal.end().sequence;
+    Store {
+        wal,
+        config,
+        logs,
+        files: OpenFiles::new(config.open_files_max),
+        memory_bytes: 0,
+        names_unflushed: false,
+        judged,
+        due: Vec::new(),
+        written: Vec::new(),
+    }
+}
+
+type Segments = BTreeMap<PartitionId, BTreeMap<Offset, u64>>;
+
+fn segments<D: Disk>(disk: &mut D) -> Result<Segments, Fault> {
+    let mut found = Segments::new();
+    let refused = |error| Fault::new(SEGMENT_DIRECTORY, "list", error);
+    for name in disk.list(SEGMENT_DIRECTORY).map_err(refused)? {
+        let Some((id, base)) = parse_name(&name) else { continue };
+        let opened = disk.open(&format!("{SEGMENT_DIRECTORY}/{name}")).and_then(|file| disk.len(&file));
+        let bytes = opened.map_err(|error| Fault::new(&name, "open", error))?;
+        found.entry(id).or_default().insert(base, bytes);
+    }
+    Ok(found)
+}
+
+/// Removes segments of partitions that were dropped, and those behind the flushed part, which are written again.
+fn remove_leftovers<D: Disk>(disk: &mut D, logs: &Logs, segments: &Segments) -> Result<(), Fault> {
+    let live: BTreeMap<PartitionId, Offset> =
+        logs.0.values().map(|log| (log.id, log.flushed.place.segment)).collect();
+    for (id, bases) in segments {
+        for base in bases.keys().filter(|base| live.get(id).is_none_or(|last| *base > last)) {
+            let path = crate::files::segment_path(*id, *base);
+            match disk.remove(&path) {
+                Ok(()) | Err(DiskError::NotFound) => {}
+                Err(error) => return Err(Fault::new(&path, "remove", error)),
+            }
+        }
+    }
+    sync_names(disk)
+}
+
+fn sync_names<D: Disk>(disk: &mut D) -> Result<(), Fault> {
+    for directory in ["", SEGMENT_DIRECTORY] {
+        disk.sync_directory(directory).map_err(|error| Fault::new(directory, "flush", error))?;
+    }
+    Ok(())
+}
+
+impl Restore for Restoring {
+    fn offer(&mut self, log: LogId, sequence: u64, checkpoint: &[u8]) -> Result<bool, Malformed> {
+        let Checkpoint { end, flushed, state_in, .. } = Checkpoint::decode(checkpoint)?;
+        // The first that is offered is the newest, and knows how far the segments are flushed.
+        let known = self.0.entry(log).or_insert_with(|| RestoringLog::new(flushed, state_in));
+        Ok(end <= known.flushed.end && sequence <= known.state_in)
+    }
+
+    fn begin(&mut self, log: LogId, at: Position, checkpoint: &[u8]) -> Result<(), Malformed> {
+        let Checkpoint { id, end, flushed, .. } = Checkpoint::decode(checkpoint)?;
+        let known = self.0.entry(log).or_insert_with(|| RestoringLog::new(flushed, at.sequence));
+        let mut begun = PartitionLog::new(id, end, at.sequence);
+        (begun.flushed, begun.written) = (known.flushed, known.flushed);
+        known.log = Some(begun);
+        known.start = Some(end);
+        Ok(())
+    }
+
+    fn record(&mut self, log: LogId, at: Position, payload: &[u8]) -> Result<(), Malformed> {
+        let known = self.0.get_mut(&log).ok_or(Malformed)?;
+        let flushed = known.flushed.end;
+        let begun = known.log.as_mut().ok_or(Malformed)?;
+        match Record::decode(payload)? {
+            Record::Append { at: place, end, now, batch } => {
+                if end <= begun.end {
+                    return Err(Malformed);
+                }
+                begun.appended(at.sequence, end);
+                let batch = Bytes::copy_from_slice(batch);
+                if end > flushed {
+                    begun.keep(place, end, batch.clone());
+                }
+                known.batches.push(RestoredBatch { at: place, end, now, is_behind_state: true, batch });
+            }
+            Record::State(state) => {
+                begun.state_in = at.sequence;
+                known.state = Some(state.to_vec());
+                known.start = None;
+                known.batches.retain(|batch| batch.end > flushed);
+                known.batches.iter_mut().for_each(|batch| batch.is_behind_state = false);
+            }
+            Record::Start(start) => known.start = Some(start),
+        }
+        Ok(())
+    }
+
+    fn dropped(&mut self, log: LogId) {
+        self.0.remove(&log);
+    }
+}
+
+impl RestoringLog {
+    const fn new(flushed: Flushed, state_in: u64) -> Self {
+        Self { flushed, state_in, log: None, start: None, state: None, batches: Vec::new() }
+    }
+
+    fn end(self, log: LogId, segments: &mut Segments) -> (PartitionLog, Restored) {
+        let none = PartitionId { topic: [0; 16], index: 0 };
+        let own = self.log.unwrap_or_else(|| PartitionLog::new(none, Offset::ZERO, 0));
+        let Flushed { end: flushed_end, place: flushed_place } = self.flushed;
+        let kept = segments.get(&own.id).into_iter().flatten();
+        let begun = flushed_place.position > 0;
+        let kept = kept.filter(|(base, _)| {
+            **base < flushed_place.segment || (begun && **base == flushed_place.segment)
+        });
+        let restored = Restored {
+            log,
+            id: own.id,
+            start: self.start,
+            end: own.end,
+            state: self.state,
+            batches: self.batches,
+            flushed_end,
+            flushed_place,
+            segments: kept.map(|(base, bytes)| (*base, *bytes)).collect(),
+        };
+        (own, restored)
+    }
+}
