@@ -21,7 +21,8 @@ pub(crate) fn parse_name(name: &str) -> Option<(PartitionId, Offset)> {
     let (index, base) = rest.strip_prefix('-')?.rsplit_once('-')?;
     let topic = u128::from_str_radix(topic, 16).ok()?.to_be_bytes();
     let found = (PartitionId { topic, index: index.parse().ok()? }, Offset(base.parse().ok()?));
-    (segment_path(found.0, found.1).strip_prefix(SEGMENT_DIRECTORY)?.strip_prefix('/')? == name).then_some(found)
+    (segment_path(found.0, found.1).strip_prefix(SEGMENT_DIRECTORY)?.strip_prefix('/')? == name)
+        .then_some(found)
 }
 
 /// Segments that are open for writing: the last one of each partition that was written lately.

@@ -101,6 +101,22 @@ impl PartitionLog {
         Some((at, end))
     }
 
+    /// Segments before that offset are gone: nothing of them is written any more. Gives how many bytes that was.
+    pub(crate) fn drop_before(&mut self, first_segment: Offset) -> usize {
+        let before = self.pending_bytes;
+        while let Some(gone) = self.pending.pop_front_if(|pending| pending.at.segment < first_segment) {
+            self.pending_bytes -= gone.batch.len();
+        }
+        self.unflushed_segments.retain(|segment| *segment >= first_segment);
+        let place = Place { segment: first_segment, position: 0 };
+        for reached in [&mut self.written, &mut self.flushed] {
+            if reached.place.segment < first_segment {
+                *reached = Flushed { end: first_segment, place };
+            }
+        }
+        before - self.pending_bytes
+    }
+
     pub(crate) fn is_dirty(&self) -> bool {
         self.flushed.end < self.end
     }

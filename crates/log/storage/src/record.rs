@@ -18,8 +18,8 @@ pub(crate) enum Record<'a> {
     Append { at: Place, end: Offset, now: WallTime, batch: &'a [u8] },
     /// The tables, as of everything before.
     State(&'a [u8]),
-    /// The log begins there.
-    Start(Offset),
+    /// The log begins there; segments before the second offset are gone.
+    Start(Offset, Offset),
 }
 
 impl<'a> Record<'a> {
@@ -28,7 +28,7 @@ impl<'a> Record<'a> {
             + match self {
                 Self::Append { batch, .. } => batch.len(),
                 Self::State(state) => state.len(),
-                Self::Start(_) => 0,
+                Self::Start(..) => 0,
             }
     }
 
@@ -46,9 +46,10 @@ impl<'a> Record<'a> {
                 out.push(STATE);
                 out.extend_from_slice(state);
             }
-            Self::Start(start) => {
+            Self::Start(start, first_segment) => {
                 out.push(START);
                 put_offset(out, *start);
+                put_offset(out, *first_segment);
             }
         }
     }
@@ -64,9 +65,9 @@ impl<'a> Record<'a> {
             }
             STATE => Ok(Self::State(input.rest())),
             START => {
-                let start = take_offset(&mut input)?;
+                let (start, first_segment) = (take_offset(&mut input)?, take_offset(&mut input)?);
                 input.finish()?;
-                Ok(Self::Start(start))
+                Ok(Self::Start(start, first_segment))
             }
             _ => Err(Malformed),
         }
@@ -92,7 +93,7 @@ mod tests {
         let records = [
             Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
             Record::State(b"state"),
-            Record::Start(Offset(7)),
+            Record::Start(Offset(i64::MAX), Offset(7)),
         ];
         for record in records {
             let mut bytes = Vec::new();

@@ -42,7 +42,8 @@ pub struct Restored {
     /// Where the flushed part ends.
     pub flushed_place: Place,
     /// The segments, the oldest first, with the lengths of their files. Only of the last one the length may be more than what
-    /// counts.
+    /// counts. Segments before the start may be among them, if a crash came while they were removed: its owner sets the start
+    /// again.
     pub segments: Vec<(Offset, u64)>,
 }
 
@@ -57,6 +58,8 @@ pub struct RestoredBatch {
     pub now: WallTime,
     /// Whether the state was given before it was appended.
     pub is_behind_state: bool,
+    /// Whether it is in the flushed part of the segments, or its segment is gone.
+    pub is_written: bool,
     /// The batch.
     pub batch: Bytes,
 }
@@ -196,8 +199,8 @@ impl Restore for Restoring {
 
     fn record(&mut self, log: LogId, at: Position, payload: &[u8]) -> Result<(), Malformed> {
         let known = self.0.get_mut(&log).ok_or(Malformed)?;
-        let flushed = known.flushed.end;
         let begun = known.log.as_mut().ok_or(Malformed)?;
+        let flushed = begun.flushed.end;
         match Record::decode(payload)? {
             Record::Append { at: place, end, now, batch } => {
                 if end <= begun.end {
@@ -208,7 +211,8 @@ impl Restore for Restoring {
                 if end > flushed {
                     begun.keep(place, end, batch.clone());
                 }
-                known.batches.push(RestoredBatch { at: place, end, now, is_behind_state: true, batch });
+                let (is_behind_state, is_written) = (true, end <= flushed);
+                known.batches.push(RestoredBatch { at: place, end, now, is_behind_state, is_written, batch });
             }
             Record::State(state) => {
                 begun.state_in = at.sequence;
@@ -217,7 +221,10 @@ impl Restore for Restoring {
                 known.batches.retain(|batch| batch.end > flushed);
                 known.batches.iter_mut().for_each(|batch| batch.is_behind_state = false);
             }
-            Record::Start(start) => known.start = Some(start),
+            Record::Start(start, first_segment) => {
+                known.start = Some(start);
+                begun.drop_before(first_segment);
+            }
         }
         Ok(())
     }
@@ -235,19 +242,21 @@ impl RestoringLog {
     fn end(self, log: LogId, segments: &mut Segments) -> (PartitionLog, Restored) {
         let none = PartitionId { topic: [0; 16], index: 0 };
         let own = self.log.unwrap_or_else(|| PartitionLog::new(none, Offset::ZERO, 0));
-        let Flushed { end: flushed_end, place: flushed_place } = self.flushed;
+        let Flushed { end: flushed_end, place: flushed_place } = own.flushed;
+        let mut batches = self.batches;
+        batches.iter_mut().for_each(|batch| batch.is_written = batch.end <= flushed_end);
+        batches.retain(|batch| batch.is_behind_state || !batch.is_written);
         let kept = segments.get(&own.id).into_iter().flatten();
         let begun = flushed_place.position > 0;
-        let kept = kept.filter(|(base, _)| {
-            **base < flushed_place.segment || (begun && **base == flushed_place.segment)
-        });
+        let kept = kept
+            .filter(|(base, _)| **base < flushed_place.segment || (begun && **base == flushed_place.segment));
         let restored = Restored {
             log,
             id: own.id,
             start: self.start,
             end: own.end,
             state: self.state,
-            batches: self.batches,
+            batches,
             flushed_end,
             flushed_place,
             segments: kept.map(|(base, bytes)| (*base, *bytes)).collect(),

@@ -134,8 +134,7 @@ impl<D: Disk> Store<D> {
     /// [`AppendError::Full`]: nothing was appended. Other errors but a fault are the caller's.
     pub fn append(&mut self, batches: &[Append]) -> Result<Appended, AppendError> {
         let record = |append: &Append| record_bytes_max(record_of(append).bytes_max());
-        let mut group =
-            self.wal.group(batches.iter().map(record).sum(), Class::Ordinary, &self.logs)?;
+        let mut group = self.wal.group(batches.iter().map(record).sum(), Class::Ordinary, &self.logs)?;
         for append in batches {
             let record = record_of(append);
             let position =
@@ -168,17 +167,19 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// The log of a partition begins at that offset from now on: whole segments before it are removed, durably.
+    /// The log of a partition begins at that offset from now on, durably; segments before the second one are removed.
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn set_start(&mut self, log: LogId, start: Offset, first_segment: Offset) -> Result<(), AppendError> {
-        self.put(log, &Record::Start(start))?;
+        self.put(log, &Record::Start(start, first_segment))?;
         self.flush_now()?;
-        if let Some(id) = self.logs.0.get(&log).map(|log| log.id) {
-            self.remove_segments(id, first_segment)?;
-        }
-        Ok(self.after_append()?)
+        self.after_append()?;
+        let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
+        let id = of.id;
+        self.memory_bytes -= of.drop_before(first_segment);
+        self.files.forget(id);
+        Ok(self.remove_segments(id, first_segment)?)
     }
 
     fn flush_now(&mut self) -> Result<(), AppendError> {

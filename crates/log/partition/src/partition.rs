@@ -1,0 +1,345 @@
+//! One replica of a partition that leads: what may be appended, what is committed, and what may be read.
+//!
+//! It is told when what it appended is durable, and when it is in its segment. It touches no disk: a batch that it takes
+//! comes back as a [`NewBatch`] with the place where it is to stand, and a read as the place where to read.
+//!
+//! # Invariants
+//! - Every offset from the start to the end is that of exactly one record, or of a hole that compaction made.
+//! - `start <= last stable offset <= high watermark <= end`. Nothing at or above the high watermark is ever read.
+//! - The tables are those of the log up to its end (L20): what is refused changes nothing.
+
+use std::collections::VecDeque;
+
+use base::WallTime;
+use bytes::Bytes;
+use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
+
+use crate::config::PartitionConfig;
+use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
+use crate::sealed::{Damage, check};
+use crate::segment::Segment;
+use crate::tables::{Tables, control_record};
+use crate::{LeaderEpoch, Offset, Place, ProducerEpoch, ProducerId, Sequence};
+
+const TRANSACTIONAL: i16 = 1 << 4;
+const CONTROL: i16 = 1 << 5;
+
+/// A batch that was appended, for the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewBatch {
+    /// Where it stands.
+    pub at: Place,
+    /// The offset behind its last record.
+    pub end: Offset,
+    /// The batch, with its offset and leader epoch.
+    pub bytes: Bytes,
+}
+
+/// What became of a client's batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The offset of its first record.
+    pub base: Offset,
+    /// The offset behind its last record: it is committed when the high watermark has come so far.
+    pub end: Offset,
+    /// When it was appended, if the topic stamps that; else -1. Milliseconds.
+    pub append_time_ms: i64,
+    /// What is to be written; nothing for one that was in the log already.
+    pub new: Option<NewBatch>,
+}
+
+/// A batch in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct TailBatch {
+    pub(crate) base: Offset,
+    pub(crate) end: Offset,
+    pub(crate) bytes: Bytes,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    pub(crate) config: PartitionConfig,
+    epoch: LeaderEpoch,
+    pub(crate) tables: Tables,
+    pub(crate) high_watermark: Offset,
+    /// The oldest first; the last is the one that is appended to. Never empty.
+    pub(crate) segments: VecDeque<Segment>,
+    /// Batches that were not told to be in their segments.
+    pub(crate) tail: VecDeque<TailBatch>,
+}
+
+/// A batch that a start gives back.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredBatch<'a> {
+    /// Where it stands.
+    pub at: Place,
+    /// When it was appended.
+    pub now: WallTime,
+    /// Whether the tables do not know it yet.
+    pub is_behind_tables: bool,
+    /// Whether it is in its segment.
+    pub is_written: bool,
+    /// The batch.
+    pub bytes: &'a Bytes,
+}
+
+impl Partition {
+    /// An empty one, which begins at that offset.
+    #[must_use]
+    pub fn new(config: PartitionConfig, start: Offset) -> Self {
+        Self {
+            config,
+            epoch: LeaderEpoch(0),
+            tables: Tables::new(start),
+            high_watermark: start,
+            segments: VecDeque::from([Segment::new(start)]),
+            tail: VecDeque::new(),
+        }
+    }
+
+    /// One that was there before: its tables, the segments as far as they are written, and the batches behind either.
+    /// Everything that is given is durable.
+    ///
+    /// # Errors
+    /// The parts do not fit together.
+    pub fn restore<'a>(
+        config: PartitionConfig,
+        tables: Tables,
+        segments: Vec<Segment>,
+        batches: impl Iterator<Item = StoredBatch<'a>>,
+    ) -> Result<Self, Damage> {
+        let mut restored = Self::new(config, tables.end);
+        restored.tables = tables;
+        if !segments.is_empty() {
+            restored.segments = segments.into();
+        }
+        for stored in batches {
+            let batch = Batch::read(stored.bytes).map_err(|_| Damage::Content("a batch that is none"))?.0;
+            if stored.is_behind_tables {
+                restored.tables.append(&batch, stored.now)?;
+            }
+            if !stored.is_written {
+                restored.place(&batch, stored.at)?;
+                restored.keep(&batch, stored.bytes.clone());
+            }
+        }
+        let end = restored.segments.back().map_or(Offset::ZERO, Segment::end);
+        let fits =
+            restored.tables.end == end || restored.segments.back().is_some_and(|last| last.bytes() == 0);
+        check(fits, "the segments end elsewhere than the tables say")?;
+        restored.high_watermark = restored.tables.end;
+        restored.epoch = restored.tables.epochs.newest().unwrap_or(LeaderEpoch(0));
+        Ok(restored)
+    }
+
+    /// This replica leads from now on, under that epoch.
+    pub fn lead(&mut self, epoch: LeaderEpoch) {
+        self.epoch = epoch;
+        self.tables.epochs.assign(epoch, self.tables.end);
+    }
+
+    /// Other settings hold from now on.
+    pub const fn set_config(&mut self, config: PartitionConfig) {
+        self.config = config;
+    }
+
+    /// Appends a batch of a client, which [verifies](Batch::verify) and [may come from
+    /// one](Batch::check_from_client). Whether its transaction is known to its coordinator is the caller's to judge.
+    ///
+    /// # Errors
+    /// The error of the protocol; nothing was appended.
+    pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
+        self.check_size(batch)?;
+        self.check_timestamps(batch, now)?;
+        if let Some(known) = self.judge(batch)? {
+            let (base, end) = (known.base_offset, known.last_offset.next());
+            return Ok(Appended { base, end, append_time_ms: known.timestamp_ms, new: None });
+        }
+        let mut bytes = batch.bytes().to_vec();
+        let stamps = self.config.timestamp_type == TimestampType::LogAppendTime;
+        if stamps {
+            stamp_append_time(&mut bytes, now.ms());
+        }
+        let base = self.tables.end;
+        let new = self.put(bytes, now)?;
+        let append_time_ms = if stamps { now.ms() } else { -1 };
+        Ok(Appended { base, end: new.end, append_time_ms, new: Some(new) })
+    }
+
+    /// Appends records of a coordinator, as one batch.
+    ///
+    /// # Errors
+    /// `RECORD_LIST_TOO_LARGE`: it is longer than a segment; nothing was appended.
+    pub fn append_own(&mut self, batch: Vec<u8>, now: WallTime) -> Result<NewBatch, ErrorCode> {
+        if batch.len() as u64 > self.config.segment_bytes {
+            return Err(ErrorCode::RecordListTooLarge);
+        }
+        self.put(batch, now)
+    }
+
+    /// Ends a transaction. Nothing is to be written if the marker is in the log already.
+    ///
+    /// # Errors
+    /// The error of the protocol; nothing was appended.
+    pub fn append_marker(&mut self, marker: &Marker, now: WallTime) -> Result<Option<NewBatch>, ErrorCode> {
+        let is_open = self.tables.transactions.is_open(marker.producer_id);
+        let verdict = self.tables.producers.judge_marker(marker, is_open, &self.config.producers)?;
+        if verdict == MarkerVerdict::Repeated {
+            return Ok(None);
+        }
+        let producer = Producer { id: marker.producer_id.0, epoch: marker.epoch.0, base_sequence: -1 };
+        let mut builder = BatchBuilder::new(Attributes(TRANSACTIONAL | CONTROL), producer);
+        let (key, value) = control_record(marker.commit, marker.coordinator_epoch);
+        builder.push(now.ms(), Some(&key), Some(&value), &[]);
+        self.put(builder.finish(), now).map(Some)
+    }
+
+    /// Everything before that offset is durable on as many replicas as it takes.
+    pub fn committed(&mut self, end: Offset) {
+        self.high_watermark = self.high_watermark.max(end.min(self.tables.end));
+        self.tables.transactions.committed(self.high_watermark);
+    }
+
+    /// Every batch before that offset is in its segment: its memory is free.
+    pub fn written(&mut self, end: Offset) {
+        while self.tail.pop_front_if(|batch| batch.end <= end).is_some() {}
+    }
+
+    /// Forgets producers that were silent for too long.
+    pub fn expire_producers(&mut self, now: WallTime) {
+        let Tables { producers, transactions, .. } = &mut self.tables;
+        producers.expire(now, &self.config.producers, |id| transactions.is_open(id));
+    }
+
+    /// The epoch under which this replica leads.
+    #[must_use]
+    pub const fn epoch(&self) -> LeaderEpoch {
+        self.epoch
+    }
+
+    /// Where the log begins.
+    #[must_use]
+    pub const fn start(&self) -> Offset {
+        self.tables.start
+    }
+
+    /// Where it ends.
+    #[must_use]
+    pub const fn end(&self) -> Offset {
+        self.tables.end
+    }
+
+    /// Everything below is committed.
+    #[must_use]
+    pub const fn high_watermark(&self) -> Offset {
+        self.high_watermark
+    }
+
+    /// Everything below is decided, and its decision is committed.
+    #[must_use]
+    pub fn last_stable(&self) -> Offset {
+        self.tables.transactions.last_stable(self.high_watermark).max(self.tables.start)
+    }
+
+    /// What it knows of its log besides the records.
+    #[must_use]
+    pub const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Bytes of all segments.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(Segment::bytes).sum()
+    }
+
+    fn check_size(&self, batch: &Batch<'_>) -> Result<(), ErrorCode> {
+        let bytes = batch.bytes().len();
+        if bytes > self.config.batch_bytes_max {
+            Err(ErrorCode::MessageTooLarge)
+        } else if bytes as u64 > self.config.segment_bytes {
+            Err(ErrorCode::RecordListTooLarge)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check_timestamps(&self, batch: &Batch<'_>, now: WallTime) -> Result<(), ErrorCode> {
+        let of_client = self.config.timestamp_type == TimestampType::CreateTime
+            && batch.attributes().timestamp_type() == TimestampType::CreateTime;
+        let highest = batch.max_timestamp();
+        let age = now.ms().saturating_sub(batch.base_timestamp());
+        let ahead = highest.saturating_sub(now.ms());
+        let wrong = age > self.config.timestamp_before_max_ms || ahead > self.config.timestamp_after_max_ms;
+        if of_client && highest >= 0 && wrong { Err(ErrorCode::InvalidTimestamp) } else { Ok(()) }
+    }
+
+    /// The batch in the log of which this one is a retry.
+    fn judge(&self, batch: &Batch<'_>) -> Result<Option<KnownBatch>, ErrorCode> {
+        if batch.producer_id() < 0 {
+            return Ok(None);
+        }
+        let first = Sequence(batch.base_sequence());
+        let last = first.plus(batch.last_offset_delta());
+        let (id, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
+        let verdict =
+            self.tables.producers.judge(&ProducerBatch { id, epoch, first, last }, &self.config.producers)?;
+        match verdict {
+            Verdict::Duplicate(known) => Ok(Some(known)),
+            Verdict::New
+                if self.tables.transactions.is_open(id) && !batch.attributes().is_transactional() =>
+            {
+                Err(ErrorCode::InvalidTxnState)
+            }
+            Verdict::New => Ok(None),
+        }
+    }
+
+    /// Appends a batch at the end.
+    fn put(&mut self, mut bytes: Vec<u8>, now: WallTime) -> Result<NewBatch, ErrorCode> {
+        Batch::assign(&mut bytes, self.tables.end.0, self.epoch.0);
+        let bytes = Bytes::from(bytes);
+        let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;
+        self.tables.append(&batch, now).map_err(|_| ErrorCode::InvalidRecord)?;
+        self.roll_before(&batch, now);
+        let at = self.segments.back().map_or(Place::default(), Segment::end_place);
+        if let Some(last) = self.segments.back_mut() {
+            last.push(&batch);
+        }
+        self.keep(&batch, bytes.clone());
+        Ok(NewBatch { at, end: self.tables.end, bytes })
+    }
+
+    fn keep(&mut self, batch: &Batch<'_>, bytes: Bytes) {
+        let (base, end) = (Offset(batch.base_offset()), Offset(batch.last_offset()).next());
+        self.tail.push_back(TailBatch { base, end, bytes });
+    }
+
+    /// Begins a segment if the batch, which is taken into account already, has no place in the last one.
+    fn roll_before(&mut self, batch: &Batch<'_>, now: WallTime) {
+        let Some(last) = self.segments.back().filter(|last| last.bytes() > 0) else { return };
+        let base = Offset(batch.base_offset());
+        let full = last.bytes() + batch.bytes().len() as u64 > self.config.segment_bytes;
+        let far = Offset(batch.last_offset()).since(last.base()) > i64::from(i32::MAX);
+        let time = if batch.max_timestamp() >= 0 { batch.max_timestamp() } else { now.ms() };
+        let old = time.saturating_sub(last.first_ms()) > self.config.segment_ms;
+        if full || far || old {
+            self.segments.push_back(Segment::new(base));
+        }
+    }
+
+    /// Puts a batch that is given back where it stands.
+    fn place(&mut self, batch: &Batch<'_>, at: Place) -> Result<(), Damage> {
+        if self.segments.back().is_some_and(|last| last.base() != at.segment) {
+            if self.segments.back().is_some_and(|last| last.bytes() == 0) {
+                self.segments.pop_back();
+            }
+            self.segments.push_back(Segment::new(at.segment));
+        }
+        let Some(last) = self.segments.back_mut() else { return Ok(()) };
+        check(last.end_place() == at, "a batch that stands elsewhere than behind the one before it")?;
+        last.push(batch);
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The three tables of a partition together: what a batch changes in them, and their form beside the log.
+
+use base::WallTime;
+use log_wire::{Batch, Records};
+
+use crate::sealed::{Damage, check, open, seal};
+use crate::{
+    CoordinatorEpoch, LeaderEpoch, LeaderEpochs, Offset, ProducerBatch, ProducerEpoch, ProducerId, Producers,
+    Sequence, Transactions,
+};
+
+const FORMAT: i16 = 1;
+/// The type of a control record that commits a transaction; that of one which aborts it is 0.
+const COMMIT: i16 = 1;
+
+/// What a partition knows of its log besides the records, as of its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Where the log begins.
+    pub start: Offset,
+    /// Where it ends.
+    pub end: Offset,
+    /// Leader epochs.
+    pub epochs: LeaderEpochs,
+    /// Idempotent producers.
+    pub producers: Producers,
+    /// Transactions.
+    pub transactions: Transactions,
+}
+
+/// The end of a transaction, as a control batch says it.
+struct ControlRecord {
+    commit: bool,
+    coordinator_epoch: CoordinatorEpoch,
+}
+
+impl Tables {
+    /// Of an empty log.
+    #[must_use]
+    pub fn new(start: Offset) -> Self {
+        Self { start, end: start, ..Self::default() }
+    }
+
+    /// Takes over a batch that was appended at that time.
+    ///
+    /// # Errors
+    /// It does not stand at the end, or is a control batch that cannot be understood.
+    pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<(), Damage> {
+        check(Offset(batch.base_offset()) == self.end, "a batch that does not stand at the end")?;
+        self.epochs.assign(LeaderEpoch(batch.leader_epoch()), self.end);
+        let id = ProducerId(batch.producer_id());
+        if batch.attributes().is_control() {
+            let control =
+                ControlRecord::read(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
+            let epoch = ProducerEpoch(batch.producer_epoch());
+            self.producers.append_marker(id, epoch, control.coordinator_epoch, now);
+            self.transactions.decide(id, control.commit, self.end);
+        } else if id.0 >= 0 {
+            let first = Sequence(batch.base_sequence());
+            let last = first.plus(batch.last_offset_delta());
+            let of = ProducerBatch { id, epoch: ProducerEpoch(batch.producer_epoch()), first, last };
+            let known = of.known(self.end, Offset(batch.last_offset()), batch.max_timestamp());
+            self.producers.append(&of, known, now);
+            if batch.attributes().is_transactional() {
+                self.transactions.append(id, self.end);
+            }
+        }
+        self.end = Offset(batch.last_offset()).next();
+        Ok(())
+    }
+
+    /// The log begins at that offset from now on, which is not beyond its end.
+    pub fn truncate_start(&mut self, start: Offset) {
+        self.start = self.start.max(start.min(self.end));
+        self.epochs.truncate_start(self.start);
+        self.transactions.truncate_start(self.start);
+    }
+
+    /// The tables as bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        seal(FORMAT, |writer| {
+            writer.i64(self.start.0).i64(self.end.0);
+            self.epochs.write(writer);
+            self.producers.write(writer);
+            self.transactions.write(writer);
+        })
+    }
+
+    /// Reads them back.
+    ///
+    /// # Errors
+    /// These are no tables, or damaged ones.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, Damage> {
+        open(bytes, FORMAT, |reader| {
+            let (start, end) = (Offset(reader.i64()?), Offset(reader.i64()?));
+            check(Offset::ZERO <= start && start <= end, "a log that ends before it begins")?;
+            let epochs = LeaderEpochs::read(reader)?;
+            let producers = Producers::read(reader)?;
+            Ok(Self { start, end, epochs, producers, transactions: Transactions::read(reader)? })
+        })
+    }
+}
+
+impl ControlRecord {
+    fn read(batch: &Batch<'_>) -> Option<Self> {
+        let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
+        let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
+        let epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
+        Some(Self { commit: kind == COMMIT, coordinator_epoch: CoordinatorEpoch(epoch) })
+    }
+}
+
+/// The key and the value of the record that ends a transaction.
+pub(crate) fn control_record(commit: bool, coordinator_epoch: CoordinatorEpoch) -> ([u8; 4], [u8; 6]) {
+    let kind = if commit { COMMIT } else { 0 };
+    let [high, low] = kind.to_be_bytes();
+    let [a, b, c, d] = coordinator_epoch.0.to_be_bytes();
+    ([0, 0, high, low], [0, 0, a, b, c, d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assigned, marker, transactional};
+
+    #[test]
+    fn tables_are_a_function_of_the_log_and_their_bytes_give_them_back() {
+        let mut tables = Tables::new(Offset(0));
+        let now = WallTime::of_ms(77);
+        for bytes in [transactional(0, 7, 2, 0, 3), transactional(3, 8, 0, 0, 1), marker(4, 7, 2, false)] {
+            tables.append(&assigned(&bytes), now).expect("it stands at the end");
+        }
+        assert_eq!((tables.end, tables.transactions.last_stable(tables.end)), (Offset(5), Offset(0)));
+        assert_eq!(tables.producers.len(), 2);
+        assert_eq!(Tables::of_bytes(&tables.to_bytes()), Ok(tables.clone()));
+        let twice = tables.append(&assigned(&transactional(3, 8, 0, 0, 1)), now);
+        assert_eq!(twice, Err(Damage::Content("a batch that does not stand at the end")));
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        let bytes = Tables::new(Offset(4)).to_bytes();
+        assert!((0..bytes.len()).all(|cut| Tables::of_bytes(&bytes[..cut]).is_err()));
+    }
+}

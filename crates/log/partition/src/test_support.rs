@@ -1,0 +1,49 @@
+//! Batches for tests.
+
+use log_wire::{Attributes, Batch, BatchBuilder, Producer};
+
+use crate::CoordinatorEpoch;
+use crate::tables::control_record;
+
+const TRANSACTIONAL: i16 = 1 << 4;
+const CONTROL: i16 = 1 << 5;
+
+pub(crate) fn assigned(bytes: &[u8]) -> Batch<'_> {
+    Batch::read(bytes).expect("a batch").0
+}
+
+fn built(
+    offset: i64,
+    attributes: i16,
+    producer: Producer,
+    time_ms: i64,
+    count: i32,
+    value: &[u8],
+) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(attributes), producer);
+    for _ in 0..count {
+        builder.push(time_ms, None, Some(value), &[]);
+    }
+    let mut bytes = builder.finish();
+    Batch::assign(&mut bytes, offset, 0);
+    bytes
+}
+
+/// A batch of a producer without an id.
+pub(crate) fn plain(offset: i64, time_ms: i64, count: i32, value_bytes: usize) -> Vec<u8> {
+    built(offset, 0, Producer::NONE, time_ms, count, &vec![b'v'; value_bytes])
+}
+
+pub(crate) fn transactional(offset: i64, id: i64, epoch: i16, base_sequence: i32, count: i32) -> Vec<u8> {
+    built(offset, TRANSACTIONAL, Producer { id, epoch, base_sequence }, 5, count, b"value")
+}
+
+pub(crate) fn marker(offset: i64, id: i64, epoch: i16, commit: bool) -> Vec<u8> {
+    let producer = Producer { id, epoch, base_sequence: -1 };
+    let mut builder = BatchBuilder::new(Attributes(TRANSACTIONAL | CONTROL), producer);
+    let (key, value) = control_record(commit, CoordinatorEpoch(1));
+    builder.push(5, Some(&key), Some(&value), &[]);
+    let mut bytes = builder.finish();
+    Batch::assign(&mut bytes, offset, 0);
+    bytes
+}
