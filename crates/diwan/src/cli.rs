@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use council_connect::{ConnectArguments, Connection, TlsArguments};
 
+use crate::broker::{self, BrokerArguments};
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
 use crate::council::{self, DataCommand};
@@ -139,6 +140,9 @@ pub(crate) enum Command {
     /// Run a whole ensemble on this machine, for trying it out.
     #[command(after_help = UP_HELP)]
     Up(UpArguments),
+    /// Run a broker that speaks Kafka's protocol, on a council or an Apache ZooKeeper.
+    #[command(after_help = broker::HELP)]
+    Log(BrokerArguments),
     /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),

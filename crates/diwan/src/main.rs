@@ -1,6 +1,7 @@
 //! The binary: configuration, composition of the pieces below, the shell, and the commands that manage ensembles.
 
 mod answer;
+mod broker;
 mod certificates;
 mod cli;
 mod config;
@@ -47,6 +48,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
+        Command::Log(arguments) => return Ok(broker::run(arguments)),
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }

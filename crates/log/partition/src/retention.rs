@@ -32,7 +32,7 @@ impl Partition {
             bytes -= own;
             start = segment.end();
         }
-        (start > self.start()).then(|| self.begin_at(start))
+        (start > self.start()).then(|| self.truncate_start(start))
     }
 
     /// Deletes records before that offset, for a client; -1 stands for the high watermark. Nothing to do if they are gone
@@ -45,10 +45,11 @@ impl Partition {
         if before < Offset::ZERO || before > self.high_watermark {
             return Err(ErrorCode::OffsetOutOfRange);
         }
-        Ok((before > self.start()).then(|| self.begin_at(before)))
+        Ok((before > self.start()).then(|| self.truncate_start(before)))
     }
 
-    fn begin_at(&mut self, start: Offset) -> NewStart {
+    /// The log begins at that offset from now on: records before it are gone.
+    pub fn truncate_start(&mut self, start: Offset) -> NewStart {
         self.tables.truncate_start(start);
         while self.segments.len() > 1 && self.segments.front().is_some_and(|first| first.end() <= start) {
             self.segments.pop_front();

@@ -1,0 +1,179 @@
+//! The topics that there are, as the council knows them, and what a broker asks it to change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use log_partition::{LeaderEpoch, PartitionConfig, PartitionId};
+use log_wire::{ErrorCode, TopicName};
+
+/// The longest name of a topic.
+const NAME_BYTES_MAX: usize = 249;
+
+/// Who keeps a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionImage {
+    /// Its leader; -1 for none.
+    pub leader: i32,
+    /// Which of all its leaders that is.
+    pub epoch: LeaderEpoch,
+    /// Its replicas, the preferred leader first.
+    pub replicas: Vec<i32>,
+}
+
+/// A topic, as it is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicImage {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its id, which no other topic ever has.
+    pub id: [u8; 16],
+    /// Its partitions, by number.
+    pub partitions: Vec<PartitionImage>,
+    /// Its own settings, by name.
+    pub settings: BTreeMap<String, String>,
+    /// What its partitions act on.
+    pub config: PartitionConfig,
+}
+
+impl TopicImage {
+    /// The id of a partition.
+    #[must_use]
+    pub const fn partition(&self, index: i32) -> PartitionId {
+        PartitionId { topic: self.id, index }
+    }
+
+    /// Whether brokers keep their own state in it.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        is_internal(&self.name)
+    }
+}
+
+/// A topic that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTopic {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many partitions.
+    pub partitions: i32,
+    /// Its own settings.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The topics that there are.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    by_name: BTreeMap<Arc<str>, TopicImage>,
+    names: BTreeMap<[u8; 16], Arc<str>>,
+}
+
+impl Catalog {
+    /// The topic is so from now on. Gives what it was.
+    pub fn put(&mut self, topic: TopicImage) -> Option<TopicImage> {
+        let (id, name) = (topic.id, Arc::clone(&topic.name));
+        let before = self.by_name.insert(Arc::clone(&name), topic);
+        if let Some(before) = before.as_ref().filter(|before| before.id != id) {
+            self.names.remove(&before.id);
+        }
+        self.names.insert(id, name);
+        before
+    }
+
+    /// The topic is gone.
+    pub fn remove(&mut self, name: &str) -> Option<TopicImage> {
+        let gone = self.by_name.remove(name)?;
+        self.names.remove(&gone.id);
+        Some(gone)
+    }
+
+    /// The topic of that name or id.
+    ///
+    /// # Errors
+    /// `UNKNOWN_TOPIC_OR_PARTITION` or `UNKNOWN_TOPIC_ID`.
+    pub fn find(&self, topic: TopicName<'_>) -> Result<&TopicImage, ErrorCode> {
+        match topic {
+            TopicName::Name(name) => self.by_name.get(name).ok_or(ErrorCode::UnknownTopicOrPartition),
+            TopicName::Id(id) => {
+                let name = self.names.get(&id).ok_or(ErrorCode::UnknownTopicId)?;
+                self.by_name.get(name).ok_or(ErrorCode::UnknownTopicId)
+            }
+        }
+    }
+
+    /// All topics, by name.
+    pub fn topics(&self) -> impl Iterator<Item = &TopicImage> {
+        self.by_name.values()
+    }
+
+    /// Whether a topic of that name may be made.
+    ///
+    /// # Errors
+    /// `INVALID_TOPIC_EXCEPTION`: the name has other characters than letters, digits, `.`, `_` and `-`, is `.` or `..`, is
+    /// empty or longer than 249, or differs from that of another topic only by `.` for `_`. `TOPIC_ALREADY_EXISTS`.
+    pub fn check_name(&self, name: &str) -> Result<(), ErrorCode> {
+        if self.by_name.contains_key(name) {
+            return Err(ErrorCode::TopicAlreadyExists);
+        }
+        if !is_valid_name(name) {
+            return Err(ErrorCode::InvalidTopic);
+        }
+        let plain = |name: &str| name.replace('.', "_");
+        let collides =
+            name.contains(['.', '_']) && self.by_name.keys().any(|other| plain(other) == plain(name));
+        if collides { Err(ErrorCode::InvalidTopic) } else { Ok(()) }
+    }
+}
+
+/// Whether a topic may have that name.
+#[must_use]
+pub fn is_valid_name(name: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    !matches!(name, "" | "." | "..") && name.len() <= NAME_BYTES_MAX && name.bytes().all(good)
+}
+
+/// Whether brokers keep their own state in the topic of that name.
+#[must_use]
+pub fn is_internal(name: &str) -> bool {
+    matches!(name, "__consumer_offsets" | "__transaction_state" | "__share_group_state")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str, id: u8) -> TopicImage {
+        TopicImage {
+            name: name.into(),
+            id: [id; 16],
+            partitions: Vec::new(),
+            settings: BTreeMap::new(),
+            config: PartitionConfig::default(),
+        }
+    }
+
+    #[test]
+    fn topic_that_is_made_again_is_found_under_its_new_id_only() {
+        let mut catalog = Catalog::default();
+        catalog.put(topic("a", 1));
+        catalog.put(topic("a", 2));
+        let found = |catalog: &Catalog, id| catalog.find(TopicName::Id([id; 16])).map(|topic| topic.id[0]);
+        assert_eq!((found(&catalog, 1), found(&catalog, 2)), (Err(ErrorCode::UnknownTopicId), Ok(2)));
+        catalog.remove("a");
+        assert_eq!(found(&catalog, 2), Err(ErrorCode::UnknownTopicId));
+    }
+
+    #[test]
+    fn names_of_topics_are_those_of_kafka() {
+        let mut catalog = Catalog::default();
+        catalog.put(topic("a.b", 1));
+        let longest = "x".repeat(249);
+        for good in ["a", "a-b", "A_9", "...", longest.as_str()] {
+            assert_eq!(catalog.check_name(good), Ok(()), "{good}");
+        }
+        let longer = "x".repeat(250);
+        for bad in ["", ".", "..", "a b", "ä", "a/b", longer.as_str(), "a_b"] {
+            assert_eq!(catalog.check_name(bad), Err(ErrorCode::InvalidTopic), "{bad}");
+        }
+        assert_eq!(catalog.check_name("a.b"), Err(ErrorCode::TopicAlreadyExists));
+    }
+}

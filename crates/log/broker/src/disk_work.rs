@@ -1,0 +1,52 @@
+//! What a broker asks of its disk, and what it hears of it.
+
+use log_partition::{Offset, PartitionId, Segment};
+use log_storage::Append;
+use storage_wal::LogId;
+
+/// Something to be done, in the order in which it was asked for.
+#[derive(Clone, Debug)]
+pub enum DiskCommand {
+    /// Create the log of a partition.
+    Create(PartitionId, Offset),
+    /// Drop a log with all that it holds.
+    Drop(LogId),
+    /// Append a batch.
+    Append(Append),
+    /// Keep the tables of a partition, as of everything before.
+    State(LogId, Vec<u8>),
+    /// The log begins at the first offset; segments before the second are gone.
+    Start(LogId, Offset, Offset),
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskEvent {
+    /// The log of a partition was created, durably.
+    Created(PartitionId, LogId),
+    /// So many commands, from the first on, are durable.
+    Durable(u64),
+    /// Batches of a log before that offset are in their segments.
+    Written(LogId, Offset),
+    /// The tables of these partitions are to be given again.
+    StatesAsked(Vec<LogId>),
+    /// So many bytes of batches may still be appended before the disk must make room; nothing while it is full.
+    Room(u64),
+}
+
+/// A partition as the disk gives it back at a start.
+#[derive(Clone, Debug)]
+pub struct StoredPartition {
+    /// Its log.
+    pub log: LogId,
+    /// Which one.
+    pub id: PartitionId,
+    /// Where its log begins, if that was set behind the state.
+    pub start: Option<Offset>,
+    /// Its tables.
+    pub state: Option<Vec<u8>>,
+    /// Its segments, as far as they are written.
+    pub segments: Vec<Segment>,
+    /// Batches behind the tables or the segments.
+    pub batches: Vec<log_storage::RestoredBatch>,
+}

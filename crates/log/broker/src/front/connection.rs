@@ -1,0 +1,155 @@
+//! One connection: its requests in order, each with its answer or the wait for it.
+
+use std::collections::VecDeque;
+
+use log_wire::{Api, end_frame, start_frame, write_response_header};
+
+/// A request that was read, and what it is answered with.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) api: &'static Api,
+    pub(crate) version: i16,
+    correlation_id: i32,
+    /// The whole frame of the answer, once it is there. Empty for none.
+    answer: Option<Vec<u8>>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Connection {
+    /// Requests whose answers are not in `output` yet, in order.
+    exchanges: VecDeque<Exchange>,
+    /// The number of the first of them.
+    first: u64,
+    output: Vec<u8>,
+    sent: usize,
+    /// Nothing more is read from it: it is closed once its answers are sent.
+    pub(crate) is_ending: bool,
+    /// The next request waits for the answer of this one.
+    pub(crate) blocked_by: Option<u64>,
+    /// Nothing is read from it for now.
+    pub(crate) is_paused: bool,
+}
+
+/// A response is written into a buffer of this size at first.
+const RESPONSE_BYTES: usize = 256;
+/// How much of the room for output is kept while nothing is sent.
+const OUTPUT_KEPT_BYTES: usize = 64 << 10;
+
+impl Connection {
+    /// A request was read. Gives its number.
+    pub(crate) fn begin(&mut self, api: &'static Api, version: i16, correlation_id: i32) -> u64 {
+        self.exchanges.push_back(Exchange { api, version, correlation_id, answer: None });
+        self.first + self.exchanges.len() as u64 - 1
+    }
+
+    /// The request of that number, if it has no answer yet.
+    pub(crate) fn exchange(&self, request: u64) -> Option<&Exchange> {
+        let at = usize::try_from(request.checked_sub(self.first)?).ok()?;
+        self.exchanges.get(at).filter(|exchange| exchange.answer.is_none())
+    }
+
+    /// The request has its answer, whose body `write` appends. Answers are sent in the order of the requests.
+    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(at) = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok()) else {
+            return;
+        };
+        let Some(exchange) = self.exchanges.get_mut(at) else { return };
+        let is_next = at == 0 && exchange.answer.is_none();
+        let (api, version, correlation_id) = (exchange.api, exchange.version, exchange.correlation_id);
+        let frame = |out: &mut Vec<u8>| {
+            let start = start_frame(out);
+            write_response_header(api, version, correlation_id, out);
+            write(out);
+            end_frame(out, start);
+        };
+        if is_next {
+            frame(&mut self.output);
+            exchange.answer = Some(Vec::new());
+        } else {
+            let mut own = Vec::with_capacity(RESPONSE_BYTES);
+            frame(&mut own);
+            exchange.answer = Some(own);
+        }
+        self.gather();
+    }
+
+    /// The request is not answered.
+    pub(crate) fn no_answer(&mut self, request: u64) {
+        let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
+            exchange.answer = Some(Vec::new());
+        }
+        self.gather();
+    }
+
+    fn gather(&mut self) {
+        while self.exchanges.front().is_some_and(|exchange| exchange.answer.is_some()) {
+            if let Some(Exchange { answer: Some(answer), .. }) = self.exchanges.pop_front() {
+                self.output.extend_from_slice(&answer);
+                self.first += 1;
+            }
+        }
+    }
+
+    /// Whether the next request waits for the answer of an earlier one.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked_by.is_some_and(|request| self.exchange(request).is_some())
+    }
+
+    /// How many requests wait for their answers.
+    pub(crate) fn waiting(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    pub(crate) fn output(&self) -> &[u8] {
+        self.output.get(self.sent..).unwrap_or_default()
+    }
+
+    pub(crate) fn sent(&mut self, count: usize) {
+        self.sent += count;
+        if self.sent >= self.output.len() {
+            self.output.clear();
+            self.output.shrink_to(OUTPUT_KEPT_BYTES);
+            self.sent = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn api() -> &'static Api {
+        Api::find(0).expect("Produce")
+    }
+
+    fn correlation_ids(mut output: &[u8]) -> Vec<i32> {
+        let mut ids = Vec::new();
+        while let Some((length, rest)) = output.split_first_chunk::<4>() {
+            let length = i32::from_be_bytes(*length) as usize;
+            ids.push(i32::from_be_bytes(*rest.first_chunk().expect("a header")));
+            output = &rest[length..];
+        }
+        ids
+    }
+
+    #[test]
+    fn answers_are_sent_in_the_order_of_the_requests() {
+        let mut connection = Connection::default();
+        let requests: Vec<u64> = (70..74).map(|id| connection.begin(api(), 3, id)).collect();
+        connection.answer(requests[1], |_| ());
+        assert!(connection.output().is_empty());
+        connection.answer(requests[0], |out| out.push(9));
+        assert_eq!(correlation_ids(connection.output()), [70, 71]);
+        connection.no_answer(requests[2]);
+        connection.answer(requests[3], |_| ());
+        assert_eq!((correlation_ids(connection.output()), connection.waiting()), (vec![70, 71, 73], 0));
+        connection.sent(connection.output().len());
+        let again = connection.begin(api(), 3, 80);
+        connection.answer(requests[0], |_| ());
+        assert!(connection.output().is_empty(), "an answer that comes twice is none");
+        connection.answer(again, |_| ());
+        assert_eq!(correlation_ids(connection.output()), [80]);
+    }
+}

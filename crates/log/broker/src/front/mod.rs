@@ -1,0 +1,252 @@
+//! The connections of one thread: frames in, frames out, and each request to the broker.
+//!
+//! Requests of a connection are handled in order. Produce requests are handled one behind the other without waiting for
+//! the answers of those before; behind any other request that waits, the next one waits too, as with Kafka. Answers leave
+//! in the order of the requests.
+
+mod connection;
+mod dispatch;
+
+use base::Now;
+use log_wire::{Frame, next_frame};
+use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
+
+use crate::broker::Broker;
+use crate::response::{Response, SegmentReader};
+use crate::waits::Waiter;
+use connection::Connection;
+
+/// What drives the thread gives the frontend besides sockets.
+pub trait BrokerDriver: SocketDriver {
+    /// The broker, for this thread alone until it is dropped.
+    type Guard<'g>: core::ops::DerefMut<Target = Broker>
+    where
+        Self: 'g;
+
+    /// Waits until no other thread has the broker.
+    fn broker(&mut self) -> Self::Guard<'_>;
+
+    /// Takes answers for connections of this thread.
+    fn take_answers(&mut self, into: &mut Vec<(Waiter, Response)>);
+
+    /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
+    fn hand_on(&mut self);
+
+    /// Reads batches.
+    fn segments(&mut self) -> &mut impl SegmentReader;
+}
+
+struct Place {
+    generation: u32,
+    connection: Option<Connection>,
+}
+
+/// The connections of one thread. See the module.
+pub struct Front {
+    shard: u16,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    dirty: Vec<ConnId>,
+    asks: Vec<Ask>,
+    gone: Vec<ConnId>,
+    /// Paused because too much is on its way to the disk.
+    congested: Vec<ConnId>,
+    /// Answers that are there but not written.
+    answers: Vec<(Waiter, Response)>,
+    fetch_bytes_max: usize,
+    request_bytes_max: usize,
+    in_flight_max: usize,
+    needs_tick: bool,
+}
+
+impl Front {
+    /// Of the shard of that number.
+    #[must_use]
+    pub fn new(shard: u16, config: &crate::BrokerConfig) -> Self {
+        Self {
+            shard,
+            places: Vec::new(),
+            free: Vec::new(),
+            dirty: Vec::new(),
+            asks: Vec::new(),
+            gone: Vec::new(),
+            congested: Vec::new(),
+            answers: Vec::new(),
+            fetch_bytes_max: config.fetch_bytes_max,
+            request_bytes_max: config.request_bytes_max,
+            in_flight_max: config.requests_in_flight_max,
+            needs_tick: false,
+        }
+    }
+
+    fn get(&mut self, conn: ConnId) -> Option<&mut Connection> {
+        let place = self.places.get_mut(conn.slot as usize)?;
+        if place.generation == conn.generation { place.connection.as_mut() } else { None }
+    }
+
+    fn peek(&self, conn: ConnId) -> Option<&Connection> {
+        let place = self.places.get(conn.slot as usize)?;
+        if place.generation == conn.generation { place.connection.as_ref() } else { None }
+    }
+
+    /// Handles whole requests at the beginning of `bytes`. Gives how many bytes they are.
+    fn receive(&mut self, broker: &mut Broker, conn: ConnId, bytes: &[u8], now: Now) -> usize {
+        let mut rest = bytes;
+        loop {
+            let in_flight_max = self.in_flight_max;
+            let Some(connection) = self.get(conn).filter(|connection| !connection.is_ending) else {
+                return bytes.len();
+            };
+            let congested = broker.is_congested();
+            if connection.is_blocked() || connection.waiting() >= in_flight_max || congested {
+                connection.is_paused = true;
+                self.asks.push(Ask::PauseReading(conn));
+                self.congested.extend(congested.then_some(conn));
+                break;
+            }
+            match next_frame(rest, self.request_bytes_max) {
+                Frame::Whole { content, rest: behind } => {
+                    self.handle(broker, conn, content, now);
+                    rest = behind;
+                }
+                Frame::Partial { .. } => break,
+                Frame::TooLong => {
+                    self.end(conn);
+                    return bytes.len();
+                }
+            }
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// Closes a connection once what is answered is sent.
+    fn end(&mut self, conn: ConnId) {
+        if let Some(connection) = self.get(conn) {
+            connection.is_ending = true;
+            self.asks.push(Ask::Close { conn, after_output: true });
+        }
+    }
+
+    /// Writes answers that are there, and lets connections go on that waited for them.
+    fn write_answers<D: BrokerDriver>(&mut self, driver: &mut D) {
+        driver.take_answers(&mut self.answers);
+        for (waiter, response) in std::mem::take(&mut self.answers) {
+            self.write_answer(driver.segments(), waiter, &response);
+        }
+    }
+
+    fn write_answer(&mut self, reader: &mut impl SegmentReader, waiter: Waiter, response: &Response) {
+        let (conn, bytes_max) = (waiter.conn, self.fetch_bytes_max);
+        let Some(connection) = self.get(conn) else { return };
+        let Some(exchange) = connection.exchange(waiter.request) else { return };
+        let (version, flexible) = (exchange.version, exchange.api.is_flexible(exchange.version));
+        match response {
+            Response::Produce(produce) => connection.answer(waiter.request, |out| {
+                produce.write(&mut log_wire::Writer::new(out, flexible), version);
+            }),
+            Response::Fetch(fetch) => connection.answer(waiter.request, |out| {
+                fetch.write(reader, out, (version, flexible), bytes_max);
+            }),
+            Response::Body(body) => connection.answer(waiter.request, |out| out.extend_from_slice(body)),
+            Response::Close => {
+                connection.no_answer(waiter.request);
+                return self.end(conn);
+            }
+        }
+        self.dirty.push(conn);
+        self.resume(conn);
+    }
+
+    /// Reads on from a connection that was paused, if nothing holds it up any more.
+    fn resume(&mut self, conn: ConnId) {
+        let in_flight_max = self.in_flight_max;
+        let Some(connection) = self.get(conn).filter(|connection| connection.is_paused) else { return };
+        if !connection.is_blocked() && connection.waiting() < in_flight_max {
+            connection.is_paused = false;
+            self.asks.push(Ask::ResumeReading(conn));
+        }
+    }
+}
+
+impl<D: BrokerDriver> Frontend<D> for Front {
+    fn accept(&mut self, _peer: D::Peer, _now: Now) -> ConnId {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place { generation: 0, connection: None });
+            self.places.len() as u32 - 1
+        });
+        let mut generation = 0;
+        if let Some(place) = self.places.get_mut(slot as usize) {
+            place.generation = place.generation.wrapping_add(1);
+            place.connection = Some(Connection::default());
+            generation = place.generation;
+        }
+        ConnId { slot, generation }
+    }
+
+    fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
+        if !input.is_empty() || !self.gone.is_empty() || self.needs_tick || !self.congested.is_empty() {
+            let mut broker = driver.broker();
+            for conn in self.gone.drain(..) {
+                broker.disconnected(self.shard, conn);
+            }
+            if std::mem::take(&mut self.needs_tick) {
+                broker.tick(now);
+            }
+            if !broker.is_congested() {
+                std::mem::take(&mut self.congested).into_iter().for_each(|conn| self.resume(conn));
+            }
+            input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
+        }
+        driver.hand_on();
+        self.write_answers(driver);
+    }
+
+    fn send(&mut self, driver: &mut D, _now: Now) {
+        driver.hand_on();
+    }
+
+    fn output(&self, conn: ConnId) -> &[u8] {
+        self.peek(conn).map_or(&[], Connection::output)
+    }
+
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.peek(conn).map_or(0, |connection| connection.output().len())
+    }
+
+    fn sent(&mut self, conn: ConnId, count: usize) {
+        if let Some(connection) = self.get(conn) {
+            connection.sent(count);
+        }
+    }
+
+    fn take_dirty(&mut self, into: &mut Vec<ConnId>) {
+        into.append(&mut self.dirty);
+    }
+
+    fn asks(&mut self, _driver: &mut D, _sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+        into.append(&mut self.asks);
+    }
+
+    fn disconnected(&mut self, conn: ConnId) {
+        if let Some(place) = self.places.get_mut(conn.slot as usize)
+            && place.generation == conn.generation
+            && place.connection.take().is_some()
+        {
+            self.free.push(conn.slot);
+            self.gone.push(conn);
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        self.places
+            .iter()
+            .filter_map(|place| place.connection.as_ref())
+            .all(|connection| connection.waiting() == 0)
+    }
+
+    fn sweep(&mut self) {}
+
+    fn tick(&mut self, _now: Now) {
+        self.needs_tick = true;
+    }
+}

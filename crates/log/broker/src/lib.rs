@@ -1,0 +1,53 @@
+//! A broker: topics, their partitions, and the requests of Kafka's clients.
+//!
+//! It is a deterministic machine. [`Front`] is what one thread does with its connections; all threads share one
+//! [`Broker`]. What is to be written goes out as [`DiskCommand`]s, and what became of it comes back as [`DiskEvent`]s; what
+//! the council is to change goes out as [`CatalogCommand`]s, and what it committed comes back as topics.
+//!
+//! # A produce, a fetch, a crash
+//! *A produce.* `Front::handle` reads the request without a copy. [`Broker::produce`] finds each partition, judges the
+//! batch by its header and checksum and appends it ([`log_partition::Partition::append`]); the batch goes to the disk. When
+//! the disk says that it is durable, the high watermark rises, and who waits for it is answered.
+//!
+//! *A fetch.* [`Broker::fetch`] looks what is readable of each partition. If that is enough, or when it becomes so, or when
+//! the time is over, the answer is written by the thread of the connection: batches of the last moments from memory,
+//! others from their segments.
+//!
+//! *A crash.* What the disk gives back becomes a partition again once the council names its topic, under a new leader epoch;
+//! it is served when the beginning of that epoch is durable.
+//!
+//! # Invariants
+//! - Nothing is acknowledged that is not durable, whatever `acks` says, but for `acks=0`, which is not acknowledged at all.
+//! - A partition is served only under an epoch whose beginning is durable (L28).
+//! - Answers of a connection leave in the order of its requests (L79).
+//!
+//! # Not done, and what that costs
+//! - Only ApiVersions, Metadata, Produce and Fetch are served.
+//! - Transactional batches are taken without asking their coordinator.
+//! - There are no fetch sessions: every fetch names all its partitions.
+//! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod broker;
+mod catalog;
+mod config;
+mod disk_executor;
+mod disk_work;
+mod fetch;
+mod front;
+mod hosted;
+mod metadata;
+mod produce;
+mod response;
+mod topic_config;
+mod waits;
+
+pub use broker::{Broker, CatalogCommand};
+pub use catalog::{Catalog, NewTopic, PartitionImage, TopicImage, is_internal, is_valid_name};
+pub use config::BrokerConfig;
+pub use disk_executor::{DiskExecutor, Next};
+pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
+pub use front::{BrokerDriver, Front};
+pub use response::{FetchResponse, FetchedPartition, ProduceResponse, Response, SegmentReader, TopicKey};
+pub use topic_config::{BadSetting, partition_config};
+pub use waits::Waiter;

@@ -1,0 +1,284 @@
+//! A broker in this process: its threads, put together, started and stopped.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use council_client::Client;
+use log_broker::{Broker, DiskCommand, DiskEvent, DiskExecutor, Front};
+use net_reactor::{
+    ConnectionLimiter, LimitNames, Listener, ListenerConfig, NetworkMetrics, Polling, Reactor, Sockets,
+    SocketsConfig, TlsHints, bind,
+};
+use node_threads::{Clock, Descriptors, Mailbox, Supervisor, ThreadWaker, spawn};
+use parking_lot::Mutex;
+use storage_dir_disk::{DirDisk, ReadingDisk};
+
+use crate::catalog::{Catalog, CatalogLinks};
+use crate::config::LogConfig;
+use crate::disk_loop::{self, DiskLinks};
+use crate::error::{LogFault, StartError};
+use crate::shard::{Shard, ShardLinks, ShardMail};
+
+/// How messages of shared parts call Kafka's settings.
+const TLS_HINTS: TlsHints = TlsHints {
+    plain_port: "listeners",
+    client_auth: "ssl.client.auth",
+    trust_store: "ssl.truststore.location",
+};
+const LIMIT_NAMES: LimitNames =
+    LimitNames { connections_max: "max.connections", per_ip_max: "max.connections.per.ip" };
+
+/// How long a start waits for the council.
+const COUNCIL_WAIT: Duration = Duration::from_secs(60);
+
+/// A running broker. Dropping it stops it.
+pub struct LogServer {
+    address: SocketAddr,
+    supervisor: Arc<Supervisor>,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
+    shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
+    stopping: Arc<AtomicBool>,
+    catalog: (Arc<ThreadWaker>, JoinHandle<()>),
+    disk: (Arc<ThreadWaker>, JoinHandle<()>),
+}
+
+/// The mailboxes of all threads, made before any of them.
+struct Post {
+    polls: Vec<Polling>,
+    shards: Vec<Arc<Mailbox<ShardMail>>>,
+    disk_waker: Arc<ThreadWaker>,
+    disk: Arc<Mailbox<DiskCommand>>,
+    disk_events: Arc<Mailbox<DiskEvent>>,
+    catalog_waker: Arc<ThreadWaker>,
+    catalog: Arc<Mailbox<log_broker::CatalogCommand>>,
+}
+
+impl Post {
+    fn new(threads: u16) -> io::Result<Self> {
+        let polls = (0..threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
+        let (disk_waker, catalog_waker) = (ThreadWaker::of_parking(), ThreadWaker::of_parking());
+        let first = polls.first().map(|poll| Arc::clone(poll.waker()));
+        Ok(Self {
+            shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
+            disk: Arc::new(Mailbox::new(Arc::clone(&disk_waker))),
+            disk_events: Arc::new(Mailbox::new(first.unwrap_or_else(ThreadWaker::of_parking))),
+            catalog: Arc::new(Mailbox::new(Arc::clone(&catalog_waker))),
+            polls,
+            disk_waker,
+            catalog_waker,
+        })
+    }
+}
+
+fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
+    move |source| StartError::System { action, source }
+}
+
+fn random() -> Result<[u8; 16], StartError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StartError::System { action: "read randomness", source: error.into() })?;
+    Ok(bytes)
+}
+
+impl LogServer {
+    /// Starts a broker: its data is loaded, its port is open, its topics are being read from the council.
+    ///
+    /// # Errors
+    /// [`StartError`], with everything undone that had begun.
+    pub fn start(config: LogConfig) -> Result<Self, StartError> {
+        let clock = Clock::start();
+        let address = config.listen;
+        let listener = bind(address, None).map_err(|source| StartError::Listen { address, source })?;
+        let address = listener.local_addr().map_err(system("read the port"))?;
+        let (executor, stored) = open(&config)?;
+        let client = council(&config)?;
+        let cluster_id = Catalog::cluster_id(&client, &random()?)
+            .map_err(|error| StartError::Council(error.to_string()))?;
+        let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
+        let broker = Arc::new(Mutex::new(Broker::new(config.broker.clone(), cluster_id, stored)));
+        let supervisor = Arc::new(Supervisor::default());
+        let stopping = Arc::new(AtomicBool::new(false));
+        let disk = start_disk(&post, executor, &stopping, &supervisor, clock)?;
+        let shards = start_shards(&mut post, &config, &broker, &supervisor, clock)?;
+        let catalog = start_catalog(&post, client, &config, &stopping, &supervisor)?;
+        let accepting = start_accepting(listener, &post, &config, &supervisor, clock)?;
+        let running = Running {
+            accepting: Some(accepting),
+            shards,
+            stopping,
+            catalog: (Arc::clone(&post.catalog_waker), catalog),
+            disk: (Arc::clone(&post.disk_waker), disk),
+        };
+        Ok(Self { address, supervisor, running: Mutex::new(Some(running)) })
+    }
+
+    /// Where clients connect.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until the broker stops.
+    ///
+    /// # Errors
+    /// The fault that stopped it.
+    pub fn wait(&self) -> Result<(), LogFault> {
+        self.supervisor.wait()
+    }
+
+    /// Stops the broker: connections are closed, and everything that was appended is written.
+    pub fn stop(&self) {
+        let Some(mut running) = self.running.lock().take() else { return };
+        if let Some((stopping, waker, thread)) = running.accepting.take() {
+            stopping.store(true, Ordering::SeqCst);
+            let _ = waker.wake();
+            let _ = thread.join();
+        }
+        running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
+        running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
+        running.stopping.store(true, Ordering::SeqCst);
+        for (waker, thread) in [running.catalog, running.disk] {
+            waker.wake();
+            let _ = thread.join();
+        }
+        self.supervisor.stopped();
+    }
+}
+
+impl Drop for LogServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+type Opened = (DiskExecutor<DirDisk>, Vec<log_broker::StoredPartition>);
+
+fn open(config: &LogConfig) -> Result<Opened, StartError> {
+    let directory = &config.directory;
+    let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
+    storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
+    let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
+    let mut reader = ReadingDisk::new(directory, None);
+    DiskExecutor::open(disk, &mut reader, config.store, random()?)
+        .map_err(|error| unusable(error.to_string()))
+}
+
+fn council(config: &LogConfig) -> Result<Client, StartError> {
+    let client = Client::connect(&config.council).map_err(|error| StartError::Council(error.to_string()))?;
+    if client.wait_connected(COUNCIL_WAIT) {
+        return Ok(client);
+    }
+    let seconds = COUNCIL_WAIT.as_secs();
+    Err(StartError::Council(format!("none of `{}` answered within {seconds} s", config.council)))
+}
+
+fn start_disk(
+    post: &Post,
+    executor: DiskExecutor<DirDisk>,
+    stopping: &Arc<AtomicBool>,
+    supervisor: &Arc<Supervisor>,
+    clock: Clock,
+) -> Result<JoinHandle<()>, StartError> {
+    let links = DiskLinks {
+        commands: Arc::clone(&post.disk),
+        waker: Arc::clone(&post.disk_waker),
+        events: Arc::clone(&post.disk_events),
+        stopping: Arc::clone(stopping),
+    };
+    spawn("log-disk", supervisor, move || disk_loop::run(executor, &links, clock))
+        .map_err(system("start a thread"))
+}
+
+type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
+
+fn start_shards(
+    post: &mut Post,
+    config: &LogConfig,
+    broker: &Arc<Mutex<Broker>>,
+    supervisor: &Arc<Supervisor>,
+    clock: Clock,
+) -> Result<Shards, StartError> {
+    let metrics = Arc::new(NetworkMetrics::default());
+    let polls = std::mem::take(&mut post.polls);
+    let mut shards = Vec::with_capacity(polls.len());
+    for ((number, poll), mail) in (0..).zip(polls).zip(&post.shards) {
+        let links = ShardLinks {
+            broker: Arc::clone(broker),
+            mail: post.shards.clone(),
+            disk: Arc::clone(&post.disk),
+            disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
+            catalog: Arc::clone(&post.catalog),
+        };
+        let sockets = SocketsConfig {
+            tls: None,
+            plain_takes_tls: false,
+            hints: TLS_HINTS,
+            metrics: Arc::clone(&metrics),
+        };
+        let sockets = Sockets::new(sockets, poll.watcher(0).map_err(system("share a poll"))?);
+        let front = Front::new(number, &config.broker);
+        let shard = Shard::new(number, links, sockets, front, &config.directory);
+        let reactor = Reactor::new(poll, clock, vec![Box::new(shard)]);
+        let thread =
+            spawn("log-shard", supervisor, move || reactor.run()).map_err(system("start a thread"))?;
+        shards.push((Arc::clone(mail), thread));
+    }
+    Ok(shards)
+}
+
+fn start_catalog(
+    post: &Post,
+    client: Client,
+    config: &LogConfig,
+    stopping: &Arc<AtomicBool>,
+    supervisor: &Arc<Supervisor>,
+) -> Result<JoinHandle<()>, StartError> {
+    let broker = post.shards.first().cloned();
+    let links = CatalogLinks {
+        commands: Arc::clone(&post.catalog),
+        waker: Arc::clone(&post.catalog_waker),
+        broker: broker.unwrap_or_else(|| Arc::new(Mailbox::new(ThreadWaker::of_parking()))),
+        stopping: Arc::clone(stopping),
+    };
+    let catalog = Catalog::new(client, config.broker.node_id, config.topics, links);
+    spawn("log-catalog", supervisor, move || catalog.run()).map_err(system("start a thread"))
+}
+
+fn start_accepting(
+    listener: mio::net::TcpListener,
+    post: &Post,
+    config: &LogConfig,
+    supervisor: &Arc<Supervisor>,
+    clock: Clock,
+) -> Result<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>), StartError> {
+    let gate = ConnectionLimiter::new(config.connections.0, config.connections.1, Descriptors::of_process(0));
+    let shards = post.shards.clone();
+    let count = shards.len();
+    let hand_on = move |shard: usize, accepted| {
+        if let Some(mail) = shards.get(shard) {
+            mail.put(ShardMail::Accepted(accepted));
+        }
+    };
+    let listening = ListenerConfig { throttle: None, keep_alive: true, names: LIMIT_NAMES };
+    let metrics = Arc::new(NetworkMetrics::default());
+    let (listener, waker) =
+        Listener::new((Some(listener), None), listening, (count, hand_on), gate, clock, metrics)
+            .map_err(system("make a poll"))?;
+    let stopping = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stopping);
+    let run = move || {
+        listener.run(&flag);
+        Ok::<_, std::convert::Infallible>(())
+    };
+    let thread = spawn("log-listener", supervisor, run).map_err(system("start a thread"))?;
+    Ok((stopping, waker, thread))
+}
