@@ -7,8 +7,10 @@
 //! This crate knows the shape of messages and nothing of their meaning: which topics exist, who leads them and what may be
 //! appended is decided above.
 //!
+//! The bodies of ApiVersions, Metadata, Produce and Fetch borrow from the request; all others are in [`messages`].
+//!
 //! # Not done, and what that costs
-//! Of the bodies only those of ApiVersions, Metadata, Produce and Fetch are here: nothing serves this protocol yet.
+//! Share groups, delegation tokens and the operations of a KRaft quorum have no bodies here.
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -22,6 +24,7 @@ mod error;
 mod fetch;
 mod frame;
 mod header;
+pub mod messages;
 mod metadata;
 mod produce;
 mod reader;

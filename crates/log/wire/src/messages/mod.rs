@@ -1,0 +1,23 @@
+//! The bodies of all requests and responses but those of the main path of every client, as owned structs.
+//!
+//! Their fields, and the versions that have each, are tables: see [`schema`]. They are not decoded by the crate that others
+//! wrote for the protocol, which makes room for as many elements as a request says that it has before it reads any: a
+//! request of twenty bytes could end the process. The tests compare with that crate.
+//!
+//! Source: Kafka's message definitions, as of 4.3.
+
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub mod acls;
+pub mod cluster;
+pub mod configs;
+pub mod consumer_groups;
+pub mod groups;
+pub mod offsets;
+pub mod security;
+pub mod topics;
+pub mod transactions;
+
+pub use schema::{Blob, Field};
