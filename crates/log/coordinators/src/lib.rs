@@ -22,13 +22,22 @@ mod journal;
 mod limits;
 mod message;
 mod offsets;
+mod pending;
+mod transactions;
 
 pub use codec::Damaged;
 pub use coordinator::{Effect, GroupCoordinator};
-pub use ids::{Blob, Generation, Offset, Seq, Text, Ticket, Topic};
+pub use ids::{Blob, Generation, Offset, Seq, Text, Ticket, Topic, TransactionGuard};
 pub use journal::Record;
 pub use limits::GroupLimits;
 pub use message::{
     Answer, CommittedOffset, GroupDescription, GroupListing, GroupOffsets, Join, Joined, JoinedMember, Leave,
     MemberDescription, MemberRef, NewOffset, OffsetCommit, OffsetFetch, Request, Sync, Synced,
+    TxnOffsetCommit,
+};
+pub use transactions::{
+    AddPartitions, EndTransaction, InitProducerId, MarkerOutcome, MarkersId, Participant, Producer,
+    TransactionAnswer, TransactionCoordinator, TransactionDescription, TransactionEffect, TransactionFilter,
+    TransactionLimits, TransactionListing, TransactionRef, TransactionRequest, VerifyPartitions,
+    WriteMarkers,
 };
