@@ -114,6 +114,10 @@ impl GroupCoordinator {
         if producer.coordinator_epoch.is_some_and(|newest| marker.coordinator_epoch < newest) {
             return Err(ErrorCode::TransactionCoordinatorFenced);
         }
+        if raises && same_epoch && producer.coordinator_epoch == Some(marker.coordinator_epoch) {
+            // Only this marker brings a producer without pending offsets to this epoch.
+            return Ok(Answer::Done);
+        }
         self.settle(marker.producer_id, &producer.groups, marker.commit);
         producer.groups.clear();
         producer.epoch = marker.epoch;

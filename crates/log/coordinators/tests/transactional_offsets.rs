@@ -204,7 +204,9 @@ fn marker_is_answered_again_and_changes_nothing_more() {
     let mut bench = Bench::new();
     bench.pending("g", 0, 0, 9);
     assert_eq!(bench.ask(marker(1, true)), Answer::Done);
+    let logged = bench.log.len();
     assert_eq!(bench.ask(marker(1, true)), Answer::Done);
+    assert_eq!(bench.log.len(), logged);
     assert_eq!(bench.fetch("g", 0, true), (9, OK));
     bench.pending("g", 1, 0, 10);
     assert_eq!(

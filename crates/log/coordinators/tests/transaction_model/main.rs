@@ -107,6 +107,11 @@ impl Model {
                 }
             }
             (Meaning::Done, Op::End(commit), Some(attempt)) => {
+                if raises && self.world.random.chance(10) {
+                    // The opposite must be refused, and nobody waits for that.
+                    self.world.oracle.decided(attempt, commit);
+                    self.world.send(number, client, Op::End(!commit));
+                }
                 (client.attempt, client.plan) = (None, Vec::new());
                 if let (TransactionAnswer::Ended(next), true) = (answer, raises) {
                     client.producer = Some(*next);
@@ -151,10 +156,10 @@ impl Model {
             self.world.read_offset(number / 2);
         }
         self.world.deliver_due();
-        if self.world.random.chance(60) {
+        if self.world.becomes_durable() {
             self.world.settle_transactions(false);
         }
-        if self.world.random.chance(60) {
+        if self.world.becomes_durable() {
             self.world.settle_groups(false);
         }
         self.listen();
@@ -178,6 +183,11 @@ impl Model {
     /// All faults have ended. What is open is ended by its client or by its timeout, and then everything is decided (L44).
     fn heal(&mut self) {
         (self.world.healed, self.draining) = (true, true);
+        if self.world.random.chance(50) {
+            // No client comes back, and the coordinator knows only what is durable.
+            (0..CLIENTS).for_each(|number| self.fresh(number));
+            self.world.restart_transactions();
+        }
         for turn in 0.. {
             self.calm_turn();
             if self.world.is_quiet() && self.clients.iter().all(|client| client.attempt.is_none()) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use base::{Now, Random};
 use log_coordinators::{
     Answer, Effect, Generation, GroupCoordinator, GroupLimits, MarkerOutcome, MarkersId, MemberRef,
-    NewOffset, Offset, OffsetFetch, Participant, Record, Request, Seq, Text, Ticket, Topic,
+    NewOffset, Offset, OffsetFetch, Participant, Producer, Record, Request, Seq, Text, Ticket, Topic,
     TransactionAnswer, TransactionCoordinator, TransactionEffect, TransactionGuard, TransactionLimits,
     TransactionRef, TransactionRequest, TxnOffsetCommit, VerifyPartitions, WriteMarkers,
 };
@@ -74,6 +74,8 @@ pub(crate) struct World {
     pub(crate) step: u64,
     pub(crate) healed: bool,
     limits: TransactionLimits,
+    /// How often, in percent, an append on its way becomes durable in a turn.
+    durable_percent: u64,
     epoch: i32,
     transactions: TransactionCoordinator,
     transactions_log: Log,
@@ -136,6 +138,7 @@ impl World {
         let producer_epoch_max = if random.chance(50) { 4 } else { i16::MAX };
         let limits =
             TransactionLimits { producer_epoch_max, producer_ids_low: 2, ..TransactionLimits::default() };
+        let durable_percent = 15 + random.below(80);
         let now = Now::of_ms(1_000, 1_000_000);
         let mut transactions = TransactionCoordinator::new(limits.clone(), CoordinatorEpoch(0));
         let mut groups = GroupCoordinator::new(GroupLimits::default(), 1);
@@ -147,6 +150,7 @@ impl World {
             step: 0,
             healed: false,
             limits,
+            durable_percent,
             epoch: 0,
             transactions,
             transactions_log: Log::new(),
@@ -194,7 +198,8 @@ impl World {
         let asked = Asked { client: number, incarnation: client.incarnation, op, attempt: client.attempt };
         self.asked.insert(ticket, asked);
         if let (Op::End(true), Some(attempt)) = (op, client.attempt) {
-            self.oracle.attempts.get_mut(&attempt).expect("it began").commit_sent = true;
+            let attempt = self.oracle.attempts.get_mut(&attempt).expect("it began");
+            attempt.commit_sent |= attempt.committed.is_none();
         }
         let message = match op {
             Op::Produce(..) | Op::Commit => Message::Data(Data {
@@ -421,7 +426,7 @@ impl World {
         let Asked { client, incarnation, op, attempt } = self.asked[&ticket];
         match (op, answer) {
             (Op::Init, TransactionAnswer::Initialized(producer)) => {
-                self.oracle.given(*producer, incarnation);
+                self.given(*producer, incarnation);
                 let offsets = self.visible_offsets();
                 let see = |number| see(&self.partitions, &offsets, number);
                 self.oracle.freeze(client / 2, attempts + 1, see);
@@ -432,11 +437,20 @@ impl World {
             }
             (Op::End(commit), TransactionAnswer::Ended(next)) => {
                 let attempt = attempt.expect("it ended one");
+                if Self::id_of(client).1 >= 5 {
+                    self.given(*next, incarnation);
+                }
                 self.oracle.end_answered(attempt, commit, *next);
                 self.counts.insert(if commit { "committed" } else { "aborted" });
             }
             _ => {}
         }
+    }
+
+    fn given(&mut self, producer: Producer, incarnation: u64) {
+        let usable = producer.epoch.0 < self.limits.producer_epoch_max;
+        assert!(usable, "the last epoch was given to a client, which nobody can fence (L47)");
+        self.oracle.given(producer, incarnation);
     }
 
     fn write_markers(&mut self, markers: &WriteMarkers) {
@@ -514,6 +528,10 @@ impl World {
             }
             Work::Client { .. } | Work::Verify(..) => panic!("it is the transaction coordinator's"),
         }
+    }
+
+    pub(crate) fn becomes_durable(&mut self) -> bool {
+        self.random.chance(self.durable_percent)
     }
 
     pub(crate) fn read_offset(&mut self, id: usize) {
