@@ -13,7 +13,8 @@ pub struct GroupLimits {
     pub group_size_max: usize,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_bytes_max: usize,
-    /// Offsets that one transaction may have pending in one group: above it, new ones are refused with POLICY_VIOLATION.
+    /// Offsets that one transaction may have pending in the groups of one coordinator, for its marker commits them in one
+    /// append: above it, new ones are refused with POLICY_VIOLATION.
     pub pending_offsets_max: usize,
     /// `producer.id.expiration.ms`.
     pub producer_expiration_ms: i64,
@@ -27,7 +28,8 @@ pub struct GroupLimits {
     pub records_max: usize,
     /// Bytes of the ids, names and protocol metadata of one member.
     pub member_bytes_max: usize,
-    /// Bytes of all members' metadata and assignments of one group: its record must fit into a batch.
+    /// Bytes of all members' metadata and assignments of one group, and of all that one transaction has pending: what is
+    /// written of them at once must fit into a batch.
     pub group_bytes_max: usize,
     /// Groups, members, topics and partitions that one request may name: above it, INVALID_REQUEST.
     pub names_per_request_max: usize,

@@ -20,6 +20,9 @@ use crate::{
     TxnOffsetCommit,
 };
 
+/// The bytes of a committed offset's record besides its texts.
+const OFFSET_BYTES: usize = 64;
+
 impl GroupCoordinator {
     /// To be taken before the transaction's coordinator is asked whether the transaction is open: if a marker of the producer
     /// comes in between, the commit is refused. Otherwise offsets of an ended transaction would stay pending for ever (L44).
@@ -37,17 +40,24 @@ impl GroupCoordinator {
         let group = commit.who.group;
         self.turn(&group, |state, turn| state.touch(&commit.who.member, turn.now));
         let mut producer = self.stored_producer(id).cloned().unwrap_or_default();
+        let mut stale = BTreeSet::new();
         if producer.epoch < commit.producer.epoch {
             // What is pending under an older epoch is of a transaction that ended without this partition.
-            self.settle(id, &producer.groups, false);
-            producer.groups.clear();
+            stale = std::mem::take(&mut producer.groups);
             producer.epoch = commit.producer.epoch;
         }
         let key = Key::Pending(group.clone(), id);
-        let mut pending = self.stored_pending(&key);
-        let one = |offset| self.add_pending(&mut pending, offset);
+        let anew = stale.contains(&group);
+        let mut pending = if anew { StoredPending::default() } else { self.stored_pending(&key) };
+        let (others, bytes) = self.pending_elsewhere(&producer, id, &group);
+        let room = self.limits.pending_offsets_max.saturating_sub(others);
+        let one = |offset| self.add_pending(&mut pending, offset, room);
         let codes: Vec<_> = commit.offsets.into_iter().map(one).collect();
+        if bytes + bytes_of(&group, &pending) > self.limits.group_bytes_max {
+            return Answer::Failed(ErrorCode::PolicyViolation);
+        }
         if codes.contains(&ErrorCode::None) {
+            self.settle(id, &stale, false);
             producer.groups.insert(group);
             producer.last_heard = self.wall;
             self.journal.put(key, Some(Value::Pending(pending)));
@@ -85,13 +95,12 @@ impl GroupCoordinator {
         if full { Err(ErrorCode::PolicyViolation) } else { Ok(()) }
     }
 
-    fn add_pending(&self, pending: &mut StoredPending, new: NewOffset) -> ErrorCode {
+    fn add_pending(&self, pending: &mut StoredPending, new: NewOffset, room: usize) -> ErrorCode {
         if new.metadata.len() > self.limits.offset_metadata_bytes_max {
             return ErrorCode::OffsetMetadataTooLarge;
         }
         let key = (new.topic.name.clone(), new.partition);
-        let full = pending.offsets.len() >= self.limits.pending_offsets_max;
-        if full && !pending.offsets.contains_key(&key) {
+        if pending.offsets.len() >= room && !pending.offsets.contains_key(&key) {
             return ErrorCode::PolicyViolation;
         }
         pending.offsets.insert(key, StoredOffset::new(new, self.wall));
@@ -141,6 +150,15 @@ impl GroupCoordinator {
                 self.journal.put(Key::Offset(group.clone(), topic, partition), Some(Value::Offset(stored)));
             }
         }
+    }
+
+    /// How many offsets the producer has pending in other groups, and their bytes.
+    fn pending_elsewhere(&self, producer: &StoredProducer, id: ProducerId, group: &Text) -> (usize, usize) {
+        let others = producer.groups.iter().filter(|other| *other != group);
+        others.fold((0, 0), |(count, bytes), other| {
+            let pending = self.stored_pending(&Key::Pending(other.clone(), id));
+            (count + pending.offsets.len(), bytes + bytes_of(other, &pending))
+        })
     }
 
     fn stored_producer(&self, id: ProducerId) -> Option<&StoredProducer> {
@@ -215,4 +233,12 @@ impl GroupCoordinator {
             self.journal.put(key, None);
         }
     }
+}
+
+/// About how many bytes the offsets take in the append that commits them.
+fn bytes_of(group: &Text, pending: &StoredPending) -> usize {
+    let one = |((topic, _), stored): (&(Text, i32), &StoredOffset)| {
+        group.len() + topic.len() + stored.metadata.len() + OFFSET_BYTES
+    };
+    pending.offsets.iter().map(one).sum()
 }

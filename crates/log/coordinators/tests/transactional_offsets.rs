@@ -295,8 +295,26 @@ fn pending_offsets_are_bounded() {
     let mut bench = Bench::with(GroupLimits { pending_offsets_max: 1, ..GroupLimits::default() });
     bench.pending("g", 0, 0, 1);
     bench.pending("g", 0, 0, 2);
+    for (group, partition) in [("g", 1), ("other", 0)] {
+        let answer = bench.commit(memberless(group), producer(0), partition, 1);
+        assert_eq!(answer, Answer::Each(vec![ErrorCode::PolicyViolation]));
+    }
+    let mut bench = Bench::with(GroupLimits { group_bytes_max: 100, ..GroupLimits::default() });
+    bench.pending("g", 0, 0, 1);
     let answer = bench.commit(memberless("g"), producer(0), 1, 1);
-    assert_eq!(answer, Answer::Each(vec![ErrorCode::PolicyViolation]));
+    assert_eq!(answer, Answer::Failed(ErrorCode::PolicyViolation));
+    assert_eq!(bench.fetch("g", 1, true), (-1, OK));
+}
+
+#[test]
+fn offset_pending_under_an_older_epoch_is_dropped_by_the_next() {
+    let mut bench = Bench::new();
+    bench.pending("a", 0, 0, 1);
+    bench.pending("b", 0, 0, 2);
+    bench.pending("b", 1, 1, 3);
+    assert_eq!([bench.fetch("a", 0, true), bench.fetch("b", 0, true)], [(-1, OK), (-1, OK)]);
+    assert_eq!(bench.ask(marker(2, true)), Answer::Done);
+    assert_eq!([bench.fetch("b", 0, true), bench.fetch("b", 1, true)], [(-1, OK), (3, OK)]);
 }
 
 #[test]

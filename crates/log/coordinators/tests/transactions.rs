@@ -515,9 +515,7 @@ fn end_of_a_transaction_that_never_began_aborts_only_under_version_2() {
 
 #[test]
 fn open_transaction_times_out_and_its_late_commit_is_recoverable() {
-    for (version, recoverable) in
-        [(3, ErrorCode::InvalidProducerIdMapping), (5, ErrorCode::TransactionAbortable)]
-    {
+    for (version, recoverable) in [(3, ErrorCode::UnknownProducerId), (5, ErrorCode::TransactionAbortable)] {
         let mut bench = Bench::new();
         let me = bench.init(None);
         bench.begin(me);

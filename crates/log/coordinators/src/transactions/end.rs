@@ -99,7 +99,8 @@ pub(crate) fn check_producer(
 }
 
 /// What tells a client that its transaction is lost but it may go on: it aborts and gets a new epoch (L41). Clients of
-/// transaction version 1 do so at INVALID_PRODUCER_ID_MAPPING; they do not know TRANSACTION_ABORTABLE.
+/// transaction version 1 do so at UNKNOWN_PRODUCER_ID, and ask for the epoch themselves (KIP-360); many do not know
+/// TRANSACTION_ABORTABLE, and INVALID_PRODUCER_ID_MAPPING ends newer Java producers.
 pub(crate) const fn aborted_by_timeout(raises: bool) -> ErrorCode {
-    if raises { ErrorCode::TransactionAbortable } else { ErrorCode::InvalidProducerIdMapping }
+    if raises { ErrorCode::TransactionAbortable } else { ErrorCode::UnknownProducerId }
 }

@@ -151,12 +151,11 @@ pub(crate) fn meaning(op: Op, answer: &TransactionAnswer) -> Meaning {
         | ErrorCode::CoordinatorLoadInProgress
         | ErrorCode::CoordinatorNotAvailable
         | ErrorCode::NotCoordinator => Meaning::Retry,
-        // The other client's new producer id.
-        ErrorCode::InvalidProducerIdMapping if op == Op::End(false) => Meaning::Fenced,
-        ErrorCode::TransactionAbortable
-        | ErrorCode::InvalidProducerIdMapping
-        | ErrorCode::InvalidProducerEpoch => Meaning::Abort,
-        ErrorCode::ProducerFenced => Meaning::Fenced,
+        ErrorCode::TransactionAbortable | ErrorCode::UnknownProducerId | ErrorCode::InvalidProducerEpoch => {
+            Meaning::Abort
+        }
+        // The second is what the other client's new producer id leads to.
+        ErrorCode::ProducerFenced | ErrorCode::InvalidProducerIdMapping => Meaning::Fenced,
         // Under version 1 a client cannot know whether its transaction ever began.
         ErrorCode::InvalidTxnState if op == Op::End(false) => Meaning::Done,
         code => panic!("{op:?} answered {code:?}"),

@@ -106,31 +106,30 @@ impl Model {
                     (client.producer, client.raise, client.since) = (Some(*producer), false, delivery);
                 }
             }
-            (Meaning::Done, Op::End(commit), Some(attempt)) => {
-                if raises && self.world.random.chance(10) {
-                    // The opposite must be refused, and nobody waits for that.
-                    self.world.oracle.decided(attempt, commit);
-                    self.world.send(number, client, Op::End(!commit));
-                }
-                (client.attempt, client.plan) = (None, Vec::new());
-                if let (TransactionAnswer::Ended(next), true) = (answer, raises) {
-                    client.producer = Some(*next);
-                }
-                self.world.oracle.decided(attempt, commit);
-            }
+            (Meaning::Done, Op::End(commit), Some(attempt)) => self.ended(number, attempt, commit, answer),
             (Meaning::Done, ..) => {
                 client.plan.pop();
             }
             (Meaning::Abort, Op::End(true), Some(attempt)) => {
-                // INVALID_PRODUCER_ID_MAPPING may come of another client's new producer id: then the outcome is not known.
-                let sure = *answer == TransactionAnswer::Failed(ErrorCode::TransactionAbortable);
-                if sure || self.world.last_init[client.id] <= client.since {
-                    self.world.oracle.decided(attempt, false);
-                }
+                self.world.oracle.decided(attempt, false);
                 self.world.counts.insert("commit after a timeout");
                 client.lose();
             }
             (Meaning::Abort, ..) => client.lose(),
+        }
+    }
+
+    fn ended(&mut self, number: usize, attempt: u64, commit: bool, answer: &TransactionAnswer) {
+        self.world.oracle.decided(attempt, commit);
+        let client = &mut self.clients[number];
+        let raises = client.raises();
+        if raises && self.world.random.chance(10) {
+            // The opposite must be refused, and nobody waits for that.
+            self.world.send(number, client, Op::End(!commit));
+        }
+        (client.attempt, client.plan) = (None, Vec::new());
+        if let (TransactionAnswer::Ended(next), true) = (answer, raises) {
+            client.producer = Some(*next);
         }
     }
 
