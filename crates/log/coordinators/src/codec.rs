@@ -1,17 +1,25 @@
 //! The records of the internal partition. A decoder refuses what it does not know, and never reads beyond its bytes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base::WallTime;
+use log_partition::{CoordinatorEpoch, ProducerEpoch, ProducerId};
 use log_wire::{Malformed, Reader, Writer};
 
-use crate::{Blob, Generation, Offset, Text, journal};
+use crate::{Blob, Generation, NewOffset, Offset, Text, journal};
 
 /// The version of keys and values: their first byte.
 const VERSION: i8 = 1;
 const GROUP: i8 = 1;
 const OFFSET: i8 = 2;
+const PENDING: i8 = 3;
+const PRODUCER: i8 = 4;
 /// The least bytes of a member, and of a protocol, in a record.
 const MEMBER_BYTES_MIN: usize = 24;
 const PROTOCOL_BYTES_MIN: usize = 2;
+/// The least bytes of a pending offset, and of a group's name, in a record.
+const PENDING_BYTES_MIN: usize = 42;
+const NAME_BYTES_MIN: usize = 1;
 
 /// A record of the internal partition that cannot be read: the log is damaged, or newer than this program.
 pub type Damaged = Malformed;
@@ -21,6 +29,10 @@ pub(crate) enum Key {
     Group(Text),
     /// Group, topic, partition.
     Offset(Text, Text, i32),
+    /// What a producer's open transaction will commit in a group.
+    Pending(Text, ProducerId),
+    /// A producer that commits offsets in transactions.
+    Producer(ProducerId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +68,42 @@ pub(crate) struct StoredOffset {
     pub(crate) committed_at: WallTime,
 }
 
+impl StoredOffset {
+    pub(crate) fn new(new: NewOffset, committed_at: WallTime) -> Self {
+        Self {
+            topic_id: new.topic.id,
+            offset: new.offset,
+            leader_epoch: new.leader_epoch,
+            metadata: new.metadata,
+            committed_at,
+        }
+    }
+}
+
+/// Offsets by topic and partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StoredPending {
+    pub(crate) offsets: BTreeMap<(Text, i32), StoredOffset>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StoredProducer {
+    pub(crate) epoch: ProducerEpoch,
+    /// Of the newest marker, if there is one.
+    pub(crate) coordinator_epoch: Option<CoordinatorEpoch>,
+    /// How many markers have come.
+    pub(crate) markers: i64,
+    /// Where something is pending.
+    pub(crate) groups: BTreeSet<Text>,
+    pub(crate) last_heard: WallTime,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Group(StoredGroup),
     Offset(StoredOffset),
+    Pending(StoredPending),
+    Producer(StoredProducer),
 }
 
 impl journal::Key for Key {
@@ -73,6 +117,8 @@ impl journal::Key for Key {
             Self::Offset(group, topic, partition) => {
                 writer.i8(VERSION).i8(OFFSET).text(group).text(topic).i32(*partition)
             }
+            Self::Pending(group, id) => writer.i8(VERSION).i8(PENDING).text(group).i64(id.0),
+            Self::Producer(id) => writer.i8(VERSION).i8(PRODUCER).i64(id.0),
         };
         out
     }
@@ -83,9 +129,20 @@ impl journal::Key for Key {
         writer.i8(VERSION);
         match value {
             Value::Group(group) => write_group(&mut writer, group),
-            Value::Offset(offset) => {
-                writer.uuid(&offset.topic_id).i64(offset.offset.0).i32(offset.leader_epoch);
-                writer.text(&offset.metadata).i64(offset.committed_at.ms());
+            Value::Offset(offset) => write_offset(&mut writer, offset),
+            Value::Pending(pending) => {
+                writer.count(pending.offsets.len());
+                for ((topic, partition), offset) in &pending.offsets {
+                    writer.text(topic).i32(*partition);
+                    write_offset(&mut writer, offset);
+                }
+            }
+            Value::Producer(producer) => {
+                writer.i16(producer.epoch.0).i32(producer.coordinator_epoch.map_or(-1, |epoch| epoch.0));
+                writer.i64(producer.markers).i64(producer.last_heard.ms()).count(producer.groups.len());
+                for group in &producer.groups {
+                    writer.text(group);
+                }
             }
         }
         out
@@ -99,6 +156,8 @@ pub(crate) fn read(key: &[u8], value: Option<&[u8]>) -> Result<(Key, Option<Valu
     let key = match reader.i8()? {
         GROUP => Key::Group(text(&mut reader)?),
         OFFSET => Key::Offset(text(&mut reader)?, text(&mut reader)?, reader.i32()?),
+        PENDING => Key::Pending(text(&mut reader)?, ProducerId(reader.i64()?)),
+        PRODUCER => Key::Producer(ProducerId(reader.i64()?)),
         _ => return Err(Malformed("a key of an unknown kind")),
     };
     reader.end()?;
@@ -107,28 +166,62 @@ pub(crate) fn read(key: &[u8], value: Option<&[u8]>) -> Result<(Key, Option<Valu
     version(&mut reader)?;
     let value = match key {
         Key::Group(_) => Value::Group(read_group(&mut reader)?),
-        Key::Offset(..) => Value::Offset(StoredOffset {
-            topic_id: reader.uuid()?,
-            offset: Offset(reader.i64()?),
-            leader_epoch: reader.i32()?,
-            metadata: text(&mut reader)?,
-            committed_at: WallTime::of_ms(reader.i64()?),
-        }),
+        Key::Offset(..) => Value::Offset(read_offset(&mut reader)?),
+        Key::Pending(..) => Value::Pending(read_pending(&mut reader)?),
+        Key::Producer(_) => Value::Producer(read_producer(&mut reader)?),
     };
     reader.end()?;
     Ok((key, Some(value)))
 }
 
-fn version(reader: &mut Reader<'_>) -> Result<(), Damaged> {
+pub(crate) fn version(reader: &mut Reader<'_>) -> Result<(), Damaged> {
     if reader.i8()? == VERSION { Ok(()) } else { Err(Malformed("a record of an unknown version")) }
 }
 
-fn text(reader: &mut Reader<'_>) -> Result<Text, Damaged> {
+pub(crate) fn text(reader: &mut Reader<'_>) -> Result<Text, Damaged> {
     reader.text().map(Text::from)
 }
 
 fn millis(reader: &mut Reader<'_>) -> Result<u64, Damaged> {
     u64::try_from(reader.i64()?).map_err(|_| Malformed("a timeout below zero"))
+}
+
+fn write_offset(writer: &mut Writer<'_>, offset: &StoredOffset) {
+    writer.uuid(&offset.topic_id).i64(offset.offset.0).i32(offset.leader_epoch);
+    writer.text(&offset.metadata).i64(offset.committed_at.ms());
+}
+
+fn read_offset(reader: &mut Reader<'_>) -> Result<StoredOffset, Damaged> {
+    Ok(StoredOffset {
+        topic_id: reader.uuid()?,
+        offset: Offset(reader.i64()?),
+        leader_epoch: reader.i32()?,
+        metadata: text(reader)?,
+        committed_at: WallTime::of_ms(reader.i64()?),
+    })
+}
+
+fn read_pending(reader: &mut Reader<'_>) -> Result<StoredPending, Damaged> {
+    let mut pending = StoredPending::default();
+    for _ in 0..reader.count(PENDING_BYTES_MIN)? {
+        let partition = (text(reader)?, reader.i32()?);
+        pending.offsets.insert(partition, read_offset(reader)?);
+    }
+    Ok(pending)
+}
+
+fn read_producer(reader: &mut Reader<'_>) -> Result<StoredProducer, Damaged> {
+    let mut producer = StoredProducer {
+        epoch: ProducerEpoch(reader.i16()?),
+        coordinator_epoch: Some(reader.i32()?).filter(|epoch| *epoch >= 0).map(CoordinatorEpoch),
+        markers: reader.i64()?,
+        last_heard: WallTime::of_ms(reader.i64()?),
+        groups: BTreeSet::new(),
+    };
+    for _ in 0..reader.count(NAME_BYTES_MIN)? {
+        producer.groups.insert(text(reader)?);
+    }
+    Ok(producer)
 }
 
 fn write_group(writer: &mut Writer<'_>, group: &StoredGroup) {
@@ -221,6 +314,40 @@ mod tests {
         }
         for cut in 0..key_bytes.len() {
             assert!(read(&key_bytes[..cut], None).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn transactional_records_are_read_as_they_were_written_and_refused_at_every_cut() {
+        let stored = StoredOffset {
+            topic_id: [1; 16],
+            offset: Offset(4),
+            leader_epoch: 2,
+            metadata: "".into(),
+            committed_at: WallTime::of_ms(5),
+        };
+        let pending = StoredPending { offsets: [(("t".into(), 3), stored)].into() };
+        let producer = StoredProducer {
+            epoch: ProducerEpoch(3),
+            coordinator_epoch: Some(CoordinatorEpoch(0)),
+            markers: 9,
+            groups: ["g".into(), "h".into()].into(),
+            last_heard: WallTime::of_ms(6),
+        };
+        let none = StoredProducer { coordinator_epoch: None, ..producer.clone() };
+        let (pending_key, producer_key) =
+            (Key::Pending("g".into(), ProducerId(7)), Key::Producer(ProducerId(7)));
+        let cases = [
+            (pending_key, Value::Pending(pending)),
+            (producer_key.clone(), Value::Producer(producer)),
+            (producer_key, Value::Producer(none)),
+        ];
+        for (key, value) in cases {
+            let (key_bytes, bytes) = (key.encode(), Key::encode_value(&value));
+            assert_eq!(read(&key_bytes, Some(&bytes)), Ok((key, Some(value))));
+            for cut in 0..bytes.len() {
+                assert!(read(&key_bytes, Some(&bytes[..cut])).is_err(), "cut at {cut}");
+            }
         }
     }
 

@@ -86,7 +86,7 @@ impl GroupCoordinator {
         self.retention_check = self.clock.reading().plus_ms(self.limits.retention_check_ms);
         let groups = self.journal.table().keys().filter_map(|key| match key {
             Key::Group(name) => Some(name.clone()),
-            Key::Offset(..) => None,
+            _ => None,
         });
         for name in groups.collect::<Vec<_>>() {
             self.restore(&name);
@@ -207,6 +207,7 @@ impl GroupCoordinator {
         if self.retention_check <= reading {
             self.retention_check = reading.plus_ms(self.limits.retention_check_ms);
             self.expire_offsets();
+            self.expire_producers();
         }
         self.finish();
     }
@@ -302,6 +303,10 @@ impl GroupCoordinator {
                 Some(Answer::Each(each.collect()))
             }
             Request::Commit(commit) => Some(self.commit(commit)),
+            Request::TxnCommit(commit) => Some(self.commit_pending(commit)),
+            Request::EndTransaction(marker) => {
+                Some(self.end_transaction(&marker).unwrap_or_else(Answer::Failed))
+            }
             Request::Fetch(groups) => Some(self.fetch(groups)),
             Request::DeleteOffsets(group, partitions) => Some(self.delete_offsets(&group, &partitions)),
             Request::Describe(groups) => {
@@ -370,8 +375,8 @@ impl GroupCoordinator {
 
     fn list(&self, states: &[Text]) -> Answer {
         let of_offsets = self.journal.table().keys().filter_map(|key| match key {
-            Key::Offset(group, ..) => Some(group),
-            Key::Group(_) => None,
+            Key::Offset(group, ..) | Key::Pending(group, _) => Some(group),
+            _ => None,
         });
         let names: BTreeSet<&Text> = of_offsets.chain(self.groups.keys()).collect();
         let listing = |name: &Text| {

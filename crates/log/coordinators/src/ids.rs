@@ -39,6 +39,11 @@ impl Offset {
     pub const NONE: Self = Self(-1);
 }
 
+/// How many markers a producer's transactions had when a commit began. See
+/// [`transaction_guard`](crate::GroupCoordinator::transaction_guard).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransactionGuard(pub(crate) i64);
+
 /// A topic by its name and its id. The id tells a topic from a deleted topic of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Topic {

@@ -77,10 +77,10 @@ impl<K: Key, E> Journal<K, E> {
 
     /// Emits an effect that depends on the table: now, or when every append until now is durable.
     pub(crate) fn emit(&mut self, effect: E, effects: &mut Vec<E>) {
-        if self.in_flight.is_empty() {
-            effects.push(effect);
-        } else {
-            self.withheld.push_back((self.last, effect));
+        // Not `last`: that append may have been refused while one before it is still on its way.
+        match self.in_flight.back() {
+            None => effects.push(effect),
+            Some((seq, _)) => self.withheld.push_back((*seq, effect)),
         }
     }
 
@@ -196,5 +196,19 @@ mod tests {
         assert_eq!(effects, ["first"]);
         journal.put(5, Some(5));
         assert!(seal(&mut journal) > third, "a number is not used twice");
+    }
+
+    #[test]
+    fn effect_behind_a_refused_append_waits_only_for_what_is_still_on_its_way() {
+        let (mut journal, mut effects) = (Journal::new(), Vec::new());
+        journal.put(1u8, Some(1));
+        let first = seal(&mut journal);
+        journal.put(1, Some(2));
+        let second = seal(&mut journal);
+        journal.refused(second);
+        journal.emit("after the first", &mut effects);
+        assert!(effects.is_empty());
+        journal.persisted(first, &mut effects);
+        assert_eq!(effects, ["after the first"]);
     }
 }

@@ -1,16 +1,25 @@
-//! The coordinator of Kafka's consumer groups: which members a group has, who owns which generation, and which offsets were
-//! committed. One [`GroupCoordinator`] serves one partition of the internal compacted topic.
+//! Kafka's coordinators. One [`GroupCoordinator`] serves one partition of the internal topic of groups: which members a group
+//! has, who owns which generation, which offsets were committed, and which an open transaction will commit. One
+//! [`TransactionCoordinator`] serves one partition of the internal topic of transactions: which producer may act for a
+//! transactional id, what takes part in its transaction, and how that ends.
 //!
-//! It is a deterministic machine. Requests, time and the fate of its appends go in; records to append and answers come out.
-//! An answer is withheld until every append that it may depend on is durable. A refused append leaves the table as a
-//! replay of the durable records gives it. It knows no frame, no socket, and not which topics exist.
+//! Both are deterministic machines. Requests, time and the fate of their appends go in; records to append, answers and
+//! transaction markers come out. An answer or a marker is withheld until every append that it may depend on is durable. A
+//! refused append leaves the table as a replay of the durable records gives it. They know no frame, no socket, and not which
+//! topics exist.
 //!
 //! # Not done, and what that costs
-//! - Transactional offsets and the transaction coordinator: `sendOffsetsToTransaction` and transactions cannot be served.
 //! - Groups of KIP-848: clients with `group.protocol=consumer` cannot join.
-//! - A record has our own form, not that of Kafka's `__consumer_offsets`: tools that read that topic see nothing they know.
+//! - Two-phase commit of KIP-939: a transaction without a timeout cannot be had.
+//! - ListTransactions cannot filter by a pattern of transactional ids (version 2): the caller has to.
+//! - A record has our own form, not that of Kafka's `__consumer_offsets` and `__transaction_state`: tools that read these
+//!   topics see nothing they know.
 //! - `retention_time_ms` of OffsetCommit 2 to 4 is ignored: `offsets.retention.minutes` holds for all.
-//! - A heartbeat costs time in proportion to its group's members, and a check of retention reads the whole table.
+//! - A heartbeat costs time in proportion to its group's members. A check of retention or expiration reads the whole table, and
+//!   each addition to a transaction writes all its participants again.
+//! - Under transaction version 1 a late copy of EndTxn or of a marker cannot be told from that of the next transaction under the
+//!   same epoch. The caller has to keep the order of a connection, and has to know that a marker is not under way any more
+//!   before it reports it as not written.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod clock;
@@ -22,13 +31,22 @@ mod journal;
 mod limits;
 mod message;
 mod offsets;
+mod pending;
+mod transactions;
 
 pub use codec::Damaged;
 pub use coordinator::{Effect, GroupCoordinator};
-pub use ids::{Blob, Generation, Offset, Seq, Text, Ticket, Topic};
+pub use ids::{Blob, Generation, Offset, Seq, Text, Ticket, Topic, TransactionGuard};
 pub use journal::Record;
 pub use limits::GroupLimits;
 pub use message::{
     Answer, CommittedOffset, GroupDescription, GroupListing, GroupOffsets, Join, Joined, JoinedMember, Leave,
     MemberDescription, MemberRef, NewOffset, OffsetCommit, OffsetFetch, Request, Sync, Synced,
+    TxnOffsetCommit,
+};
+pub use transactions::{
+    AddPartitions, EndTransaction, InitProducerId, MarkerOutcome, MarkersId, Participant, Producer,
+    TransactionAnswer, TransactionCoordinator, TransactionDescription, TransactionEffect, TransactionFilter,
+    TransactionLimits, TransactionListing, TransactionRef, TransactionRequest, VerifyPartitions,
+    WriteMarkers,
 };

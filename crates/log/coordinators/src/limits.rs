@@ -13,6 +13,11 @@ pub struct GroupLimits {
     pub group_size_max: usize,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_bytes_max: usize,
+    /// Offsets that one transaction may have pending in the groups of one coordinator, for its marker commits them in one
+    /// append: above it, new ones are refused with POLICY_VIOLATION.
+    pub pending_offsets_max: usize,
+    /// `producer.id.expiration.ms`.
+    pub producer_expiration_ms: i64,
     /// `offsets.retention.minutes`, in milliseconds.
     pub offsets_retention_ms: i64,
     /// `offsets.retention.check.interval.ms`.
@@ -23,7 +28,8 @@ pub struct GroupLimits {
     pub records_max: usize,
     /// Bytes of the ids, names and protocol metadata of one member.
     pub member_bytes_max: usize,
-    /// Bytes of all members' metadata and assignments of one group: its record must fit into a batch.
+    /// Bytes of all members' metadata and assignments of one group, and of all that one transaction has pending: what is
+    /// written of them at once must fit into a batch.
     pub group_bytes_max: usize,
     /// Groups, members, topics and partitions that one request may name: above it, INVALID_REQUEST.
     pub names_per_request_max: usize,
@@ -41,6 +47,8 @@ impl Default for GroupLimits {
             initial_rebalance_delay_ms: 3_000,
             group_size_max: 10_000,
             offset_metadata_bytes_max: 4_096,
+            pending_offsets_max: 10_000,
+            producer_expiration_ms: 86_400_000,
             offsets_retention_ms: 7 * 24 * 3_600_000,
             retention_check_ms: 600_000,
             groups_max: 100_000,

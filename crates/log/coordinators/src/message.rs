@@ -1,8 +1,9 @@
 //! Requests to a group coordinator and its answers, without the form of any version of the wire.
 
+use log_partition::Marker;
 use log_wire::ErrorCode;
 
-use crate::{Blob, Generation, Offset, Text, Topic};
+use crate::{Blob, Generation, Offset, Producer, Text, Topic, TransactionGuard};
 
 /// Who speaks, in the name of which group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +85,19 @@ pub struct OffsetCommit {
     pub offsets: Vec<NewOffset>,
 }
 
+/// TxnOffsetCommit. The caller has asked the transaction's coordinator that this partition takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxnOffsetCommit {
+    /// Who commits; without a member, the group is not asked (KIP-447).
+    pub who: MemberRef,
+    /// The producer of the transaction.
+    pub producer: Producer,
+    /// Taken before the transaction's coordinator was asked.
+    pub guard: TransactionGuard,
+    /// What is committed.
+    pub offsets: Vec<NewOffset>,
+}
+
 /// OffsetFetch of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffsetFetch {
@@ -91,6 +105,8 @@ pub struct OffsetFetch {
     pub group: Text,
     /// The partitions, or nothing for all.
     pub partitions: Option<Vec<(Topic, i32)>>,
+    /// A partition for which a transaction is to commit an offset answers UNSTABLE_OFFSET_COMMIT.
+    pub require_stable: bool,
 }
 
 /// What a client, or the broker itself, asks for.
@@ -106,7 +122,11 @@ pub enum Request {
     Leave(Leave),
     /// OffsetCommit.
     Commit(OffsetCommit),
-    /// OffsetFetch of one or many groups. `require_stable` changes nothing while no offset can be pending.
+    /// TxnOffsetCommit.
+    TxnCommit(TxnOffsetCommit),
+    /// The marker of a transaction for this partition.
+    EndTransaction(Marker),
+    /// OffsetFetch of one or many groups.
     Fetch(Vec<OffsetFetch>),
     /// OffsetDelete: a group and partitions.
     DeleteOffsets(Text, Vec<(Topic, i32)>),
@@ -128,13 +148,14 @@ impl Request {
             Self::Sync(sync) => sync.assignments.len(),
             Self::Leave(leave) => leave.members.len(),
             Self::Commit(commit) => commit.offsets.len(),
+            Self::TxnCommit(commit) => commit.offsets.len(),
             Self::Fetch(groups) => {
                 let of_group = |fetch: &OffsetFetch| fetch.partitions.as_ref().map_or(0, Vec::len);
                 groups.len() + groups.iter().map(of_group).sum::<usize>()
             }
             Self::DeleteOffsets(_, partitions) => partitions.len(),
             Self::Describe(names) | Self::List(names) | Self::DeleteGroups(names) => names.len(),
-            Self::Heartbeat(_) | Self::TopicsDeleted(_) => 0,
+            Self::Heartbeat(_) | Self::TopicsDeleted(_) | Self::EndTransaction(_) => 0,
         }
     }
 }
@@ -193,6 +214,8 @@ pub struct CommittedOffset {
     pub leader_epoch: i32,
     /// The text that was committed with it.
     pub metadata: Text,
+    /// UNSTABLE_OFFSET_COMMIT, or none.
+    pub error: ErrorCode,
 }
 
 /// The offsets of one group.
@@ -254,7 +277,7 @@ pub struct GroupListing {
 pub enum Answer {
     /// The whole request failed.
     Failed(ErrorCode),
-    /// Heartbeat and TopicsDeleted: done.
+    /// Heartbeat, EndTransaction and TopicsDeleted: done.
     Done,
     /// JoinGroup: join again with this id (MEMBER_ID_REQUIRED).
     MemberIdRequired(Text),
@@ -262,7 +285,7 @@ pub enum Answer {
     Joined(Joined),
     /// SyncGroup.
     Synced(Synced),
-    /// An error code for each part, in the request's order: LeaveGroup, OffsetCommit, OffsetDelete, DeleteGroups.
+    /// An error code for each part, in the request's order: LeaveGroup, OffsetCommit, TxnOffsetCommit, OffsetDelete, DeleteGroups.
     Each(Vec<ErrorCode>),
     /// OffsetFetch.
     Offsets(Vec<GroupOffsets>),

@@ -1,5 +1,7 @@
 //! Committed offsets: who may commit, what is read, and when an offset goes.
 
+use std::collections::BTreeMap;
+
 use log_wire::ErrorCode;
 
 use crate::codec::{Key, StoredOffset, Value};
@@ -47,34 +49,46 @@ impl GroupCoordinator {
         if new.metadata.len() > self.limits.offset_metadata_bytes_max {
             return ErrorCode::OffsetMetadataTooLarge;
         }
-        let key = Key::Offset(group.clone(), new.topic.name, new.partition);
+        let key = Key::Offset(group.clone(), new.topic.name.clone(), new.partition);
         let table = self.journal.table();
         if table.len() >= self.limits.records_max && !table.contains_key(&key) {
             return ErrorCode::PolicyViolation;
         }
-        let value = StoredOffset {
-            topic_id: new.topic.id,
-            offset: new.offset,
-            leader_epoch: new.leader_epoch,
-            metadata: new.metadata,
-            committed_at: self.wall,
-        };
+        let value = StoredOffset::new(new, self.wall);
         self.journal.put(key, Some(Value::Offset(value)));
         ErrorCode::None
     }
 
     pub(crate) fn fetch(&self, groups: Vec<OffsetFetch>) -> Answer {
         let fetched = |fetch: OffsetFetch| {
-            let offsets = match fetch.partitions {
-                None => self.offsets_of(&fetch.group).map(shown).collect(),
+            let unstable = if fetch.require_stable { self.unstable(&fetch.group) } else { BTreeMap::new() };
+            let mut offsets = match fetch.partitions {
+                None => self.fetch_all(&fetch.group, &unstable),
                 Some(partitions) => {
                     let one = |(topic, partition)| self.fetch_one(&fetch.group, topic, partition);
                     partitions.into_iter().map(one).collect()
                 }
             };
+            for one in &mut offsets {
+                if unstable.get(&(one.topic.name.clone(), one.partition)) == Some(&one.topic.id) {
+                    let error = ErrorCode::UnstableOffsetCommit;
+                    *one = CommittedOffset { error, ..uncommitted(one.topic.clone(), one.partition) };
+                }
+            }
             GroupOffsets { group: fetch.group, offsets }
         };
         Answer::Offsets(groups.into_iter().map(fetched).collect())
+    }
+
+    /// All offsets of a group, and the partitions whose first offset is pending: to leave these out would show the state of
+    /// before (L45).
+    fn fetch_all(&self, group: &Text, unstable: &BTreeMap<(Text, i32), [u8; 16]>) -> Vec<CommittedOffset> {
+        let first = unstable.iter().filter(|((topic, partition), _)| {
+            !self.journal.table().contains_key(&Key::Offset(group.clone(), topic.clone(), *partition))
+        });
+        let first = first
+            .map(|((name, partition), id)| uncommitted(Topic { name: name.clone(), id: *id }, *partition));
+        self.offsets_of(group).map(shown).chain(first).collect()
     }
 
     fn fetch_one(&self, group: &Text, topic: Topic, partition: i32) -> CommittedOffset {
@@ -84,13 +98,7 @@ impl GroupCoordinator {
             Some(Value::Offset(stored)) if stored.topic_id == topic.id => {
                 shown((&topic.name, partition, stored))
             }
-            _ => CommittedOffset {
-                topic,
-                partition,
-                offset: Offset::NONE,
-                leader_epoch: -1,
-                metadata: "".into(),
-            },
+            _ => uncommitted(topic, partition),
         }
     }
 
@@ -106,7 +114,7 @@ impl GroupCoordinator {
     }
 
     pub(crate) fn has_offsets(&self, group: &Text) -> bool {
-        self.offsets_of(group).next().is_some()
+        self.offsets_of(group).next().is_some() || self.has_pending(group)
     }
 
     pub(crate) fn delete_offsets(&mut self, name: &Text, partitions: &[(Topic, i32)]) -> Answer {
@@ -125,6 +133,7 @@ impl GroupCoordinator {
                 return ErrorCode::GroupSubscribedToTopic;
             }
             self.remove_offset(Key::Offset(name.clone(), topic.name.clone(), *partition));
+            self.drop_pending(name, |gone, number| gone == topic && number == *partition);
             ErrorCode::None
         });
         Answer::Each(each.collect())
@@ -145,6 +154,7 @@ impl GroupCoordinator {
         for key in self.keys_of(name, |_, _| true) {
             self.remove_offset(key);
         }
+        self.drop_pending(name, |_, _| true);
         self.remove_group(name);
         ErrorCode::None
     }
@@ -169,6 +179,9 @@ impl GroupCoordinator {
         for key in of_topics.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
             self.journal.put(key, None);
         }
+        for group in self.groups_with_pending() {
+            self.drop_pending(&group, |topic, _| topics.contains(topic));
+        }
         Answer::Done
     }
 
@@ -178,12 +191,12 @@ impl GroupCoordinator {
         let mut names: Vec<Text> = self.groups.keys().cloned().collect();
         names.extend(self.journal.table().keys().filter_map(|key| match key {
             Key::Offset(group, ..) => Some(group.clone()),
-            Key::Group(_) => None,
+            _ => None,
         }));
         names.sort();
         names.dedup();
         for name in names {
-            let group = self.groups.get(&name);
+            let (group, unstable) = (self.groups.get(&name), self.unstable(&name));
             let over = self.keys_of(&name, |topic, stored| {
                 let since = match group {
                     None => stored.committed_at,
@@ -200,13 +213,27 @@ impl GroupCoordinator {
                 wall.since(since) >= retention
             });
             for key in over {
-                self.remove_offset(key);
+                let stable = |topic: &Text, partition| !unstable.contains_key(&(topic.clone(), partition));
+                if matches!(&key, Key::Offset(_, topic, partition) if stable(topic, *partition)) {
+                    self.remove_offset(key);
+                }
             }
             let idle = |group: &crate::group::Group| group.phase == Phase::Empty && group.expected.is_empty();
             if self.groups.get(&name).is_some_and(idle) && !self.has_offsets(&name) {
                 self.remove_group(&name);
             }
         }
+    }
+}
+
+fn uncommitted(topic: Topic, partition: i32) -> CommittedOffset {
+    CommittedOffset {
+        topic,
+        partition,
+        offset: Offset::NONE,
+        leader_epoch: -1,
+        metadata: "".into(),
+        error: ErrorCode::None,
     }
 }
 
@@ -217,5 +244,6 @@ fn shown((name, partition, stored): (&Text, i32, &StoredOffset)) -> CommittedOff
         offset: stored.offset,
         leader_epoch: stored.leader_epoch,
         metadata: stored.metadata.clone(),
+        error: ErrorCode::None,
     }
 }

@@ -80,7 +80,8 @@ impl Bench {
     }
 
     fn fetch(&mut self) -> i64 {
-        let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]) };
+        let fetch =
+            OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]), require_stable: true };
         let Answer::Offsets(groups) = self.ask(Request::Fetch(vec![fetch])) else { panic!("no offsets") };
         groups[0].offsets[0].offset.0
     }
@@ -151,7 +152,7 @@ fn topic_of_the_same_name_does_not_see_offsets_of_the_deleted_one() {
     let mut bench = Bench::new();
     bench.ask(commit(who("", None, -1), 8));
     let namesake = (Topic { id: [2; 16], ..topic() }, 0);
-    let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![namesake]) };
+    let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![namesake]), require_stable: true };
     let Answer::Offsets(groups) = bench.ask(Request::Fetch(vec![fetch])) else { panic!("no offsets") };
     assert_eq!(groups[0].offsets[0].offset, Offset::NONE);
     assert_eq!(bench.ask(Request::TopicsDeleted(vec![topic()])), Answer::Done);

@@ -143,7 +143,11 @@ impl Model {
             0 => self.ask(number, Asked::Heartbeat, Request::Heartbeat(who)),
             1 => self.commit(number, who),
             _ => {
-                let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]) };
+                let fetch = OffsetFetch {
+                    group: "g".into(),
+                    partitions: Some(vec![(topic(), 0)]),
+                    require_stable: true,
+                };
                 self.ask(number, Asked::Fetch, Request::Fetch(vec![fetch]));
             }
         }
