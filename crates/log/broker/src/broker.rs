@@ -17,16 +17,24 @@ use crate::catalog::{Catalog, NewTopic, TopicImage};
 use crate::config::BrokerConfig;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::PendingFetch;
+use crate::group_messages::GroupCall;
+use crate::groups::Coordination;
 use crate::hosted::Hosted;
 use crate::produce::PendingProduce;
+use crate::producer_ids::ProducerIds;
 use crate::response::Response;
+use crate::topic_calls::{PendingTopics, TopicTicket};
 use crate::waits::{Waiter, Waits};
 
 /// What a broker asks of the council.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogCommand {
-    /// Make a topic.
-    Create(NewTopic),
+    /// Make a topic, for a client that waits or for nobody.
+    Create(NewTopic, Option<TopicTicket>),
+    /// Delete a topic.
+    Delete(Arc<str>, TopicTicket),
+    /// Give a block of producer ids.
+    ProducerIds,
 }
 
 /// See the module.
@@ -53,6 +61,15 @@ pub struct Broker {
     pub(crate) catalog_commands: Vec<CatalogCommand>,
     pub(crate) produces: Waits<PendingProduce>,
     pub(crate) fetches: Waits<PendingFetch>,
+    pub(crate) topic_calls: Waits<PendingTopics>,
+    /// What holds for topics that do not say otherwise.
+    pub(crate) topic_defaults: PartitionConfig,
+    pub(crate) producer_ids: ProducerIds,
+    /// Group coordinators, by the partitions of the internal topic.
+    pub(crate) groups: BTreeMap<i32, Coordination>,
+    /// Requests whose parts are with coordinators, and which part of which request each ticket stands for.
+    pub(crate) group_calls: BTreeMap<u64, GroupCall>,
+    pub(crate) group_tickets: BTreeMap<u64, (u64, usize)>,
     next_ticket: u64,
     pub(crate) done: Vec<(Waiter, Response)>,
     retention_due: MonoTime,
@@ -73,7 +90,12 @@ const RETENTION_MS: u64 = 300_000;
 impl Broker {
     /// A broker with what its disk held.
     #[must_use]
-    pub fn new(config: BrokerConfig, cluster_id: String, stored: Vec<StoredPartition>) -> Self {
+    pub fn new(
+        config: BrokerConfig,
+        topic_defaults: PartitionConfig,
+        cluster_id: String,
+        stored: Vec<StoredPartition>,
+    ) -> Self {
         Self {
             config,
             cluster_id,
@@ -91,6 +113,12 @@ impl Broker {
             catalog_commands: Vec::new(),
             produces: Waits::default(),
             fetches: Waits::default(),
+            topic_calls: Waits::default(),
+            topic_defaults,
+            producer_ids: ProducerIds::default(),
+            groups: BTreeMap::new(),
+            group_calls: BTreeMap::new(),
+            group_tickets: BTreeMap::new(),
             next_ticket: 0,
             done: Vec::new(),
             retention_due: MonoTime::ZERO,
@@ -180,6 +208,8 @@ impl Broker {
     pub fn tick(&mut self, now: Now) {
         self.expire_produces(now);
         self.expire_fetches(now);
+        self.expire_topic_calls(now);
+        self.tick_groups(now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(RETENTION_MS);
             for at in 0..self.hosted.len() {
@@ -203,6 +233,10 @@ impl Broker {
         for ticket in self.produces.find(|produce| own(&produce.waiter)) {
             self.produces.remove(ticket);
         }
+        for ticket in self.topic_calls.find(|call| own(&call.waiter)) {
+            self.topic_calls.remove(ticket);
+        }
+        self.group_calls.retain(|_, call| !own(&call.waiter));
         self.done.retain(|(waiter, _)| !own(waiter));
     }
 
@@ -362,12 +396,14 @@ impl Broker {
                     if let Some(hosted) = self.hosted_mut(at) {
                         hosted.is_ready = true;
                     }
+                    self.begin_coordinator(at);
                 }
             }
         }
         for at in touched {
             self.answer_produces(at);
-            self.answer_fetches(at, now);
+            self.answer_fetches(at);
+            self.committed_of_group(at, now);
         }
     }
 

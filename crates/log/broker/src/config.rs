@@ -1,5 +1,7 @@
 //! The settings of a broker, under Kafka's names.
 
+use log_coordinators::GroupLimits;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
@@ -15,12 +17,18 @@ pub struct BrokerConfig {
     pub auto_create_topics: bool,
     /// `num.partitions`.
     pub partitions: i32,
+    /// `offsets.topic.num.partitions`.
+    pub offsets_partitions: i32,
+    /// Groups: `group.*` and `offset.*`.
+    pub groups: GroupLimits,
+    /// Drawn once for each start: ids of members come of it.
+    pub seed: u64,
     /// `socket.request.max.bytes`.
     pub request_bytes_max: usize,
     /// `fetch.max.bytes`: of one response.
     pub fetch_bytes_max: usize,
-    /// Partitions that one request may name.
-    pub partitions_per_request_max: usize,
+    /// Bytes of a request other than Produce.
+    pub body_bytes_max: usize,
     /// Requests of one connection that wait for their answers.
     pub requests_in_flight_max: usize,
     /// Fetches that wait, of all connections: above it, they are answered at once.
@@ -38,9 +46,12 @@ impl Default for BrokerConfig {
             rack: None,
             auto_create_topics: true,
             partitions: 1,
+            offsets_partitions: 50,
+            groups: GroupLimits::default(),
+            seed: 0,
             request_bytes_max: 104_857_600,
             fetch_bytes_max: 16 << 20,
-            partitions_per_request_max: 100_000,
+            body_bytes_max: 16 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
             unflushed_bytes_max: 64 << 20,

@@ -76,7 +76,7 @@ impl Broker {
     }
 
     /// More of a partition is readable: answers fetches that have enough by it.
-    pub(crate) fn answer_fetches(&mut self, at: usize, _now: Now) {
+    pub(crate) fn answer_fetches(&mut self, at: usize) {
         let Some(hosted) = self.hosted_mut(at) else { return };
         let mut waiting = std::mem::take(&mut hosted.fetches);
         waiting.retain(|ticket| {

@@ -22,8 +22,10 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - Only ApiVersions, Metadata, Produce and Fetch are served.
+//! - No transactions, no consumer groups of KIP-848, no share groups, and of the administration only topics and groups: what
+//!   is not served is not advertised.
 //! - Transactional batches are taken without asking their coordinator.
+//! - Nobody is authenticated, and everybody may do everything.
 //! - There are no fetch sessions: every fetch names all its partitions.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -35,10 +37,15 @@ mod disk_executor;
 mod disk_work;
 mod fetch;
 mod front;
+mod group_messages;
+mod groups;
 mod hosted;
+mod list_offsets;
 mod metadata;
 mod produce;
+mod producer_ids;
 mod response;
+mod topic_calls;
 mod topic_config;
 mod waits;
 
@@ -48,6 +55,12 @@ pub use config::BrokerConfig;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub use front::{BrokerDriver, Front};
-pub use response::{FetchResponse, FetchedPartition, ProduceResponse, Response, SegmentReader, TopicKey};
+pub use group_messages::Caller;
+pub use groups::GroupLoad;
+pub use list_offsets::OffsetsResponse;
+pub use response::{
+    FetchResponse, FetchedPartition, Form, ProduceResponse, Response, SegmentReader, TopicKey,
+};
+pub use topic_calls::TopicTicket;
 pub use topic_config::{BadSetting, partition_config};
 pub use waits::Waiter;

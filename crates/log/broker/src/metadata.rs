@@ -22,7 +22,7 @@ impl Broker {
         self.write_head(count, (writer, version));
         if request.all_topics {
             for topic in self.catalog.topics() {
-                write_topic(topic, writer, version);
+                self.write_topic(topic, writer, version);
             }
         } else {
             for topic in topics {
@@ -61,7 +61,7 @@ impl Broker {
         let name = asked.name.map_or(TopicName::Id(asked.id), TopicName::Name);
         let error = match self.catalog.find(name) {
             Ok(topic) => {
-                write_topic(topic, writer, version);
+                self.write_topic(topic, writer, version);
                 return None;
             }
             Err(error) => error,
@@ -76,33 +76,36 @@ impl Broker {
         Some(error)
     }
 
+    /// A partition that this broker leads and does not serve yet has no leader: a client asks again.
+    fn write_topic(&self, topic: &TopicImage, writer: &mut Writer<'_>, version: i16) {
+        let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
+        let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
+        head.write(writer, version, topic.partitions.len());
+        for (index, image) in (0..).zip(&topic.partitions) {
+            let own = image.leader == self.config.node_id;
+            let has_leader = image.leader >= 0 && (!own || self.find(TopicName::Id(topic.id), index).is_ok());
+            let partition = MetadataPartition {
+                error: if has_leader { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
+                partition: index,
+                leader: if has_leader { image.leader } else { -1 },
+                leader_epoch: image.epoch.0,
+                replicas: &image.replicas,
+                in_sync: &image.replicas,
+                offline: &[],
+            };
+            partition.write(writer, version);
+        }
+        end_metadata_topic(writer, version, NOT_ASKED);
+    }
+
     fn make(&mut self, name: &str) {
         let new =
             NewTopic { name: name.into(), partitions: self.config.partitions, settings: BTreeMap::new() };
-        let command = CatalogCommand::Create(new);
+        let command = CatalogCommand::Create(new, None);
         if !self.catalog_commands.contains(&command) {
             self.catalog_commands.push(command);
         }
     }
-}
-
-fn write_topic(topic: &TopicImage, writer: &mut Writer<'_>, version: i16) {
-    let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
-    let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
-    head.write(writer, version, topic.partitions.len());
-    for (index, image) in (0..).zip(&topic.partitions) {
-        let partition = MetadataPartition {
-            error: if image.leader < 0 { ErrorCode::LeaderNotAvailable } else { ErrorCode::None },
-            partition: index,
-            leader: image.leader,
-            leader_epoch: image.epoch.0,
-            replicas: &image.replicas,
-            in_sync: &image.replicas,
-            offline: &[],
-        };
-        partition.write(writer, version);
-    }
-    end_metadata_topic(writer, version, NOT_ASKED);
 }
 
 fn write_failed(asked: &MetadataTopic<'_>, error: ErrorCode, writer: &mut Writer<'_>, version: i16) {

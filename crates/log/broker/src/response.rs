@@ -3,10 +3,46 @@
 use std::sync::Arc;
 
 use log_partition::{PartitionId, Source};
+use log_wire::messages::Field;
 use log_wire::{
     CurrentLeader, Divergence, ErrorCode, FetchOutcome, ProduceOutcome, TopicName, Writer,
     end_fetch_response, start_fetch_response, start_fetch_topic, write_produce_response,
 };
+
+use crate::list_offsets::OffsetsResponse;
+
+/// How a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The version.
+    pub version: i16,
+    /// Whether it is a flexible one.
+    pub flexible: bool,
+}
+
+impl Form {
+    /// The answer with this body.
+    #[must_use]
+    pub fn response(self, body: &impl Field) -> Response {
+        let mut out = Vec::new();
+        body.write(&mut Writer::new(&mut out, self.flexible), self.version);
+        Response::Body(out)
+    }
+}
+
+/// Reads a source.
+pub(crate) fn read_source(
+    source: &Source,
+    id: PartitionId,
+    reader: &mut impl SegmentReader,
+    out: &mut Vec<u8>,
+) {
+    match source {
+        Source::Nothing => {}
+        Source::Memory(batches) => batches.iter().for_each(|batch| out.extend_from_slice(batch)),
+        Source::Segment(read) => reader.read(id, read, out),
+    }
+}
 
 /// How a request named a topic, kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +78,8 @@ pub enum Response {
     Produce(ProduceResponse),
     /// To Fetch.
     Fetch(FetchResponse),
+    /// To ListOffsets.
+    Offsets(OffsetsResponse),
     /// Any other: its body.
     Body(Vec<u8>),
     /// The connection is to be closed: an error of a request that has no answer.
@@ -128,7 +166,7 @@ impl FetchResponse {
                 batches.clear();
                 let nothing_yet = left == bytes_max;
                 if left > 0 || nothing_yet {
-                    partition.read(reader, &mut batches);
+                    read_source(&partition.source, partition.id, reader, &mut batches);
                 }
                 if batches.len() > left && !nothing_yet {
                     batches.clear();
@@ -143,14 +181,6 @@ impl FetchResponse {
 }
 
 impl FetchedPartition {
-    fn read(&self, reader: &mut impl SegmentReader, out: &mut Vec<u8>) {
-        match &self.source {
-            Source::Nothing => {}
-            Source::Memory(batches) => batches.iter().for_each(|batch| out.extend_from_slice(batch)),
-            Source::Segment(read) => reader.read(self.id, read, out),
-        }
-    }
-
     fn write(&self, batches: &[u8], writer: &mut Writer<'_>, version: i16) {
         let outcome = FetchOutcome {
             partition: self.index,

@@ -11,7 +11,8 @@
 //! # Not done, and what that costs
 //! - A replica that follows: a partition lives on one broker.
 //! - Compaction: `cleanup.policy=compact` keeps everything.
-//! - Records are not looked into: keys that must not be null, and counts inside a batch, are not checked.
+//! - Records of compressed batches are not looked into: an offset that is looked for by time is that of their batch.
+//! - Other records are looked into for that only: keys that must not be null, and counts inside a batch, are not checked.
 //! - The sparse index of every segment is in memory, 24 bytes for 16 KiB of batches, and a start reads all segments to make
 //!   it.
 //! - All aborted transactions are kept in memory until their records are gone: 32 bytes each.
@@ -31,6 +32,7 @@ mod segment;
 mod tables;
 #[cfg(test)]
 mod test_support;
+mod time_lookup;
 mod transactions;
 
 pub use config::PartitionConfig;
@@ -47,4 +49,5 @@ pub use retention::NewStart;
 pub use sealed::Damage;
 pub use segment::Segment;
 pub use tables::Tables;
+pub use time_lookup::{FoundTime, TimeLookup};
 pub use transactions::{Aborted, Transactions};

@@ -3,13 +3,15 @@
 //! At a start it registers the cluster, reads all topics, and appoints this broker anew, under the next leader epoch, for the
 //! partitions that it leads. Then it makes the topics that are asked for, and follows what others change.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use council_client::{Client, CreateMode, Error, ErrorCode, Event, Events, WatchMode, Watcher};
+use council_client::{Client, CreateMode, Error, ErrorCode as NodeError, Event, Events, WatchMode, Watcher};
 use log_broker::{CatalogCommand, NewTopic};
 use log_partition::PartitionConfig;
+use log_wire::ErrorCode;
 use node_threads::{Mailbox, ThreadWaker};
 
 use crate::shard::ShardMail;
@@ -18,6 +20,10 @@ use crate::topic_node::{TopicNode, id_text};
 const ROOT: &str = "/log";
 const CLUSTER: &str = "/log/cluster";
 const TOPICS: &str = "/log/topics";
+
+const PRODUCER_IDS: &str = "/log/producer-ids";
+/// How many ids a broker takes at once.
+const PRODUCER_IDS_BLOCK: i64 = 1_000;
 
 /// How long it waits for something to do before it looks whether the council has told of changes.
 const LOOK: Duration = Duration::from_millis(20);
@@ -72,8 +78,8 @@ impl Catalog {
                 self.heed(&event)?;
             }
             self.links.commands.take_all(&mut commands);
-            for CatalogCommand::Create(new) in commands.drain(..) {
-                self.create(&new)?;
+            for command in commands.drain(..) {
+                self.carry_out(command)?;
             }
             self.links.waker.park(Some(LOOK), || !self.links.commands.is_empty());
         }
@@ -88,7 +94,7 @@ impl Catalog {
             let Some(mut node) = self.node(name, &data.unwrap_or_default()) else { return Ok(()) };
             if node.appoint(self.node_id) {
                 match self.client.set_data(&path, node.bytes(), stat.version).wait() {
-                    Err(Error::Refused { code: ErrorCode::BadVersion, .. }) => continue,
+                    Err(Error::Refused { code: NodeError::BadVersion, .. }) => continue,
                     other => drop(other?),
                 }
             }
@@ -97,21 +103,69 @@ impl Catalog {
         }
     }
 
-    fn create(&self, new: &NewTopic) -> Result<(), Error> {
+    fn carry_out(&self, command: CatalogCommand) -> Result<(), Error> {
+        match command {
+            CatalogCommand::Create(new, ticket) => {
+                let made = self.create(&new)?;
+                let (error, id) = made.map_or_else(|error| (error, [0; 16]), |id| (ErrorCode::None, id));
+                ticket
+                    .into_iter()
+                    .for_each(|ticket| self.links.broker.put(ShardMail::TopicDone(ticket, error, id)));
+            }
+            CatalogCommand::Delete(name, ticket) => {
+                let error = self.delete(&name)?;
+                self.links.broker.put(ShardMail::TopicDone(ticket, error, [0; 16]));
+            }
+            CatalogCommand::ProducerIds => {
+                let block = self.producer_ids()?;
+                self.links.broker.put(ShardMail::ProducerIds(block));
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&self, new: &NewTopic) -> Result<Result<[u8; 16], ErrorCode>, Error> {
         let mut id = [0; 16];
         if getrandom::fill(&mut id).is_err() {
-            return Ok(());
+            return Ok(Err(ErrorCode::UnknownServerError));
         }
         let partitions = usize::try_from(new.partitions).unwrap_or(1);
         let node = TopicNode::new(id, new.settings.clone(), partitions, self.node_id);
         let path = format!("{TOPICS}/{}", new.name);
         match self.client.create(&path, node.bytes(), CreateMode::Persistent).wait() {
-            Err(Error::Refused { code: ErrorCode::NodeExists, .. }) => Ok(()),
+            Err(Error::Refused { code: NodeError::NodeExists, .. }) => Ok(Err(ErrorCode::TopicAlreadyExists)),
             Err(error) => Err(error),
             Ok(_) => {
                 tracing::info!(topic = %new.name, partitions, "a topic was created");
                 self.tell(&new.name, &node);
-                Ok(())
+                Ok(Ok(id))
+            }
+        }
+    }
+
+    fn delete(&self, name: &Arc<str>) -> Result<ErrorCode, Error> {
+        match absent(self.client.delete(&format!("{TOPICS}/{name}"), -1).wait())? {
+            None => Ok(ErrorCode::UnknownTopicOrPartition),
+            Some(()) => {
+                tracing::info!(topic = %name, "a topic was deleted");
+                self.links.broker.put(ShardMail::TopicGone(Arc::clone(name)));
+                Ok(ErrorCode::None)
+            }
+        }
+    }
+
+    /// Takes the next block of producer ids: whoever raises the number in the council has those up to it.
+    fn producer_ids(&self) -> Result<Range<i64>, Error> {
+        exists_already(self.client.create(PRODUCER_IDS, "0", CreateMode::Persistent).wait().map(drop))?;
+        loop {
+            let (data, stat) = self.client.data(PRODUCER_IDS).wait()?;
+            let next: i64 =
+                String::from_utf8_lossy(&data.unwrap_or_default()).trim().parse().unwrap_or_default();
+            let end = next + PRODUCER_IDS_BLOCK;
+            match self.client.set_data(PRODUCER_IDS, end.to_string(), stat.version).wait() {
+                Err(Error::Refused { code: NodeError::BadVersion, .. }) => {}
+                Err(error) => return Err(error),
+                Ok(_) => return Ok(next..end),
             }
         }
     }
@@ -150,14 +204,14 @@ impl Catalog {
 
 fn exists_already(result: Result<(), Error>) -> Result<(), Error> {
     match result {
-        Err(Error::Refused { code: ErrorCode::NodeExists, .. }) => Ok(()),
+        Err(Error::Refused { code: NodeError::NodeExists, .. }) => Ok(()),
         other => other,
     }
 }
 
 fn absent<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
-        Err(Error::Refused { code: ErrorCode::NoNode, .. }) => Ok(None),
+        Err(Error::Refused { code: NodeError::NoNode, .. }) => Ok(None),
         other => other.map(Some),
     }
 }

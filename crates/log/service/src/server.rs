@@ -104,7 +104,9 @@ impl LogServer {
         let cluster_id = Catalog::cluster_id(&client, &random()?)
             .map_err(|error| StartError::Council(error.to_string()))?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
-        let broker = Arc::new(Mutex::new(Broker::new(config.broker.clone(), cluster_id, stored)));
+        let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
+        let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
+        let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
         let supervisor = Arc::new(Supervisor::default());
         let stopping = Arc::new(AtomicBool::new(false));
         let disk = start_disk(&post, executor, &stopping, &supervisor, clock)?;

@@ -1,14 +1,16 @@
 //! One shard: the connections of one reactor's thread.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use base::Now;
 use log_broker::{
     Broker, BrokerDriver, CatalogCommand, DiskCommand, DiskEvent, Front, Response, SegmentReader, TopicImage,
-    Waiter,
+    TopicTicket, Waiter,
 };
+use log_wire::ErrorCode;
 use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
@@ -26,6 +28,10 @@ pub(crate) enum ShardMail {
     Topic(TopicImage),
     /// A topic is gone.
     TopicGone(Arc<str>),
+    /// What a client has asked of a topic is done, or refused; with the id of a new one.
+    TopicDone(TopicTicket, ErrorCode, [u8; 16]),
+    /// Producer ids for this broker alone.
+    ProducerIds(std::ops::Range<i64>),
     /// All topics were told.
     TopicsComplete,
     /// Close all connections and end.
@@ -114,6 +120,10 @@ impl Service for Shard {
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
                 ShardMail::Topic(topic) => self.topic(topic),
                 ShardMail::TopicGone(name) => self.driver.links.broker.lock().topic_deleted(&name),
+                ShardMail::TopicDone(ticket, error, id) => {
+                    self.driver.links.broker.lock().topic_done(ticket, error, id);
+                }
+                ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block),
                 ShardMail::TopicsComplete => self.driver.links.broker.lock().catalog_complete(),
                 ShardMail::Stop => self.done = true,
             }
@@ -174,6 +184,10 @@ impl BrokerDriver for Driver {
         }
     }
 
+    fn host(peer: &IpAddr) -> String {
+        peer.to_string()
+    }
+
     fn segments(&mut self) -> &mut impl SegmentReader {
         &mut self.segments
     }
@@ -181,7 +195,7 @@ impl BrokerDriver for Driver {
 
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
-    type Peer = ();
+    type Peer = IpAddr;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -191,8 +205,8 @@ impl SocketDriver for Driver {
         self.sockets.prepare(socket)
     }
 
-    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<()>, Broken> {
-        Ok(self.sockets.open(socket)?.then_some(()))
+    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<IpAddr>, Broken> {
+        Ok(self.sockets.open(socket)?.then(|| socket.peer().ip()))
     }
 
     #[inline]

@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     first: u64,
     output: Vec<u8>,
     sent: usize,
+    /// The address of the peer.
+    pub(crate) host: String,
     /// Nothing more is read from it: it is closed once its answers are sent.
     pub(crate) is_ending: bool,
     /// The next request waits for the answer of this one.
@@ -37,6 +39,11 @@ const RESPONSE_BYTES: usize = 256;
 const OUTPUT_KEPT_BYTES: usize = 64 << 10;
 
 impl Connection {
+    /// With a peer at that address.
+    pub(crate) fn of(host: String) -> Self {
+        Self { host, ..Self::default() }
+    }
+
     /// A request was read. Gives its number.
     pub(crate) fn begin(&mut self, api: &'static Api, version: i16, correlation_id: i32) -> u64 {
         self.exchanges.push_back(Exchange { api, version, correlation_id, answer: None });

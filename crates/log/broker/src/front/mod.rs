@@ -8,6 +8,7 @@ mod connection;
 mod dispatch;
 
 use base::Now;
+use log_wire::messages::Field as _;
 use log_wire::{Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
 
@@ -32,6 +33,9 @@ pub trait BrokerDriver: SocketDriver {
     /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
     fn hand_on(&mut self);
 
+    /// The address of a peer, without its port.
+    fn host(peer: &Self::Peer) -> String;
+
     /// Reads batches.
     fn segments(&mut self) -> &mut impl SegmentReader;
 }
@@ -55,6 +59,7 @@ pub struct Front {
     answers: Vec<(Waiter, Response)>,
     fetch_bytes_max: usize,
     request_bytes_max: usize,
+    body_bytes_max: usize,
     in_flight_max: usize,
     needs_tick: bool,
 }
@@ -74,6 +79,7 @@ impl Front {
             answers: Vec::new(),
             fetch_bytes_max: config.fetch_bytes_max,
             request_bytes_max: config.request_bytes_max,
+            body_bytes_max: config.body_bytes_max,
             in_flight_max: config.requests_in_flight_max,
             needs_tick: false,
         }
@@ -147,6 +153,12 @@ impl Front {
             Response::Fetch(fetch) => connection.answer(waiter.request, |out| {
                 fetch.write(reader, out, (version, flexible), bytes_max);
             }),
+            Response::Offsets(offsets) => {
+                let complete = offsets.complete(reader);
+                connection.answer(waiter.request, |out| {
+                    complete.write(&mut log_wire::Writer::new(out, flexible), version);
+                });
+            }
             Response::Body(body) => connection.answer(waiter.request, |out| out.extend_from_slice(body)),
             Response::Close => {
                 connection.no_answer(waiter.request);
@@ -168,8 +180,17 @@ impl Front {
     }
 }
 
+/// Coordinators that have just come to live here read their partitions.
+fn load_groups<D: BrokerDriver>(driver: &mut D, now: Now) {
+    loop {
+        let Some(load) = driver.broker().next_load() else { return };
+        let bytes = load.read(driver.segments());
+        driver.broker().loaded(&load, &bytes, now);
+    }
+}
+
 impl<D: BrokerDriver> Frontend<D> for Front {
-    fn accept(&mut self, _peer: D::Peer, _now: Now) -> ConnId {
+    fn accept(&mut self, peer: D::Peer, _now: Now) -> ConnId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, connection: None });
             self.places.len() as u32 - 1
@@ -177,7 +198,7 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         let mut generation = 0;
         if let Some(place) = self.places.get_mut(slot as usize) {
             place.generation = place.generation.wrapping_add(1);
-            place.connection = Some(Connection::default());
+            place.connection = Some(Connection::of(D::host(&peer)));
             generation = place.generation;
         }
         ConnId { slot, generation }
@@ -197,6 +218,7 @@ impl<D: BrokerDriver> Frontend<D> for Front {
             }
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
         }
+        load_groups(driver, now);
         driver.hand_on();
         self.write_answers(driver);
     }

@@ -1,0 +1,164 @@
+//! ListOffsets and OffsetForLeaderEpoch.
+
+use log_partition::{Isolation, LeaderEpoch, PartitionId, TimeLookup};
+use log_wire::messages::offsets::{
+    EpochEndOffset, ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest,
+    ListOffsetsResponse, ListOffsetsTopicResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition, OffsetForLeaderTopicResult,
+};
+use log_wire::{ErrorCode, TopicName};
+
+use crate::broker::Broker;
+use crate::response::SegmentReader;
+
+/// Times that are none, and the first version that knows each.
+const LATEST: i64 = -1;
+const EARLIEST: i64 = -2;
+const HIGHEST: i64 = -3;
+const HIGHEST_FROM: i16 = 7;
+const EARLIEST_LOCAL: i64 = -4;
+const EARLIEST_LOCAL_FROM: i16 = 8;
+const LAST_TIERED: i64 = -5;
+const LAST_TIERED_FROM: i16 = 9;
+const EARLIEST_PENDING: i64 = -6;
+const EARLIEST_PENDING_FROM: i16 = 11;
+
+/// An answer, of which some offsets are still to be looked for in batches.
+#[derive(Clone, Debug)]
+pub struct OffsetsResponse {
+    response: ListOffsetsResponse,
+    lookups: Vec<Lookup>,
+}
+
+#[derive(Clone, Debug)]
+struct Lookup {
+    /// Topic and partition in the response.
+    place: (usize, usize),
+    id: PartitionId,
+    lookup: TimeLookup,
+}
+
+impl OffsetsResponse {
+    /// Looks for what is missing.
+    #[must_use]
+    pub fn complete(&self, reader: &mut impl SegmentReader) -> ListOffsetsResponse {
+        let mut response = self.response.clone();
+        let mut bytes = Vec::new();
+        for Lookup { place, id, lookup } in &self.lookups {
+            bytes.clear();
+            if let Some(segment) = &lookup.segment {
+                reader.read(*id, segment, &mut bytes);
+            }
+            let topic = response.topics.get_mut(place.0);
+            let partition = topic.and_then(|topic| topic.partitions.get_mut(place.1));
+            if let (Some(partition), Some(found)) = (partition, lookup.find(&bytes)) {
+                partition.offset = found.offset.0;
+                partition.timestamp = found.timestamp_ms;
+                partition.leader_epoch = found.epoch.0;
+            }
+        }
+        response
+    }
+}
+
+impl Broker {
+    /// Handles a request.
+    #[must_use]
+    pub fn list_offsets(&self, request: &ListOffsetsRequest, version: i16) -> OffsetsResponse {
+        let isolation =
+            if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
+        let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
+        for (at, topic) in request.topics.iter().enumerate() {
+            let mut partitions = Vec::with_capacity(topic.partitions.len());
+            for (index, wanted) in topic.partitions.iter().enumerate() {
+                let twice =
+                    topic.partitions.iter().filter(|other| other.partition_index == wanted.partition_index);
+                let found = match twice.count() {
+                    1 => self.offset_of(&topic.name, wanted, version, isolation),
+                    _ => Err(ErrorCode::InvalidRequest),
+                };
+                let (partition, lookup) = found.unwrap_or_else(|error| (failed(wanted, error), None));
+                answer.lookups.extend(lookup.map(|(id, lookup)| Lookup { place: (at, index), id, lookup }));
+                partitions.push(partition);
+            }
+            answer.response.topics.push(ListOffsetsTopicResponse { name: topic.name.clone(), partitions });
+        }
+        answer
+    }
+
+    fn offset_of(
+        &self,
+        topic: &str,
+        wanted: &ListOffsetsPartition,
+        version: i16,
+        isolation: Isolation,
+    ) -> Result<(ListOffsetsPartitionResponse, Option<(PartitionId, TimeLookup)>), ErrorCode> {
+        let (at, id) = self.find(TopicName::Name(topic), wanted.partition_index)?;
+        let partition = &self.hosted(at).ok_or(ErrorCode::NotLeaderOrFollower)?.partition;
+        partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
+        let epoch = partition.epoch().0;
+        let mut answer = failed(wanted, ErrorCode::None);
+        let time = match wanted.timestamp {
+            LATEST => {
+                (answer.offset, answer.leader_epoch) = (partition.readable_end(isolation).0, epoch);
+                return Ok((answer, None));
+            }
+            EARLIEST => {
+                let first = partition.tables().epochs.epoch_at(partition.start());
+                (answer.offset, answer.leader_epoch) =
+                    (partition.start().0, first.map_or(epoch, |epoch| epoch.0));
+                return Ok((answer, None));
+            }
+            EARLIEST_LOCAL if version >= EARLIEST_LOCAL_FROM => {
+                (answer.offset, answer.leader_epoch) = (partition.start().0, epoch);
+                return Ok((answer, None));
+            }
+            LAST_TIERED if version >= LAST_TIERED_FROM => return Ok((answer, None)),
+            EARLIEST_PENDING if version >= EARLIEST_PENDING_FROM => return Ok((answer, None)),
+            HIGHEST if version >= HIGHEST_FROM => partition.highest_timestamp(),
+            time if time >= 0 => Some(time),
+            _ => return Err(ErrorCode::UnsupportedVersion),
+        };
+        Ok((answer, time.map(|time| (id, partition.look_for_time(time, isolation)))))
+    }
+
+    /// Handles a request.
+    #[must_use]
+    pub fn offset_for_leader_epoch(
+        &self,
+        request: &OffsetForLeaderEpochRequest,
+    ) -> OffsetForLeaderEpochResponse {
+        let topics = request.topics.iter().map(|topic| OffsetForLeaderTopicResult {
+            topic: topic.topic.clone(),
+            partitions: topic.partitions.iter().map(|wanted| self.epoch_end(&topic.topic, wanted)).collect(),
+        });
+        OffsetForLeaderEpochResponse { topics: topics.collect(), ..OffsetForLeaderEpochResponse::default() }
+    }
+
+    fn epoch_end(&self, topic: &str, wanted: &OffsetForLeaderPartition) -> EpochEndOffset {
+        let mut answer = EpochEndOffset { partition: wanted.partition, ..EpochEndOffset::default() };
+        let found = self.find(TopicName::Name(topic), wanted.partition).and_then(|(at, _)| {
+            let hosted = self.hosted(at).ok_or(ErrorCode::NotLeaderOrFollower)?;
+            hosted.partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
+            Ok(&hosted.partition)
+        });
+        match found {
+            Ok(partition) => {
+                let epochs = &partition.tables().epochs;
+                if let Some(end) = epochs.end_of(LeaderEpoch(wanted.leader_epoch), partition.end()) {
+                    (answer.leader_epoch, answer.end_offset) = (end.epoch.0, end.end.0);
+                }
+            }
+            Err(error) => answer.error_code = error.code(),
+        }
+        answer
+    }
+}
+
+fn failed(wanted: &ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse {
+    ListOffsetsPartitionResponse {
+        partition_index: wanted.partition_index,
+        error_code: error.code(),
+        ..ListOffsetsPartitionResponse::default()
+    }
+}
