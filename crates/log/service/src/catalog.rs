@@ -52,6 +52,17 @@ impl Catalog {
         Self { client, watcher, events, node_id, defaults, links }
     }
 
+    /// Makes a path, with all that is above it.
+    pub(crate) fn make_path(client: &Client, path: &str) -> Result<(), Error> {
+        let mut whole = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            whole.push('/');
+            whole.push_str(part);
+            exists_already(client.create(&whole, [], CreateMode::Persistent).wait().map(drop))?;
+        }
+        Ok(())
+    }
+
     /// The id of the cluster, which is drawn by the first broker of it.
     pub(crate) fn cluster_id(client: &Client, drawn: &[u8; 16]) -> Result<String, Error> {
         for path in [ROOT, TOPICS] {

@@ -174,13 +174,24 @@ fn open(config: &LogConfig) -> Result<Opened, StartError> {
         .map_err(|error| unusable(error.to_string()))
 }
 
+/// A session with the council, below the path that the configuration names, which is made if it is not there.
 fn council(config: &LogConfig) -> Result<Client, StartError> {
-    let client = Client::connect(&config.council).map_err(|error| StartError::Council(error.to_string()))?;
+    if let Some((servers, path)) = config.council.split_once('/') {
+        let root = connect(servers)?;
+        let made = Catalog::make_path(&root, path);
+        root.close();
+        made.map_err(|error| StartError::Council(error.to_string()))?;
+    }
+    connect(&config.council)
+}
+
+fn connect(servers: &str) -> Result<Client, StartError> {
+    let client = Client::connect(servers).map_err(|error| StartError::Council(error.to_string()))?;
     if client.wait_connected(COUNCIL_WAIT) {
         return Ok(client);
     }
     let seconds = COUNCIL_WAIT.as_secs();
-    Err(StartError::Council(format!("none of `{}` answered within {seconds} s", config.council)))
+    Err(StartError::Council(format!("none of `{servers}` answered within {seconds} s")))
 }
 
 fn start_disk(

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 const RUST: &str = "rust";
 
 /// Suites without tests of what must hold while members are killed.
-const WITHOUT_DEATHS: [&str; 1] = ["kafka"];
+const WITHOUT_DEATHS: [&str; 2] = ["kafka", "librdkafka"];
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
