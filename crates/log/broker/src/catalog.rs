@@ -1,6 +1,6 @@
 //! The topics that there are, as the council knows them, and what a broker asks it to change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use log_partition::{LeaderEpoch, PartitionConfig, PartitionId};
@@ -65,12 +65,15 @@ pub struct NewTopic {
 pub struct Catalog {
     by_name: BTreeMap<Arc<str>, TopicImage>,
     names: BTreeMap<[u8; 16], Arc<str>>,
+    /// Names with `_` for `.`: no two topics have the same.
+    plain_names: BTreeSet<String>,
 }
 
 impl Catalog {
     /// The topic is so from now on. Gives what it was.
     pub fn put(&mut self, topic: TopicImage) -> Option<TopicImage> {
         let (id, name) = (topic.id, Arc::clone(&topic.name));
+        self.plain_names.insert(plain(&name));
         let before = self.by_name.insert(Arc::clone(&name), topic);
         if let Some(before) = before.as_ref().filter(|before| before.id != id) {
             self.names.remove(&before.id);
@@ -83,6 +86,7 @@ impl Catalog {
     pub fn remove(&mut self, name: &str) -> Option<TopicImage> {
         let gone = self.by_name.remove(name)?;
         self.names.remove(&gone.id);
+        self.plain_names.remove(&plain(name));
         Some(gone)
     }
 
@@ -117,11 +121,12 @@ impl Catalog {
         if !is_valid_name(name) {
             return Err(ErrorCode::InvalidTopic);
         }
-        let plain = |name: &str| name.replace('.', "_");
-        let collides =
-            name.contains(['.', '_']) && self.by_name.keys().any(|other| plain(other) == plain(name));
-        if collides { Err(ErrorCode::InvalidTopic) } else { Ok(()) }
+        if self.plain_names.contains(&plain(name)) { Err(ErrorCode::InvalidTopic) } else { Ok(()) }
     }
+}
+
+fn plain(name: &str) -> String {
+    name.replace('.', "_")
 }
 
 /// Whether a topic may have that name.

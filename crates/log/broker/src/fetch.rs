@@ -9,6 +9,8 @@ use crate::hosted::Hosted;
 use crate::response::{FetchResponse, FetchedPartition, Response, TopicKey};
 use crate::waits::Waiter;
 
+/// A fetch of more partitions does not wait: each batch of one of them would be looked at with all others.
+const WAITING_PARTITIONS_MAX: usize = 10_000;
 /// How long a fetch may wait, milliseconds.
 const WAIT_MS_MAX: i32 = 10 * 60 * 1_000;
 
@@ -60,7 +62,8 @@ impl Broker {
         };
         let found = self.look(&pending);
         let wait_ms = request.max_wait_ms.clamp(0, WAIT_MS_MAX);
-        let is_full = self.fetches.len() >= self.config.waiting_fetches_max;
+        let is_full = self.fetches.len() >= self.config.waiting_fetches_max
+            || partitions.len() > WAITING_PARTITIONS_MAX;
         if found.is_enough(&pending) || wait_ms == 0 || partitions.is_empty() || is_full {
             return Some(Response::Fetch(found.response));
         }

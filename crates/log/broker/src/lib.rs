@@ -25,6 +25,7 @@
 //! - No transactions, no consumer groups of KIP-848, no share groups, and of the administration only topics and groups: what
 //!   is not served is not advertised.
 //! - Transactional batches are taken without asking their coordinator.
+//! - The bytes of requests that are not whole yet are bounded by connection (`socket.request.max.bytes`), not in all.
 //! - Nobody is authenticated, and everybody may do everything.
 //! - There are no fetch sessions: every fetch names all its partitions.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.

@@ -1,5 +1,7 @@
 //! ListOffsets and OffsetForLeaderEpoch.
 
+use std::collections::BTreeMap;
+
 use log_partition::{Isolation, LeaderEpoch, PartitionId, TimeLookup};
 use log_wire::messages::offsets::{
     EpochEndOffset, ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest,
@@ -70,6 +72,8 @@ impl Broker {
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
         for (at, topic) in request.topics.iter().enumerate() {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
+            let mut times = BTreeMap::<i32, usize>::new();
+            topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);
             for (index, wanted) in topic.partitions.iter().enumerate() {
                 let twice =
                     topic.partitions.iter().filter(|other| other.partition_index == wanted.partition_index);

@@ -10,6 +10,9 @@ use log_wire::{
 use crate::broker::{Broker, CatalogCommand};
 use crate::catalog::{NewTopic, TopicImage};
 
+/// How many topics are asked for at once because clients named them.
+const CATALOG_COMMANDS_MAX: usize = 100;
+
 impl Broker {
     /// Writes the body of a response.
     pub fn metadata(
@@ -98,7 +101,11 @@ impl Broker {
         end_metadata_topic(writer, version, NOT_ASKED);
     }
 
+    /// Asks for a topic. If the council has much to do already, the client asks again later.
     fn make(&mut self, name: &str) {
+        if self.catalog_commands.len() >= CATALOG_COMMANDS_MAX {
+            return;
+        }
         let new =
             NewTopic { name: name.into(), partitions: self.config.partitions, settings: BTreeMap::new() };
         let command = CatalogCommand::Create(new, None);

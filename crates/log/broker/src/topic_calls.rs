@@ -54,9 +54,10 @@ impl Broker {
     ) -> Option<Response> {
         let ticket = self.ticket();
         let (mut response, mut missing) = (CreateTopicsResponse::default(), 0);
+        let mut times = BTreeMap::<&str, usize>::new();
+        request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
         for (part, topic) in request.topics.iter().enumerate() {
-            let twice = request.topics.iter().filter(|other| other.name == topic.name).count() > 1;
-            let judged = if twice {
+            let judged = if times.get(topic.name.as_str()) != Some(&1) {
                 Err((ErrorCode::InvalidRequest, String::from("the topic is named twice")))
             } else {
                 self.judge_new(topic)
