@@ -105,6 +105,32 @@ impl<D: Disk> DiskExecutor<D> {
         })
     }
 
+    /// A turn that appends and flushes, and leaves what can wait to later ones: for a thread that has other things to do.
+    ///
+    /// # Errors
+    /// The disk failed: nothing more may be acknowledged.
+    pub fn short_turn(
+        &mut self,
+        commands: &mut Vec<DiskCommand>,
+        events: &mut Vec<DiskEvent>,
+    ) -> Result<(), Fault> {
+        self.commands.extend(commands.drain(..));
+        while let Some(command) = self.commands.pop_front() {
+            if !self.carry_out(command)? {
+                break;
+            }
+        }
+        self.flush(events)?;
+        self.tell(events);
+        Ok(())
+    }
+
+    /// Whether commands wait that found no room.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
     /// Ends, with everything durable that was told to be.
     ///
     /// # Errors

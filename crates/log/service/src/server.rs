@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use council_client::Client;
-use log_broker::{Broker, DiskCommand, DiskEvent, DiskExecutor, Front};
+use log_broker::{Broker, DiskEvent, DiskExecutor, Front};
 use net_reactor::{
     ConnectionLimiter, LimitNames, Listener, ListenerConfig, NetworkMetrics, Polling, Reactor, Sockets,
     SocketsConfig, TlsHints, bind,
@@ -19,7 +19,7 @@ use storage_dir_disk::{DirDisk, ReadingDisk};
 
 use crate::catalog::{Catalog, CatalogLinks};
 use crate::config::LogConfig;
-use crate::disk_loop::{self, DiskLinks};
+use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
 use crate::shard::{Shard, ShardLinks, ShardMail};
 
@@ -47,15 +47,13 @@ struct Running {
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     stopping: Arc<AtomicBool>,
     catalog: (Arc<ThreadWaker>, JoinHandle<()>),
-    disk: (Arc<ThreadWaker>, JoinHandle<()>),
+    disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
 }
 
 /// The mailboxes of all threads, made before any of them.
 struct Post {
     polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
-    disk_waker: Arc<ThreadWaker>,
-    disk: Arc<Mailbox<DiskCommand>>,
     disk_events: Arc<Mailbox<DiskEvent>>,
     catalog_waker: Arc<ThreadWaker>,
     catalog: Arc<Mailbox<log_broker::CatalogCommand>>,
@@ -64,15 +62,13 @@ struct Post {
 impl Post {
     fn new(threads: u16) -> io::Result<Self> {
         let polls = (0..threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
-        let (disk_waker, catalog_waker) = (ThreadWaker::of_parking(), ThreadWaker::of_parking());
+        let catalog_waker = ThreadWaker::of_parking();
         let first = polls.first().map(|poll| Arc::clone(poll.waker()));
         Ok(Self {
             shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
-            disk: Arc::new(Mailbox::new(Arc::clone(&disk_waker))),
             disk_events: Arc::new(Mailbox::new(first.unwrap_or_else(ThreadWaker::of_parking))),
             catalog: Arc::new(Mailbox::new(Arc::clone(&catalog_waker))),
             polls,
-            disk_waker,
             catalog_waker,
         })
     }
@@ -109,8 +105,9 @@ impl LogServer {
         let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
         let supervisor = Arc::new(Supervisor::default());
         let stopping = Arc::new(AtomicBool::new(false));
-        let disk = start_disk(&post, executor, &stopping, &supervisor, clock)?;
-        let shards = start_shards(&mut post, &config, &broker, &supervisor, clock)?;
+        let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
+        let disk_thread = start_disk(&disk, &supervisor)?;
+        let shards = start_shards(&mut post, &config, (&broker, &disk), &supervisor, clock)?;
         let catalog = start_catalog(&post, client, &config, &stopping, &supervisor)?;
         let accepting = start_accepting(listener, &post, &config, &supervisor, clock)?;
         let running = Running {
@@ -118,7 +115,7 @@ impl LogServer {
             shards,
             stopping,
             catalog: (Arc::clone(&post.catalog_waker), catalog),
-            disk: (Arc::clone(&post.disk_waker), disk),
+            disk: (disk, disk_thread),
         };
         Ok(Self { address, supervisor, running: Mutex::new(Some(running)) })
     }
@@ -148,10 +145,10 @@ impl LogServer {
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
         running.stopping.store(true, Ordering::SeqCst);
-        for (waker, thread) in [running.catalog, running.disk] {
-            waker.wake();
-            let _ = thread.join();
-        }
+        running.catalog.0.wake();
+        let _ = running.catalog.1.join();
+        running.disk.0.stop();
+        let _ = running.disk.1.join();
         self.supervisor.stopped();
     }
 }
@@ -195,20 +192,11 @@ fn connect(servers: &str) -> Result<Client, StartError> {
 }
 
 fn start_disk(
-    post: &Post,
-    executor: DiskExecutor<DirDisk>,
-    stopping: &Arc<AtomicBool>,
+    disk: &Arc<SharedDisk<DirDisk>>,
     supervisor: &Arc<Supervisor>,
-    clock: Clock,
 ) -> Result<JoinHandle<()>, StartError> {
-    let links = DiskLinks {
-        commands: Arc::clone(&post.disk),
-        waker: Arc::clone(&post.disk_waker),
-        events: Arc::clone(&post.disk_events),
-        stopping: Arc::clone(stopping),
-    };
-    spawn("log-disk", supervisor, move || disk_loop::run(executor, &links, clock))
-        .map_err(system("start a thread"))
+    let disk = Arc::clone(disk);
+    spawn("log-disk", supervisor, move || disk.run()).map_err(system("start a thread"))
 }
 
 type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
@@ -216,7 +204,7 @@ type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
 fn start_shards(
     post: &mut Post,
     config: &LogConfig,
-    broker: &Arc<Mutex<Broker>>,
+    (broker, disk): (&Arc<Mutex<Broker>>, &Arc<SharedDisk<DirDisk>>),
     supervisor: &Arc<Supervisor>,
     clock: Clock,
 ) -> Result<Shards, StartError> {
@@ -227,7 +215,7 @@ fn start_shards(
         let links = ShardLinks {
             broker: Arc::clone(broker),
             mail: post.shards.clone(),
-            disk: Arc::clone(&post.disk),
+            disk: Arc::clone(disk),
             disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
             catalog: Arc::clone(&post.catalog),
         };

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use base::Now;
 use log_broker::{
-    Broker, BrokerDriver, CatalogCommand, DiskCommand, DiskEvent, Front, Response, SegmentReader, TopicImage,
-    TopicTicket, Waiter,
+    Broker, BrokerDriver, CatalogCommand, DiskEvent, Front, Response, SegmentReader, TopicImage, TopicTicket,
+    Waiter,
 };
 use log_wire::ErrorCode;
 use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
+use storage_dir_disk::DirDisk;
 
+use crate::disk_loop::SharedDisk;
 use crate::segments::Segments;
 
 /// What a shard is told.
@@ -42,7 +44,7 @@ pub(crate) enum ShardMail {
 pub(crate) struct ShardLinks {
     pub(crate) broker: Arc<Mutex<Broker>>,
     pub(crate) mail: Vec<Arc<Mailbox<ShardMail>>>,
-    pub(crate) disk: Arc<Mailbox<DiskCommand>>,
+    pub(crate) disk: Arc<SharedDisk<DirDisk>>,
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) catalog: Arc<Mailbox<CatalogCommand>>,
@@ -64,6 +66,29 @@ struct Driver {
     sockets: Sockets,
     segments: Segments,
     answers: Vec<(Waiter, Response)>,
+    /// What became of commands that this thread carried out.
+    events: Vec<DiskEvent>,
+}
+
+impl Driver {
+    /// Whether commands were carried out here, so that there may be more.
+    fn give_to_disk(&mut self, now: Now) -> bool {
+        let mut broker = self.links.broker.lock();
+        let mut commands = broker.take_disk_commands();
+        if commands.is_empty() {
+            return false;
+        }
+        let seat = self.links.disk.give(&mut commands);
+        drop(broker);
+        let Some(seat) = seat else {
+            self.links.disk.wake();
+            return false;
+        };
+        seat.run(&mut commands, &mut self.events);
+        let mut broker = self.links.broker.lock();
+        self.events.drain(..).for_each(|event| broker.disk_event(event, now));
+        true
+    }
 }
 
 impl Shard {
@@ -75,7 +100,7 @@ impl Shard {
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
-        let driver = Driver { number, links, sockets, segments, answers: Vec::new() };
+        let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
         Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
     }
@@ -169,12 +194,12 @@ impl BrokerDriver for Driver {
         into.append(&mut self.answers);
     }
 
-    fn hand_on(&mut self) {
-        let (mut commands, mut catalog, done) = {
+    fn hand_on(&mut self, now: Now) {
+        while self.give_to_disk(now) {}
+        let (mut catalog, done) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_disk_commands(), broker.take_catalog_commands(), broker.take_done())
+            (broker.take_catalog_commands(), broker.take_done())
         };
-        self.links.disk.put_all(&mut commands);
         self.links.catalog.put_all(&mut catalog);
         for (waiter, response) in done {
             match self.links.mail.get(usize::from(waiter.shard)) {

@@ -31,7 +31,7 @@ pub trait BrokerDriver: SocketDriver {
     fn take_answers(&mut self, into: &mut Vec<(Waiter, Response)>);
 
     /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
-    fn hand_on(&mut self);
+    fn hand_on(&mut self, now: Now);
 
     /// The address of a peer, without its port.
     fn host(peer: &Self::Peer) -> String;
@@ -219,12 +219,12 @@ impl<D: BrokerDriver> Frontend<D> for Front {
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
         }
         load_groups(driver, now);
-        driver.hand_on();
+        driver.hand_on(now);
         self.write_answers(driver);
     }
 
-    fn send(&mut self, driver: &mut D, _now: Now) {
-        driver.hand_on();
+    fn send(&mut self, driver: &mut D, now: Now) {
+        driver.hand_on(now);
     }
 
     fn output(&self, conn: ConnId) -> &[u8] {
