@@ -13,29 +13,19 @@ use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
 use storage_wal::LogId;
 
-use crate::catalog::{Catalog, NewTopic, TopicImage};
+use crate::catalog::{Catalog, TopicImage};
+use crate::catalog_command::CatalogCommand;
 use crate::config::BrokerConfig;
+use crate::coordination::Coordination;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
-use crate::fetch::PendingFetch;
-use crate::group_messages::GroupCall;
-use crate::groups::Coordination;
+use crate::group_call::GroupCall;
 use crate::hosted::Hosted;
-use crate::produce::PendingProduce;
+use crate::pending_fetch::PendingFetch;
+use crate::pending_produce::PendingProduce;
+use crate::pending_topics::PendingTopics;
 use crate::producer_ids::ProducerIds;
 use crate::response::Response;
-use crate::topic_calls::{PendingTopics, TopicTicket};
 use crate::waits::{Waiter, Waits};
-
-/// What a broker asks of the council.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CatalogCommand {
-    /// Make a topic, for a client that waits or for nobody.
-    Create(NewTopic, Option<TopicTicket>),
-    /// Delete a topic.
-    Delete(Arc<str>, TopicTicket),
-    /// Give a block of producer ids.
-    ProducerIds,
-}
 
 /// See the module.
 #[derive(Debug)]

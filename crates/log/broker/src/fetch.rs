@@ -1,39 +1,19 @@
 //! Fetch: what is readable now, or a wait until enough is.
 
 use base::Now;
-use log_partition::{Isolation, LeaderEpoch, Offset, Source};
+use log_partition::{Isolation, LeaderEpoch, Source};
 use log_wire::{ErrorCode, FetchPartition, FetchRequest};
 
 use crate::broker::Broker;
 use crate::hosted::Hosted;
-use crate::response::{FetchResponse, FetchedPartition, Response, TopicKey};
+use crate::pending_fetch::{PendingFetch, Wanted, size};
+use crate::response::{FetchResponse, FetchedPartition, Response};
 use crate::waits::Waiter;
 
 /// A fetch of more partitions does not wait: each batch of one of them would be looked at with all others.
 const WAITING_PARTITIONS_MAX: usize = 10_000;
 /// How long a fetch may wait, milliseconds.
 const WAIT_MS_MAX: i32 = 10 * 60 * 1_000;
-
-/// What is wanted of one partition.
-#[derive(Clone, Debug)]
-struct Wanted {
-    topic: TopicKey,
-    index: i32,
-    known_epoch: LeaderEpoch,
-    last_fetched: LeaderEpoch,
-    from: Offset,
-    bytes_max: usize,
-}
-
-/// A fetch that waits.
-#[derive(Debug)]
-pub(crate) struct PendingFetch {
-    pub(crate) waiter: Waiter,
-    wanted: Vec<Wanted>,
-    isolation: Isolation,
-    bytes_min: usize,
-    bytes_max: usize,
-}
 
 /// What could be given at once.
 struct Found {
@@ -191,21 +171,4 @@ impl Found {
     const fn is_enough(&self, pending: &PendingFetch) -> bool {
         self.is_urgent || self.bytes >= pending.bytes_min
     }
-}
-
-impl Wanted {
-    fn of(partition: &FetchPartition<'_>) -> Self {
-        Self {
-            topic: TopicKey::of(partition.topic),
-            index: partition.partition,
-            known_epoch: LeaderEpoch(partition.current_leader_epoch),
-            last_fetched: LeaderEpoch(partition.last_fetched_epoch),
-            from: Offset(partition.offset),
-            bytes_max: size(partition.max_bytes),
-        }
-    }
-}
-
-fn size(bytes: i32) -> usize {
-    usize::try_from(bytes).unwrap_or(0)
 }

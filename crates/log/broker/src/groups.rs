@@ -7,46 +7,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base::Now;
 use log_coordinators::{Answer, Effect, GroupCoordinator, Record, Request, Seq, Ticket};
-use log_partition::{Isolation, Offset, PartitionId, Read, Source};
-use log_wire::{Attributes, Batch, BatchBuilder, Compression, ErrorCode, Producer, Records, TopicName};
+use log_partition::{Isolation, Read, Source};
+use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
 
-use crate::broker::{Broker, CatalogCommand};
+use crate::broker::Broker;
 use crate::catalog::NewTopic;
-use crate::group_messages::GroupCall;
-use crate::response::{SegmentReader, read_source};
+use crate::catalog_command::CatalogCommand;
+use crate::coordination::{Coordination, GroupLoad, Unreadable, load_batches};
+use crate::group_call::GroupCall;
 
 /// The internal topic of groups.
 pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
 /// How many bytes of a partition are read at once by its coordinator.
 const LOAD_BYTES: usize = 1 << 20;
-
-/// A coordinator, and its records that are not committed.
-#[derive(Debug)]
-pub(crate) struct Coordination {
-    machine: GroupCoordinator,
-    /// Where the partition is hosted.
-    at: usize,
-    appends: VecDeque<(Seq, Offset)>,
-    /// How far it has read its partition, while it reads.
-    loading: Option<Offset>,
-}
-
-/// A partition of which its coordinator wants to read on.
-#[derive(Clone, Debug)]
-pub struct GroupLoad {
-    coordinator: i32,
-    id: PartitionId,
-    source: Source,
-}
-
-impl GroupLoad {
-    /// Reads it.
-    pub fn read(&self, reader: &mut impl SegmentReader) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        read_source(&self.source, self.id, reader, &mut bytes);
-        bytes
-    }
-}
 
 impl Broker {
     /// The partition of the internal topic that coordinates a group, if that is known: as Kafka chooses it.
@@ -209,28 +182,4 @@ impl Broker {
     pub(crate) fn coordinators(&self) -> Vec<i32> {
         self.groups.keys().copied().collect()
     }
-}
-
-/// Batches that are none of a coordinator.
-struct Unreadable;
-
-/// Gives a coordinator the records of batches. Gives the offset behind them; nothing if there are none.
-fn load_batches(machine: &mut GroupCoordinator, bytes: &[u8]) -> Result<Option<Offset>, Unreadable> {
-    let (mut rest, mut end) = (bytes, None);
-    while !rest.is_empty() {
-        let (batch, behind) = Batch::read(rest).map_err(|_| Unreadable)?;
-        batch.verify().map_err(|_| Unreadable)?;
-        let attributes = batch.attributes();
-        if attributes.compression() != Some(Compression::None) {
-            return Err(Unreadable);
-        }
-        if !attributes.is_control() {
-            for record in Records::new(batch.records(), batch.count()) {
-                let record = record.map_err(|_| Unreadable)?;
-                machine.load(record.key.unwrap_or_default(), record.value).map_err(|_| Unreadable)?;
-            }
-        }
-        (rest, end) = (behind, Some(Offset(batch.last_offset()).next()));
-    }
-    Ok(end)
 }

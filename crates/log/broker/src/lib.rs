@@ -33,35 +33,43 @@
 
 mod broker;
 mod catalog;
+mod catalog_command;
 mod config;
+mod coordination;
 mod disk_executor;
 mod disk_work;
 mod fetch;
 mod front;
+mod group_call;
 mod group_messages;
 mod groups;
 mod hosted;
+mod init_producer_id;
 mod list_offsets;
 mod metadata;
+mod offsets_response;
+mod pending_fetch;
+mod pending_produce;
+mod pending_topics;
 mod produce;
 mod producer_ids;
 mod response;
+mod segment_reader;
 mod topic_calls;
 mod topic_config;
 mod waits;
 
-pub use broker::{Broker, CatalogCommand};
+pub use broker::Broker;
 pub use catalog::{Catalog, NewTopic, PartitionImage, TopicImage, is_internal, is_valid_name};
+pub use catalog_command::{CatalogCommand, TopicTicket};
 pub use config::BrokerConfig;
+pub use coordination::GroupLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub use front::{BrokerDriver, Front};
-pub use group_messages::Caller;
-pub use groups::GroupLoad;
-pub use list_offsets::OffsetsResponse;
-pub use response::{
-    FetchResponse, FetchedPartition, Form, ProduceResponse, Response, SegmentReader, TopicKey,
-};
-pub use topic_calls::TopicTicket;
+pub use group_call::Caller;
+pub use offsets_response::OffsetsResponse;
+pub use response::{FetchResponse, FetchedPartition, Form, ProduceResponse, Response, TopicKey};
+pub use segment_reader::SegmentReader;
 pub use topic_config::{BadSetting, partition_config};
 pub use waits::Waiter;

@@ -11,7 +11,7 @@ use log_wire::messages::offsets::{
 use log_wire::{ErrorCode, TopicName};
 
 use crate::broker::Broker;
-use crate::response::SegmentReader;
+use crate::offsets_response::{Lookup, OffsetsResponse};
 
 /// Times that are none, and the first version that knows each.
 const LATEST: i64 = -1;
@@ -24,44 +24,6 @@ const LAST_TIERED: i64 = -5;
 const LAST_TIERED_FROM: i16 = 9;
 const EARLIEST_PENDING: i64 = -6;
 const EARLIEST_PENDING_FROM: i16 = 11;
-
-/// An answer, of which some offsets are still to be looked for in batches.
-#[derive(Clone, Debug)]
-pub struct OffsetsResponse {
-    response: ListOffsetsResponse,
-    lookups: Vec<Lookup>,
-}
-
-#[derive(Clone, Debug)]
-struct Lookup {
-    /// Topic and partition in the response.
-    place: (usize, usize),
-    id: PartitionId,
-    lookup: TimeLookup,
-}
-
-impl OffsetsResponse {
-    /// Looks for what is missing.
-    #[must_use]
-    pub fn complete(&self, reader: &mut impl SegmentReader) -> ListOffsetsResponse {
-        let mut response = self.response.clone();
-        let mut bytes = Vec::new();
-        for Lookup { place, id, lookup } in &self.lookups {
-            bytes.clear();
-            if let Some(segment) = &lookup.segment {
-                reader.read(*id, segment, &mut bytes);
-            }
-            let topic = response.topics.get_mut(place.0);
-            let partition = topic.and_then(|topic| topic.partitions.get_mut(place.1));
-            if let (Some(partition), Some(found)) = (partition, lookup.find(&bytes)) {
-                partition.offset = found.offset.0;
-                partition.timestamp = found.timestamp_ms;
-                partition.leader_epoch = found.epoch.0;
-            }
-        }
-        response
-    }
-}
 
 impl Broker {
     /// Handles a request.

@@ -7,8 +7,9 @@ use log_wire::{
     NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
 };
 
-use crate::broker::{Broker, CatalogCommand};
+use crate::broker::Broker;
 use crate::catalog::{NewTopic, TopicImage};
+use crate::catalog_command::CatalogCommand;
 
 /// How many topics are asked for at once because clients named them.
 const CATALOG_COMMANDS_MAX: usize = 100;

@@ -9,6 +9,7 @@ use log_wire::{
 use crate::broker::Broker;
 use crate::catalog::is_internal;
 use crate::hosted::WaitingBatch;
+use crate::pending_produce::PendingProduce;
 use crate::response::{ProduceResponse, Response, TopicKey};
 use crate::waits::Waiter;
 
@@ -16,15 +17,6 @@ use crate::waits::Waiter;
 const ZSTD: i16 = 7;
 /// Acknowledged by nobody, by the leader, by all replicas in sync.
 const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
-
-/// A request that waits for its batches to be committed.
-#[derive(Debug)]
-pub(crate) struct PendingProduce {
-    pub(crate) waiter: Waiter,
-    response: ProduceResponse,
-    /// How many of its batches are not committed.
-    missing: usize,
-}
 
 impl Broker {
     /// Handles a request. The answer comes later if there is none now.

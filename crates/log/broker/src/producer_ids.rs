@@ -3,10 +3,6 @@
 use core::ops::Range;
 
 use log_partition::ProducerId;
-use log_wire::ErrorCode;
-use log_wire::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
-
-use crate::broker::{Broker, CatalogCommand};
 
 /// With so few ids left another block is asked for.
 const LOW: i64 = 200;
@@ -19,46 +15,44 @@ pub(crate) struct ProducerIds {
     asked: bool,
 }
 
-impl Broker {
+impl ProducerIds {
     /// The council has given a block of ids to this broker, and gives it to nobody else.
-    pub fn producer_ids_given(&mut self, block: Range<i64>) {
-        self.producer_ids.next = block;
-        self.producer_ids.asked = false;
+    pub(crate) fn given(&mut self, block: Range<i64>) {
+        (self.next, self.asked) = (block, false);
     }
 
     /// An id that nobody has; nothing until the council has given some.
-    pub(crate) fn next_producer_id(&mut self) -> Option<ProducerId> {
-        let ids = &mut self.producer_ids;
-        if ids.present.is_empty() {
-            ids.present = core::mem::take(&mut ids.next);
+    pub(crate) fn next(&mut self) -> Option<ProducerId> {
+        if self.present.is_empty() {
+            self.present = core::mem::take(&mut self.next);
         }
-        let id = ids.present.next().map(ProducerId);
-        let left = (ids.present.end - ids.present.start) + (ids.next.end - ids.next.start);
-        if left < LOW && !ids.asked {
-            ids.asked = true;
-            self.catalog_commands.push(CatalogCommand::ProducerIds);
-        }
-        id
+        self.present.next().map(ProducerId)
     }
 
-    /// Handles a request without a transactional id.
-    pub fn init_producer_id(&mut self, request: &InitProducerIdRequest) -> InitProducerIdResponse {
-        let mut response =
-            InitProducerIdResponse { producer_id: -1, producer_epoch: -1, ..Default::default() };
-        let error = if request.transactional_id.is_some() {
-            ErrorCode::CoordinatorNotAvailable
-        } else if (request.producer_id == -1) != (request.producer_epoch == -1) {
-            ErrorCode::InvalidRequest
-        } else {
-            match self.next_producer_id() {
-                Some(id) => {
-                    (response.producer_id, response.producer_epoch) = (id.0, 0);
-                    ErrorCode::None
-                }
-                None => ErrorCode::CoordinatorLoadInProgress,
-            }
-        };
-        response.error_code = error.code();
-        response
+    /// Whether another block is to be asked for. Says so once for each.
+    pub(crate) fn wants_more(&mut self) -> bool {
+        let left = (self.present.end - self.present.start) + (self.next.end - self.next.start);
+        let wants = left < LOW && !self.asked;
+        self.asked |= wants;
+        wants
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_the_blocks_and_each_is_given_once() {
+        let mut ids = ProducerIds::default();
+        assert_eq!(ids.next(), None);
+        assert!(ids.wants_more() && !ids.wants_more(), "a block is asked for once");
+        ids.given(1_000..1_300);
+        let first: Vec<i64> = (0..150).filter_map(|_| ids.next()).map(|id| id.0).collect();
+        assert_eq!(first, (1_000..1_150).collect::<Vec<_>>());
+        assert!(ids.wants_more());
+        ids.given(5_000..5_300);
+        let second: Vec<i64> = (0..200).filter_map(|_| ids.next()).map(|id| id.0).collect();
+        assert_eq!(second, (1_150..1_300).chain(5_000..5_050).collect::<Vec<_>>());
     }
 }

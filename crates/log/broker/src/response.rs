@@ -9,7 +9,8 @@ use log_wire::{
     end_fetch_response, start_fetch_response, start_fetch_topic, write_produce_response,
 };
 
-use crate::list_offsets::OffsetsResponse;
+use crate::offsets_response::OffsetsResponse;
+use crate::segment_reader::{SegmentReader, read_source};
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +28,6 @@ impl Form {
         let mut out = Vec::new();
         body.write(&mut Writer::new(&mut out, self.flexible), self.version);
         Response::Body(out)
-    }
-}
-
-/// Reads a source.
-pub(crate) fn read_source(
-    source: &Source,
-    id: PartitionId,
-    reader: &mut impl SegmentReader,
-    out: &mut Vec<u8>,
-) {
-    match source {
-        Source::Nothing => {}
-        Source::Memory(batches) => batches.iter().for_each(|batch| out.extend_from_slice(batch)),
-        Source::Segment(read) => reader.read(id, read, out),
     }
 }
 
@@ -140,12 +127,6 @@ impl FetchedPartition {
             source: Source::Nothing,
         }
     }
-}
-
-/// Reads what lies in segments.
-pub trait SegmentReader {
-    /// Appends the batches of a read to `out`. Fewer, or none, if the segment is gone by now.
-    fn read(&mut self, id: PartitionId, read: &log_partition::SegmentRead, out: &mut Vec<u8>);
 }
 
 impl FetchResponse {

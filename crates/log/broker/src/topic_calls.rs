@@ -10,8 +10,10 @@ use log_wire::messages::topics::{
 };
 use log_wire::{ErrorCode, TopicName};
 
-use crate::broker::{Broker, CatalogCommand};
+use crate::broker::Broker;
 use crate::catalog::{NewTopic, is_internal};
+use crate::catalog_command::{CatalogCommand, TopicTicket};
+use crate::pending_topics::{PendingTopics, TopicsAnswer};
 use crate::response::{Form, Response};
 use crate::topic_config::partition_config;
 use crate::waits::Waiter;
@@ -20,28 +22,6 @@ use crate::waits::Waiter;
 const DELETE_BY_STATE: i16 = 6;
 /// How many partitions a topic may have.
 const PARTITIONS_MAX: i32 = 100_000;
-
-/// A request that waits for the council.
-#[derive(Debug)]
-pub(crate) struct PendingTopics {
-    pub(crate) waiter: Waiter,
-    form: Form,
-    answer: TopicsAnswer,
-    missing: usize,
-}
-
-#[derive(Debug)]
-enum TopicsAnswer {
-    Create(CreateTopicsResponse),
-    Delete(DeleteTopicsResponse),
-}
-
-/// Which part of which request the council works at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TopicTicket {
-    request: u64,
-    part: usize,
-}
 
 impl Broker {
     /// Handles a request. The answer comes later if there is none now.
@@ -236,49 +216,4 @@ fn result_of(
         }
     }
     result
-}
-
-impl TopicsAnswer {
-    fn response(&self, form: Form) -> Response {
-        match self {
-            Self::Create(response) => form.response(response),
-            Self::Delete(response) => form.response(response),
-        }
-    }
-
-    fn done(&mut self, part: usize, error: ErrorCode, id: [u8; 16]) {
-        match self {
-            Self::Create(response) => {
-                if let Some(result) = response.topics.get_mut(part) {
-                    (result.error_code, result.topic_id) = (error.code(), id);
-                    if error != ErrorCode::None {
-                        (result.num_partitions, result.replication_factor, result.configs) = (-1, -1, None);
-                    }
-                }
-            }
-            Self::Delete(response) => {
-                if let Some(result) = response.responses.get_mut(part) {
-                    result.error_code = error.code();
-                }
-            }
-        }
-    }
-
-    fn time_out(&mut self) {
-        let late = ErrorCode::RequestTimedOut.code();
-        match self {
-            Self::Create(response) => {
-                let open = response.topics.iter_mut();
-                open.filter(|result| result.error_code == 0 && result.topic_id == [0; 16])
-                    .for_each(|result| result.error_code = late);
-            }
-            Self::Delete(response) => {
-                response
-                    .responses
-                    .iter_mut()
-                    .filter(|result| result.error_code == 0)
-                    .for_each(|result| result.error_code = late);
-            }
-        }
-    }
 }

@@ -78,7 +78,22 @@ struct RestoringLog {
 #[derive(Default)]
 struct Restoring(BTreeMap<LogId, RestoringLog>);
 
-pub(crate) fn open<D: Disk>(
+impl<D: Disk> Store<D> {
+    /// Opens a directory, or initialises an empty one, whose incarnation no other directory may have. Gives what it held, by
+    /// partition.
+    ///
+    /// # Errors
+    /// In every case nothing that may have been acknowledged was changed.
+    pub fn open(
+        disk: D,
+        config: StoreConfig,
+        incarnation: [u8; 16],
+    ) -> Result<(Self, Vec<Restored>), OpenError> {
+        open(disk, config, incarnation)
+    }
+}
+
+fn open<D: Disk>(
     mut disk: D,
     config: StoreConfig,
     incarnation: [u8; 16],

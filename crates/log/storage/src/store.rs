@@ -7,7 +7,7 @@ use bytes::Bytes;
 use log_partition::{Offset, PartitionId, Place};
 use storage_disk::{Disk, DiskError};
 use storage_wal::{
-    AppendError, Checkpoints, Class, CreateError, Fault, LogId, OpenError, Progress, Space, Wal, WalStats,
+    AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
     record_bytes_max,
 };
 
@@ -16,7 +16,6 @@ use crate::config::StoreConfig;
 use crate::files::{OpenFiles, SEGMENT_DIRECTORY, segment_path};
 use crate::partition_log::PartitionLog;
 use crate::record::Record;
-use crate::recovery::{self, Restored};
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
 #[derive(Clone, Debug)]
@@ -85,19 +84,6 @@ pub struct Store<D: Disk> {
 }
 
 impl<D: Disk> Store<D> {
-    /// Opens a directory, or initialises an empty one, whose incarnation no other directory may have. Gives what it held, by
-    /// partition.
-    ///
-    /// # Errors
-    /// In every case nothing that may have been acknowledged was changed.
-    pub fn open(
-        disk: D,
-        config: StoreConfig,
-        incarnation: [u8; 16],
-    ) -> Result<(Self, Vec<Restored>), OpenError> {
-        recovery::open(disk, config, incarnation)
-    }
-
     /// Creates the log of a partition, which begins at that offset. Durable after the next flush.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use net_event_loop::ConnId;
 
 use super::Front;
 use crate::broker::Broker;
-use crate::group_messages::Caller;
+use crate::group_call::Caller;
 use crate::response::{Form, Response};
 use crate::waits::Waiter;
 

@@ -13,7 +13,8 @@ use log_wire::{Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
-use crate::response::{Response, SegmentReader};
+use crate::response::Response;
+use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
 

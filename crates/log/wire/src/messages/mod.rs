@@ -1,6 +1,6 @@
 //! The bodies of all requests and responses but those of the main path of every client, as owned structs.
 //!
-//! Their fields, and the versions that have each, are tables: see [`schema`]. They are not decoded by the crate that others
+//! Their fields, and the versions that have each, are tables: see `schema`. They are not decoded by the crate that others
 //! wrote for the protocol, which makes room for as many elements as a request says that it has before it reads any: a
 //! request of twenty bytes could end the process. The tests compare with that crate.
 //!

@@ -1,0 +1,286 @@
+//! A request about groups while its parts are with coordinators, and how their answers become its response.
+
+use log_coordinators::{Answer, GroupDescription, GroupOffsets, Joined, Synced};
+use log_wire::ErrorCode;
+use log_wire::messages::Blob;
+use log_wire::messages::groups::{
+    DeletableGroupResult, DeleteGroupsResponse, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
+    HeartbeatResponse, JoinGroupResponse, JoinGroupResponseMember, LeaveGroupResponse, ListGroupsResponse,
+    ListedGroup, MemberResponse, SyncGroupResponse,
+};
+use log_wire::messages::offsets::{
+    OffsetCommitResponse, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
+};
+
+use crate::response::{Form, Response};
+use crate::waits::Waiter;
+
+/// The first versions with a list of groups, or of members, and with topic ids.
+pub(crate) const MANY_GROUPS: i16 = 8;
+pub(crate) const MANY_KEYS: i16 = 4;
+pub(crate) const MANY_MEMBERS: i16 = 3;
+pub(crate) const TOPIC_IDS: i16 = 10;
+/// The first version of DescribeGroups in which an unknown group is an error.
+pub(crate) const KNOWS_UNKNOWN: i16 = 6;
+/// A request whose parts are with coordinators.
+#[derive(Debug)]
+pub(crate) struct GroupCall {
+    pub(crate) waiter: Waiter,
+    pub(crate) form: Form,
+    pub(crate) kind: Kind,
+    pub(crate) parts: Vec<Option<Answer>>,
+}
+
+/// What is needed to write the answer.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Join,
+    Sync,
+    Heartbeat,
+    Leave(Vec<(String, Option<String>)>),
+    Commit(CommitPlan),
+    /// The group of each part, in order.
+    Fetch(Vec<String>),
+    Describe(Vec<String>),
+    List,
+    Delete(Vec<String>),
+}
+
+/// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
+#[derive(Debug)]
+pub(crate) struct CommitPlan(pub(crate) OffsetCommitResponse);
+
+/// Who sent a request, and how its answer is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'c> {
+    /// Who waits.
+    pub waiter: Waiter,
+    /// The form of the answer.
+    pub form: Form,
+    /// What the client calls itself.
+    pub client_id: &'c str,
+    /// Its address.
+    pub client_host: &'c str,
+}
+
+fn blob(bytes: &[u8]) -> Blob {
+    Blob(bytes.to_vec())
+}
+
+impl GroupCall {
+    /// A part has its answer. Gives the response once all have.
+    pub(crate) fn answered(&mut self, part: usize, answer: Answer) -> Option<Response> {
+        if let Some(place) = self.parts.get_mut(part) {
+            *place = Some(answer);
+        }
+        self.parts.iter().all(Option::is_some).then(|| self.response())
+    }
+
+    pub(crate) fn response(&mut self) -> Response {
+        let mut parts = std::mem::take(&mut self.parts).into_iter().flatten();
+        let form = self.form;
+        match &self.kind {
+            Kind::List => form.response(&listed(parts)),
+            Kind::Fetch(groups) => form.response(&fetched(groups, parts, form.version)),
+            Kind::Describe(groups) => form.response(&described(groups, parts, form.version)),
+            Kind::Delete(groups) => form.response(&deleted(groups, parts)),
+            single => {
+                let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+                match single {
+                    Kind::Join => form.response(&joined(answer, form.version)),
+                    Kind::Sync => form.response(&synced(answer)),
+                    Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
+                    Kind::Commit(plan) => form.response(&committed(plan, &answer)),
+                    _ => {
+                        form.response(&HeartbeatResponse { error_code: code(&answer), ..Default::default() })
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn code(answer: &Answer) -> i16 {
+    if let Answer::Failed(error) = answer { error.code() } else { 0 }
+}
+
+fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
+    const NULL_PROTOCOL: i16 = 7;
+    let mut response = JoinGroupResponse { error_code: code(&answer), ..JoinGroupResponse::default() };
+    response.protocol_name = if version >= NULL_PROTOCOL { None } else { Some(String::new()) };
+    match answer {
+        Answer::MemberIdRequired(id) => {
+            (response.error_code, response.member_id) = (ErrorCode::MemberIdRequired.code(), id.to_string());
+        }
+        Answer::Joined(Joined {
+            generation,
+            protocol_type,
+            protocol,
+            leader,
+            member,
+            members,
+            skip_assignment,
+        }) => {
+            (response.generation_id, response.skip_assignment) = (generation.0, skip_assignment);
+            (response.protocol_type, response.protocol_name) =
+                (Some(protocol_type.to_string()), Some(protocol.to_string()));
+            (response.leader, response.member_id) = (leader.to_string(), member.to_string());
+            let members = members.iter().map(|member| JoinGroupResponseMember {
+                member_id: member.member.to_string(),
+                group_instance_id: member.instance.as_deref().map(String::from),
+                metadata: blob(&member.metadata),
+            });
+            response.members = members.collect();
+        }
+        _ => {}
+    }
+    response
+}
+
+fn synced(answer: Answer) -> SyncGroupResponse {
+    let mut response = SyncGroupResponse { error_code: code(&answer), ..SyncGroupResponse::default() };
+    if let Answer::Synced(Synced { protocol_type, protocol, assignment }) = answer {
+        response.protocol_type = Some(protocol_type.to_string());
+        response.protocol_name = Some(protocol.to_string());
+        response.assignment = blob(&assignment);
+    }
+    response
+}
+
+fn left(members: &[(String, Option<String>)], answer: &Answer, version: i16) -> LeaveGroupResponse {
+    let mut response = LeaveGroupResponse { error_code: code(answer), ..LeaveGroupResponse::default() };
+    if let Answer::Each(codes) = answer {
+        if version < MANY_MEMBERS {
+            response.error_code = codes.first().map_or(0, |error| error.code());
+        }
+        let each = members.iter().zip(codes).map(|((id, instance), error)| MemberResponse {
+            member_id: id.clone(),
+            group_instance_id: instance.clone(),
+            error_code: error.code(),
+        });
+        response.members = each.collect();
+    }
+    response
+}
+
+fn committed(plan: &CommitPlan, answer: &Answer) -> OffsetCommitResponse {
+    let mut response = plan.0.clone();
+    let codes = if let Answer::Each(codes) = answer { codes.as_slice() } else { &[] };
+    let mut codes = codes.iter().map(|error| error.code());
+    let asked = response.topics.iter_mut().flat_map(|topic| &mut topic.partitions);
+    for partition in asked.filter(|partition| partition.error_code == 0) {
+        partition.error_code = codes.next().unwrap_or_else(|| code(answer));
+    }
+    response
+}
+
+fn fetched(groups: &[String], parts: impl Iterator<Item = Answer>, version: i16) -> OffsetFetchResponse {
+    let mut response = OffsetFetchResponse::default();
+    for (group, answer) in groups.iter().zip(parts) {
+        let error_code = code(&answer);
+        let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
+        let topics = offsets.map(by_topic).unwrap_or_default();
+        if version >= MANY_GROUPS {
+            let group_id = group.clone();
+            response.groups.push(OffsetFetchResponseGroup { group_id, topics, error_code });
+        } else {
+            response.error_code = error_code;
+            response.topics = topics.into_iter().map(old_form).collect();
+        }
+    }
+    response
+}
+
+fn by_topic(of: GroupOffsets) -> Vec<OffsetFetchResponseTopics> {
+    let mut topics: Vec<OffsetFetchResponseTopics> = Vec::new();
+    for found in of.offsets {
+        let is_same = |last: &OffsetFetchResponseTopics| {
+            last.name == *found.topic.name && last.topic_id == found.topic.id
+        };
+        if !topics.last().is_some_and(is_same) {
+            let (name, topic_id) = (found.topic.name.to_string(), found.topic.id);
+            topics.push(OffsetFetchResponseTopics { name, topic_id, partitions: Vec::new() });
+        }
+        if let Some(topic) = topics.last_mut() {
+            topic.partitions.push(OffsetFetchResponsePartitions {
+                partition_index: found.partition,
+                committed_offset: found.offset.0,
+                committed_leader_epoch: found.leader_epoch,
+                metadata: Some(found.metadata.to_string()),
+                error_code: found.error.code(),
+            });
+        }
+    }
+    topics
+}
+
+fn old_form(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic {
+    let partitions = topic.partitions.into_iter().map(|found| OffsetFetchResponsePartition {
+        partition_index: found.partition_index,
+        committed_offset: found.committed_offset,
+        committed_leader_epoch: found.committed_leader_epoch,
+        metadata: found.metadata,
+        error_code: found.error_code,
+    });
+    OffsetFetchResponseTopic { name: topic.name, partitions: partitions.collect() }
+}
+
+fn described(groups: &[String], parts: impl Iterator<Item = Answer>, version: i16) -> DescribeGroupsResponse {
+    let mut response = DescribeGroupsResponse::default();
+    for (group, answer) in groups.iter().zip(parts) {
+        let mut described =
+            DescribedGroup { group_id: group.clone(), error_code: code(&answer), ..Default::default() };
+        if let Answer::Described(mut found) = answer
+            && let Some(found) = found.pop()
+        {
+            describe(&mut described, &found);
+            if version < KNOWS_UNKNOWN && found.error == ErrorCode::GroupIdNotFound {
+                described.error_code = 0;
+            }
+        }
+        response.groups.push(described);
+    }
+    response
+}
+
+fn describe(described: &mut DescribedGroup, found: &GroupDescription) {
+    described.error_code = found.error.code();
+    described.group_state = found.state.into();
+    (described.protocol_type, described.protocol_data) =
+        (found.protocol_type.to_string(), found.protocol.to_string());
+    let members = found.members.iter().map(|member| DescribedGroupMember {
+        member_id: member.member.to_string(),
+        group_instance_id: member.instance.as_deref().map(String::from),
+        client_id: member.client_id.to_string(),
+        client_host: member.client_host.to_string(),
+        member_metadata: blob(&member.metadata),
+        member_assignment: blob(&member.assignment),
+    });
+    described.members = members.collect();
+}
+
+fn deleted(groups: &[String], parts: impl Iterator<Item = Answer>) -> DeleteGroupsResponse {
+    let results = groups.iter().zip(parts).map(|(group, answer)| {
+        let each =
+            if let Answer::Each(codes) = &answer { codes.first().map(|error| error.code()) } else { None };
+        DeletableGroupResult { group_id: group.clone(), error_code: each.unwrap_or_else(|| code(&answer)) }
+    });
+    DeleteGroupsResponse { results: results.collect(), ..DeleteGroupsResponse::default() }
+}
+
+fn listed(parts: impl Iterator<Item = Answer>) -> ListGroupsResponse {
+    let mut response = ListGroupsResponse::default();
+    for answer in parts {
+        match answer {
+            Answer::Listed(groups) => response.groups.extend(groups.iter().map(|group| ListedGroup {
+                group_id: group.group.to_string(),
+                protocol_type: group.protocol_type.to_string(),
+                group_state: group.state.into(),
+                group_type: String::from("classic"),
+            })),
+            failed => response.error_code = code(&failed),
+        }
+    }
+    response
+}
