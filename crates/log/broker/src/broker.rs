@@ -2,7 +2,7 @@
 //!
 //! One for all threads that serve connections: a thread has it for itself for the requests of one turn.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
@@ -38,6 +38,9 @@ pub struct Broker {
     by_log: BTreeMap<LogId, usize>,
     /// Partitions that were on the disk at the start, and whose topics the council has not named yet.
     stored: BTreeMap<PartitionId, StoredPartition>,
+    /// Partitions of which the disk holds something that cannot be used: they are not served, and nothing is made in their
+    /// place.
+    damaged: BTreeSet<PartitionId>,
     /// Partitions whose logs are being created.
     creating: BTreeMap<PartitionId, Arc<str>>,
     commands: Vec<DiskCommand>,
@@ -94,6 +97,7 @@ impl Broker {
             by_id: BTreeMap::new(),
             by_log: BTreeMap::new(),
             stored: stored.into_iter().map(|stored| (stored.id, stored)).collect(),
+            damaged: BTreeSet::new(),
             creating: BTreeMap::new(),
             commands: Vec::new(),
             given: 0,
@@ -118,20 +122,25 @@ impl Broker {
     /// The council has committed this of a topic.
     ///
     /// # Errors
-    /// What the disk holds of a partition cannot be used.
+    /// What the disk holds of a partition cannot be used: it is not served, nor are those of the topic behind it until the
+    /// topic is named again.
     pub fn topic_changed(&mut self, topic: TopicImage) -> Result<(), (PartitionId, Damage)> {
         if let Some(before) = self.catalog.put(topic.clone()).filter(|before| before.id != topic.id) {
             self.drop_partitions(&before);
         }
         for (index, image) in (0..).zip(&topic.partitions) {
             let id = topic.partition(index);
-            if image.leader != self.config.node_id {
+            if image.leader != self.config.node_id || self.damaged.contains(&id) {
                 continue;
             }
             if let Some(at) = self.by_id.get(&id).copied() {
                 self.set_config(at, topic.config);
             } else if let Some(stored) = self.stored.remove(&id) {
-                let (partition, start) = restore(topic.config, &stored).map_err(|damage| (id, damage))?;
+                let restored = restore(topic.config, &stored);
+                let (partition, start) = restored.map_err(|damage| {
+                    self.damaged.insert(id);
+                    (id, damage)
+                })?;
                 if let Some(NewStart { start, first_segment }) = start {
                     self.command(DiskCommand::Start(stored.log, start, first_segment));
                 }
@@ -150,11 +159,11 @@ impl Broker {
         }
     }
 
-    /// Every topic of the council was named: what else lies on the disk belongs to topics that were deleted meanwhile.
-    pub fn catalog_complete(&mut self) {
-        for (_, orphan) in std::mem::take(&mut self.stored) {
-            self.command(DiskCommand::Drop(orphan.log));
-        }
+    /// Every topic of the council was named. Gives the partitions on the disk whose topics it does not know. They are kept: a
+    /// council may have been brought back from a backup that is older than they are.
+    #[must_use]
+    pub fn catalog_complete(&self) -> Vec<PartitionId> {
+        self.stored.keys().copied().collect()
     }
 
     /// Takes what the disk is to do, in order.
@@ -184,8 +193,7 @@ impl Broker {
             }
             DiskEvent::StatesAsked(logs) => {
                 for log in logs {
-                    let state = self.of_log(log).map(|hosted| hosted.partition.tables().to_bytes());
-                    if let Some(state) = state {
+                    if let Some(state) = self.state_of(log) {
                         self.command(DiskCommand::State(log, state));
                     }
                 }
@@ -287,6 +295,16 @@ impl Broker {
         self.commands.push(command);
         self.given += 1;
         self.given
+    }
+
+    /// The tables of a partition that lives here, or that nobody has asked for yet.
+    fn state_of(&mut self, log: LogId) -> Option<Vec<u8>> {
+        if let Some(hosted) = self.of_log(log) {
+            return Some(hosted.partition.tables().to_bytes());
+        }
+        let stored = self.stored.values().find(|stored| stored.log == log)?;
+        let (partition, _) = restore(self.topic_defaults, stored).ok()?;
+        Some(partition.tables().to_bytes())
     }
 
     fn of_log(&mut self, log: LogId) -> Option<&mut Hosted> {

@@ -46,7 +46,7 @@ pub struct DiskExecutor<D: Disk> {
 }
 
 impl<D: Disk> DiskExecutor<D> {
-    /// Opens a directory, or initialises an empty one. Gives the partitions that it holds.
+    /// Opens the directory of a cluster, or initialises an empty one. Gives the partitions that it holds.
     ///
     /// # Errors
     /// In every case nothing that may have been acknowledged was changed.
@@ -54,9 +54,9 @@ impl<D: Disk> DiskExecutor<D> {
         disk: D,
         reader: &mut impl Disk,
         config: StoreConfig,
-        incarnation: [u8; 16],
+        (incarnation, cluster): ([u8; 16], &str),
     ) -> Result<(Self, Vec<StoredPartition>), OpenError> {
-        let (store, restored) = Store::open(disk, config, incarnation)?;
+        let (store, restored) = Store::open(disk, config, incarnation, cluster)?;
         let stored = restored.into_iter().map(|restored| scan(reader, restored)).collect::<Result<_, _>>()?;
         let executor = Self {
             store,

@@ -95,10 +95,10 @@ impl LogServer {
         let address = config.listen;
         let listener = bind(address, None).map_err(|source| StartError::Listen { address, source })?;
         let address = listener.local_addr().map_err(system("read the port"))?;
-        let (executor, stored) = open(&config)?;
         let client = council(&config)?;
         let cluster_id = Catalog::cluster_id(&client, &random()?)
             .map_err(|error| StartError::Council(error.to_string()))?;
+        let (executor, stored) = open(&config, &cluster_id)?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
@@ -161,13 +161,13 @@ impl Drop for LogServer {
 
 type Opened = (DiskExecutor<DirDisk>, Vec<log_broker::StoredPartition>);
 
-fn open(config: &LogConfig) -> Result<Opened, StartError> {
+fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     let directory = &config.directory;
     let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
     storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
     let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
     let mut reader = ReadingDisk::new(directory, None);
-    DiskExecutor::open(disk, &mut reader, config.store, random()?)
+    DiskExecutor::open(disk, &mut reader, config.store, (random()?, cluster))
         .map_err(|error| unusable(error.to_string()))
 }
 

@@ -117,6 +117,17 @@ impl Shard {
         }
     }
 
+    fn topics_complete(&self) {
+        let unknown = self.driver.links.broker.lock().catalog_complete();
+        if !unknown.is_empty() {
+            let partitions = unknown.len();
+            tracing::warn!(
+                partitions,
+                "the disk holds partitions of topics that the council does not know: they are kept, and not served"
+            );
+        }
+    }
+
     fn take_disk_events(&mut self, now: Now) {
         let Some(mailbox) = &self.driver.links.disk_events else { return };
         mailbox.take_all(&mut self.events);
@@ -149,7 +160,7 @@ impl Service for Shard {
                     self.driver.links.broker.lock().topic_done(ticket, error, id);
                 }
                 ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block),
-                ShardMail::TopicsComplete => self.driver.links.broker.lock().catalog_complete(),
+                ShardMail::TopicsComplete => self.topics_complete(),
                 ShardMail::Stop => self.done = true,
             }
         }

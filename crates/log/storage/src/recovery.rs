@@ -19,8 +19,9 @@ use crate::partition_log::PartitionLog;
 use crate::record::Record;
 use crate::store::{Logs, Store};
 
-/// Who owns the directory.
-const OWNER: &[u8] = b"log";
+/// What the directory's owner begins with; behind it stands the cluster.
+const OWNER: &str = "log ";
+const HINT_CLUSTER: &str = "name the council of that cluster, or another directory for the data";
 
 /// What a partition gets back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +80,8 @@ struct RestoringLog {
 struct Restoring(BTreeMap<LogId, RestoringLog>);
 
 impl<D: Disk> Store<D> {
-    /// Opens a directory, or initialises an empty one, whose incarnation no other directory may have. Gives what it held, by
-    /// partition.
+    /// Opens the directory of a cluster, or initialises an empty one, whose incarnation no other directory may have. Gives what
+    /// it held, by partition. The directory of another cluster is refused: its topics mean nothing here.
     ///
     /// # Errors
     /// In every case nothing that may have been acknowledged was changed.
@@ -88,8 +89,9 @@ impl<D: Disk> Store<D> {
         disk: D,
         config: StoreConfig,
         incarnation: [u8; 16],
+        cluster: &str,
     ) -> Result<(Self, Vec<Restored>), OpenError> {
-        open(disk, config, incarnation)
+        open(disk, config, incarnation, cluster)
     }
 }
 
@@ -97,26 +99,35 @@ fn open<D: Disk>(
     mut disk: D,
     config: StoreConfig,
     incarnation: [u8; 16],
+    cluster: &str,
 ) -> Result<(Store<D>, Vec<Restored>), OpenError> {
     let names = Names { directories: &[SEGMENT_DIRECTORY], harmless: &[] };
+    let owner = format!("{OWNER}{cluster}").into_bytes();
     match meta::open(&mut disk, names)? {
-        None => make(disk, config, incarnation),
-        Some(meta) if meta.owner == OWNER => resume(disk, config, meta.incarnation),
-        Some(_) => Err(meta::damaged(0, "it says that this is no directory of the log").into()),
+        None => make(disk, config, Meta { incarnation, owner }),
+        Some(meta) if meta.owner == owner => resume(disk, config, meta.incarnation),
+        Some(meta) => {
+            let of = String::from_utf8_lossy(&meta.owner).into_owned();
+            let of = of.strip_prefix(OWNER).map_or_else(
+                || "data of another service".into(),
+                |cluster| format!("data of the cluster {cluster}"),
+            );
+            Err(OpenError::Foreign { name: of, hint: HINT_CLUSTER })
+        }
     }
 }
 
 fn make<D: Disk>(
     mut disk: D,
     config: StoreConfig,
-    incarnation: [u8; 16],
+    meta: Meta,
 ) -> Result<(Store<D>, Vec<Restored>), OpenError> {
     let made = disk.create_directory(SEGMENT_DIRECTORY);
     made.map_err(|error| Fault::new(SEGMENT_DIRECTORY, "create", error))?;
     sync_names(&mut disk)?;
     let logs = Logs::default();
-    let mut wal = Wal::create(disk, config.wal, incarnation, 0, &logs)?;
-    meta::write(wal.disk(), &Meta { incarnation, owner: OWNER.to_vec() })?;
+    let mut wal = Wal::create(disk, config.wal, meta.incarnation, 0, &logs)?;
+    meta::write(wal.disk(), &meta)?;
     Ok((store(wal, config, logs), Vec::new()))
 }
 

@@ -281,7 +281,7 @@ fn play(seed: u64) -> u64 {
             let operation = disk.operations() + 1 + world.random.below(400);
             disk.crash_at(operation);
         }
-        if let Ok((mut store, restored)) = Store::open(disk.clone(), config(), [seed as u8; 16]) {
+        if let Ok((mut store, restored)) = Store::open(disk.clone(), config(), [seed as u8; 16], "ours") {
             world.check(&restored);
             for _ in 0..600 {
                 if world.act(&mut store).is_none() {
@@ -296,7 +296,7 @@ fn play(seed: u64) -> u64 {
         disk.crash([Loss::All, Loss::Some, Loss::Nothing][world.random.below(3) as usize]);
         disk.restart();
     }
-    let (_, restored) = Store::open(disk.clone(), config(), [0; 16]).expect("the disk is well");
+    let (_, restored) = Store::open(disk.clone(), config(), [0; 16], "ours").expect("the disk is well");
     world.check(&restored);
     let ids: Vec<String> =
         restored.iter().map(|given| segment_path(given.id, Offset(0))[..39].into()).collect();
@@ -318,7 +318,20 @@ fn nothing_flushed_is_lost_wherever_a_crash_comes() {
 fn directory_of_another_owner_is_refused() {
     let disk = SimDisk::new(1);
     disk.put("something", vec![1]);
-    assert!(Store::open(disk, config(), [0; 16]).is_err());
+    assert!(Store::open(disk, config(), [0; 16], "ours").is_err());
+}
+
+#[test]
+fn directory_of_another_cluster_is_refused_and_stays_as_it_is() {
+    let disk = SimDisk::new(1);
+    let (mut store, _) = Store::open(disk.clone(), config(), [1; 16], "ours").expect("it is empty");
+    let id = PartitionId { topic: [3; 16], index: 0 };
+    let log = store.create(id, Offset(0)).expect("there is room");
+    store.close().expect("the disk is well");
+    let refused = Store::open(disk.clone(), config(), [2; 16], "theirs").map(|_| ()).expect_err("it is ours");
+    assert!(refused.to_string().contains("data of the cluster ours"), "{refused}");
+    let (_, restored) = Store::open(disk, config(), [2; 16], "ours").expect("it is ours");
+    assert_eq!(restored.iter().map(|given| given.log).collect::<Vec<_>>(), [log]);
 }
 
 #[test]
