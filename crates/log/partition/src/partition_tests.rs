@@ -108,6 +108,7 @@ impl World {
             let segment = self.segments.entry(at.segment).or_default();
             assert_eq!(segment.len() as u64, at.position, "a batch stands behind the one before it");
             segment.extend_from_slice(&bytes);
+            assert!(segment.len() as u64 <= config().segment_bytes, "a segment is as long as it may be");
             self.partition.written(end);
         }
     }
