@@ -17,6 +17,9 @@ use crate::{Error, Group, Result, meter, tail};
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long a signal may take until it shows: a process that waits for a disk heeds none.
 const HEEDED_WITHIN: Duration = Duration::from_secs(30);
+/// After this time a process that should have stopped is let go on for a moment, and told to stop again. A shell that starts a
+/// command with `vfork` waits for it inside the kernel: if the command is stopped before its `exec`, the shell never stops.
+const STOP_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// How much of a log is shown when a service is not ready.
 const TAIL_LINES: usize = 20;
 
@@ -151,11 +154,18 @@ impl Service {
     fn signal_until(&mut self, signal: Signal, stopped: bool) -> Result<()> {
         self.group.signal(signal)?;
         let began = Instant::now();
+        let mut signalled = began;
         while meter::is_stopped(self.id()).map_err(Error::host("look at", &self.name))? != stopped {
             let ended = self.has_ended();
             if ended || began.elapsed() > HEEDED_WITHIN {
                 let what = format!("does not heed {signal:?}{}", if ended { ": it has ended" } else { "" });
                 return Err(Error::TooLate { name: self.name.clone(), what });
+            }
+            if stopped && signalled.elapsed() > STOP_AGAIN_AFTER {
+                self.group.signal(Signal::CONT)?;
+                thread::sleep(LOOK_EVERY);
+                self.group.signal(signal)?;
+                signalled = Instant::now();
             }
             thread::yield_now();
         }
