@@ -27,6 +27,8 @@ pub struct BrokerConfig {
     pub request_bytes_max: usize,
     /// `fetch.max.bytes`: of one response.
     pub fetch_bytes_max: usize,
+    /// `max.incremental.fetch.session.cache.slots`.
+    pub fetch_sessions_max: usize,
     /// Bytes of a request other than Produce.
     pub body_bytes_max: usize,
     /// Requests of one connection that wait for their answers.
@@ -51,6 +53,7 @@ impl Default for BrokerConfig {
             seed: 0,
             request_bytes_max: 104_857_600,
             fetch_bytes_max: 16 << 20,
+            fetch_sessions_max: 1_000,
             body_bytes_max: 16 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,

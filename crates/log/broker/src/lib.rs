@@ -5,16 +5,22 @@
 //! the council is to change goes out as [`CatalogCommand`]s, and what it committed comes back as topics.
 //!
 //! # A produce, a fetch, a crash
-//! *A produce.* `Front::handle` reads the request without a copy. [`Broker::produce`] finds each partition, judges the
-//! batch by its header and checksum and appends it ([`log_partition::Partition::append`]); the batch goes to the disk. When
-//! the disk says that it is durable, the high watermark rises, and who waits for it is answered.
+//! *A produce.* [`Front`] cuts the frame, [`Broker::request`] reads it without a copy and finds the area of its API. `produce`
+//! finds each partition, judges the batch by its header and checksum and appends it
+//! ([`log_partition::Partition::append`]); `partitions` sends it to the disk. When the disk says that it is durable, the high
+//! watermark rises, and `produce` answers who waits for it.
 //!
-//! *A fetch.* [`Broker::fetch`] looks what is readable of each partition. If that is enough, or when it becomes so, or when
-//! the time is over, the answer is written by the thread of the connection: batches of the last moments from memory,
-//! others from their segments.
+//! *A fetch.* `fetch` looks what is readable of each partition that may have something new. If that is enough, or when it
+//! becomes so, or when the time is over, the answer is written by the thread of the connection: batches of the last moments
+//! from memory, others from their segments.
 //!
 //! *A crash.* What the disk gives back becomes a partition again once the council names its topic, under a new leader epoch;
 //! it is served when the beginning of that epoch is durable.
+//!
+//! # Where things are
+//! Each area of the protocol is a folder that owns what waits in it and names the APIs that it serves: `produce`, `fetch`
+//! (with its sessions), `offsets`, `groups`, `topics`, `producer_ids`. All of them use the `Node`: settings, `catalog`,
+//! `partitions`. `coordinators` drives the machines of `log-coordinators`. `Broker` passes on what happens.
 //!
 //! # Invariants
 //! - Nothing is acknowledged that is not durable, whatever `acks` says, but for `acks=0`, which is not acknowledged at all.
@@ -27,49 +33,42 @@
 //! - Transactional batches are taken without asking their coordinator.
 //! - The bytes of requests that are not whole yet are bounded by connection (`socket.request.max.bytes`), not in all.
 //! - Nobody is authenticated, and everybody may do everything.
-//! - There are no fetch sessions: every fetch names all its partitions.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod broker;
+mod call;
 mod catalog;
-mod catalog_command;
 mod config;
-mod coordination;
+mod coordinators;
 mod disk_executor;
 mod disk_work;
 mod fetch;
 mod front;
-mod group_call;
-mod group_messages;
 mod groups;
-mod hosted;
-mod init_producer_id;
-mod list_offsets;
-mod metadata;
-mod offsets_response;
-mod pending_fetch;
-mod pending_produce;
-mod pending_topics;
+mod node;
+mod offsets;
+mod partitions;
 mod produce;
 mod producer_ids;
 mod response;
 mod segment_reader;
-mod topic_calls;
-mod topic_config;
+mod topics;
 mod waits;
 
 pub use broker::Broker;
-pub use catalog::{Catalog, NewTopic, PartitionImage, TopicImage, is_internal, is_valid_name};
-pub use catalog_command::{CatalogCommand, TopicTicket};
+pub use call::Handled;
+pub use catalog::{
+    Catalog, CatalogCommand, NewTopic, PartitionImage, TopicImage, TopicTicket, is_internal, is_valid_name,
+};
 pub use config::BrokerConfig;
-pub use coordination::GroupLoad;
+pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
-pub use front::{BrokerDriver, Front};
-pub use group_call::Caller;
-pub use offsets_response::OffsetsResponse;
+pub use front::{BrokerDriver, Front, Head, Unanswerable};
+pub use groups::Caller;
+pub use offsets::OffsetsResponse;
 pub use response::{FetchResponse, FetchedPartition, Form, ProduceResponse, Response, TopicKey};
 pub use segment_reader::SegmentReader;
-pub use topic_config::{BadSetting, partition_config};
+pub use topics::{BadSetting, partition_config};
 pub use waits::Waiter;

@@ -9,7 +9,8 @@ use log_wire::{
     end_fetch_response, start_fetch_response, start_fetch_topic, write_produce_response,
 };
 
-use crate::offsets_response::OffsetsResponse;
+use crate::front::Head;
+use crate::offsets::OffsetsResponse;
 use crate::segment_reader::{SegmentReader, read_source};
 
 /// How a body is written.
@@ -73,6 +74,28 @@ pub enum Response {
     Close,
 }
 
+impl Response {
+    /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
+    pub fn write(
+        &self,
+        Head { api, version, .. }: Head,
+        reader: &mut impl SegmentReader,
+        out: &mut Vec<u8>,
+        fetch_bytes_max: usize,
+    ) {
+        let flexible = api.is_flexible(version);
+        match self {
+            Self::Produce(produce) => produce.write(&mut Writer::new(out, flexible), version),
+            Self::Fetch(fetch) => fetch.write(reader, out, (version, flexible), fetch_bytes_max),
+            Self::Offsets(offsets) => {
+                offsets.complete(reader).write(&mut Writer::new(out, flexible), version);
+            }
+            Self::Body(body) => out.extend_from_slice(body),
+            Self::Close => {}
+        }
+    }
+}
+
 /// An answer to Produce: outcomes by topic, in the order of the request.
 #[derive(Clone, Debug, Default)]
 pub struct ProduceResponse {
@@ -92,6 +115,8 @@ impl ProduceResponse {
 #[derive(Clone, Debug, Default)]
 pub struct FetchResponse {
     pub(crate) error: ErrorCode,
+    /// The session that the client goes on with; 0 for none.
+    pub(crate) session_id: i32,
     pub(crate) topics: Vec<(TopicKey, Vec<FetchedPartition>)>,
 }
 
@@ -109,6 +134,8 @@ pub struct FetchedPartition {
     pub(crate) aborted: Option<Vec<(i64, i64)>>,
     pub(crate) divergence: Option<Divergence>,
     pub(crate) leader: Option<CurrentLeader>,
+    /// More bytes of batches are not given.
+    pub(crate) bytes_max: usize,
     pub(crate) source: Source,
 }
 
@@ -124,12 +151,18 @@ impl FetchedPartition {
             aborted: None,
             divergence: None,
             leader: None,
+            bytes_max: usize::MAX,
             source: Source::Nothing,
         }
     }
 }
 
 impl FetchResponse {
+    /// The whole request failed.
+    pub(crate) fn failed(error: ErrorCode) -> Self {
+        Self { error, ..Self::default() }
+    }
+
     /// Reads the batches and writes the body, with at most so many bytes of batches but for the first ones.
     pub fn write(
         &self,
@@ -140,7 +173,14 @@ impl FetchResponse {
     ) {
         let mut left = bytes_max;
         let mut batches = Vec::new();
-        start_fetch_response(&mut Writer::new(out, flexible), version, 0, self.error, 0, self.topics.len());
+        start_fetch_response(
+            &mut Writer::new(out, flexible),
+            version,
+            0,
+            self.error,
+            self.session_id,
+            self.topics.len(),
+        );
         for (topic, partitions) in &self.topics {
             start_fetch_topic(&mut Writer::new(out, flexible), topic.name(), partitions.len());
             for partition in partitions {
@@ -149,7 +189,7 @@ impl FetchResponse {
                 if left > 0 || nothing_yet {
                     read_source(&partition.source, partition.id, reader, &mut batches);
                 }
-                if batches.len() > left && !nothing_yet {
+                if batches.len() > left.min(partition.bytes_max) && !nothing_yet {
                     batches.clear();
                 }
                 left = left.saturating_sub(batches.len());

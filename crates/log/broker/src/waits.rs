@@ -1,4 +1,4 @@
-//! Requests that wait: for batches to be committed, for something to be fetched, for the council.
+//! Requests that wait: for batches to be committed, for something to be fetched, for a coordinator, for the council.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use base::MonoTime;
 use net_event_loop::ConnId;
 
 /// Who waits for an answer: a request of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter {
     /// The shard that has the connection.
     pub shard: u16,
@@ -16,11 +16,11 @@ pub struct Waiter {
     pub request: u64,
 }
 
-/// Requests of one kind that wait, by ticket, each with a deadline.
+/// Requests of one kind that wait, each with a deadline.
 #[derive(Debug)]
 pub(crate) struct Waits<T> {
-    waiting: BTreeMap<u64, (MonoTime, T)>,
-    deadlines: BTreeSet<(MonoTime, u64)>,
+    waiting: BTreeMap<Waiter, (MonoTime, T)>,
+    deadlines: BTreeSet<(MonoTime, Waiter)>,
 }
 
 impl<T> Default for Waits<T> {
@@ -30,28 +30,38 @@ impl<T> Default for Waits<T> {
 }
 
 impl<T> Waits<T> {
-    pub(crate) fn insert(&mut self, ticket: u64, deadline: MonoTime, value: T) {
-        self.waiting.insert(ticket, (deadline, value));
-        self.deadlines.insert((deadline, ticket));
+    pub(crate) fn insert(&mut self, waiter: Waiter, deadline: MonoTime, value: T) {
+        self.waiting.insert(waiter, (deadline, value));
+        self.deadlines.insert((deadline, waiter));
     }
 
-    pub(crate) fn get_mut(&mut self, ticket: u64) -> Option<&mut T> {
-        self.waiting.get_mut(&ticket).map(|(_, value)| value)
+    pub(crate) fn get_mut(&mut self, waiter: Waiter) -> Option<&mut T> {
+        self.waiting.get_mut(&waiter).map(|(_, value)| value)
     }
 
-    pub(crate) fn get(&self, ticket: u64) -> Option<&T> {
-        self.waiting.get(&ticket).map(|(_, value)| value)
+    pub(crate) fn remove(&mut self, waiter: Waiter) -> Option<T> {
+        self.take(waiter).map(|(_, value)| value)
     }
 
-    pub(crate) fn remove(&mut self, ticket: u64) -> Option<T> {
-        let (deadline, value) = self.waiting.remove(&ticket)?;
-        self.deadlines.remove(&(deadline, ticket));
-        Some(value)
+    /// Takes one with its deadline.
+    pub(crate) fn take(&mut self, waiter: Waiter) -> Option<(MonoTime, T)> {
+        let (deadline, value) = self.waiting.remove(&waiter)?;
+        self.deadlines.remove(&(deadline, waiter));
+        Some((deadline, value))
     }
 
-    /// One whose deadline has passed.
-    pub(crate) fn overdue(&self, now: MonoTime) -> Option<u64> {
-        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, ticket)| *ticket)
+    /// Takes one whose deadline has passed.
+    pub(crate) fn pop_overdue(&mut self, now: MonoTime) -> Option<(Waiter, T)> {
+        let (_, waiter) = *self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
+        self.remove(waiter).map(|value| (waiter, value))
+    }
+
+    /// Takes all of a connection.
+    pub(crate) fn pop_of(&mut self, shard: u16, conn: ConnId) -> Option<(Waiter, T)> {
+        let (first, last) = (Waiter { shard, conn, request: 0 }, Waiter { shard, conn, request: u64::MAX });
+        let (waiter, _) = self.waiting.range(first..=last).next()?;
+        let waiter = *waiter;
+        self.remove(waiter).map(|value| (waiter, value))
     }
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
@@ -60,10 +70,5 @@ impl<T> Waits<T> {
 
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
-    }
-
-    /// Tickets of the waits for which that is true.
-    pub(crate) fn find(&self, matches: impl Fn(&T) -> bool) -> Vec<u64> {
-        self.waiting.iter().filter(|(_, (_, value))| matches(value)).map(|(ticket, _)| *ticket).collect()
     }
 }

@@ -111,8 +111,8 @@ impl Shard {
         self.connections.accept(&mut self.driver, &mut self.front, socket, opening_ms, now);
     }
 
-    fn topic(&self, topic: TopicImage) {
-        if let Err((id, damage)) = self.driver.links.broker.lock().topic_changed(topic) {
+    fn topic(&self, topic: TopicImage, now: Now) {
+        if let Err((id, damage)) = self.driver.links.broker.lock().topic_changed(topic, now) {
             tracing::error!(partition = id.index, %damage, "a partition is not served: what the disk holds of it is damaged");
         }
     }
@@ -154,8 +154,8 @@ impl Service for Shard {
             match message {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
-                ShardMail::Topic(topic) => self.topic(topic),
-                ShardMail::TopicGone(name) => self.driver.links.broker.lock().topic_deleted(&name),
+                ShardMail::Topic(topic) => self.topic(topic, now),
+                ShardMail::TopicGone(name) => self.driver.links.broker.lock().topic_deleted(&name, now),
                 ShardMail::TopicDone(ticket, error, id) => {
                     self.driver.links.broker.lock().topic_done(ticket, error, id);
                 }

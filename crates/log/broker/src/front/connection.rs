@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use log_wire::{Api, end_frame, start_frame, write_response_header};
+use log_wire::{end_frame, start_frame, write_response_header};
+
+use super::Head;
 
 /// A request that was read, and what it is answered with.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) api: &'static Api,
-    pub(crate) version: i16,
-    correlation_id: i32,
+    pub(crate) head: Head,
     /// The whole frame of the answer, once it is there. Empty for none.
     answer: Option<Vec<u8>>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     first: u64,
     output: Vec<u8>,
     sent: usize,
-    /// The address of the peer.
+    /// The address of the peer, as Kafka writes it.
     pub(crate) host: String,
     /// Nothing more is read from it: it is closed once its answers are sent.
     pub(crate) is_ending: bool,
@@ -44,10 +44,14 @@ impl Connection {
         Self { host, ..Self::default() }
     }
 
-    /// A request was read. Gives its number.
-    pub(crate) fn begin(&mut self, api: &'static Api, version: i16, correlation_id: i32) -> u64 {
-        self.exchanges.push_back(Exchange { api, version, correlation_id, answer: None });
-        self.first + self.exchanges.len() as u64 - 1
+    /// The number of the next request.
+    pub(crate) fn next_request(&self) -> u64 {
+        self.first + self.exchanges.len() as u64
+    }
+
+    /// A request was read.
+    pub(crate) fn begin(&mut self, head: Head) {
+        self.exchanges.push_back(Exchange { head, answer: None });
     }
 
     /// The request of that number, if it has no answer yet.
@@ -63,7 +67,7 @@ impl Connection {
         };
         let Some(exchange) = self.exchanges.get_mut(at) else { return };
         let is_next = at == 0 && exchange.answer.is_none();
-        let (api, version, correlation_id) = (exchange.api, exchange.version, exchange.correlation_id);
+        let Head { api, version, correlation_id } = exchange.head;
         let frame = |out: &mut Vec<u8>| {
             let start = start_frame(out);
             write_response_header(api, version, correlation_id, out);
@@ -125,10 +129,14 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
+    use log_wire::Api;
+
     use super::*;
 
-    fn api() -> &'static Api {
-        Api::find(0).expect("Produce")
+    fn begin(connection: &mut Connection, correlation_id: i32) -> u64 {
+        let request = connection.next_request();
+        connection.begin(Head { api: Api::find(0).expect("Produce"), version: 3, correlation_id });
+        request
     }
 
     fn correlation_ids(mut output: &[u8]) -> Vec<i32> {
@@ -144,7 +152,7 @@ mod tests {
     #[test]
     fn answers_are_sent_in_the_order_of_the_requests() {
         let mut connection = Connection::default();
-        let requests: Vec<u64> = (70..74).map(|id| connection.begin(api(), 3, id)).collect();
+        let requests: Vec<u64> = (70..74).map(|id| begin(&mut connection, id)).collect();
         connection.answer(requests[1], |_| ());
         assert!(connection.output().is_empty());
         connection.answer(requests[0], |out| out.push(9));
@@ -153,7 +161,7 @@ mod tests {
         connection.answer(requests[3], |_| ());
         assert_eq!((correlation_ids(connection.output()), connection.waiting()), (vec![70, 71, 73], 0));
         connection.sent(connection.output().len());
-        let again = connection.begin(api(), 3, 80);
+        let again = begin(&mut connection, 80);
         connection.answer(requests[0], |_| ());
         assert!(connection.output().is_empty(), "an answer that comes twice is none");
         connection.answer(again, |_| ());

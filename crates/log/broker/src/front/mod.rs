@@ -8,15 +8,16 @@ mod connection;
 mod dispatch;
 
 use base::Now;
-use log_wire::messages::Field as _;
-use log_wire::{Frame, next_frame};
+use log_wire::{ApiKey, Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
+use crate::call::Handled;
 use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
+pub use dispatch::{Head, Unanswerable};
 
 /// What drives the thread gives the frontend besides sockets.
 pub trait BrokerDriver: SocketDriver {
@@ -60,7 +61,6 @@ pub struct Front {
     answers: Vec<(Waiter, Response)>,
     fetch_bytes_max: usize,
     request_bytes_max: usize,
-    body_bytes_max: usize,
     in_flight_max: usize,
     needs_tick: bool,
 }
@@ -80,7 +80,6 @@ impl Front {
             answers: Vec::new(),
             fetch_bytes_max: config.fetch_bytes_max,
             request_bytes_max: config.request_bytes_max,
-            body_bytes_max: config.body_bytes_max,
             in_flight_max: config.requests_in_flight_max,
             needs_tick: false,
         }
@@ -126,6 +125,22 @@ impl Front {
         bytes.len() - rest.len()
     }
 
+    fn handle(&mut self, broker: &mut Broker, conn: ConnId, frame: &[u8], now: Now) {
+        let shard = self.shard;
+        let Some(connection) = self.get(conn) else { return };
+        let waiter = Waiter { shard, conn, request: connection.next_request() };
+        let Ok((head, handled)) = broker.request(frame, waiter, &connection.host, now) else {
+            return self.end(conn);
+        };
+        connection.begin(head);
+        match handled {
+            Handled::Waits if head.api.key == ApiKey::Produce => {}
+            Handled::Waits => connection.blocked_by = Some(waiter.request),
+            Handled::Silent => connection.no_answer(waiter.request),
+            Handled::Done(response) => self.answers.push((waiter, response)),
+        }
+    }
+
     /// Closes a connection once what is answered is sent.
     fn end(&mut self, conn: ConnId) {
         if let Some(connection) = self.get(conn) {
@@ -146,26 +161,12 @@ impl Front {
         let (conn, bytes_max) = (waiter.conn, self.fetch_bytes_max);
         let Some(connection) = self.get(conn) else { return };
         let Some(exchange) = connection.exchange(waiter.request) else { return };
-        let (version, flexible) = (exchange.version, exchange.api.is_flexible(exchange.version));
-        match response {
-            Response::Produce(produce) => connection.answer(waiter.request, |out| {
-                produce.write(&mut log_wire::Writer::new(out, flexible), version);
-            }),
-            Response::Fetch(fetch) => connection.answer(waiter.request, |out| {
-                fetch.write(reader, out, (version, flexible), bytes_max);
-            }),
-            Response::Offsets(offsets) => {
-                let complete = offsets.complete(reader);
-                connection.answer(waiter.request, |out| {
-                    complete.write(&mut log_wire::Writer::new(out, flexible), version);
-                });
-            }
-            Response::Body(body) => connection.answer(waiter.request, |out| out.extend_from_slice(body)),
-            Response::Close => {
-                connection.no_answer(waiter.request);
-                return self.end(conn);
-            }
+        let head = exchange.head;
+        if matches!(response, Response::Close) {
+            connection.no_answer(waiter.request);
+            return self.end(conn);
         }
+        connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
         self.dirty.push(conn);
         self.resume(conn);
     }
@@ -181,8 +182,8 @@ impl Front {
     }
 }
 
-/// Coordinators that have just come to live here read their partitions.
-fn load_groups<D: BrokerDriver>(driver: &mut D, now: Now) {
+/// Coordinators that have just come to live here read their partitions. The broker is free while the disk is read.
+fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     loop {
         let Some(load) = driver.broker().next_load() else { return };
         let bytes = load.read(driver.segments());
@@ -199,7 +200,7 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         let mut generation = 0;
         if let Some(place) = self.places.get_mut(slot as usize) {
             place.generation = place.generation.wrapping_add(1);
-            place.connection = Some(Connection::of(D::host(&peer)));
+            place.connection = Some(Connection::of(format!("/{}", D::host(&peer))));
             generation = place.generation;
         }
         ConnId { slot, generation }
@@ -219,7 +220,7 @@ impl<D: BrokerDriver> Frontend<D> for Front {
             }
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
         }
-        load_groups(driver, now);
+        load_coordinators(driver, now);
         driver.hand_on(now);
         self.write_answers(driver);
     }

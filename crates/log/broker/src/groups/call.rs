@@ -18,7 +18,6 @@ use crate::waits::Waiter;
 
 /// The first versions with a list of groups, or of members, and with topic ids.
 pub(crate) const MANY_GROUPS: i16 = 8;
-pub(crate) const MANY_KEYS: i16 = 4;
 pub(crate) const MANY_MEMBERS: i16 = 3;
 pub(crate) const TOPIC_IDS: i16 = 10;
 /// The first version of DescribeGroups in which an unknown group is an error.
@@ -26,7 +25,6 @@ pub(crate) const KNOWS_UNKNOWN: i16 = 6;
 /// A request whose parts are with coordinators.
 #[derive(Debug)]
 pub(crate) struct GroupCall {
-    pub(crate) waiter: Waiter,
     pub(crate) form: Form,
     pub(crate) kind: Kind,
     pub(crate) parts: Vec<Option<Answer>>,

@@ -1,5 +1,7 @@
 //! ListOffsets and OffsetForLeaderEpoch.
 
+mod response;
+
 use std::collections::BTreeMap;
 
 use log_partition::{Isolation, LeaderEpoch, PartitionId, TimeLookup};
@@ -8,10 +10,14 @@ use log_wire::messages::offsets::{
     ListOffsetsResponse, ListOffsetsTopicResponse, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition, OffsetForLeaderTopicResult,
 };
-use log_wire::{ErrorCode, TopicName};
+use log_wire::{ApiKey, ErrorCode, Malformed, TopicName};
 
 use crate::broker::Broker;
-use crate::offsets_response::{Lookup, OffsetsResponse};
+use crate::call::{Call, Handled};
+use crate::node::Node;
+use crate::response::Response;
+use response::Lookup;
+pub use response::OffsetsResponse;
 
 /// Times that are none, and the first version that knows each.
 const LATEST: i64 = -1;
@@ -25,10 +31,24 @@ const LAST_TIERED_FROM: i16 = 9;
 const EARLIEST_PENDING: i64 = -6;
 const EARLIEST_PENDING_FROM: i16 = 11;
 
-impl Broker {
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[ApiKey::ListOffsets, ApiKey::OffsetForLeaderEpoch];
+
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(broker: &mut Broker, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let (node, form) = (&broker.node, call.form);
+    Ok(Handled::Done(match key {
+        ApiKey::ListOffsets => Response::Offsets(node.list_offsets(&call.body()?, form.version)),
+        _ => form.response(&node.offset_for_leader_epoch(&call.body()?)),
+    }))
+}
+
+impl Node {
     /// Handles a request.
-    #[must_use]
-    pub fn list_offsets(&self, request: &ListOffsetsRequest, version: i16) -> OffsetsResponse {
+    fn list_offsets(&self, request: &ListOffsetsRequest, version: i16) -> OffsetsResponse {
         let isolation =
             if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
@@ -37,10 +57,8 @@ impl Broker {
             let mut times = BTreeMap::<i32, usize>::new();
             topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);
             for (index, wanted) in topic.partitions.iter().enumerate() {
-                let twice =
-                    topic.partitions.iter().filter(|other| other.partition_index == wanted.partition_index);
-                let found = match twice.count() {
-                    1 => self.offset_of(&topic.name, wanted, version, isolation),
+                let found = match times.get(&wanted.partition_index) {
+                    Some(1) => self.offset_of(&topic.name, wanted, version, isolation),
                     _ => Err(ErrorCode::InvalidRequest),
                 };
                 let (partition, lookup) = found.unwrap_or_else(|error| (failed(wanted, error), None));
@@ -59,8 +77,8 @@ impl Broker {
         version: i16,
         isolation: Isolation,
     ) -> Result<(ListOffsetsPartitionResponse, Option<(PartitionId, TimeLookup)>), ErrorCode> {
-        let (at, id) = self.find(TopicName::Name(topic), wanted.partition_index)?;
-        let partition = &self.hosted(at).ok_or(ErrorCode::NotLeaderOrFollower)?.partition;
+        let (_, hosted) = self.find(TopicName::Name(topic), wanted.partition_index)?;
+        let (id, partition) = (hosted.id, &hosted.partition);
         partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         let epoch = partition.epoch().0;
         let mut answer = failed(wanted, ErrorCode::None);
@@ -89,11 +107,7 @@ impl Broker {
     }
 
     /// Handles a request.
-    #[must_use]
-    pub fn offset_for_leader_epoch(
-        &self,
-        request: &OffsetForLeaderEpochRequest,
-    ) -> OffsetForLeaderEpochResponse {
+    fn offset_for_leader_epoch(&self, request: &OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse {
         let topics = request.topics.iter().map(|topic| OffsetForLeaderTopicResult {
             topic: topic.topic.clone(),
             partitions: topic.partitions.iter().map(|wanted| self.epoch_end(&topic.topic, wanted)).collect(),
@@ -103,8 +117,7 @@ impl Broker {
 
     fn epoch_end(&self, topic: &str, wanted: &OffsetForLeaderPartition) -> EpochEndOffset {
         let mut answer = EpochEndOffset { partition: wanted.partition, ..EpochEndOffset::default() };
-        let found = self.find(TopicName::Name(topic), wanted.partition).and_then(|(at, _)| {
-            let hosted = self.hosted(at).ok_or(ErrorCode::NotLeaderOrFollower)?;
+        let found = self.find(TopicName::Name(topic), wanted.partition).and_then(|(_, hosted)| {
             hosted.partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
             Ok(&hosted.partition)
         });

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::catalog::NewTopic;
+use super::NewTopic;
+use crate::waits::Waiter;
 
 /// What a broker asks of the council.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,6 @@ pub enum CatalogCommand {
 /// Which part of which request the council works at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicTicket {
-    pub(crate) request: u64,
+    pub(crate) waiter: Waiter,
     pub(crate) part: usize,
 }

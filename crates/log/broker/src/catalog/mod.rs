@@ -1,10 +1,14 @@
 //! The topics that there are, as the council knows them, and what a broker asks it to change.
 
+mod command;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use log_partition::{LeaderEpoch, PartitionConfig, PartitionId};
 use log_wire::{ErrorCode, TopicName};
+
+pub use command::{CatalogCommand, TopicTicket};
 
 /// The longest name of a topic.
 const NAME_BYTES_MAX: usize = 249;

@@ -4,12 +4,10 @@ use log_wire::ErrorCode;
 use log_wire::messages::topics::{CreateTopicsResponse, DeleteTopicsResponse};
 
 use crate::response::{Form, Response};
-use crate::waits::Waiter;
 
 /// A request that waits for the council.
 #[derive(Debug)]
 pub(crate) struct PendingTopics {
-    pub(crate) waiter: Waiter,
     pub(crate) form: Form,
     pub(crate) answer: TopicsAnswer,
     pub(crate) missing: usize,

@@ -1,33 +1,28 @@
-//! A group coordinator as a broker has it: its machine, what it has appended, and how far it has read its partition.
+//! A coordinator reads its partition.
 
-use std::collections::VecDeque;
-
-use log_coordinators::{GroupCoordinator, Seq};
 use log_partition::{Offset, PartitionId, Source};
 use log_wire::{Batch, Compression, Records};
 
+use super::Machine;
 use crate::segment_reader::{SegmentReader, read_source};
 
-/// A coordinator, and its records that are not committed.
-#[derive(Debug)]
-pub(crate) struct Coordination {
-    pub(crate) machine: GroupCoordinator,
-    /// Where the partition is hosted.
-    pub(crate) at: usize,
-    pub(crate) appends: VecDeque<(Seq, Offset)>,
-    /// How far it has read its partition, while it reads.
-    pub(crate) loading: Option<Offset>,
+/// Which kind of coordinator reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadOf {
+    /// Of groups.
+    Groups,
 }
 
 /// A partition of which its coordinator wants to read on.
 #[derive(Clone, Debug)]
-pub struct GroupLoad {
-    pub(crate) coordinator: i32,
-    pub(crate) id: PartitionId,
-    pub(crate) source: Source,
+pub struct CoordinatorLoad {
+    pub(crate) of: LoadOf,
+    pub(crate) partition: i32,
+    pub(super) id: PartitionId,
+    pub(super) source: Source,
 }
 
-impl GroupLoad {
+impl CoordinatorLoad {
     /// Reads it.
     pub fn read(&self, reader: &mut impl SegmentReader) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -37,13 +32,10 @@ impl GroupLoad {
 }
 
 /// Batches that are none of a coordinator.
-pub(crate) struct Unreadable;
+pub(super) struct Unreadable;
 
 /// Gives a coordinator the records of batches. Gives the offset behind them; nothing if there are none.
-pub(crate) fn load_batches(
-    machine: &mut GroupCoordinator,
-    bytes: &[u8],
-) -> Result<Option<Offset>, Unreadable> {
+pub(super) fn load_batches(machine: &mut impl Machine, bytes: &[u8]) -> Result<Option<Offset>, Unreadable> {
     let (mut rest, mut end) = (bytes, None);
     while !rest.is_empty() {
         let (batch, behind) = Batch::read(rest).map_err(|_| Unreadable)?;

@@ -3,20 +3,31 @@
 use std::collections::BTreeMap;
 
 use log_wire::{
-    ErrorCode, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead, NOT_ASKED,
-    NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
+    ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
+    NOT_ASKED, NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
 };
 
-use crate::broker::Broker;
+use crate::call::Call;
 use crate::catalog::{NewTopic, TopicImage};
-use crate::catalog_command::CatalogCommand;
+use crate::node::Node;
+use crate::response::Response;
 
-/// How many topics are asked for at once because clients named them.
-const CATALOG_COMMANDS_MAX: usize = 100;
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Malformed> {
+    let mut topics = Vec::new();
+    let version = call.form.version;
+    let request = MetadataRequest::read(&mut call.body, version, &mut topics)?;
+    let mut out = Vec::new();
+    node.metadata(&request, &topics, (&mut Writer::new(&mut out, call.form.flexible), version));
+    Ok(Response::Body(out))
+}
 
-impl Broker {
+impl Node {
     /// Writes the body of a response.
-    pub fn metadata(
+    fn metadata(
         &mut self,
         request: &MetadataRequest,
         topics: &[MetadataTopic<'_>],
@@ -75,7 +86,8 @@ impl Broker {
             return Some(invalid);
         }
         if may_create && self.config.auto_create_topics {
-            self.make(name);
+            let partitions = self.config.partitions;
+            self.make_topic(NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
         }
         Some(error)
     }
@@ -100,19 +112,6 @@ impl Broker {
             partition.write(writer, version);
         }
         end_metadata_topic(writer, version, NOT_ASKED);
-    }
-
-    /// Asks for a topic. If the council has much to do already, the client asks again later.
-    fn make(&mut self, name: &str) {
-        if self.catalog_commands.len() >= CATALOG_COMMANDS_MAX {
-            return;
-        }
-        let new =
-            NewTopic { name: name.into(), partitions: self.config.partitions, settings: BTreeMap::new() };
-        let command = CatalogCommand::Create(new, None);
-        if !self.catalog_commands.contains(&command) {
-            self.catalog_commands.push(command);
-        }
     }
 }
 

@@ -1,0 +1,50 @@
+//! A request on its way to what handles it, and what that comes to.
+
+use base::Now;
+use log_wire::messages::Field;
+use log_wire::{Malformed, Reader};
+
+use crate::groups::Caller;
+use crate::response::{Form, Response};
+use crate::waits::Waiter;
+
+/// A request.
+pub(crate) struct Call<'r> {
+    pub(crate) form: Form,
+    pub(crate) body: Reader<'r>,
+    pub(crate) waiter: Waiter,
+    pub(crate) client_id: &'r str,
+    pub(crate) host: &'r str,
+    pub(crate) now: Now,
+}
+
+impl<'r> Call<'r> {
+    /// Its body.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn body<T: Field>(&mut self) -> Result<T, Malformed> {
+        T::read(&mut self.body, self.form.version)
+    }
+
+    pub(crate) const fn caller(&self) -> Caller<'r> {
+        Caller { waiter: self.waiter, form: self.form, client_id: self.client_id, client_host: self.host }
+    }
+}
+
+/// What a request comes to at once.
+#[derive(Debug)]
+pub enum Handled {
+    /// It is answered.
+    Done(Response),
+    /// Its answer comes later.
+    Waits,
+    /// It has no answer.
+    Silent,
+}
+
+impl Handled {
+    pub(crate) fn of(answer: Option<Response>) -> Self {
+        answer.map_or(Self::Waits, Self::Done)
+    }
+}

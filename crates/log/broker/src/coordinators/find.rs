@@ -1,0 +1,61 @@
+//! FindCoordinator: which broker coordinates a group, or a transactional id.
+
+use log_wire::ErrorCode;
+use log_wire::messages::groups::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
+
+use crate::groups::Groups;
+use crate::node::Node;
+use crate::response::Form;
+
+/// The kind of a coordinator that is asked for.
+const OF_GROUP: i8 = 0;
+/// The first version with many keys.
+const MANY_KEYS: i16 = 4;
+
+/// Handles a request. An internal topic that is not there yet is made.
+pub(crate) fn find_coordinator(
+    node: &mut Node,
+    groups: &Groups,
+    request: &FindCoordinatorRequest,
+    form: Form,
+) -> FindCoordinatorResponse {
+    let one = [request.key.clone()];
+    let keys = if form.version >= MANY_KEYS { request.coordinator_keys.as_slice() } else { &one };
+    let mut found: Vec<Coordinator> = keys
+        .iter()
+        .map(|key| {
+            let here = match request.key_type {
+                OF_GROUP => {
+                    groups.make_topic(node);
+                    groups.coordinators.here(&node.catalog, key)
+                }
+                _ => Err(ErrorCode::CoordinatorNotAvailable),
+            };
+            answer(node, key, here.err().unwrap_or_default())
+        })
+        .collect();
+    let mut response = FindCoordinatorResponse::default();
+    if form.version >= MANY_KEYS {
+        response.coordinators = found;
+    } else if let Some(only) = found.pop() {
+        (response.error_code, response.node_id) = (only.error_code, only.node_id);
+        (response.host, response.port) = (only.host, only.port);
+    }
+    response
+}
+
+fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
+    let mut coordinator = Coordinator {
+        key: key.into(),
+        node_id: -1,
+        port: -1,
+        error_code: error.code(),
+        ..Coordinator::default()
+    };
+    if error == ErrorCode::None {
+        coordinator.node_id = node.config.node_id;
+        coordinator.host.clone_from(&node.config.advertised_host);
+        coordinator.port = i32::from(node.config.advertised_port);
+    }
+    coordinator
+}

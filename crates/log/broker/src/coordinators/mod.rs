@@ -1,0 +1,186 @@
+//! Coordinators that live here: one for each partition of an internal topic that this broker leads.
+//!
+//! A coordinator is a deterministic machine. It first reads its partition; until then it answers that it is loading. Its records
+//! are appended like those of a client, and it hears when they are committed. This module knows no group and no transaction.
+
+mod find;
+mod load;
+mod machine;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{MonoTime, Now};
+use log_coordinators::{Record, Seq};
+use log_partition::{Isolation, Offset, Source};
+use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
+
+use crate::catalog::{Catalog, NewTopic};
+use crate::node::Node;
+use crate::partitions::Slot;
+pub(crate) use find::find_coordinator;
+pub use load::CoordinatorLoad;
+pub(crate) use load::LoadOf;
+use load::{Unreadable, load_batches};
+pub(crate) use machine::Machine;
+
+/// How many bytes of a partition are read at once by its coordinator.
+const LOAD_BYTES: usize = 1 << 20;
+
+/// A coordinator, and its records that are not committed.
+#[derive(Debug)]
+struct Coordination<M> {
+    machine: M,
+    /// Where its partition lives.
+    slot: Slot,
+    appends: VecDeque<(Seq, Offset)>,
+    /// How far it has read its partition, while it reads.
+    loading: Option<Offset>,
+}
+
+/// The coordinators of one internal topic. See the module.
+#[derive(Debug)]
+pub(crate) struct Coordinators<M> {
+    topic: &'static str,
+    by_partition: BTreeMap<i32, Coordination<M>>,
+}
+
+impl<M: Machine> Coordinators<M> {
+    /// Of the internal topic of that name.
+    pub(crate) const fn new(topic: &'static str) -> Self {
+        Self { topic, by_partition: BTreeMap::new() }
+    }
+
+    /// Makes the internal topic, with so many partitions, if it is not there.
+    pub(crate) fn make_topic(&self, node: &mut Node, partitions: i32) {
+        if node.catalog.find(TopicName::Name(self.topic)).is_err() {
+            let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
+            node.make_topic(NewTopic { name: self.topic.into(), partitions, settings });
+        }
+    }
+
+    /// The partition whose coordinator a group or transactional id has, as Kafka chooses it. Nothing while there is no internal
+    /// topic.
+    pub(crate) fn partition_of(&self, catalog: &Catalog, key: &str) -> Option<i32> {
+        let topic = catalog.find(TopicName::Name(self.topic)).ok()?;
+        let partitions = i32::try_from(topic.partitions.len()).ok()?;
+        let hash =
+            key.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+        (hash & i32::MAX).checked_rem(partitions)
+    }
+
+    /// The same, if that coordinator lives here.
+    ///
+    /// # Errors
+    /// `COORDINATOR_NOT_AVAILABLE`, also while the internal topic is being made.
+    pub(crate) fn here(&self, catalog: &Catalog, key: &str) -> Result<i32, ErrorCode> {
+        let partition = self.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        let is_here = self.by_partition.contains_key(&partition);
+        if is_here { Ok(partition) } else { Err(ErrorCode::CoordinatorNotAvailable) }
+    }
+
+    /// The number of a partition of the internal topic that lives in that slot.
+    pub(crate) fn partition_in(&self, node: &Node, slot: Slot) -> Option<i32> {
+        let hosted = node.partitions.get(slot)?;
+        (*hosted.topic == *self.topic).then_some(hosted.id.index)
+    }
+
+    /// A partition of the internal topic is served here: its coordinator begins to read it.
+    pub(crate) fn begin(&mut self, node: &Node, slot: Slot, machine: M) {
+        let Some(hosted) = node.partitions.get(slot) else { return };
+        let loading = Some(hosted.partition.start());
+        let coordination = Coordination { machine, slot, appends: VecDeque::new(), loading };
+        self.by_partition.insert(hosted.id.index, coordination);
+    }
+
+    /// The partition in that slot is gone, with its coordinator.
+    pub(crate) fn gone(&mut self, slot: Slot) -> Option<M> {
+        let (partition, _) = self.by_partition.iter().find(|(_, of)| of.slot == slot)?;
+        let partition = *partition;
+        self.by_partition.remove(&partition).map(|of| of.machine)
+    }
+
+    /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
+    pub(crate) fn next_load(&self, node: &Node, of: LoadOf) -> Option<CoordinatorLoad> {
+        self.by_partition.iter().find_map(|(partition, coordination)| {
+            let from = coordination.loading?;
+            let hosted = node.partitions.get(coordination.slot)?;
+            let read = hosted.partition.read(from, Isolation::ReadUncommitted, LOAD_BYTES);
+            let source = read.map_or(Source::Nothing, |read| read.source);
+            Some(CoordinatorLoad { of, partition: *partition, id: hosted.id, source })
+        })
+    }
+
+    /// A coordinator gets batches of its partition. None mean that it has read all. One that cannot read them does not serve:
+    /// it goes on to answer that it is loading.
+    pub(crate) fn loaded(&mut self, partition: i32, bytes: &[u8], now: Now) {
+        let Some(coordination) = self.by_partition.get_mut(&partition) else { return };
+        match load_batches(&mut coordination.machine, bytes) {
+            Ok(Some(end)) => coordination.loading = Some(end),
+            Ok(None) => {
+                coordination.loading = None;
+                coordination.machine.loaded(now);
+            }
+            Err(Unreadable) => coordination.loading = None,
+        }
+    }
+
+    /// Appends records of a coordinator as one batch, and tells it if that is refused.
+    pub(crate) fn append(
+        &mut self,
+        node: &mut Node,
+        partition: i32,
+        (seq, records): (Seq, &[Record]),
+        now: Now,
+    ) {
+        let Some(coordination) = self.by_partition.get_mut(&partition) else { return };
+        let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+        for record in records {
+            builder.push(now.wall.ms(), Some(&record.key), record.value.as_deref(), &[]);
+        }
+        let room = node.partitions.check_room(builder.len());
+        let hosted = node.partitions.get_mut(coordination.slot).ok_or(ErrorCode::NotLeaderOrFollower);
+        let new = room.and(hosted).and_then(|hosted| hosted.partition.append_own(builder.finish(), now.wall));
+        match new {
+            Ok(new) => {
+                coordination.appends.push_back((seq, new.end));
+                node.store(coordination.slot, new, now);
+            }
+            Err(_) => coordination.machine.refused(seq, now),
+        }
+    }
+
+    /// Records of the partition in that slot are committed: its coordinator hears of its own. Gives which one that is.
+    pub(crate) fn committed(&mut self, node: &Node, slot: Slot, now: Now) -> Option<i32> {
+        let partition = self.partition_in(node, slot)?;
+        let committed = node.partitions.get(slot)?.partition.high_watermark();
+        let coordination = self.by_partition.get_mut(&partition)?;
+        while let Some((seq, _)) = coordination.appends.pop_front_if(|(_, end)| *end <= committed) {
+            coordination.machine.persisted(seq, now);
+        }
+        Some(partition)
+    }
+
+    /// Time passes for those that wait for it. Gives which these are.
+    pub(crate) fn tick(&mut self, now: Now) -> Vec<i32> {
+        let is_due = |machine: &M| machine.next_deadline().is_some_and(|at| at <= now.mono());
+        let due = self.by_partition.iter_mut().filter(|(_, coordination)| is_due(&coordination.machine));
+        due.map(|(partition, coordination)| {
+            coordination.machine.tick(now);
+            *partition
+        })
+        .collect()
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        self.by_partition.values().filter_map(|coordination| coordination.machine.next_deadline()).min()
+    }
+
+    pub(crate) fn get_mut(&mut self, partition: i32) -> Option<&mut M> {
+        self.by_partition.get_mut(&partition).map(|coordination| &mut coordination.machine)
+    }
+
+    /// The partitions whose coordinators live here.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = i32> {
+        self.by_partition.keys().copied()
+    }
+}

@@ -1,0 +1,171 @@
+//! What the partitions of a fetch have for it at this moment.
+
+use log_partition::{Isolation, LeaderEpoch, Source};
+use log_wire::ErrorCode;
+
+use super::part::Part;
+use super::set::{FetchSet, PartPlace};
+use crate::node::Node;
+use crate::partitions::{Hosted, Slot};
+use crate::response::{FetchResponse, FetchedPartition};
+
+/// What a client wants of the whole fetch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) isolation: Isolation,
+    pub(crate) bytes_min: usize,
+    pub(crate) bytes_max: usize,
+    /// Partitions that have nothing new are named too.
+    pub(crate) is_full: bool,
+}
+
+/// What there is.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) parts: Vec<FoundPart>,
+    pub(crate) bytes: usize,
+    /// Whether it is to be given whatever its size: something is wrong, or the logs have diverged.
+    pub(crate) is_urgent: bool,
+    /// Partitions that have nothing new.
+    pub(crate) idle: Vec<PartPlace>,
+}
+
+/// What a partition has.
+#[derive(Debug)]
+pub(crate) struct FoundPart {
+    pub(crate) place: PartPlace,
+    pub(crate) slot: Option<Slot>,
+    pub(crate) fetched: FetchedPartition,
+    /// Whether there is more than the client was told by now, or an error: it is looked at again for the next fetch.
+    pub(crate) stays: bool,
+    bytes: usize,
+}
+
+impl Found {
+    pub(crate) const fn is_enough(&self, terms: &Terms) -> bool {
+        self.is_urgent || self.bytes >= terms.bytes_min
+    }
+}
+
+/// Looks at the partitions that may have something new, or at all. Ends where the answer is as large as it may be; the rest
+/// stays in the queue.
+pub(crate) fn look(set: &FetchSet, node: &Node, terms: &Terms) -> Found {
+    let mut found = Found::default();
+    if terms.is_full {
+        set.all().for_each(|(place, part)| found.look_at(place, part, node, terms));
+    } else {
+        for (place, part) in set.queued() {
+            if found.bytes > 0 && found.bytes >= terms.bytes_max {
+                break;
+            }
+            found.look_at(place, part, node, terms);
+        }
+    }
+    found
+}
+
+impl Found {
+    fn look_at(&mut self, place: PartPlace, part: &Part, node: &Node, terms: &Terms) {
+        let left = terms.bytes_max.saturating_sub(self.bytes);
+        let part_found = look_at(place, part, node, terms.isolation, (left, self.bytes == 0));
+        let fetched = &part_found.fetched;
+        let is_urgent = fetched.error != ErrorCode::None || fetched.divergence.is_some();
+        let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;
+        if !is_urgent && !part_found.stays {
+            self.idle.push(place);
+        }
+        if is_urgent || is_new || terms.is_full {
+            self.is_urgent |= is_urgent;
+            self.bytes += part_found.bytes;
+            self.parts.push(part_found);
+        }
+    }
+}
+
+fn look_at(
+    place: PartPlace,
+    part: &Part,
+    node: &Node,
+    isolation: Isolation,
+    (left, is_first): (usize, bool),
+) -> FoundPart {
+    let hosted = node.find(part.topic.name(), part.index);
+    let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
+    let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, isolation, (left, is_first)));
+    let (fetched, stays) = looked.unwrap_or_else(|error| {
+        let mut failed = FetchedPartition::failed(part.index, error);
+        failed.aborted = Some(Vec::new());
+        (failed, true)
+    });
+    let bytes = match &fetched.source {
+        Source::Nothing => 0,
+        Source::Memory(batches) => batches.iter().map(bytes::Bytes::len).sum(),
+        Source::Segment(read) => read.bytes_max.min(usize::try_from(read.bytes).unwrap_or(usize::MAX)).max(1),
+    };
+    FoundPart { place, slot, fetched, stays, bytes }
+}
+
+/// What the partition gives, and whether it has more.
+fn look_into(
+    hosted: &Hosted,
+    part: &Part,
+    isolation: Isolation,
+    (left, is_first): (usize, bool),
+) -> Result<(FetchedPartition, bool), ErrorCode> {
+    let partition = &hosted.partition;
+    partition.check_epoch(part.known_epoch)?;
+    let divergence = match part.last_fetched {
+        LeaderEpoch(..0) => None,
+        epoch => partition.tables().epochs.divergence(epoch, part.from, partition.end())?,
+    };
+    let bytes_max = part.bytes_max.min(left);
+    let read = partition.read(part.from, isolation, bytes_max)?;
+    let has_more = read.source != Source::Nothing;
+    let fits = is_first || fits(&read.source, bytes_max);
+    let source = if divergence.is_none() && fits { read.source } else { Source::Nothing };
+    let bound = partition.readable_end(isolation);
+    let aborted = (isolation == Isolation::ReadCommitted).then(|| {
+        let listed = partition.tables().transactions.aborted(part.from, bound);
+        listed.map(|aborted| (aborted.producer_id.0, aborted.first.0)).collect()
+    });
+    let fetched = FetchedPartition {
+        id: hosted.id,
+        index: part.index,
+        error: ErrorCode::None,
+        high_watermark: read.high_watermark.0,
+        last_stable: read.last_stable.0,
+        start: read.start.0,
+        aborted,
+        divergence,
+        leader: None,
+        // The first batch of an answer is given whatever its size (KIP-74).
+        bytes_max: if is_first { usize::MAX } else { bytes_max },
+        source,
+    };
+    Ok((fetched, has_more))
+}
+
+/// Whether the first batch fits. That of a segment is known only when it is read.
+fn fits(source: &Source, bytes_max: usize) -> bool {
+    match source {
+        Source::Memory(batches) => batches.first().is_none_or(|first| first.len() <= bytes_max),
+        Source::Segment(_) => bytes_max > 0,
+        Source::Nothing => true,
+    }
+}
+
+/// The answer, with partitions of one topic that follow each other together.
+pub(crate) fn respond(found: Vec<FoundPart>, set: &FetchSet, session_id: i32) -> FetchResponse {
+    let mut response = FetchResponse { session_id, ..FetchResponse::default() };
+    for FoundPart { place, fetched, .. } in found {
+        let Some(part) = set.get(place) else { continue };
+        let topics = &mut response.topics;
+        if topics.last().is_none_or(|(last, _)| *last != part.topic) {
+            topics.push((part.topic.clone(), Vec::new()));
+        }
+        if let Some((_, partitions)) = topics.last_mut() {
+            partitions.push(fetched);
+        }
+    }
+    response
+}

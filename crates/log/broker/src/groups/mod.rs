@@ -1,0 +1,209 @@
+//! The groups whose coordinators live here, and the requests of their members.
+
+mod call;
+mod requests;
+
+use std::collections::BTreeMap;
+
+use base::{MonoTime, Now};
+use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
+use log_wire::{ApiKey, ErrorCode, Malformed};
+use net_event_loop::ConnId;
+
+use crate::broker::Broker;
+use crate::call::{Call, Handled};
+use crate::config::BrokerConfig;
+use crate::coordinators::{Coordinators, find_coordinator};
+use crate::node::Node;
+use crate::partitions::Slot;
+use crate::response::Response;
+use crate::waits::Waiter;
+pub use call::Caller;
+use call::{GroupCall, Kind};
+
+/// The internal topic of groups.
+pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
+
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[
+    ApiKey::OffsetCommit,
+    ApiKey::OffsetFetch,
+    ApiKey::Heartbeat,
+    ApiKey::JoinGroup,
+    ApiKey::SyncGroup,
+    ApiKey::LeaveGroup,
+    ApiKey::FindCoordinator,
+    ApiKey::DescribeGroups,
+    ApiKey::ListGroups,
+    ApiKey::DeleteGroups,
+];
+
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(broker: &mut Broker, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let (of, now) = (call.caller(), call.now);
+    let Broker { node, groups, .. } = broker;
+    Ok(Handled::of(match key {
+        ApiKey::OffsetCommit => groups.offset_commit(node, &call.body()?, of, now),
+        ApiKey::OffsetFetch => groups.offset_fetch(node, &call.body()?, of, now),
+        ApiKey::Heartbeat => groups.heartbeat(node, &call.body()?, of, now),
+        ApiKey::JoinGroup => groups.join_group(node, call.body()?, of, now),
+        ApiKey::SyncGroup => groups.sync_group(node, call.body()?, of, now),
+        ApiKey::LeaveGroup => groups.leave_group(node, &call.body()?, of, now),
+        ApiKey::DescribeGroups => groups.describe_groups(node, &call.body()?, of, now),
+        ApiKey::ListGroups => groups.list_groups(node, &call.body()?, of, now),
+        ApiKey::DeleteGroups => groups.delete_groups(node, &call.body()?, of, now),
+        _ => {
+            let found = find_coordinator(node, groups, &call.body()?, of.form);
+            Some(of.form.response(&found))
+        }
+    }))
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    pub(crate) coordinators: Coordinators<GroupCoordinator>,
+    /// Requests whose parts are with coordinators.
+    calls: BTreeMap<Waiter, GroupCall>,
+    /// Which part of which request each ticket stands for.
+    tickets: BTreeMap<u64, (Waiter, usize)>,
+}
+
+impl Groups {
+    pub(crate) const fn new() -> Self {
+        Self {
+            coordinators: Coordinators::new(OFFSETS_TOPIC),
+            calls: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+        }
+    }
+
+    /// Makes the internal topic if it is not there.
+    pub(crate) fn make_topic(&self, node: &mut Node) {
+        self.coordinators.make_topic(node, node.config.offsets_partitions);
+    }
+
+    /// A partition is served here: if it is one of the internal topic, its coordinator begins.
+    pub(crate) fn ready(&mut self, node: &Node, slot: Slot) {
+        if let Some(partition) = self.coordinators.partition_in(node, slot) {
+            let machine = GroupCoordinator::new(node.config.groups.clone(), seed(&node.config, partition));
+            self.coordinators.begin(node, slot, machine);
+        }
+    }
+
+    /// Records of a partition are committed.
+    pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        if let Some(partition) = self.coordinators.committed(node, slot, now) {
+            self.take_effects(node, partition, now);
+        }
+    }
+
+    /// A partition is gone: if it had a coordinator, nobody coordinates its groups here any more.
+    pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
+        let effects = self.coordinators.gone(slot).map(GroupCoordinator::resign);
+        for effect in effects.into_iter().flatten() {
+            if let Effect::Reply { ticket, answer } = effect {
+                self.answered(node, ticket, answer);
+            }
+        }
+    }
+
+    /// Time passes.
+    pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
+        for partition in self.coordinators.tick(now) {
+            self.take_effects(node, partition, now);
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        self.coordinators.next_deadline()
+    }
+
+    /// A connection is gone: nobody waits any more for what it asked for.
+    pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
+        self.calls.retain(|waiter, _| waiter.shard != shard || waiter.conn != conn);
+    }
+
+    /// Sends each part to the coordinator of its group.
+    fn call_groups(
+        &mut self,
+        node: &mut Node,
+        kind: Kind,
+        parts: Vec<(String, Request)>,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let here = |group: &str| self.coordinators.here(&node.catalog, group).unwrap_or(-1);
+        let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
+        self.call(node, kind, parts, of, now)
+    }
+
+    /// Sends each part to the coordinator of that partition; a negative one stands for none.
+    fn call(
+        &mut self,
+        node: &mut Node,
+        kind: Kind,
+        parts: Vec<(i32, Request)>,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let mut call = GroupCall { form: of.form, kind, parts: vec![None; parts.len()] };
+        let mut asked = Vec::new();
+        for (part, (partition, request)) in parts.into_iter().enumerate() {
+            if partition >= 0 {
+                asked.push((partition, request, part));
+            } else if let Some(place) = call.parts.get_mut(part) {
+                *place = Some(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+            }
+        }
+        if asked.is_empty() {
+            return Some(call.response());
+        }
+        self.calls.insert(of.waiter, call);
+        for (partition, request, part) in asked {
+            let ticket = node.ticket();
+            self.tickets.insert(ticket, (of.waiter, part));
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                machine.handle(request, Ticket(ticket), now);
+                self.take_effects(node, partition, now);
+            }
+        }
+        None
+    }
+
+    /// Does what a coordinator wants done.
+    fn take_effects(&mut self, node: &mut Node, partition: i32, now: Now) {
+        while let Some(machine) = self.coordinators.get_mut(partition) {
+            let effects = machine.take_effects();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                match effect {
+                    Effect::Append { seq, records } => {
+                        self.coordinators.append(node, partition, (seq, &records), now);
+                    }
+                    Effect::Reply { ticket, answer } => self.answered(node, ticket, answer),
+                }
+            }
+        }
+    }
+
+    /// A part of a request has its answer.
+    fn answered(&mut self, node: &mut Node, Ticket(ticket): Ticket, answer: Answer) {
+        let Some((waiter, part)) = self.tickets.remove(&ticket) else { return };
+        let Some(call) = self.calls.get_mut(&waiter) else { return };
+        if let Some(response) = call.answered(part, answer) {
+            self.calls.remove(&waiter);
+            node.reply(waiter, response);
+        }
+    }
+}
+
+/// Each coordinator draws its own member ids.
+fn seed(config: &BrokerConfig, partition: i32) -> u64 {
+    config.seed ^ u64::from(partition.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

@@ -1,0 +1,283 @@
+//! Requests about groups: from the form of the wire to the coordinators, and back.
+
+use std::sync::Arc;
+
+use base::Now;
+use log_coordinators::{
+    Generation, Join, Leave, MemberRef, NewOffset, Offset, OffsetCommit, OffsetFetch, Request, Sync, Text,
+    Topic,
+};
+use log_wire::messages::groups::{
+    DeleteGroupsRequest, DescribeGroupsRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
+    ListGroupsRequest, SyncGroupRequest,
+};
+use log_wire::messages::offsets::{
+    OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+    OffsetFetchRequest, OffsetFetchRequestTopics,
+};
+use log_wire::{ErrorCode, TopicName};
+
+use super::Groups;
+use super::call::{Caller, CommitPlan, Kind, MANY_GROUPS, MANY_MEMBERS, TOPIC_IDS};
+use crate::catalog::Catalog;
+use crate::node::Node;
+use crate::response::Response;
+
+/// A part of a request: the group that says which coordinator it is for, and what is asked.
+type Part = (String, Request);
+
+impl Groups {
+    /// Handles a request.
+    pub(crate) fn join_group(
+        &mut self,
+        node: &mut Node,
+        request: JoinGroupRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let rebalance_ms = if request.rebalance_timeout_ms < 0 {
+            request.session_timeout_ms
+        } else {
+            request.rebalance_timeout_ms
+        };
+        let protocols = request.protocols.into_iter();
+        let who = member(&request.group_id, &request.member_id, request.group_instance_id.as_deref(), -1);
+        let join = Join {
+            who,
+            version: of.form.version,
+            client_id: of.client_id.into(),
+            client_host: of.client_host.into(),
+            session_timeout_ms: u64::try_from(request.session_timeout_ms).unwrap_or(0),
+            rebalance_timeout_ms: u64::try_from(rebalance_ms).unwrap_or(0),
+            protocol_type: request.protocol_type.as_str().into(),
+            protocols: protocols.map(|protocol| (text(&protocol.name), protocol.metadata.0.into())).collect(),
+        };
+        self.call_groups(node, Kind::Join, vec![(request.group_id, Request::Join(join))], of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn sync_group(
+        &mut self,
+        node: &mut Node,
+        request: SyncGroupRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let instance = request.group_instance_id.as_deref();
+        let who = member(&request.group_id, &request.member_id, instance, request.generation_id);
+        let protocol = request.protocol_type.as_deref().zip(request.protocol_name.as_deref());
+        let assignments = request.assignments.into_iter();
+        let sync = Sync {
+            who,
+            protocol: protocol.map(|(kind, name)| (text(kind), text(name))),
+            assignments: assignments
+                .map(|given| (text(&given.member_id), given.assignment.0.into()))
+                .collect(),
+        };
+        self.call_groups(node, Kind::Sync, vec![(request.group_id, Request::Sync(sync))], of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn heartbeat(
+        &mut self,
+        node: &mut Node,
+        request: &HeartbeatRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let instance = request.group_instance_id.as_deref();
+        let who = member(&request.group_id, &request.member_id, instance, request.generation_id);
+        self.call_groups(
+            node,
+            Kind::Heartbeat,
+            vec![(request.group_id.clone(), Request::Heartbeat(who))],
+            of,
+            now,
+        )
+    }
+
+    /// Handles a request.
+    pub(crate) fn leave_group(
+        &mut self,
+        node: &mut Node,
+        request: &LeaveGroupRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let members: Vec<(String, Option<String>)> = match of.form.version >= MANY_MEMBERS {
+            true => request
+                .members
+                .iter()
+                .map(|gone| (gone.member_id.clone(), gone.group_instance_id.clone()))
+                .collect(),
+            false => vec![(request.member_id.clone(), None)],
+        };
+        let named = members.iter().map(|(id, instance)| (text(id), instance.as_deref().map(text)));
+        let leave = Leave { group: text(&request.group_id), members: named.collect() };
+        self.call_groups(
+            node,
+            Kind::Leave(members),
+            vec![(request.group_id.clone(), Request::Leave(leave))],
+            of,
+            now,
+        )
+    }
+
+    /// Handles a request.
+    pub(crate) fn offset_commit(
+        &mut self,
+        node: &mut Node,
+        request: &OffsetCommitRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let version = of.form.version;
+        let (plan, offsets) = commit_plan(&node.catalog, request, version);
+        let instance = request.group_instance_id.as_deref();
+        let generation = request.generation_id_or_member_epoch;
+        let who = member(&request.group_id, &request.member_id, instance, generation);
+        let commit = Request::Commit(OffsetCommit { who, version, offsets });
+        self.call_groups(node, Kind::Commit(plan), vec![(request.group_id.clone(), commit)], of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn offset_fetch(
+        &mut self,
+        node: &mut Node,
+        request: &OffsetFetchRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let version = of.form.version;
+        let mut parts = Vec::new();
+        if version >= MANY_GROUPS {
+            for group in &request.groups {
+                let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
+                parts.push(fetch_part(&group.group_id, partitions, request.require_stable));
+            }
+        } else {
+            let partitions = request.topics.as_ref().map(|topics| {
+                let named = topics.iter().flat_map(|topic| {
+                    let known = topic_of(&node.catalog, TopicName::Name(&topic.name));
+                    topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
+                });
+                named.collect()
+            });
+            parts.push(fetch_part(&request.group_id, partitions, request.require_stable));
+        }
+        let groups = parts.iter().map(|(group, _)| group.clone()).collect();
+        self.call_groups(node, Kind::Fetch(groups), parts, of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn describe_groups(
+        &mut self,
+        node: &mut Node,
+        request: &DescribeGroupsRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let part = |group: &String| (group.clone(), Request::Describe(vec![text(group)]));
+        let parts = request.groups.iter().map(part).collect();
+        self.call_groups(node, Kind::Describe(request.groups.clone()), parts, of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn delete_groups(
+        &mut self,
+        node: &mut Node,
+        request: &DeleteGroupsRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let part = |group: &String| (group.clone(), Request::DeleteGroups(vec![text(group)]));
+        let parts = request.groups_names.iter().map(part).collect();
+        self.call_groups(node, Kind::Delete(request.groups_names.clone()), parts, of, now)
+    }
+
+    /// Handles a request.
+    pub(crate) fn list_groups(
+        &mut self,
+        node: &mut Node,
+        request: &ListGroupsRequest,
+        of: Caller<'_>,
+        now: Now,
+    ) -> Option<Response> {
+        let states: Vec<Text> = request.states_filter.iter().map(|state| text(state)).collect();
+        let classic = request.types_filter.is_empty()
+            || request.types_filter.iter().any(|kind| kind.eq_ignore_ascii_case("classic"));
+        let coordinators = if classic { self.coordinators.partitions().collect() } else { Vec::new() };
+        let parts = coordinators.into_iter().map(|at| (at, Request::List(states.clone()))).collect();
+        self.call(node, Kind::List, parts, of, now)
+    }
+}
+
+/// The response as far as it is known, and what is asked of the coordinator.
+fn commit_plan(
+    catalog: &Catalog,
+    request: &OffsetCommitRequest,
+    version: i16,
+) -> (CommitPlan, Vec<NewOffset>) {
+    let (mut plan, mut offsets) = (OffsetCommitResponse::default(), Vec::new());
+    for topic in &request.topics {
+        let by_id = version >= TOPIC_IDS;
+        let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for wanted in &topic.partitions {
+            let partition_index = wanted.partition_index;
+            let known = known_partition(catalog, name, partition_index);
+            let error_code = known.as_ref().err().map_or(0, |error| error.code());
+            partitions.push(OffsetCommitResponsePartition { partition_index, error_code });
+            offsets.extend(known.ok().map(|topic| NewOffset {
+                topic,
+                partition: partition_index,
+                offset: Offset(wanted.committed_offset),
+                leader_epoch: wanted.committed_leader_epoch,
+                metadata: text(wanted.committed_metadata.as_deref().unwrap_or_default()),
+            }));
+        }
+        let (name, topic_id) = (topic.name.clone(), topic.topic_id);
+        plan.topics.push(OffsetCommitResponseTopic { name, topic_id, partitions });
+    }
+    (CommitPlan(plan), offsets)
+}
+
+/// The topic of a partition that there is.
+fn known_partition(catalog: &Catalog, name: TopicName<'_>, index: i32) -> Result<Topic, ErrorCode> {
+    let image = catalog.find(name)?;
+    let place = usize::try_from(index).ok();
+    place.and_then(|at| image.partitions.get(at)).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    Ok(Topic { name: Arc::clone(&image.name), id: image.id })
+}
+
+/// A topic by its name and id, as far as these are known.
+fn topic_of(catalog: &Catalog, name: TopicName<'_>) -> Topic {
+    match (catalog.find(name), name) {
+        (Ok(image), _) => Topic { name: Arc::clone(&image.name), id: image.id },
+        (Err(_), TopicName::Name(name)) => Topic { name: name.into(), id: [0; 16] },
+        (Err(_), TopicName::Id(id)) => Topic { name: "".into(), id },
+    }
+}
+
+fn named(catalog: &Catalog, topics: &[OffsetFetchRequestTopics], version: i16) -> Vec<(Topic, i32)> {
+    let named = topics.iter().flat_map(|topic| {
+        let by_id = version >= TOPIC_IDS;
+        let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
+        let known = topic_of(catalog, name);
+        topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
+    });
+    named.collect()
+}
+
+fn text(text: &str) -> Text {
+    text.into()
+}
+
+fn member(group: &str, member: &str, instance: Option<&str>, generation: i32) -> MemberRef {
+    let (group, member, instance) = (text(group), text(member), instance.map(text));
+    MemberRef { group, member, instance, generation: Generation(generation) }
+}
+
+fn fetch_part(group: &str, partitions: Option<Vec<(Topic, i32)>>, require_stable: bool) -> Part {
+    (group.into(), Request::Fetch(vec![OffsetFetch { group: text(group), partitions, require_stable }]))
+}

@@ -1,0 +1,79 @@
+//! What is on its way to the disk, in the order of the commands, and what follows when it is durable.
+
+use std::collections::VecDeque;
+
+use log_partition::Offset;
+
+use super::Slot;
+use crate::disk_work::DiskCommand;
+
+/// What a command stands for once it is durable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Awaited {
+    /// Batches of a partition up to that offset.
+    Batch(Slot, Offset),
+    /// The beginning of a leader epoch.
+    Epoch(Slot),
+    /// Something of a partition that is gone.
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// The number of the command.
+    number: u64,
+    /// Bytes of its batch.
+    bytes: usize,
+    awaited: Awaited,
+}
+
+/// Commands for the disk, and those whose end somebody awaits. See the module.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    commands: Vec<DiskCommand>,
+    /// How many commands were given in all.
+    given: u64,
+    awaited: VecDeque<Entry>,
+    bytes: usize,
+}
+
+impl InFlight {
+    /// Gives a command for which nobody waits.
+    pub(crate) fn give(&mut self, command: DiskCommand) {
+        self.commands.push(command);
+        self.given += 1;
+    }
+
+    /// Gives a command with so many bytes of a batch.
+    pub(crate) fn give_awaited(&mut self, command: DiskCommand, bytes: usize, awaited: Awaited) {
+        self.give(command);
+        self.bytes += bytes;
+        self.awaited.push_back(Entry { number: self.given, bytes, awaited });
+    }
+
+    /// Takes the commands, in order.
+    pub(crate) fn take_commands(&mut self) -> Vec<DiskCommand> {
+        std::mem::take(&mut self.commands)
+    }
+
+    /// The next of what was awaited of the first `commands` commands, which are durable, with the bytes of its batch.
+    pub(crate) fn next_durable(&mut self, commands: u64) -> Option<(Awaited, usize)> {
+        let entry = self.awaited.pop_front_if(|entry| entry.number <= commands)?;
+        self.bytes -= entry.bytes;
+        Some((entry.awaited, entry.bytes))
+    }
+
+    /// A partition is gone: nothing follows from what was on its way.
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        for entry in &mut self.awaited {
+            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of) if of == slot) {
+                entry.awaited = Awaited::Gone;
+            }
+        }
+    }
+
+    /// Bytes of batches that are not durable.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

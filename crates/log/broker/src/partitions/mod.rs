@@ -1,0 +1,294 @@
+//! The partitions that live on this broker, and their way to and from the disk.
+//!
+//! Commands to the disk are numbered; when the disk says that so many are durable, what they stand for has happened: a
+//! partition is ready to be served, or more of it is committed. That goes out as [`PartitionEvent`]s. It knows no request.
+
+mod by_slot;
+mod hosted;
+mod in_flight;
+mod restore;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use base::Now;
+use log_partition::{Damage, NewBatch, NewStart, Offset, Partition, PartitionConfig, PartitionId};
+use log_storage::Append;
+use log_wire::{ErrorCode, TopicName};
+use storage_wal::LogId;
+
+use crate::catalog::{Catalog, TopicImage};
+use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
+pub(crate) use by_slot::BySlot;
+pub(crate) use hosted::{Hosted, Slot};
+use in_flight::{Awaited, InFlight};
+use restore::restore;
+
+/// What happened to a partition that lives here.
+#[derive(Debug)]
+pub(crate) enum PartitionEvent {
+    /// It is served from now on.
+    Ready(Slot),
+    /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
+    /// than that: the number is [`usize::MAX`].
+    Committed(Slot, usize),
+    /// It is gone with its topic: its slot may be used again.
+    Gone(Slot),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Partitions {
+    node_id: i32,
+    hosted: Vec<Option<Hosted>>,
+    free: Vec<Slot>,
+    by_id: BTreeMap<PartitionId, Slot>,
+    by_log: BTreeMap<LogId, Slot>,
+    /// Partitions that were on the disk at the start, and whose topics the council has not named yet.
+    stored: BTreeMap<PartitionId, StoredPartition>,
+    /// Partitions of which the disk holds something that cannot be used: they are not served, and nothing is made in their
+    /// place.
+    damaged: BTreeSet<PartitionId>,
+    /// Partitions whose logs are being created.
+    creating: BTreeMap<PartitionId, Arc<str>>,
+    in_flight: InFlight,
+    /// Bytes of batches for which the disk has room.
+    room_bytes: u64,
+    events: Vec<PartitionEvent>,
+}
+
+impl Partitions {
+    /// What the disk of this broker held.
+    pub(crate) fn new(node_id: i32, stored: Vec<StoredPartition>) -> Self {
+        Self {
+            node_id,
+            hosted: Vec::new(),
+            free: Vec::new(),
+            by_id: BTreeMap::new(),
+            by_log: BTreeMap::new(),
+            stored: stored.into_iter().map(|stored| (stored.id, stored)).collect(),
+            damaged: BTreeSet::new(),
+            creating: BTreeMap::new(),
+            in_flight: InFlight::default(),
+            room_bytes: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// The council has committed this of a topic: its partitions that this broker leads live here from now on.
+    ///
+    /// # Errors
+    /// What the disk holds of a partition cannot be used: it is not served, nor are those of the topic behind it until the
+    /// topic is named again.
+    pub(crate) fn topic_changed(&mut self, topic: &TopicImage) -> Result<(), (PartitionId, Damage)> {
+        for (index, image) in (0..).zip(&topic.partitions) {
+            let id = topic.partition(index);
+            if image.leader != self.node_id || self.damaged.contains(&id) {
+                continue;
+            }
+            if let Some(slot) = self.by_id.get(&id).copied() {
+                if let Some(hosted) = self.get_mut(slot) {
+                    hosted.partition.set_config(topic.config);
+                }
+            } else if let Some(stored) = self.stored.remove(&id) {
+                let restored = restore(topic.config, &stored);
+                let (partition, start) = restored.map_err(|damage| {
+                    self.damaged.insert(id);
+                    (id, damage)
+                })?;
+                if let Some(NewStart { start, first_segment }) = start {
+                    self.in_flight.give(DiskCommand::Start(stored.log, start, first_segment));
+                }
+                self.host(id, stored.log, partition, topic);
+            } else if self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
+                self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
+            }
+        }
+        Ok(())
+    }
+
+    /// The topic is gone, with its records.
+    pub(crate) fn drop_topic(&mut self, topic: &TopicImage) {
+        for index in (0..).take(topic.partitions.len()) {
+            let id = topic.partition(index);
+            self.creating.remove(&id);
+            let Some(slot) = self.by_id.remove(&id) else { continue };
+            let Some(gone) = self.hosted.get_mut(slot.0).and_then(Option::take) else { continue };
+            self.by_log.remove(&gone.log);
+            self.in_flight.give(DiskCommand::Drop(gone.log));
+            self.in_flight.forget(slot);
+            self.free.push(slot);
+            self.events.push(PartitionEvent::Gone(slot));
+        }
+    }
+
+    /// Something happened on the disk. `catalog` has the topics that there are by now.
+    pub(crate) fn disk_event(&mut self, event: DiskEvent, catalog: &Catalog, defaults: PartitionConfig) {
+        match event {
+            DiskEvent::Created(id, log) => self.created(id, log, catalog),
+            DiskEvent::Durable(commands) => self.durable(commands),
+            DiskEvent::Written(log, end) => {
+                if let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) {
+                    hosted.partition.written(end);
+                }
+            }
+            DiskEvent::StatesAsked(logs) => {
+                for log in logs {
+                    if let Some(state) = self.state_of(log, defaults) {
+                        self.in_flight.give(DiskCommand::State(log, state));
+                    }
+                }
+            }
+            DiskEvent::Room(bytes) => self.room_bytes = bytes,
+        }
+    }
+
+    /// Takes what happened to partitions, in order.
+    pub(crate) fn take_events(&mut self) -> Vec<PartitionEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Takes what the disk is to do, in order.
+    pub(crate) fn take_disk_commands(&mut self) -> Vec<DiskCommand> {
+        self.in_flight.take_commands()
+    }
+
+    /// Sends a batch that was appended to the disk.
+    pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
+        let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
+        let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.end));
+        let append = Append { log, at: new.at, end: new.end, now: now.wall, batch: new.bytes };
+        self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
+    }
+
+    /// Old segments are dropped, and producers that were silent for too long.
+    pub(crate) fn retain(&mut self, now: Now) {
+        for hosted in self.hosted.iter_mut().flatten() {
+            hosted.partition.expire_producers(now.wall);
+            if let Some(new) = hosted.partition.retain(now.wall) {
+                self.in_flight.give(DiskCommand::Start(hosted.log, new.start, new.first_segment));
+            }
+        }
+    }
+
+    /// The partition of a request, if it is served here.
+    ///
+    /// # Errors
+    /// `UNKNOWN_TOPIC_OR_PARTITION`, `UNKNOWN_TOPIC_ID` or `NOT_LEADER_OR_FOLLOWER`.
+    pub(crate) fn find(
+        &self,
+        catalog: &Catalog,
+        topic: TopicName<'_>,
+        index: i32,
+    ) -> Result<(Slot, &Hosted), ErrorCode> {
+        let image = catalog.find(topic)?;
+        let partition = usize::try_from(index).ok().and_then(|index| image.partitions.get(index));
+        let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        if partition.leader != self.node_id {
+            return Err(ErrorCode::NotLeaderOrFollower);
+        }
+        let slot = self.by_id.get(&image.partition(index)).copied();
+        let found = slot.and_then(|slot| Some((slot, self.get(slot)?)));
+        found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Option<&Hosted> {
+        self.hosted.get(slot.0).and_then(Option::as_ref)
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut Hosted> {
+        self.hosted.get_mut(slot.0).and_then(Option::as_mut)
+    }
+
+    /// Whether a batch of so many bytes finds room on the disk.
+    ///
+    /// # Errors
+    /// `KAFKA_STORAGE_ERROR`.
+    pub(crate) fn check_room(&self, bytes: usize) -> Result<(), ErrorCode> {
+        let room = self.room_bytes.saturating_sub(self.unflushed_bytes() as u64);
+        if (bytes as u64) < room { Ok(()) } else { Err(ErrorCode::KafkaStorageError) }
+    }
+
+    /// Bytes of batches that are appended and not durable.
+    pub(crate) const fn unflushed_bytes(&self) -> usize {
+        self.in_flight.bytes()
+    }
+
+    /// Partitions on the disk whose topics the council has not named.
+    pub(crate) fn unclaimed(&self) -> Vec<PartitionId> {
+        self.stored.keys().copied().collect()
+    }
+
+    /// The tables of a partition that lives here, or that nobody has asked for yet.
+    fn state_of(&self, log: LogId, defaults: PartitionConfig) -> Option<Vec<u8>> {
+        if let Some(hosted) = self.by_log.get(&log).and_then(|slot| self.get(*slot)) {
+            return Some(hosted.partition.tables().to_bytes());
+        }
+        let stored = self.stored.values().find(|stored| stored.log == log)?;
+        let (partition, _) = restore(defaults, stored).ok()?;
+        Some(partition.tables().to_bytes())
+    }
+
+    fn created(&mut self, id: PartitionId, log: LogId, catalog: &Catalog) {
+        let Some(name) = self.creating.remove(&id) else { return };
+        let topic = catalog.find(TopicName::Name(&name)).ok().filter(|topic| topic.id == id.topic);
+        match topic {
+            Some(topic) => self.host(id, log, Partition::new(topic.config, Offset::ZERO), topic),
+            // It was deleted meanwhile.
+            None => self.in_flight.give(DiskCommand::Drop(log)),
+        }
+    }
+
+    /// A partition lives here from now on. It is served once the beginning of its leader epoch is durable.
+    fn host(&mut self, id: PartitionId, log: LogId, mut partition: Partition, topic: &TopicImage) {
+        let image = usize::try_from(id.index).ok().and_then(|index| topic.partitions.get(index));
+        if let Some(image) = image {
+            partition.lead(image.epoch);
+        }
+        let state = partition.tables().to_bytes();
+        let hosted = Hosted { id, topic: Arc::clone(&topic.name), log, partition, is_ready: false };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.hosted.push(None);
+            Slot(self.hosted.len() - 1)
+        });
+        if let Some(place) = self.hosted.get_mut(slot.0) {
+            *place = Some(hosted);
+        }
+        self.by_id.insert(id, slot);
+        self.by_log.insert(log, slot);
+        self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot));
+    }
+
+    /// Commits what is durable. Batches of a partition that follow each other are told together.
+    fn durable(&mut self, commands: u64) {
+        let mut committed: Vec<(Slot, usize)> = Vec::new();
+        while let Some((awaited, bytes)) = self.in_flight.next_durable(commands) {
+            match awaited {
+                Awaited::Batch(slot, end) => {
+                    let Some(hosted) = self.get_mut(slot) else { continue };
+                    let readable = commit(&mut hosted.partition, end, bytes);
+                    match committed.last_mut() {
+                        Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
+                        _ => committed.push((slot, readable)),
+                    }
+                }
+                Awaited::Epoch(slot) => {
+                    if let Some(hosted) = self.get_mut(slot) {
+                        hosted.is_ready = true;
+                        self.events.push(PartitionEvent::Ready(slot));
+                    }
+                }
+                Awaited::Gone => {}
+            }
+        }
+        self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+    }
+}
+
+/// Commits a partition up to `end`, which are so many bytes. Gives how many more can be read.
+fn commit(partition: &mut Partition, end: Offset, bytes: usize) -> usize {
+    let undecided = |partition: &Partition| partition.high_watermark().0 - partition.last_stable().0;
+    let before = undecided(partition);
+    partition.committed(end);
+    if undecided(partition) < before { usize::MAX } else { bytes }
+}

@@ -1,0 +1,210 @@
+//! Produce: batches are judged and appended partition by partition, and answered when they are committed.
+
+mod batch;
+mod outcome;
+mod pending;
+
+use std::collections::VecDeque;
+
+use base::{MonoTime, Now};
+use log_partition::Appended;
+use log_wire::{ApiKey, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest};
+
+use net_event_loop::ConnId;
+
+use crate::broker::Broker;
+use crate::call::{Call, Handled};
+use crate::catalog::is_internal;
+use crate::node::Node;
+use crate::partitions::{BySlot, Slot};
+use crate::response::{ProduceResponse, Response};
+use crate::waits::{Waiter, Waits};
+use batch::only_batch;
+use outcome::unknown;
+use pending::{PendingProduce, WaitingBatch};
+
+/// The first version in which a batch may be compressed by zstd.
+const ZSTD: i16 = 7;
+/// Acknowledged by nobody, by the leader, by all replicas in sync.
+const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
+
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Produce];
+
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(broker: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let mut partitions = Vec::new();
+    let version = call.form.version;
+    let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
+    let Broker { node, produces, .. } = broker;
+    let answered = produces.produce(node, (&request, version), &partitions, call.waiter, call.now);
+    Ok(match answered {
+        Some(response) => Handled::Done(response),
+        None if request.acks == 0 => Handled::Silent,
+        None => Handled::Waits,
+    })
+}
+
+/// Produce requests that wait. See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Produces {
+    waits: Waits<PendingProduce>,
+    /// The batches of each partition that are not committed, in the order of their offsets.
+    batches: BySlot<VecDeque<WaitingBatch>>,
+}
+
+impl Produces {
+    /// Handles a request. The answer comes later if there is none now.
+    pub(crate) fn produce(
+        &mut self,
+        node: &mut Node,
+        (request, version): (&ProduceRequest<'_>, i16),
+        partitions: &[ProducePartition<'_>],
+        waiter: Waiter,
+        now: Now,
+    ) -> Option<Response> {
+        let mut response = ProduceResponse::default();
+        let (mut missing, mut failed) = (Vec::new(), false);
+        for partition in partitions {
+            let place = response.place_for(partition.topic);
+            let done = append(node, request, version, partition, now);
+            let outcome = match &done {
+                Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
+                Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
+            };
+            failed |= done.is_err();
+            response.push(place.0, outcome);
+            if let Ok((slot, appended)) = done {
+                missing.push((slot, WaitingBatch { end: appended.end, waiter, place }));
+            }
+        }
+        if request.acks == 0 {
+            return failed.then_some(Response::Close);
+        }
+        let slots = self.wait_for_batches(node, missing);
+        if slots.is_empty() {
+            return Some(Response::Produce(response));
+        }
+        let deadline = now.mono().plus_ms(u64::try_from(request.timeout_ms).unwrap_or(0));
+        let pending = PendingProduce { response, missing: slots.len(), slots };
+        self.waits.insert(waiter, deadline, pending);
+        None
+    }
+
+    /// Enters batches that are not committed with their partitions. Gives the partitions of those.
+    fn wait_for_batches(&mut self, node: &Node, batches: Vec<(Slot, WaitingBatch)>) -> Vec<Slot> {
+        let mut slots = Vec::with_capacity(batches.len());
+        for (slot, batch) in batches {
+            let Some(hosted) = node.partitions.get(slot) else { continue };
+            if batch.end > hosted.partition.high_watermark() {
+                // A retry of an earlier batch waits for less than those before it.
+                let waiting = self.batches.of(slot);
+                let behind = waiting.partition_point(|other| other.end <= batch.end);
+                waiting.insert(behind, batch);
+                slots.push(slot);
+            }
+        }
+        slots
+    }
+
+    /// More of a partition is committed: answers requests whose batches are all committed by now.
+    pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot) {
+        let Some(committed) = node.partitions.get(slot).map(|hosted| hosted.partition.high_watermark())
+        else {
+            return;
+        };
+        while let Some(batch) = self.batches.of(slot).pop_front_if(|batch| batch.end <= committed) {
+            self.settle(node, batch, None);
+        }
+    }
+
+    /// A partition is gone: its batches will not be committed here.
+    pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
+        for batch in std::mem::take(self.batches.of(slot)) {
+            self.settle(node, batch, Some(ErrorCode::UnknownTopicOrPartition));
+        }
+    }
+
+    /// Answers requests whose time is over. Their batches stay, and may be committed later.
+    pub(crate) fn expire(&mut self, node: &mut Node, now: Now) {
+        while let Some((waiter, mut pending)) = self.waits.pop_overdue(now.mono()) {
+            for slot in std::mem::take(&mut pending.slots) {
+                self.batches.of(slot).retain(|batch| {
+                    let own = batch.waiter == waiter;
+                    if own {
+                        pending.response.set_error(batch.place, ErrorCode::RequestTimedOut);
+                    }
+                    !own
+                });
+            }
+            node.reply(waiter, Response::Produce(pending.response));
+        }
+    }
+
+    /// A connection is gone: nobody waits any more for what it asked for.
+    pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
+        while let Some((waiter, pending)) = self.waits.pop_of(shard, conn) {
+            for slot in pending.slots {
+                self.batches.of(slot).retain(|batch| batch.waiter != waiter);
+            }
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        self.waits.next_deadline()
+    }
+
+    /// A batch has its outcome: it is committed, or that error. Answers its request if it was the last one.
+    fn settle(&mut self, node: &mut Node, batch: WaitingBatch, error: Option<ErrorCode>) {
+        let Some(pending) = self.waits.get_mut(batch.waiter) else { return };
+        if let Some(error) = error {
+            pending.response.fail(batch.place, error);
+        }
+        pending.missing -= 1;
+        if pending.missing == 0
+            && let Some(pending) = self.waits.remove(batch.waiter)
+        {
+            node.reply(batch.waiter, Response::Produce(pending.response));
+        }
+    }
+}
+
+fn append(
+    node: &mut Node,
+    request: &ProduceRequest<'_>,
+    version: i16,
+    partition: &ProducePartition<'_>,
+    now: Now,
+) -> Result<(Slot, Appended), ErrorCode> {
+    let (slot, hosted) = node.find(partition.topic, partition.partition)?;
+    let batch = only_batch(partition.records)?;
+    if batch.attributes().compression() == Some(Compression::Zstd) && version < ZSTD {
+        return Err(ErrorCode::UnsupportedCompressionType);
+    }
+    if !ACKS.contains(&request.acks) {
+        return Err(ErrorCode::InvalidRequiredAcks);
+    }
+    if is_internal(&hosted.topic) {
+        return Err(ErrorCode::InvalidTopic);
+    }
+    node.partitions.check_room(batch.bytes().len())?;
+    let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+    let mut appended = hosted.partition.append(&batch, now.wall)?;
+    if let Some(new) = appended.new.take() {
+        node.store(slot, new, now);
+    }
+    Ok((slot, appended))
+}
+
+fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {
+    let start = node.partitions.get(slot).map_or(-1, |hosted| hosted.partition.start().0);
+    ProduceOutcome {
+        base_offset: appended.base.0,
+        log_append_time: appended.append_time_ms,
+        log_start_offset: start,
+        ..unknown(index)
+    }
+}

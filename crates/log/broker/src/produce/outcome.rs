@@ -1,0 +1,56 @@
+//! Where the outcome of each partition stands in an answer to Produce.
+
+use log_wire::{ErrorCode, ProduceOutcome, TopicName};
+
+use crate::response::{ProduceResponse, TopicKey};
+
+/// Where an outcome stands in a response: topic and partition.
+pub(crate) type OutcomePlace = (usize, usize);
+
+/// An outcome that says nothing yet.
+pub(crate) const fn unknown(partition: i32) -> ProduceOutcome<'static> {
+    ProduceOutcome {
+        partition,
+        error: ErrorCode::None,
+        base_offset: -1,
+        log_append_time: -1,
+        log_start_offset: -1,
+        record_errors: &[],
+        message: None,
+        leader: None,
+    }
+}
+
+impl ProduceResponse {
+    /// Where the next outcome of a topic stands.
+    pub(super) fn place_for(&mut self, topic: TopicName<'_>) -> OutcomePlace {
+        if self.topics.last().is_none_or(|(last, _)| last.name() != topic) {
+            self.topics.push((TopicKey::of(topic), Vec::new()));
+        }
+        (self.topics.len() - 1, self.topics.last().map_or(0, |(_, outcomes)| outcomes.len()))
+    }
+
+    pub(super) fn push(&mut self, topic: usize, outcome: ProduceOutcome<'static>) {
+        if let Some((_, outcomes)) = self.topics.get_mut(topic) {
+            outcomes.push(outcome);
+        }
+    }
+
+    pub(super) fn at(&mut self, (topic, partition): OutcomePlace) -> Option<&mut ProduceOutcome<'static>> {
+        self.topics.get_mut(topic)?.1.get_mut(partition)
+    }
+
+    /// The outcome is that error; its offset stays.
+    pub(super) fn set_error(&mut self, place: OutcomePlace, error: ErrorCode) {
+        if let Some(outcome) = self.at(place) {
+            outcome.error = error;
+        }
+    }
+
+    /// The outcome is that error and nothing else.
+    pub(super) fn fail(&mut self, place: OutcomePlace, error: ErrorCode) {
+        if let Some(outcome) = self.at(place) {
+            *outcome = ProduceOutcome { error, ..unknown(outcome.partition) };
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Produce requests that wait for their batches to be committed.
+
+use log_partition::Offset;
+
+use super::outcome::OutcomePlace;
+use crate::partitions::Slot;
+use crate::response::ProduceResponse;
+use crate::waits::Waiter;
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) struct PendingProduce {
+    pub(crate) response: ProduceResponse,
+    /// How many of its batches are not committed.
+    pub(crate) missing: usize,
+    /// Their partitions.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// A batch that was appended and is not committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingBatch {
+    /// The offset behind it.
+    pub(crate) end: Offset,
+    /// The request.
+    pub(crate) waiter: Waiter,
+    /// Where its outcome stands in the response.
+    pub(crate) place: OutcomePlace,
+}

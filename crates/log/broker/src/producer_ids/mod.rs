@@ -1,0 +1,53 @@
+//! InitProducerId of producers without a transactional id.
+
+mod block;
+
+use log_partition::ProducerId;
+use log_wire::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
+use log_wire::{ApiKey, ErrorCode, Malformed};
+
+use crate::broker::Broker;
+use crate::call::{Call, Handled};
+use crate::catalog::CatalogCommand;
+use crate::node::Node;
+pub(crate) use block::ProducerIds;
+
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[ApiKey::InitProducerId];
+
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(broker: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let response = init(&mut broker.producer_ids, &mut broker.node, &call.body()?);
+    Ok(Handled::Done(call.form.response(&response)))
+}
+
+fn init(ids: &mut ProducerIds, node: &mut Node, request: &InitProducerIdRequest) -> InitProducerIdResponse {
+    let mut response = InitProducerIdResponse { producer_id: -1, producer_epoch: -1, ..Default::default() };
+    let error = if request.transactional_id.is_some() {
+        ErrorCode::CoordinatorNotAvailable
+    } else if (request.producer_id == -1) != (request.producer_epoch == -1) {
+        ErrorCode::InvalidRequest
+    } else {
+        match next(ids, node) {
+            Some(id) => {
+                (response.producer_id, response.producer_epoch) = (id.0, 0);
+                ErrorCode::None
+            }
+            None => ErrorCode::CoordinatorLoadInProgress,
+        }
+    };
+    response.error_code = error.code();
+    response
+}
+
+/// An id that nobody has; nothing until the council has given some.
+fn next(ids: &mut ProducerIds, node: &mut Node) -> Option<ProducerId> {
+    let id = ids.next();
+    if ids.wants_more() {
+        node.catalog_commands.push(CatalogCommand::ProducerIds);
+    }
+    id
+}

@@ -1,0 +1,138 @@
+//! What a broker promises to producers.
+
+use base::Now;
+use bytes::Bytes;
+use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use kafka_protocol::messages::{ProduceRequest, ProduceResponse, TopicName};
+use log_broker::{DiskCommand, DiskEvent};
+use log_wire::{Attributes, BatchBuilder, Producer};
+use storage_wal::LogId;
+
+use crate::bench::{Bench, text, topic};
+
+const TIMEOUT_MS: i32 = 500;
+/// The version of Produce in these tests.
+const VERSION: i16 = 9;
+
+pub(crate) fn batch(producer: Producer) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), producer);
+    builder.push(1_000, None, Some(b"value"), &[]);
+    builder.finish()
+}
+
+pub(crate) fn request(partition: i32, records: &[u8]) -> ProduceRequest {
+    let data = PartitionProduceData::default()
+        .with_index(partition)
+        .with_records(Some(Bytes::copy_from_slice(records)));
+    let topic = TopicProduceData::default().with_name(TopicName(text("t"))).with_partition_data(vec![data]);
+    ProduceRequest::default().with_acks(1).with_timeout_ms(TIMEOUT_MS).with_topic_data(vec![topic])
+}
+
+/// The error and the base offset of an answer to one batch.
+fn outcome(answer: &ProduceResponse) -> (i16, i64) {
+    let partition = &answer.responses[0].partition_responses[0];
+    (partition.error_code, partition.base_offset)
+}
+
+fn serving() -> Bench {
+    Bench::serving(&[topic("t", 1, 1, 0)])
+}
+
+fn produce(bench: &mut Bench, number: u64, records: &[u8]) -> Option<(i16, i64)> {
+    bench.ask(number, VERSION, &request(0, records)).as_ref().map(outcome)
+}
+
+fn answers(bench: &mut Bench) -> Vec<(u64, (i16, i64))> {
+    let answers = bench.answers::<ProduceRequest>().into_iter();
+    answers.map(|(number, answer)| (number, outcome(&answer))).collect()
+}
+
+#[test]
+fn batch_is_acknowledged_once_it_is_durable_and_not_before() {
+    let mut bench = serving();
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), None);
+    assert_eq!(produce(&mut bench, 2, &batch(Producer::NONE)), None);
+    let commands = bench.take();
+    assert!(matches!(commands.as_slice(), [DiskCommand::Append(_), DiskCommand::Append(_)]), "{commands:?}");
+    assert!(answers(&mut bench).is_empty());
+    bench.broker.disk_event(DiskEvent::Durable(bench.given - 1), bench.now);
+    assert_eq!(answers(&mut bench), [(1, (0, 0))]);
+    bench.flush();
+    assert_eq!(answers(&mut bench), [(2, (0, 1))]);
+}
+
+#[test]
+fn partition_is_served_once_the_beginning_of_its_epoch_is_durable() {
+    let mut bench = Bench::new(Vec::new());
+    bench.broker.topic_changed(topic("t", 1, 1, 0), bench.now).expect("there is nothing on the disk");
+    bench.take();
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), Some((6, -1)), "NOT_LEADER_OR_FOLLOWER");
+    bench.flush();
+    assert_eq!(produce(&mut bench, 2, &batch(Producer::NONE)), None);
+}
+
+#[test]
+fn retry_of_a_batch_on_its_way_waits_for_it_and_gets_its_offset() {
+    let mut bench = serving();
+    let producer = Producer { id: 5, epoch: 0, base_sequence: 0 };
+    assert_eq!(produce(&mut bench, 1, &batch(producer)), None);
+    assert_eq!(produce(&mut bench, 2, &batch(producer)), None);
+    assert_eq!(bench.take().len(), 1, "it is appended once");
+    bench.flush();
+    assert_eq!(answers(&mut bench), [(1, (0, 0)), (2, (0, 0))]);
+}
+
+#[test]
+fn batch_whose_time_is_over_is_told_with_its_offset() {
+    let mut bench = serving();
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), None);
+    bench.broker.tick(Now::of_ms(1_000 + TIMEOUT_MS as u64, 2_000));
+    assert_eq!(answers(&mut bench), [(1, (7, 0))]);
+    bench.flush();
+    assert!(answers(&mut bench).is_empty(), "it is answered once");
+}
+
+#[test]
+fn full_disk_refuses_batches_and_appends_nothing() {
+    let mut bench = serving();
+    bench.broker.disk_event(DiskEvent::Room(10), bench.now);
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), Some((56, -1)), "KAFKA_STORAGE_ERROR");
+    assert!(bench.take().is_empty());
+    bench.broker.disk_event(DiskEvent::Room(1 << 20), bench.now);
+    assert_eq!(produce(&mut bench, 2, &batch(Producer::NONE)), None, "there is room again");
+}
+
+#[test]
+fn damaged_batch_is_refused() {
+    let mut bench = serving();
+    for at in 16..batch(Producer::NONE).len() {
+        let mut damaged = batch(Producer::NONE);
+        damaged[at] ^= 1;
+        let refused = produce(&mut bench, 1, &damaged).expect("an answer at once");
+        assert!(matches!(refused, (2 | 87, -1)), "byte {at}: {refused:?}");
+    }
+    assert!(bench.take().is_empty());
+}
+
+#[test]
+fn topic_made_again_under_its_name_is_empty() {
+    let mut bench = serving();
+    produce(&mut bench, 1, &batch(Producer::NONE));
+    bench.flush();
+    bench.broker.topic_deleted("t", bench.now);
+    assert!(matches!(bench.take().as_slice(), [DiskCommand::Drop(LogId(8))]));
+    bench.broker.topic_changed(topic("t", 2, 1, 0), bench.now).expect("there is nothing on the disk");
+    bench.flush();
+    answers(&mut bench);
+    assert_eq!(produce(&mut bench, 2, &batch(Producer::NONE)), None);
+    bench.flush();
+    assert_eq!(answers(&mut bench), [(2, (0, 0))]);
+}
+
+#[test]
+fn batch_of_a_topic_that_is_deleted_meanwhile_fails() {
+    let mut bench = serving();
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), None);
+    bench.broker.topic_deleted("t", bench.now);
+    assert_eq!(answers(&mut bench), [(1, (3, -1))], "UNKNOWN_TOPIC_OR_PARTITION");
+}
