@@ -4,7 +4,6 @@ use base::Now;
 use log_wire::messages::Field;
 use log_wire::{Malformed, Reader};
 
-use crate::groups::Caller;
 use crate::response::{Form, Response};
 use crate::waits::Waiter;
 
@@ -30,6 +29,19 @@ impl<'r> Call<'r> {
     pub(crate) const fn caller(&self) -> Caller<'r> {
         Caller { waiter: self.waiter, form: self.form, client_id: self.client_id, client_host: self.host }
     }
+}
+
+/// Who sent a request, and how its answer is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'c> {
+    /// Who waits.
+    pub waiter: Waiter,
+    /// The form of the answer.
+    pub form: Form,
+    /// What the client calls itself.
+    pub client_id: &'c str,
+    /// Its address.
+    pub client_host: &'c str,
 }
 
 /// What a request comes to at once.

@@ -44,6 +44,7 @@ mod coordinators;
 mod disk_executor;
 mod disk_work;
 mod fetch;
+mod find_coordinator;
 mod front;
 mod groups;
 mod node;
@@ -57,7 +58,7 @@ mod topics;
 mod waits;
 
 pub use broker::Broker;
-pub use call::Handled;
+pub use call::{Caller, Handled};
 pub use catalog::{
     Catalog, CatalogCommand, NewTopic, PartitionImage, TopicImage, TopicTicket, is_internal, is_valid_name,
 };
@@ -65,10 +66,10 @@ pub use config::BrokerConfig;
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
-pub use front::{BrokerDriver, Front, Head, Unanswerable};
-pub use groups::Caller;
-pub use offsets::OffsetsResponse;
-pub use response::{FetchResponse, FetchedPartition, Form, ProduceResponse, Response, TopicKey};
+pub use front::{BrokerDriver, Front, Unanswerable};
+pub use response::{
+    FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
+};
 pub use segment_reader::SegmentReader;
 pub use topics::{BadSetting, partition_config};
 pub use waits::Waiter;

@@ -3,7 +3,6 @@
 //! A coordinator is a deterministic machine. It first reads its partition; until then it answers that it is loading. Its records
 //! are appended like those of a client, and it hears when they are committed. This module knows no group and no transaction.
 
-mod find;
 mod load;
 mod machine;
 
@@ -17,7 +16,6 @@ use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
 use crate::catalog::{Catalog, NewTopic};
 use crate::node::Node;
 use crate::partitions::Slot;
-pub(crate) use find::find_coordinator;
 pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
 use load::{Unreadable, load_batches};

@@ -14,7 +14,6 @@ use log_partition::Isolation;
 use log_wire::{ApiKey, ErrorCode, FetchPartition, FetchRequest, Malformed, TopicName};
 use net_event_loop::ConnId;
 
-use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
@@ -27,19 +26,6 @@ use set::{FetchSet, PartPlace};
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Fetch];
-
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let (mut partitions, mut forgotten) = (Vec::new(), Vec::new());
-    let version = call.form.version;
-    let request = FetchRequest::read(&mut call.body, version, &mut partitions, &mut forgotten)?;
-    let fetch = Fetch { request, version, partitions, forgotten };
-    let Broker { node, fetches, .. } = broker;
-    Ok(Handled::of(fetches.fetch(node, &fetch, call.waiter, call.now)))
-}
 
 /// How long a fetch may wait, milliseconds.
 const WAIT_MS_MAX: i32 = 10 * 60 * 1_000;
@@ -89,6 +75,18 @@ struct Fetch<'r> {
 const TOPIC_IDS: i16 = 13;
 
 impl Fetches {
+    /// Handles a request.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
+        let (mut partitions, mut forgotten) = (Vec::new(), Vec::new());
+        let version = call.form.version;
+        let request = FetchRequest::read(&mut call.body, version, &mut partitions, &mut forgotten)?;
+        let fetch = Fetch { request, version, partitions, forgotten };
+        Ok(Handled::of(self.fetch(node, &fetch, call.waiter, call.now)))
+    }
+
     /// With at most so many sessions.
     pub(crate) fn new(sessions_max: usize, seed: u64) -> Self {
         let (waits, subscribers) = (Waits::default(), BySlot::default());

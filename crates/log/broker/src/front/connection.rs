@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use log_wire::{end_frame, start_frame, write_response_header};
 
-use super::Head;
+use crate::response::Head;
 
 /// A request that was read, and what it is answered with.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use log_wire::{
 
 use crate::broker::Broker;
 use crate::call::{Call, Handled};
-use crate::response::{Form, Response};
+use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, groups, offsets, produce, producer_ids, topics};
+use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -20,29 +20,28 @@ struct Area {
 
 /// What is served, and thus advertised; the most frequent first.
 const AREAS: &[Area] = &[
-    Area { served: produce::SERVED, dispatch: produce::dispatch },
-    Area { served: fetch::SERVED, dispatch: fetch::dispatch },
-    Area { served: offsets::SERVED, dispatch: offsets::dispatch },
-    Area { served: groups::SERVED, dispatch: groups::dispatch },
-    Area { served: topics::SERVED, dispatch: topics::dispatch },
-    Area { served: producer_ids::SERVED, dispatch: producer_ids::dispatch },
-    Area { served: &[ApiKey::ApiVersions], dispatch: api_versions },
+    Area { served: produce::SERVED, dispatch: |at, _, call| at.produces.dispatch(&mut at.node, call) },
+    Area { served: fetch::SERVED, dispatch: |at, _, call| at.fetches.dispatch(&mut at.node, call) },
+    Area { served: offsets::SERVED, dispatch: |at, key, call| offsets::dispatch(&at.node, key, call) },
+    Area { served: groups::SERVED, dispatch: |at, key, call| at.groups.dispatch(&mut at.node, key, call) },
+    Area {
+        served: find_coordinator::SERVED,
+        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, call),
+    },
+    Area {
+        served: topics::SERVED,
+        dispatch: |at, key, call| at.topic_calls.dispatch(&mut at.node, key, call),
+    },
+    Area {
+        served: producer_ids::SERVED,
+        dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),
+    },
+    Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 
 /// Produce is advertised from version 0 on, though the first versions are not served: clients judge by it whether a broker
 /// knows compressions (KAFKA-18659).
 const PRODUCE_LOWEST: i16 = 0;
-
-/// What the header of a request says that its answer needs.
-#[derive(Clone, Copy, Debug)]
-pub struct Head {
-    /// The API.
-    pub api: &'static Api,
-    /// The version of the answer.
-    pub version: i16,
-    /// What the client calls the request.
-    pub correlation_id: i32,
-}
 
 /// The request cannot be answered: its connection is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ impl Broker {
     }
 }
 
-fn api_versions(_: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
     let version = call.form.version;
     let request = ApiVersionsRequest::read(&mut call.body, version)?;
     let is_valid = request.has_valid_names(version);

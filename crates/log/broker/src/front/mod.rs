@@ -17,7 +17,7 @@ use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
-pub use dispatch::{Head, Unanswerable};
+pub use dispatch::Unanswerable;
 
 /// What drives the thread gives the frontend besides sockets.
 pub trait BrokerDriver: SocketDriver {

@@ -14,7 +14,6 @@ use log_wire::messages::offsets::{
 };
 
 use crate::response::{Form, Response};
-use crate::waits::Waiter;
 
 /// The first versions with a list of groups, or of members, and with topic ids.
 pub(crate) const MANY_GROUPS: i16 = 8;
@@ -48,19 +47,6 @@ pub(crate) enum Kind {
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
 #[derive(Debug)]
 pub(crate) struct CommitPlan(pub(crate) OffsetCommitResponse);
-
-/// Who sent a request, and how its answer is written.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller<'c> {
-    /// Who waits.
-    pub waiter: Waiter,
-    /// The form of the answer.
-    pub form: Form,
-    /// What the client calls itself.
-    pub client_id: &'c str,
-    /// Its address.
-    pub client_host: &'c str,
-}
 
 fn blob(bytes: &[u8]) -> Blob {
     Blob(bytes.to_vec())

@@ -10,15 +10,13 @@ use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 use net_event_loop::ConnId;
 
-use crate::broker::Broker;
-use crate::call::{Call, Handled};
+use crate::call::{Call, Caller, Handled};
 use crate::config::BrokerConfig;
-use crate::coordinators::{Coordinators, find_coordinator};
+use crate::coordinators::Coordinators;
 use crate::node::Node;
 use crate::partitions::Slot;
 use crate::response::Response;
 use crate::waits::Waiter;
-pub use call::Caller;
 use call::{GroupCall, Kind};
 
 /// The internal topic of groups.
@@ -32,35 +30,10 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::JoinGroup,
     ApiKey::SyncGroup,
     ApiKey::LeaveGroup,
-    ApiKey::FindCoordinator,
     ApiKey::DescribeGroups,
     ApiKey::ListGroups,
     ApiKey::DeleteGroups,
 ];
-
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let (of, now) = (call.caller(), call.now);
-    let Broker { node, groups, .. } = broker;
-    Ok(Handled::of(match key {
-        ApiKey::OffsetCommit => groups.offset_commit(node, &call.body()?, of, now),
-        ApiKey::OffsetFetch => groups.offset_fetch(node, &call.body()?, of, now),
-        ApiKey::Heartbeat => groups.heartbeat(node, &call.body()?, of, now),
-        ApiKey::JoinGroup => groups.join_group(node, call.body()?, of, now),
-        ApiKey::SyncGroup => groups.sync_group(node, call.body()?, of, now),
-        ApiKey::LeaveGroup => groups.leave_group(node, &call.body()?, of, now),
-        ApiKey::DescribeGroups => groups.describe_groups(node, &call.body()?, of, now),
-        ApiKey::ListGroups => groups.list_groups(node, &call.body()?, of, now),
-        ApiKey::DeleteGroups => groups.delete_groups(node, &call.body()?, of, now),
-        _ => {
-            let found = find_coordinator(node, groups, &call.body()?, of.form);
-            Some(of.form.response(&found))
-        }
-    }))
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -73,6 +46,30 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
+    /// Handles a request.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn dispatch(
+        &mut self,
+        node: &mut Node,
+        key: ApiKey,
+        mut call: Call<'_>,
+    ) -> Result<Handled, Malformed> {
+        let (of, now) = (call.caller(), call.now);
+        Ok(Handled::of(match key {
+            ApiKey::OffsetCommit => self.offset_commit(node, &call.body()?, of, now),
+            ApiKey::OffsetFetch => self.offset_fetch(node, &call.body()?, of, now),
+            ApiKey::Heartbeat => self.heartbeat(node, &call.body()?, of, now),
+            ApiKey::JoinGroup => self.join_group(node, call.body()?, of, now),
+            ApiKey::SyncGroup => self.sync_group(node, call.body()?, of, now),
+            ApiKey::LeaveGroup => self.leave_group(node, &call.body()?, of, now),
+            ApiKey::DescribeGroups => self.describe_groups(node, &call.body()?, of, now),
+            ApiKey::ListGroups => self.list_groups(node, &call.body()?, of, now),
+            _ => self.delete_groups(node, &call.body()?, of, now),
+        }))
+    }
+
     pub(crate) const fn new() -> Self {
         Self {
             coordinators: Coordinators::new(OFFSETS_TOPIC),

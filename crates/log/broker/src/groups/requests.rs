@@ -18,7 +18,8 @@ use log_wire::messages::offsets::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::Groups;
-use super::call::{Caller, CommitPlan, Kind, MANY_GROUPS, MANY_MEMBERS, TOPIC_IDS};
+use super::call::{CommitPlan, Kind, MANY_GROUPS, MANY_MEMBERS, TOPIC_IDS};
+use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::response::Response;

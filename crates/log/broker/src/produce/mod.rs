@@ -12,7 +12,6 @@ use log_wire::{ApiKey, Compression, ErrorCode, Malformed, ProduceOutcome, Produc
 
 use net_event_loop::ConnId;
 
-use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::catalog::is_internal;
 use crate::node::Node;
@@ -31,23 +30,6 @@ const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Produce];
 
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let mut partitions = Vec::new();
-    let version = call.form.version;
-    let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
-    let Broker { node, produces, .. } = broker;
-    let answered = produces.produce(node, (&request, version), &partitions, call.waiter, call.now);
-    Ok(match answered {
-        Some(response) => Handled::Done(response),
-        None if request.acks == 0 => Handled::Silent,
-        None => Handled::Waits,
-    })
-}
-
 /// Produce requests that wait. See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Produces {
@@ -57,6 +39,22 @@ pub(crate) struct Produces {
 }
 
 impl Produces {
+    /// Handles a request.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
+        let mut partitions = Vec::new();
+        let version = call.form.version;
+        let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
+        let answered = self.produce(node, (&request, version), &partitions, call.waiter, call.now);
+        Ok(match answered {
+            Some(response) => Handled::Done(response),
+            None if request.acks == 0 => Handled::Silent,
+            None => Handled::Waits,
+        })
+    }
+
     /// Handles a request. The answer comes later if there is none now.
     pub(crate) fn produce(
         &mut self,

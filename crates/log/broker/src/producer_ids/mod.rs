@@ -6,7 +6,6 @@ use log_partition::ProducerId;
 use log_wire::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
-use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::catalog::CatalogCommand;
 use crate::node::Node;
@@ -15,13 +14,15 @@ pub(crate) use block::ProducerIds;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::InitProducerId];
 
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, _: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let response = init(&mut broker.producer_ids, &mut broker.node, &call.body()?);
-    Ok(Handled::Done(call.form.response(&response)))
+impl ProducerIds {
+    /// Handles a request.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
+        let response = init(self, node, &call.body()?);
+        Ok(Handled::Done(call.form.response(&response)))
+    }
 }
 
 fn init(ids: &mut ProducerIds, node: &mut Node, request: &InitProducerIdRequest) -> InitProducerIdResponse {

@@ -16,7 +16,6 @@ use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use net_event_loop::ConnId;
 
-use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::catalog::{CatalogCommand, NewTopic, TopicTicket};
 use crate::node::Node;
@@ -31,25 +30,29 @@ const DELETE_BY_STATE: i16 = 6;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Metadata, ApiKey::CreateTopics, ApiKey::DeleteTopics];
 
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let Broker { node, topic_calls, .. } = broker;
-    let (waits, now) = ((call.form, call.waiter), call.now);
-    Ok(match key {
-        ApiKey::CreateTopics => Handled::of(topic_calls.create_topics(node, &call.body()?, waits, now)),
-        ApiKey::DeleteTopics => Handled::of(topic_calls.delete_topics(node, &call.body()?, waits, now)),
-        _ => Handled::Done(metadata::answer(node, call)?),
-    })
-}
-
 /// Requests about topics that wait for the council.
 #[derive(Debug, Default)]
 pub(crate) struct TopicCalls(Waits<PendingTopics>);
 
 impl TopicCalls {
+    /// Handles a request.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn dispatch(
+        &mut self,
+        node: &mut Node,
+        key: ApiKey,
+        mut call: Call<'_>,
+    ) -> Result<Handled, Malformed> {
+        let (waits, now) = ((call.form, call.waiter), call.now);
+        Ok(match key {
+            ApiKey::CreateTopics => Handled::of(self.create_topics(node, &call.body()?, waits, now)),
+            ApiKey::DeleteTopics => Handled::of(self.delete_topics(node, &call.body()?, waits, now)),
+            _ => Handled::Done(metadata::answer(node, call)?),
+        })
+    }
+
     /// Handles a request. The answer comes later if there is none now.
     pub(crate) fn create_topics(
         &mut self,

@@ -1,8 +1,9 @@
 //! FindCoordinator: which broker coordinates a group, or a transactional id.
 
-use log_wire::ErrorCode;
 use log_wire::messages::groups::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
+use log_wire::{ApiKey, ErrorCode, Malformed};
 
+use crate::call::{Call, Handled};
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
@@ -12,8 +13,19 @@ const OF_GROUP: i8 = 0;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
+
 /// Handles a request. An internal topic that is not there yet is made.
-pub(crate) fn find_coordinator(
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(node: &mut Node, groups: &Groups, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let found = find(node, groups, &call.body()?, call.form);
+    Ok(Handled::Done(call.form.response(&found)))
+}
+
+fn find(
     node: &mut Node,
     groups: &Groups,
     request: &FindCoordinatorRequest,

@@ -1,7 +1,5 @@
 //! ListOffsets and OffsetForLeaderEpoch.
 
-mod response;
-
 use std::collections::BTreeMap;
 
 use log_partition::{Isolation, LeaderEpoch, PartitionId, TimeLookup};
@@ -12,12 +10,9 @@ use log_wire::messages::offsets::{
 };
 use log_wire::{ApiKey, ErrorCode, Malformed, TopicName};
 
-use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::node::Node;
-use crate::response::Response;
-use response::Lookup;
-pub use response::OffsetsResponse;
+use crate::response::{Lookup, OffsetsResponse, Response};
 
 /// Times that are none, and the first version that knows each.
 const LATEST: i64 = -1;
@@ -38,8 +33,8 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::ListOffsets, ApiKey::OffsetForLea
 ///
 /// # Errors
 /// It is malformed.
-pub(crate) fn dispatch(broker: &mut Broker, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let (node, form) = (&broker.node, call.form);
+pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let form = call.form;
     Ok(Handled::Done(match key {
         ApiKey::ListOffsets => Response::Offsets(node.list_offsets(&call.body()?, form.version)),
         _ => form.response(&node.offset_for_leader_epoch(&call.body()?)),

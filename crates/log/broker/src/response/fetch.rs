@@ -1,115 +1,13 @@
-//! What a request is answered with, before it is bytes.
-
-use std::sync::Arc;
+//! An answer to Fetch: its batches are read when it is written.
 
 use log_partition::{PartitionId, Source};
-use log_wire::messages::Field;
 use log_wire::{
-    CurrentLeader, Divergence, ErrorCode, FetchOutcome, ProduceOutcome, TopicName, Writer,
-    end_fetch_response, start_fetch_response, start_fetch_topic, write_produce_response,
+    CurrentLeader, Divergence, ErrorCode, FetchOutcome, Writer, end_fetch_response, start_fetch_response,
+    start_fetch_topic,
 };
 
-use crate::front::Head;
-use crate::offsets::OffsetsResponse;
+use super::TopicKey;
 use crate::segment_reader::{SegmentReader, read_source};
-
-/// How a body is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
-    /// The version.
-    pub version: i16,
-    /// Whether it is a flexible one.
-    pub flexible: bool,
-}
-
-impl Form {
-    /// The answer with this body.
-    #[must_use]
-    pub fn response(self, body: &impl Field) -> Response {
-        let mut out = Vec::new();
-        body.write(&mut Writer::new(&mut out, self.flexible), self.version);
-        Response::Body(out)
-    }
-}
-
-/// How a request named a topic, kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TopicKey {
-    /// By its name.
-    Name(Arc<str>),
-    /// By its id.
-    Id([u8; 16]),
-}
-
-impl TopicKey {
-    pub(crate) fn of(name: TopicName<'_>) -> Self {
-        match name {
-            TopicName::Name(name) => Self::Name(name.into()),
-            TopicName::Id(id) => Self::Id(id),
-        }
-    }
-
-    /// As the protocol names it.
-    #[must_use]
-    pub fn name(&self) -> TopicName<'_> {
-        match self {
-            Self::Name(name) => TopicName::Name(name),
-            Self::Id(id) => TopicName::Id(*id),
-        }
-    }
-}
-
-/// An answer.
-#[derive(Clone, Debug)]
-pub enum Response {
-    /// To Produce.
-    Produce(ProduceResponse),
-    /// To Fetch.
-    Fetch(FetchResponse),
-    /// To ListOffsets.
-    Offsets(OffsetsResponse),
-    /// Any other: its body.
-    Body(Vec<u8>),
-    /// The connection is to be closed: an error of a request that has no answer.
-    Close,
-}
-
-impl Response {
-    /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
-    pub fn write(
-        &self,
-        Head { api, version, .. }: Head,
-        reader: &mut impl SegmentReader,
-        out: &mut Vec<u8>,
-        fetch_bytes_max: usize,
-    ) {
-        let flexible = api.is_flexible(version);
-        match self {
-            Self::Produce(produce) => produce.write(&mut Writer::new(out, flexible), version),
-            Self::Fetch(fetch) => fetch.write(reader, out, (version, flexible), fetch_bytes_max),
-            Self::Offsets(offsets) => {
-                offsets.complete(reader).write(&mut Writer::new(out, flexible), version);
-            }
-            Self::Body(body) => out.extend_from_slice(body),
-            Self::Close => {}
-        }
-    }
-}
-
-/// An answer to Produce: outcomes by topic, in the order of the request.
-#[derive(Clone, Debug, Default)]
-pub struct ProduceResponse {
-    pub(crate) topics: Vec<(TopicKey, Vec<ProduceOutcome<'static>>)>,
-}
-
-impl ProduceResponse {
-    /// Writes the body.
-    pub fn write(&self, writer: &mut Writer<'_>, version: i16) {
-        let topics: Vec<_> =
-            self.topics.iter().map(|(topic, outcomes)| (topic.name(), outcomes.as_slice())).collect();
-        write_produce_response(writer, version, &topics, 0, &[]);
-    }
-}
 
 /// An answer to Fetch: partitions by topic, in the order of the request.
 #[derive(Clone, Debug, Default)]
