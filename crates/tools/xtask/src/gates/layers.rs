@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What every simulator stands on; the simulators themselves stand above what they simulate.
     ("sim", &["kit"]),
     ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
-    ("log", &["wire", "partition", "storage", "coordinators", "broker", "service"]),
+    ("log", &["wire", "client", "partition", "storage", "coordinators", "broker", "service"]),
     ("sim", &["council"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
