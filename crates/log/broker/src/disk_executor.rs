@@ -125,6 +125,12 @@ impl<D: Disk> DiskExecutor<D> {
         Ok(())
     }
 
+    /// The id of the directory.
+    #[must_use]
+    pub const fn directory_id(&self) -> [u8; 16] {
+        self.store.incarnation()
+    }
+
     /// Whether commands wait that found no room.
     #[must_use]
     pub fn is_behind(&self) -> bool {

@@ -6,39 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::Now;
-use log_broker::{
-    Broker, BrokerDriver, CatalogCommand, DiskEvent, Front, Response, SegmentReader, TopicImage, TopicTicket,
-    Waiter,
-};
-use log_wire::ErrorCode;
+use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
 use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
+use crate::council::Council;
 use crate::disk_loop::SharedDisk;
+use crate::mail::ShardMail;
 use crate::segments::Segments;
-
-/// What a shard is told.
-pub(crate) enum ShardMail {
-    /// A new connection.
-    Accepted(Accepted),
-    /// An answer for one of its connections.
-    Answer(Waiter, Response),
-    /// A topic, as the council committed it.
-    Topic(TopicImage),
-    /// A topic is gone.
-    TopicGone(Arc<str>),
-    /// What a client has asked of a topic is done, or refused; with the id of a new one.
-    TopicDone(TopicTicket, ErrorCode, [u8; 16]),
-    /// Producer ids for this broker alone.
-    ProducerIds(std::ops::Range<i64>),
-    /// All topics were told.
-    TopicsComplete,
-    /// Close all connections and end.
-    Stop,
-}
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -47,7 +25,7 @@ pub(crate) struct ShardLinks {
     pub(crate) disk: Arc<SharedDisk<DirDisk>>,
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
-    pub(crate) catalog: Arc<Mailbox<CatalogCommand>>,
+    pub(crate) council: Arc<Council>,
 }
 
 /// See the module.
@@ -111,23 +89,6 @@ impl Shard {
         self.connections.accept(&mut self.driver, &mut self.front, socket, opening_ms, now);
     }
 
-    fn topic(&self, topic: TopicImage, now: Now) {
-        if let Err((id, damage)) = self.driver.links.broker.lock().topic_changed(topic, now) {
-            tracing::error!(partition = id.index, %damage, "a partition is not served: what the disk holds of it is damaged");
-        }
-    }
-
-    fn topics_complete(&self) {
-        let unknown = self.driver.links.broker.lock().catalog_complete();
-        if !unknown.is_empty() {
-            let partitions = unknown.len();
-            tracing::warn!(
-                partitions,
-                "the disk holds partitions of topics that the council does not know: they are kept, and not served"
-            );
-        }
-    }
-
     fn take_disk_events(&mut self, now: Now) {
         let Some(mailbox) = &self.driver.links.disk_events else { return };
         mailbox.take_all(&mut self.events);
@@ -154,13 +115,7 @@ impl Service for Shard {
             match message {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
-                ShardMail::Topic(topic) => self.topic(topic, now),
-                ShardMail::TopicGone(name) => self.driver.links.broker.lock().topic_deleted(&name, now),
-                ShardMail::TopicDone(ticket, error, id) => {
-                    self.driver.links.broker.lock().topic_done(ticket, error, id);
-                }
-                ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block),
-                ShardMail::TopicsComplete => self.topics_complete(),
+                ShardMail::Council(event) => self.driver.links.broker.lock().keeper_event(event, now),
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -191,6 +146,24 @@ impl Service for Shard {
     }
 }
 
+fn log(notice: &Notice) {
+    match notice {
+        Notice::TopicCreated(topic) => tracing::info!(%topic, "a topic was created"),
+        Notice::TopicDeleted(topic) => tracing::info!(%topic, "a topic was deleted"),
+        Notice::BadTopic(topic, why) => {
+            tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
+        }
+        Notice::Damaged(id, damage) => {
+            let partition = id.index;
+            tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
+        }
+        Notice::Unclaimed(partitions) => tracing::warn!(
+            partitions,
+            "the disk holds partitions of topics that the council does not know: they are kept, and not served"
+        ),
+    }
+}
+
 /// How late a request that waits may be answered, milliseconds.
 const TICK_MS: u64 = 50;
 
@@ -207,11 +180,14 @@ impl BrokerDriver for Driver {
 
     fn hand_on(&mut self, now: Now) {
         while self.give_to_disk(now) {}
-        let (mut catalog, done) = {
+        let (changes, notices, done) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_catalog_commands(), broker.take_done())
+            (broker.take_changes(), broker.take_notices(), broker.take_done())
         };
-        self.links.catalog.put_all(&mut catalog);
+        if !changes.is_empty() {
+            self.links.council.ask(changes);
+        }
+        notices.iter().for_each(log);
         for (waiter, response) in done {
             match self.links.mail.get(usize::from(waiter.shard)) {
                 Some(mail) if waiter.shard != self.number => mail.put(ShardMail::Answer(waiter, response)),

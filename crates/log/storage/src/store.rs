@@ -236,6 +236,12 @@ impl<D: Disk> Store<D> {
         self.wal.try_preallocate()
     }
 
+    /// What is this very directory: one that is made again is another.
+    #[must_use]
+    pub const fn incarnation(&self) -> [u8; 16] {
+        self.wal.incarnation()
+    }
+
     /// The write-ahead log's counts.
     #[must_use]
     pub fn stats(&self) -> WalStats {

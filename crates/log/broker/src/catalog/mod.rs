@@ -1,28 +1,19 @@
 //! The topics that there are, as the council knows them, and what a broker asks it to change.
 
-mod command;
+mod appointments;
+pub(crate) mod change;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use log_partition::{LeaderEpoch, PartitionConfig, PartitionId};
+use log_metadata::{PartitionNode, TopicNode};
+use log_partition::{PartitionConfig, PartitionId};
 use log_wire::{ErrorCode, TopicName};
 
-pub use command::{CatalogCommand, TopicTicket};
+pub(crate) use appointments::Appointments;
 
 /// The longest name of a topic.
 const NAME_BYTES_MAX: usize = 249;
-
-/// Who keeps a partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartitionImage {
-    /// Its leader; -1 for none.
-    pub leader: i32,
-    /// Which of all its leaders that is.
-    pub epoch: LeaderEpoch,
-    /// Its replicas, the preferred leader first.
-    pub replicas: Vec<i32>,
-}
 
 /// A topic, as it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +23,7 @@ pub struct TopicImage {
     /// Its id, which no other topic ever has.
     pub id: [u8; 16],
     /// Its partitions, by number.
-    pub partitions: Vec<PartitionImage>,
+    pub partitions: Vec<PartitionNode>,
     /// Its own settings, by name.
     pub settings: BTreeMap<String, String>,
     /// What its partitions act on.
@@ -40,6 +31,13 @@ pub struct TopicImage {
 }
 
 impl TopicImage {
+    /// A topic by its node in the council, with what its settings come to.
+    #[must_use]
+    pub fn new(name: &str, node: TopicNode, config: PartitionConfig) -> Self {
+        let TopicNode { id, settings, partitions } = node;
+        Self { name: name.into(), id, partitions, settings, config }
+    }
+
     /// The id of a partition.
     #[must_use]
     pub const fn partition(&self, index: i32) -> PartitionId {

@@ -52,7 +52,7 @@ impl<M: Machine> Coordinators<M> {
     pub(crate) fn make_topic(&self, node: &mut Node, partitions: i32) {
         if node.catalog.find(TopicName::Name(self.topic)).is_err() {
             let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
-            node.make_topic(NewTopic { name: self.topic.into(), partitions, settings });
+            node.make_topic(&NewTopic { name: self.topic.into(), partitions, settings });
         }
     }
 

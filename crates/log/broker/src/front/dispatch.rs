@@ -30,7 +30,7 @@ const AREAS: &[Area] = &[
     },
     Area {
         served: topics::SERVED,
-        dispatch: |at, key, call| at.topic_calls.dispatch(&mut at.node, key, call),
+        dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area {
         served: producer_ids::SERVED,

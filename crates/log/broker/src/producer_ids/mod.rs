@@ -2,12 +2,13 @@
 
 mod block;
 
+use log_metadata::{Decision, Ended, Found, paths};
 use log_partition::ProducerId;
 use log_wire::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use crate::call::{Call, Handled};
-use crate::catalog::CatalogCommand;
+use crate::council::Purpose;
 use crate::node::Node;
 pub(crate) use block::ProducerIds;
 
@@ -48,7 +49,32 @@ fn init(ids: &mut ProducerIds, node: &mut Node, request: &InitProducerIdRequest)
 fn next(ids: &mut ProducerIds, node: &mut Node) -> Option<ProducerId> {
     let id = ids.next();
     if ids.wants_more() {
-        node.catalog_commands.push(CatalogCommand::ProducerIds);
+        node.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
     }
     id
+}
+
+/// How many ids a broker takes at once.
+const BLOCK: i64 = 1_000;
+
+/// The next block of ids: whoever raises the number in the council has those below it. A block whose end nobody knows is lost.
+fn take_block(found: Found<'_>) -> Decision {
+    Decision::Write((next_of(found.data) + BLOCK).to_string().into_bytes())
+}
+
+fn next_of(data: Option<&[u8]>) -> i64 {
+    data.and_then(|data| std::str::from_utf8(data).ok()?.trim().parse().ok()).unwrap_or(0)
+}
+
+impl ProducerIds {
+    /// The council has given a block to this broker, whose end is the data of the node; or it has refused.
+    pub(crate) fn ended(&mut self, ended: &Ended) {
+        match ended {
+            Ended::Done(data) => {
+                let end = next_of(data.as_deref());
+                self.given(end - BLOCK..end);
+            }
+            Ended::Refused(..) => self.given(0..0),
+        }
+    }
 }

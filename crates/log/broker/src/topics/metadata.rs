@@ -87,7 +87,7 @@ impl Node {
         }
         if may_create && self.config.auto_create_topics {
             let partitions = self.config.partitions;
-            self.make_topic(NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
+            self.make_topic(&NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
         }
         Some(error)
     }

@@ -5,9 +5,10 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, PartitionImage, Response, SegmentReader,
-    StoredPartition, TopicImage, Waiter,
+    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentReader, StoredPartition,
+    Waiter,
 };
+use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{LeaderEpoch, PartitionConfig, PartitionId, SegmentRead};
 use net_event_loop::ConnId;
 use storage_wal::LogId;
@@ -32,15 +33,17 @@ impl SegmentReader for NoSegments {
     fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) {}
 }
 
-pub(crate) fn topic(name: &str, id: u8, partitions: usize, epoch: i32) -> TopicImage {
-    let partition = PartitionImage { leader: 1, epoch: LeaderEpoch(epoch), replicas: vec![1] };
-    TopicImage {
-        name: name.into(),
-        id: [id; 16],
-        partitions: vec![partition; partitions],
-        settings: std::collections::BTreeMap::new(),
-        config: PartitionConfig::default(),
-    }
+/// A topic as the council tells of it.
+pub(crate) fn topic(name: &str, id: u8, partitions: usize, epoch: i32) -> KeeperEvent {
+    let mut node = TopicNode::new([id; 16], std::collections::BTreeMap::new(), &vec![vec![1]; partitions]);
+    let raise = |partition: &mut PartitionNode| partition.epoch = LeaderEpoch(epoch);
+    node.partitions.iter_mut().for_each(raise);
+    KeeperEvent::Node { path: paths::topic(name), data: Some(node.bytes()) }
+}
+
+/// A topic is gone.
+pub(crate) fn no_topic(name: &str) -> KeeperEvent {
+    KeeperEvent::Node { path: paths::topic(name), data: None }
 }
 
 pub(crate) fn text(text: &str) -> StrBytes {
@@ -56,20 +59,30 @@ impl Bench {
         Self::with(BrokerConfig::default(), stored)
     }
 
+    /// Of a broker that has been told of everything that there was at its start: of nothing.
     pub(crate) fn with(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
+        let mut bench = Self::starting(config, stored);
+        bench.council(KeeperEvent::Complete);
+        bench
+    }
+
+    pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(1 << 20), NOW);
         Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
     }
 
     /// With topics that are served.
-    pub(crate) fn serving(topics: &[TopicImage]) -> Self {
+    pub(crate) fn serving(topics: &[KeeperEvent]) -> Self {
         let mut bench = Self::new(Vec::new());
-        for topic in topics {
-            bench.broker.topic_changed(topic.clone(), NOW).expect("there is nothing on the disk");
-        }
+        topics.iter().for_each(|topic| bench.council(topic.clone()));
         bench.flush();
         bench
+    }
+
+    /// Something happens in the council.
+    pub(crate) fn council(&mut self, event: KeeperEvent) {
+        self.broker.keeper_event(event, self.now);
     }
 
     /// The disk takes what it is given, and makes the logs that are asked for.

@@ -26,8 +26,21 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("node", &["pages"]),
     // What every simulator stands on; the simulators themselves stand above what they simulate.
     ("sim", &["kit"]),
-    ("council", &["wire", "tree", "frontend", "replica", "service", "client-core", "client", "connect"]),
-    ("log", &["wire", "client", "partition", "storage", "coordinators", "broker", "service"]),
+    (
+        "council",
+        &[
+            "wire",
+            "tree",
+            "frontend",
+            "replica",
+            "service",
+            "client-core",
+            "client-model",
+            "client",
+            "connect",
+        ],
+    ),
+    ("log", &["wire", "client", "partition", "storage", "metadata", "coordinators", "broker", "service"]),
     ("sim", &["council"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
@@ -43,7 +56,7 @@ const SERVICES: &[&str] = &["council", "log", "store", "objects"];
 
 /// What services may use of the council: the client as a state machine, and its driver. Of the council they use only
 /// [`WIRE`] and each other, so that a service that uses them gets nothing else of it.
-const CLIENTS: &[&str] = &["council-client-core", "council-client"];
+const CLIENTS: &[&str] = &["council-client-core", "council-client-model", "council-client"];
 
 /// The council's protocol.
 const WIRE: &str = "council-wire";
@@ -71,6 +84,8 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("log-wire", &["crc32c", "thiserror"]),
     ("log-coordinators", &[]),
+    // JSON and base64 of what the council keeps.
+    ("log-metadata", &["base64", "serde", "serde_json", "thiserror"]),
     ("log-partition", &["bytes", "crc32c", "thiserror"]),
     ("log-storage", &["bytes"]),
     ("log-broker", &["bytes"]),
@@ -78,6 +93,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
     ("council-client-core", &["thiserror"]),
+    ("council-client-model", &[]),
     // The engine draws its election timeouts itself; they are overwritten from the seed. It wants a logger of `slog`'s,
     // which discards every line.
     (

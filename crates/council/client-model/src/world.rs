@@ -11,14 +11,14 @@ use council_client_core::{
     Action, ConnectFailure, DataClient, Output, Random, RequestId, Settings, WatcherId,
 };
 
-use super::Ensemble;
+use crate::Ensemble;
 
 const WATCHER: WatcherId = WatcherId(1);
 
 /// One client and its recipe.
-pub(crate) struct Peer<R> {
-    pub(crate) client: DataClient,
-    pub(crate) recipe: R,
+pub struct Peer<R> {
+    pub client: DataClient,
+    pub recipe: R,
     /// Its connection.
     link: Option<usize>,
     inbox: VecDeque<Input>,
@@ -27,13 +27,13 @@ pub(crate) struct Peer<R> {
     first_id: u64,
 }
 
-pub(crate) struct World<R> {
-    pub(crate) ensemble: Ensemble,
-    pub(crate) peers: Vec<Peer<R>>,
-    pub(crate) random: Random,
-    pub(crate) now: Duration,
+pub struct World<R> {
+    pub ensemble: Ensemble,
+    pub peers: Vec<Peer<R>>,
+    pub random: Random,
+    pub now: Duration,
     /// Whether connections break and sessions expire.
-    pub(crate) faults: bool,
+    pub faults: bool,
     /// Servers that apply nothing for a while.
     lazy: Vec<bool>,
     /// Sessions that are over, and whose ephemeral nodes are not gone yet.
@@ -41,7 +41,7 @@ pub(crate) struct World<R> {
 }
 
 impl<R: Recipe> World<R> {
-    pub(crate) fn new(seed: u64, servers: usize, recipes: impl IntoIterator<Item = R>) -> Self {
+    pub fn new(seed: u64, servers: usize, recipes: impl IntoIterator<Item = R>) -> Self {
         let mut random = Random::new(seed);
         let now = Duration::from_secs(1);
         let mut peers = Vec::new();
@@ -81,7 +81,7 @@ impl<R: Recipe> World<R> {
     }
 
     /// Something happens somewhere.
-    pub(crate) fn step(&mut self) {
+    pub fn step(&mut self) {
         self.now += Duration::from_millis(self.random.below(20));
         let server = self.pick(self.ensemble.servers.len());
         if self.faults && self.chance(100) {
@@ -205,13 +205,13 @@ impl<R: Recipe> World<R> {
     }
 
     /// Tells the recipe of a peer that its user is done.
-    pub(crate) fn release(&mut self, index: usize) {
+    pub fn release(&mut self, index: usize) {
         self.peers[index].inbox.push_back(Input::Release);
     }
 
     /// The recipe of a peer is a new one: reports and requests of the last one are dropped, and it gets the
     /// connection's state.
-    pub(crate) fn restart_recipe(&mut self, index: usize) {
+    pub fn restart_recipe(&mut self, index: usize) {
         let peer = &mut self.peers[index];
         peer.first_id += 1 << 20;
         peer.inbox.clear();
@@ -223,7 +223,7 @@ impl<R: Recipe> World<R> {
     }
 
     /// No more faults; goes on until `done`.
-    pub(crate) fn heal_until(&mut self, done: impl Fn(&Self) -> bool) {
+    pub fn heal_until(&mut self, done: impl Fn(&Self) -> bool) {
         self.faults = false;
         for _ in 0..200_000 {
             if done(self) {

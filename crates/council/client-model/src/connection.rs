@@ -8,9 +8,9 @@ use council_wire::{
     next_frame, start_frame, xid,
 };
 
-use super::{Ensemble, Node, Outcome, Server, Session, Write};
+use crate::{Ensemble, Node, Outcome, Server, Session, Write};
 
-pub(crate) const TIMEOUT_MS: i32 = 10_000;
+const TIMEOUT_MS: i32 = 10_000;
 
 /// A request whose turn it is, or will be.
 #[derive(Clone, Debug)]
@@ -24,15 +24,15 @@ enum Turn {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Connection {
-    pub(crate) server: usize,
-    pub(crate) session: i64,
+pub struct Connection {
+    pub server: usize,
+    pub session: i64,
     /// Broken: nothing comes through any more.
-    pub(crate) closed: bool,
+    pub closed: bool,
     /// Arrived at the server, not looked at.
-    pub(crate) input: Vec<u8>,
+    pub input: Vec<u8>,
     /// On its way to the client.
-    pub(crate) output: Vec<u8>,
+    pub output: Vec<u8>,
     turns: VecDeque<Turn>,
     opened: bool,
     data: BTreeSet<String>,
@@ -44,20 +44,20 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Whether the leader may still be given a write of it.
-    pub(crate) fn is_travelling(&self) -> bool {
+    pub fn is_travelling(&self) -> bool {
         matches!(self.turns.front(), Some(Turn::Travelling(..)))
     }
 
-    pub(crate) fn watches_data(&self, path: &str) -> bool {
+    pub fn watches_data(&self, path: &str) -> bool {
         self.data.contains(path)
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.turns.is_empty() && self.input.is_empty()
     }
 
     /// A change, to the watches.
-    pub(crate) fn tell(&mut self, kind: EventType, path: &str, zxid: i64) {
+    pub fn tell(&mut self, kind: EventType, path: &str, zxid: i64) {
         let one_shot = match kind {
             EventType::NodeCreated | EventType::NodeDataChanged => {
                 self.data.remove(path) | self.exist.remove(path)
@@ -182,13 +182,13 @@ impl Connection {
 }
 
 impl Ensemble {
-    pub(crate) fn connect(&mut self, server: usize) -> usize {
+    pub fn connect(&mut self, server: usize) -> usize {
         self.connections.push(Connection { server, ..Connection::default() });
         self.connections.len() - 1
     }
 
     /// A server does the next thing for one connection: takes a frame, or answers.
-    pub(crate) fn serve(&mut self, id: usize) {
+    pub fn serve(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         if let Frame::Whole(frame) = next_frame(&connection.input, 1 << 20) {
             let frame = frame.to_vec();
@@ -264,7 +264,7 @@ impl Ensemble {
     }
 
     /// The leader executes the write of a connection, if that is still its session's current one.
-    pub(crate) fn execute_for(&mut self, id: usize) {
+    pub fn execute_for(&mut self, id: usize) {
         let Some(Turn::Travelling(xid, write)) = self.connections[id].turns.front().cloned() else { return };
         let session = self.connections[id].session;
         self.connections[id].turns.pop_front();

@@ -1,45 +1,51 @@
-//! A small model of an ensemble for tests: one log, servers that apply it late, connections that speak the real bytes,
-//! sessions that expire. It holds what ZooKeeper promises its clients and nothing more; time does not pass in it.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "each test file uses its part; one that cannot go on says where"
-)]
+//! A small model of an ensemble: one log, servers that apply it late, connections that speak the real bytes, sessions that
+//! expire. It holds what ZooKeeper promises its clients and nothing more; time does not pass in it.
+//!
+//! [`World`] is the model with clients that each run a recipe, in an order that a seed draws. The tests of the client's
+//! recipes live here, and services that are clients of an ensemble test and simulate themselves with it.
+//!
+//! # Not done, and what that costs
+//! Nothing of ACLs and quotas: what is refused for them is not seen. What an ensemble does under faults is the simulator's of
+//! the council.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, reason = "a model that cannot go on says where")]
+#![allow(missing_docs, reason = "a model for tests")]
 
-pub(crate) mod connection;
-pub(crate) mod world;
+mod connection;
+mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use council_wire::{ErrorCode, EventType, Stat};
 
-use connection::Connection;
+pub use connection::Connection;
+pub use world::{Peer, World};
 
 /// One node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Node {
-    pub(crate) data: Vec<u8>,
-    pub(crate) stat: Stat,
+pub struct Node {
+    pub data: Vec<u8>,
+    pub stat: Stat,
 }
 
-pub(crate) type Tree = BTreeMap<String, Node>;
+pub type Tree = BTreeMap<String, Node>;
 
 /// One change of a transaction.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub enum Change {
     Put(String, Node, Option<EventType>),
     Delete(String),
 }
 
 /// One entry of the log; a write that was refused is one without changes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Transaction {
-    pub(crate) changes: Vec<Change>,
+pub struct Transaction {
+    pub changes: Vec<Change>,
 }
 
 /// A write, as its client asked for it.
 #[derive(Clone, Debug)]
-pub(crate) enum Write {
+pub enum Write {
     Create { path: String, data: Vec<u8>, flags: i32 },
     Delete { path: String },
     Set { path: String, data: Vec<u8>, version: i32 },
@@ -48,7 +54,7 @@ pub(crate) enum Write {
 
 /// What a write came to.
 #[derive(Clone, Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     Created(String, Stat),
     Set(Stat),
     Done,
@@ -56,32 +62,32 @@ pub(crate) enum Outcome {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
-    pub(crate) alive: bool,
+pub struct Session {
+    pub alive: bool,
     /// The connection that may write for it.
-    pub(crate) owner: usize,
+    pub owner: usize,
 }
 
 /// One server: the log up to some entry.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Server {
-    pub(crate) applied: usize,
-    pub(crate) tree: Tree,
+pub struct Server {
+    pub applied: usize,
+    pub tree: Tree,
 }
 
-pub(crate) struct Ensemble {
-    pub(crate) log: Vec<Transaction>,
+pub struct Ensemble {
+    pub log: Vec<Transaction>,
     /// The tree after the whole log.
-    pub(crate) tree: Tree,
+    pub tree: Tree,
     /// The tree after each entry; the zxid of an entry is its place, counted from 1.
-    pub(crate) past: Vec<Tree>,
-    pub(crate) servers: Vec<Server>,
-    pub(crate) sessions: BTreeMap<i64, Session>,
-    pub(crate) connections: Vec<Connection>,
+    pub past: Vec<Tree>,
+    pub servers: Vec<Server>,
+    pub sessions: BTreeMap<i64, Session>,
+    pub connections: Vec<Connection>,
 }
 
 impl Ensemble {
-    pub(crate) fn new(servers: usize) -> Self {
+    pub fn new(servers: usize) -> Self {
         let tree = Tree::from([(String::from("/"), Node::default())]);
         let server = Server { applied: 0, tree: tree.clone() };
         Self {
@@ -95,7 +101,7 @@ impl Ensemble {
     }
 
     /// Executes a write for a session; where it stands in the log, and what it came to.
-    pub(crate) fn execute(&mut self, session: i64, write: &Write) -> (usize, Outcome) {
+    pub fn execute(&mut self, session: i64, write: &Write) -> (usize, Outcome) {
         let zxid = self.log.len() as i64 + 1;
         let (changes, outcome) = match self.changes(session, zxid, write) {
             Ok(done) => done,
@@ -105,7 +111,7 @@ impl Ensemble {
         (self.log.len(), outcome)
     }
 
-    pub(crate) fn append(&mut self, changes: Vec<Change>) {
+    pub fn append(&mut self, changes: Vec<Change>) {
         for change in &changes {
             change.apply(&mut self.tree);
         }
@@ -179,7 +185,7 @@ impl Ensemble {
     }
 
     /// Deletes nodes in one transaction.
-    pub(crate) fn deletion<'p>(&self, zxid: i64, paths: impl IntoIterator<Item = &'p str>) -> Vec<Change> {
+    pub fn deletion<'p>(&self, zxid: i64, paths: impl IntoIterator<Item = &'p str>) -> Vec<Change> {
         let mut parents: BTreeMap<String, Node> = BTreeMap::new();
         let mut changes = Vec::new();
         for path in paths {
@@ -194,18 +200,18 @@ impl Ensemble {
     }
 
     /// A session is over; whether it was not before. Its ephemeral nodes go later.
-    pub(crate) fn expire(&mut self, id: i64) -> bool {
+    pub fn expire(&mut self, id: i64) -> bool {
         let session = self.sessions.get_mut(&id).filter(|session| session.alive);
         session.is_some_and(|session| std::mem::replace(&mut session.alive, false))
     }
 
     /// The ephemeral nodes of a session that is over go.
-    pub(crate) fn bury(&mut self, id: i64) {
+    pub fn bury(&mut self, id: i64) {
         self.execute(id, &Write::Close);
     }
 
     /// One server applies one entry, and fires the watches of its connections.
-    pub(crate) fn apply(&mut self, server: usize) {
+    pub fn apply(&mut self, server: usize) {
         let at = self.servers[server].applied;
         let Some(transaction) = self.log.get(at).cloned() else { return };
         let zxid = at as i64 + 1;
@@ -223,13 +229,13 @@ impl Ensemble {
     }
 
     /// The nodes at and below a path, as they were at a zxid.
-    pub(crate) fn subtree(&self, root: &str, zxid: i64) -> Tree {
+    pub fn subtree(&self, root: &str, zxid: i64) -> Tree {
         let below = |path: &str| path == root || path.starts_with(&format!("{root}/"));
         let tree = &self.past[usize::try_from(zxid).unwrap()];
         tree.iter().filter(|(path, _)| below(path)).map(|(path, node)| (path.clone(), node.clone())).collect()
     }
 
-    pub(crate) fn live_sessions(&self) -> BTreeSet<i64> {
+    pub fn live_sessions(&self) -> BTreeSet<i64> {
         self.sessions.iter().filter(|(_, session)| session.alive).map(|(id, _)| *id).collect()
     }
 }
@@ -258,7 +264,7 @@ impl Change {
     }
 }
 
-pub(crate) fn parent(path: &str) -> &str {
+pub fn parent(path: &str) -> &str {
     match path.rfind('/') {
         Some(at) if at > 0 => &path[..at],
         _ => "/",

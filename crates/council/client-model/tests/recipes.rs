@@ -1,8 +1,6 @@
 //! Recipes over the model of an ensemble, under faults that seeds draw.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-mod model;
-
 use std::collections::BTreeMap;
 
 use council_client_core::recipes::{
@@ -11,8 +9,7 @@ use council_client_core::recipes::{
 };
 use council_client_core::{Acl, SessionId, Zxid};
 
-use model::world::World;
-use model::{Change, Ensemble, Node, Write};
+use council_client_model::{Change, Ensemble, Node, World, Write};
 
 /// Seeds of a test; `CLIENT_SEEDS` asks for more.
 fn seeds() -> std::ops::Range<u64> {
