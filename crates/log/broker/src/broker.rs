@@ -74,7 +74,7 @@ impl Broker {
             }
             KeeperEvent::Complete => {
                 self.appointments.complete();
-                let unclaimed = self.node.partitions.unclaimed();
+                let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
             }
             KeeperEvent::Ended { ticket, ended } => self.change_ended(ticket, ended, now),

@@ -102,6 +102,7 @@ impl Council {
 
     /// Ends the session, so that others see at once that this broker is gone.
     pub(crate) fn close(&self) {
+        self.keeper.release();
         self.client.close();
     }
 
@@ -143,9 +144,11 @@ fn pass_on(keeper: &mut Keeper, sink: &Sink, supervisor: &Supervisor) {
             KeeperEvent::Over(error) => {
                 supervisor.report(ThreadFault::new("council's client", error.clone()))
             }
-            KeeperEvent::Standing(Standing::Taken) => tracing::error!(
-                "another process is announced under the number of this broker: stop one of them"
-            ),
+            KeeperEvent::Standing(Standing::Taken) if keeper.standing() == Standing::Taken => {
+                tracing::error!(
+                    "another process is announced under the number of this broker: stop one of them"
+                )
+            }
             _ => {}
         }
         mail.push(ShardMail::Council(event));

@@ -214,9 +214,9 @@ impl Partitions {
         self.in_flight.bytes()
     }
 
-    /// How many partitions on the disk there are whose topics the council has not named.
-    pub(crate) fn unclaimed(&self) -> usize {
-        self.stored.len()
+    /// How many partitions on the disk there are whose topics the council does not know.
+    pub(crate) fn unclaimed(&self, catalog: &Catalog) -> usize {
+        self.stored.keys().filter(|id| catalog.find(TopicName::Id(id.topic)).is_err()).count()
     }
 
     /// The tables of a partition that lives here, or that nobody has asked for yet.

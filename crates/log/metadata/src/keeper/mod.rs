@@ -80,6 +80,8 @@ pub struct Keeper {
     unshown: VecDeque<Finished>,
     is_complete: bool,
     is_over: bool,
+    /// The broker stops: nothing is to be followed any more.
+    is_released: bool,
     events: VecDeque<KeeperEvent>,
     /// What came last, so that a presence that begins later begins from there.
     connection: Option<Input>,
@@ -104,6 +106,7 @@ impl Keeper {
             unshown: VecDeque::new(),
             is_complete: false,
             is_over: false,
+            is_released: false,
             events: VecDeque::new(),
             connection: None,
         }
@@ -198,7 +201,7 @@ impl Keeper {
                 _ => None,
             }),
         };
-        if let Some(error) = failed.filter(|_| !self.is_over) {
+        if let Some(error) = failed.filter(|_| !self.is_over && !self.is_released) {
             self.is_over = true;
             self.events.push_back(KeeperEvent::Over(error));
         }
@@ -222,7 +225,8 @@ impl Recipe for Keeper {
                     Input::Event(_) => {}
                     _ => self.changes.disconnected(),
                 }
-                if !matches!(other, Input::Event(_)) {
+                self.is_released |= matches!(other, Input::Release);
+                if !matches!(other, Input::Event(_) | Input::Release) {
                     self.connection = Some(other.clone());
                 }
                 if let Some(presence) = &mut self.presence {
@@ -246,6 +250,6 @@ impl Recipe for Keeper {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over
+        self.is_over || (self.cache.is_over() && self.presence.as_ref().is_none_or(Presence::is_over))
     }
 }
