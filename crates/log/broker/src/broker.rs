@@ -72,7 +72,7 @@ impl Broker {
                     self.topic_node(name, data, now);
                 }
             }
-            KeeperEvent::Complete => {
+            KeeperEvent::Joined => {
                 self.appointments.complete();
                 let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));

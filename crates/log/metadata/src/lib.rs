@@ -23,11 +23,13 @@
 
 mod broker_node;
 mod id;
+mod join;
 mod keeper;
 pub mod paths;
 mod topic_node;
 
 pub use broker_node::BrokerNode;
 pub use id::{id_of, id_text};
+pub use join::{Join, JoinRefusal, JoinStep};
 pub use keeper::{Change, Compute, Decision, Ended, Found, Keeper, KeeperEvent, KeeperLimits, Standing};
 pub use topic_node::{BadNode, NODE_BYTES_MAX, PartitionNode, TopicNode};

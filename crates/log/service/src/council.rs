@@ -1,8 +1,4 @@
 //! The broker's keeper over a client of the council: how it joins its cluster at a start, and how it follows it then.
-//!
-//! A start reads the id of the cluster, or draws it; claims its number for its data directory, for good; and announces itself by
-//! an ephemeral node. The node of its own last life, which a server keeps until that session's timeout is over, is removed: the
-//! lock of the directory says that nobody else uses that one.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,7 +6,7 @@ use std::time::Duration;
 use council_client::recipes::Running;
 use council_client::{Acl, Client, CreateMode, Error, ErrorCode as NodeError, Options};
 use log_metadata::{
-    BrokerNode, Change, Decision, Found, Keeper, KeeperEvent, KeeperLimits, Standing, id_text, paths,
+    BrokerNode, Change, Join, JoinRefusal, JoinStep, Keeper, KeeperEvent, KeeperLimits, Standing,
 };
 use node_threads::{Mailbox, Supervisor, ThreadFault};
 
@@ -19,8 +15,6 @@ use crate::mail::ShardMail;
 
 /// How long a start waits for the council.
 const WAIT: Duration = Duration::from_secs(60);
-/// Changes of a start are waited for by what they change, not by their end.
-const NO_TICKET: u64 = 0;
 
 /// Where the keeper's events go, once there is a broker.
 type Sink = Arc<OnceLock<Arc<Mailbox<ShardMail>>>>;
@@ -56,37 +50,32 @@ impl Council {
         Ok(Self { keeper, sink, client })
     }
 
-    /// The id of the cluster: that of the council, or the one that was drawn.
+    /// Joins the cluster, with the directory that `open` opens for it.
     ///
     /// # Errors
-    /// The council does not answer.
-    pub(crate) fn cluster_id(&self, drawn: &[u8; 16]) -> Result<String, StartError> {
-        let id = self.claim(paths::CLUSTER.into(), id_text(drawn))?;
-        if id.is_empty() {
-            return Err(StartError::Council(format!("`{}` has no id of a cluster", paths::CLUSTER)));
-        }
-        Ok(id)
+    /// The council does not answer, the broker must not join, or `open` fails.
+    pub(crate) fn join<T>(
+        &self,
+        broker: i32,
+        drawn: [u8; 16],
+        open: impl FnOnce(&str) -> Result<(T, BrokerNode), StartError>,
+    ) -> Result<(T, String), StartError> {
+        let mut join = Join::new(broker, drawn);
+        self.keeper.act(|keeper| join.begin(keeper));
+        let JoinStep::Open(cluster) = self.next_step(&mut join, broker)? else { return Err(no_answer()) };
+        let (opened, node) = open(&cluster)?;
+        self.keeper.act(|keeper| join.opened(node, keeper));
+        self.next_step(&mut join, broker)?;
+        Ok((opened, cluster))
     }
 
-    /// This broker's number is that of this data directory, and of no other.
-    ///
-    /// # Errors
-    /// Another directory has the number, or another process is announced under it.
-    pub(crate) fn announce(&self, broker: i32, node: &BrokerNode) -> Result<(), StartError> {
-        let known = self.claim(paths::directory(broker), node.directory.clone())?;
-        if known != node.directory {
-            return Err(StartError::OtherDirectory { broker });
+    fn next_step(&self, join: &mut Join, broker: i32) -> Result<JoinStep, StartError> {
+        let step = |keeper: &mut Keeper| Some(join.step(keeper)).filter(|step| *step != JoinStep::Wait);
+        match self.keeper.wait_and_act(WAIT, step).ok_or_else(no_answer)? {
+            JoinStep::Refused(JoinRefusal::OtherDirectory) => Err(StartError::OtherDirectory { broker }),
+            JoinStep::Refused(JoinRefusal::NumberTaken) => Err(StartError::NumberTaken { broker }),
+            other => Ok(other),
         }
-        self.keeper.act(|keeper| keeper.announce(broker, &node.bytes()));
-        let settled = |keeper: &Keeper| match keeper.standing() {
-            Standing::Unknown => None,
-            standing => Some(standing),
-        };
-        let standing = self.keeper.wait(WAIT, settled).ok_or_else(no_answer)?;
-        if standing == Standing::Taken {
-            self.replace_last_life(broker, node)?;
-        }
-        Ok(())
     }
 
     /// From now on all that happens goes to a broker.
@@ -104,34 +93,6 @@ impl Council {
     pub(crate) fn close(&self) {
         self.keeper.release();
         self.client.close();
-    }
-
-    /// Writes a node if it is not there. Gives what it holds then.
-    fn claim(&self, path: String, text: String) -> Result<String, StartError> {
-        let data = text.into_bytes();
-        let write = move |found: Found<'_>| match found.data {
-            Some(data) if !data.is_empty() => Decision::Keep,
-            _ => Decision::Write(data.clone()),
-        };
-        let is_there = path.clone();
-        self.keeper.act(|keeper| keeper.change(Change::new(path, NO_TICKET, write)));
-        let text = |data: &[u8]| String::from_utf8_lossy(data).into_owned();
-        self.keeper.wait(WAIT, |keeper| keeper.data(&is_there).map(text)).ok_or_else(no_answer)
-    }
-
-    fn replace_last_life(&self, broker: i32, node: &BrokerNode) -> Result<(), StartError> {
-        let path = paths::broker(broker);
-        let of_directory = |data: &[u8], directory: &str| {
-            BrokerNode::read(data).is_some_and(|other| other.directory == directory)
-        };
-        let directory = node.directory.clone();
-        let remove = move |found: Found<'_>| match found.data {
-            Some(data) if of_directory(data, &directory) => Decision::Delete,
-            _ => Decision::Keep,
-        };
-        self.keeper.act(|keeper| keeper.change(Change::new(path, NO_TICKET, remove)));
-        let announced = |keeper: &Keeper| (keeper.standing() == Standing::Announced).then_some(());
-        self.keeper.wait(WAIT, announced).ok_or(StartError::NumberTaken { broker })
     }
 }
 

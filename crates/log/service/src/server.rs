@@ -88,9 +88,11 @@ impl LogServer {
         let address = listener.local_addr().map_err(system("read the port"))?;
         let supervisor = Arc::new(Supervisor::default());
         let council = Arc::new(Council::connect(&config.council, &supervisor)?);
-        let cluster_id = council.cluster_id(&random()?)?;
-        let (executor, stored) = open(&config, &cluster_id)?;
-        council.announce(config.broker.node_id, &broker_node(&config, &executor.directory_id()))?;
+        let ((executor, stored), cluster_id) = council.join(config.broker.node_id, random()?, |cluster| {
+            let opened = open(&config, cluster)?;
+            let node = broker_node(&config, &opened.0.directory_id());
+            Ok((opened, node))
+        })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };

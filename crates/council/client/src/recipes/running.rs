@@ -16,6 +16,9 @@ pub struct Running<R> {
     sender: Sender<Heard>,
 }
 
+/// How long [`Running::wait_and_act`] may miss a change that comes between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// What the thread and the handle have in common.
 struct Shared<R> {
     recipe: Mutex<R>,
@@ -77,6 +80,22 @@ impl<R: Recipe + Send + 'static> Running<R> {
             }
             let waited = self.shared.changed.wait_timeout(recipe, left);
             recipe = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// As [`Self::wait`], but `act` may change the recipe. What it asks for then is asked in its own thread.
+    pub fn wait_and_act<T>(&self, time: Duration, mut act: impl FnMut(&mut R) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(done) = self.act(&mut act) {
+                return Some(done);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let recipe = self.shared.lock();
+            drop(self.shared.changed.wait_timeout(recipe, left.min(LOOK)));
         }
     }
 

@@ -62,7 +62,7 @@ impl Bench {
     /// Of a broker that has been told of everything that there was at its start: of nothing.
     pub(crate) fn with(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let mut bench = Self::starting(config, stored);
-        bench.council(KeeperEvent::Complete);
+        bench.council(KeeperEvent::Joined);
         bench
     }
 

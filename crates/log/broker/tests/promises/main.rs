@@ -53,7 +53,7 @@ fn partition_that_the_council_does_not_know_is_kept() {
 fn topic_of_before_the_start_is_served_under_a_new_epoch_only() {
     let mut bench = Bench::starting(BrokerConfig::default(), Vec::new());
     bench.council(topic("t", 1, 1, 4));
-    bench.council(KeeperEvent::Complete);
+    bench.council(KeeperEvent::Joined);
     let mut changes = bench.broker.take_changes();
     assert!(changes.len() == 1 && bench.take().is_empty(), "{changes:?}");
     let KeeperEvent::Node { data: Some(before), .. } = topic("t", 1, 1, 4) else { panic!("a topic") };

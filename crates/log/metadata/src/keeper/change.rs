@@ -41,6 +41,9 @@ pub struct Change {
 }
 
 impl Change {
+    /// The ticket of changes whose end nobody waits for.
+    pub const NOBODY: u64 = 0;
+
     /// Of that node.
     #[must_use]
     pub fn new(

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use council_client_core::recipes::{
     Ask, Cache, CacheLimits, CacheState, Input, Presence, PresenceState, Recipe,
 };
-use council_client_core::{Acl, Error, RequestId};
+use council_client_core::{Acl, Error, RequestId, Zxid};
 
 pub use change::{Change, Compute, Decision, Ended, Found};
 use changes::{Changes, Finished};
@@ -53,8 +53,8 @@ pub enum KeeperEvent {
         /// Its data.
         data: Option<Vec<u8>>,
     },
-    /// All nodes that there were at the start have been told.
-    Complete,
+    /// The broker has joined: all nodes that there were then have been told.
+    Joined,
     /// A change has ended.
     Ended {
         /// The ticket of the change.
@@ -78,7 +78,6 @@ pub struct Keeper {
     changes: Changes,
     /// Changes that have ended and that the copy does not show yet.
     unshown: VecDeque<Finished>,
-    is_complete: bool,
     is_over: bool,
     /// The broker stops: nothing is to be followed any more.
     is_released: bool,
@@ -104,7 +103,6 @@ impl Keeper {
             changes: Changes::new(acl.clone(), limits.changes_at_once_max),
             acl,
             unshown: VecDeque::new(),
-            is_complete: false,
             is_over: false,
             is_released: false,
             events: VecDeque::new(),
@@ -132,6 +130,20 @@ impl Keeper {
         self.changes.len() + self.unshown.len()
     }
 
+    /// Whether the copy shows the announcement of this broker, and so everything that was written before it.
+    #[must_use]
+    pub fn shows_announcement(&self, broker: i32) -> bool {
+        let Some(PresenceState::Present { epoch }) = self.presence.as_ref().map(Presence::state) else {
+            return false;
+        };
+        self.cache.nodes().get(&paths::broker(broker)).is_some_and(|node| node.czxid.0 == *epoch)
+    }
+
+    /// The broker has joined: [`KeeperEvent::Joined`] comes behind all nodes of the present copy.
+    pub(crate) fn joined(&mut self) {
+        self.events.push_back(KeeperEvent::Joined);
+    }
+
     /// Whether this broker is known to the others.
     #[must_use]
     pub const fn standing(&self) -> Standing {
@@ -155,9 +167,6 @@ impl Keeper {
                 let data = self.data(&path).map(<[u8]>::to_vec);
                 self.events.push_back(KeeperEvent::Node { path, data });
             }
-            if !std::mem::replace(&mut self.is_complete, true) {
-                self.events.push_back(KeeperEvent::Complete);
-            }
         }
         self.unshown.extend(std::iter::from_fn(|| self.changes.finished()));
         let mut unshown = VecDeque::new();
@@ -178,7 +187,9 @@ impl Keeper {
         finished.zxid <= self.cache.zxid()
             || match &finished.ended {
                 Ended::Refused(..) => true,
-                Ended::Done(data) => self.is_complete && self.data(&finished.path) == data.as_deref(),
+                Ended::Done(data) => {
+                    self.cache.zxid() >= Zxid(0) && self.data(&finished.path) == data.as_deref()
+                }
             }
     }
 
