@@ -50,6 +50,7 @@ mod fetch;
 mod find_coordinator;
 mod front;
 mod groups;
+pub mod lone_flush;
 mod node;
 mod notice;
 mod offsets;
