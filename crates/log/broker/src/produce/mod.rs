@@ -3,12 +3,15 @@
 mod batch;
 mod outcome;
 mod pending;
+mod refused;
 
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_partition::Appended;
-use log_wire::{ApiKey, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest};
+use log_partition::{Appended, PartitionId, ProducerEpoch, ProducerId};
+use log_wire::{
+    ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
+};
 
 use net_event_loop::ConnId;
 
@@ -21,6 +24,7 @@ use crate::waits::{Waiter, Waits};
 use batch::only_batch;
 use outcome::unknown;
 use pending::{PendingProduce, WaitingBatch};
+use refused::RefusedFirst;
 
 /// The first version in which a batch may be compressed by zstd.
 const ZSTD: i16 = 7;
@@ -36,6 +40,7 @@ pub(crate) struct Produces {
     waits: Waits<PendingProduce>,
     /// The batches of each partition that are not committed, in the order of their offsets.
     batches: BySlot<VecDeque<WaitingBatch>>,
+    refused: RefusedFirst,
 }
 
 impl Produces {
@@ -68,7 +73,7 @@ impl Produces {
         let (mut missing, mut failed) = (Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic);
-            let done = append(node, request, version, partition, now);
+            let done = self.append_in_order(node, request, version, partition, now);
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
                 Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
@@ -90,6 +95,33 @@ impl Produces {
         let pending = PendingProduce { response, missing: slots.len(), slots };
         self.waits.insert(waiter, deadline, pending);
         None
+    }
+
+    /// Appends a batch, but not one of a new producer before an earlier one that was refused.
+    fn append_in_order(
+        &mut self,
+        node: &mut Node,
+        request: &ProduceRequest<'_>,
+        version: i16,
+        partition: &ProducePartition<'_>,
+        now: Now,
+    ) -> Result<(Slot, Appended), ErrorCode> {
+        if !self.refused.is_empty()
+            && let Some((id, batch)) = of_unknown_producer(node, partition)
+        {
+            self.refused.check(id, &batch)?;
+        }
+        let done = append(node, request, version, partition, now);
+        let passes = matches!(done, Err(ErrorCode::NotLeaderOrFollower | ErrorCode::KafkaStorageError));
+        if passes && let Some((id, batch)) = of_unknown_producer(node, partition) {
+            self.refused.refused(id, &batch);
+        } else if !self.refused.is_empty()
+            && let (Ok((slot, _)), Ok(batch)) = (&done, only_batch(partition.records))
+            && let Some(hosted) = node.partitions.get(*slot)
+        {
+            self.refused.taken(hosted.id, &batch);
+        }
+        done
     }
 
     /// Enters batches that are not committed with their partitions. Gives the partitions of those.
@@ -168,6 +200,20 @@ impl Produces {
             node.reply(batch.waiter, Response::Produce(pending.response));
         }
     }
+}
+
+/// The batch of a producer that the partition does not know, as far as that can be told now.
+fn of_unknown_producer<'r>(
+    node: &Node,
+    partition: &ProducePartition<'r>,
+) -> Option<(PartitionId, Batch<'r>)> {
+    let batch = only_batch(partition.records).ok().filter(|batch| batch.producer_id() >= 0)?;
+    let id = node.catalog.find(partition.topic).ok()?.partition(partition.partition);
+    let (producer, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
+    let hosted = node.find(partition.topic, partition.partition);
+    let is_known =
+        hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) == Some(epoch));
+    (!is_known).then_some((id, batch))
 }
 
 fn append(

@@ -136,3 +136,17 @@ fn batch_of_a_topic_that_is_deleted_meanwhile_fails() {
     bench.council(no_topic("t"));
     assert_eq!(answers(&mut bench), [(1, (3, -1))], "UNKNOWN_TOPIC_OR_PARTITION");
 }
+
+#[test]
+fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_was_refused() {
+    let mut bench = serving();
+    let batch_of = |base_sequence| batch(Producer { id: 5, epoch: 0, base_sequence });
+    bench.broker.disk_event(DiskEvent::Room(10), bench.now);
+    assert_eq!(produce(&mut bench, 1, &batch_of(0)), Some((56, -1)));
+    bench.broker.disk_event(DiskEvent::Room(1 << 20), bench.now);
+    assert_eq!(produce(&mut bench, 2, &batch_of(1)), Some((45, -1)), "OUT_OF_ORDER_SEQUENCE_NUMBER");
+    assert_eq!(produce(&mut bench, 3, &batch_of(0)), None);
+    assert_eq!(produce(&mut bench, 4, &batch_of(1)), None);
+    let other = batch(Producer { id: 6, epoch: 0, base_sequence: 7 });
+    assert_eq!(produce(&mut bench, 5, &other), None, "what is not known to be missing is not waited for");
+}

@@ -41,7 +41,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("log", &["wire", "client", "partition", "storage", "metadata", "coordinators", "broker", "service"]),
-    ("sim", &["council"]),
+    ("sim", &["council", "log"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
     ("", &["diwan"]),
