@@ -128,6 +128,8 @@ impl Producer {
             self.topic = present;
             self.batches.clear();
             self.next_sequence = 0;
+            // Some of what was for the old one may have gone to the new one, by its name.
+            self.id = self.id.filter(|_| self.by_id);
             self.link.leave(around);
         }
     }
