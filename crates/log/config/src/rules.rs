@@ -48,6 +48,7 @@ pub(crate) fn violations(values: &impl Values) -> Vec<Violation> {
             found.push(Violation::new(name, "is no number of a codec"));
         }
     }
+    found.extend(assignors(values));
     found.extend(groups(values));
     found
 }
@@ -118,6 +119,28 @@ pub(crate) fn connection_overrides(text: &str) -> Option<Vec<(String, i32)>> {
         Some((address.trim().to_owned(), count.trim().parse().ok()?))
     };
     elements.map(element).collect()
+}
+
+/// The assignors that there are, by their short names and by those of their classes in Kafka.
+const ASSIGNORS: [(&str, &[&str]); 2] = [
+    (
+        "group.consumer.assignors",
+        &[
+            "uniform",
+            "range",
+            "org.apache.kafka.coordinator.group.assignor.UniformAssignor",
+            "org.apache.kafka.coordinator.group.assignor.RangeAssignor",
+        ],
+    ),
+    ("group.share.assignors", &["simple", "org.apache.kafka.coordinator.group.assignor.SimpleAssignor"]),
+];
+
+fn assignors(values: &impl Values) -> Vec<Violation> {
+    let unknown = ASSIGNORS.iter().filter_map(|(name, known)| {
+        let assignor = values.list(name).into_iter().find(|named| !known.contains(&named.as_str()))?;
+        Some(Violation::new(*name, format!("names `{assignor}`, and there is no such assignor")))
+    });
+    unknown.collect()
 }
 
 fn groups(values: &impl Values) -> Vec<Violation> {

@@ -2,6 +2,7 @@
 //! asked for.
 
 mod definitions;
+mod files;
 mod properties;
 mod replay;
 
