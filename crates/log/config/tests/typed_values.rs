@@ -110,7 +110,7 @@ fn throttled_replicas_are_all_or_these() {
 }
 
 #[test]
-fn broker_has_kafkas_defaults() {
+fn network_has_kafkas_defaults() {
     with_file(&[], |broker| {
         assert_eq!(
             NetworkLimits::of(broker),
@@ -131,6 +131,12 @@ fn broker_has_kafkas_defaults() {
                 described_partitions_max: 2_000,
             }
         );
+    });
+}
+
+#[test]
+fn topics_and_quotas_have_kafkas_defaults() {
+    with_file(&[], |broker| {
         let creation = TopicCreation {
             creates_when_asked: true,
             may_delete: true,

@@ -181,30 +181,30 @@ fn line_of(entry: &Entry) -> String {
     words.join("\t")
 }
 
-/// What one line of a file asks, answered by this crate. The entries that are shown are left in `shown`.
+fn number(text: &str) -> i16 {
+    text.parse().expect("it is a number")
+}
+
+fn name(text: &str) -> String {
+    quoted(text).expect("there is a name")
+}
+
+/// What one line of a file asks, answered by this crate: our error code and Kafka's. The entries that are shown are left in
+/// `shown`.
 fn answer(world: &mut World, line: &[String], shown: &mut Vec<String>) -> Option<(i16, i16)> {
-    let number = |text: &str| text.parse::<i16>().expect("it is a number");
-    let name = |text: &String| quoted(text).expect("there is a name");
-    match (line[0].as_str(), &line[1..]) {
-        ("start", file) => *world = World::start(file),
+    let (result, mode, expected) = match (line[0].as_str(), &line[1..]) {
+        ("start", file) => {
+            *world = World::start(file);
+            return None;
+        }
         ("incremental", [resource_type, resource, mode, expected, operations @ ..]) => {
             let changes = operations.iter().map(|text| operation(text)).collect();
-            let result = world.incremental(number(resource_type) as i8, &name(resource), changes);
-            let code = code(&result);
-            if let (Ok((resource, set)), "change") = (result, mode.as_str()) {
-                world.take(resource, set);
-            }
-            return Some((code, number(expected)));
+            (world.incremental(number(resource_type) as i8, &name(resource), changes), mode, expected)
         }
         ("replace", [resource_type, resource, mode, expected, configs @ ..]) => {
             let config = |(name, value)| AlterableConfig { name, value };
             let configs = configs.iter().map(|text| config(pair(text))).collect();
-            let result = world.replace(number(resource_type) as i8, &name(resource), configs);
-            let code = code(&result);
-            if let (Ok((resource, set)), "change") = (result, mode.as_str()) {
-                world.take(resource, set);
-            }
-            return Some((code, number(expected)));
+            (world.replace(number(resource_type) as i8, &name(resource), configs), mode, expected)
         }
         ("create", [_, expected, configs @ ..]) => {
             let config = |(name, value)| CreatableTopicConfig { name, value };
@@ -214,17 +214,24 @@ fn answer(world: &mut World, line: &[String], shown: &mut Vec<String>) -> Option
         ("describe", [resource_type, resource, expected, asked @ ..]) => {
             let result = world.describe(number(resource_type) as i8, &name(resource), asked);
             let code = code(&result);
-            let entries = result.unwrap_or_default();
-            *shown = if asked.is_empty() {
-                vec![format!("count\t{}", entries.len())]
-            } else {
-                entries.iter().map(line_of).collect()
-            };
+            *shown = lines_of(&result.unwrap_or_default(), asked.is_empty());
             return Some((code, number(expected)));
         }
         _ => panic!("{line:?}"),
+    };
+    let code = code(&result);
+    if let (Ok((resource, set)), "change") = (result, mode.as_str()) {
+        world.take(resource, set);
     }
-    None
+    Some((code, number(expected)))
+}
+
+fn lines_of(entries: &[Entry], are_counted: bool) -> Vec<String> {
+    if are_counted {
+        vec![format!("count\t{}", entries.len())]
+    } else {
+        entries.iter().map(line_of).collect()
+    }
 }
 
 fn is_of_same_name(own: &str, line: &[String]) -> bool {
