@@ -3,7 +3,7 @@
 
 use crate::limits::Limits;
 
-/// A configuration. The tables in [`definitions`](crate::definitions) are made of these.
+/// A configuration. The tables of configurations are made of these.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// Its name.

@@ -59,6 +59,7 @@ mod layers;
 mod limits;
 mod offset_reset;
 pub mod properties;
+mod reading;
 mod refusal;
 mod resource;
 mod rules;
@@ -81,8 +82,9 @@ pub use group_config::{GroupConfig, MemberTimes, ShareGroupConfig, StreamsGroupC
 pub use layers::{BrokerLayers, Overrides, Values};
 pub use limits::Limits;
 pub use offset_reset::OffsetReset;
+pub use reading::BadValue;
 pub use refusal::Refusal;
 pub use resource::{LISTED, Resource, kind, to_list};
 pub use topic::TopicLayers;
 pub use topic_config::{Compaction, Durability, ThrottledReplicas, TopicCompression, TopicConfig};
-pub use value::{BadValue, Value};
+pub use value::Value;

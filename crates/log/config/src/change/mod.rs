@@ -23,9 +23,10 @@ use log_wire::messages::configs::{
 
 use crate::definition::Definition;
 use crate::layers::Overrides;
+use crate::reading::BadValue;
 use crate::refusal::Refusal;
 use crate::resource::Resource;
-use crate::value::{BadValue, Value};
+use crate::value::Value;
 
 pub use operations::Operation;
 
