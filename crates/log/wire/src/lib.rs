@@ -10,7 +10,7 @@
 //! The bodies of ApiVersions, Metadata, Produce and Fetch borrow from the request; all others are in [`messages`].
 //!
 //! # Not done, and what that costs
-//! Share groups, delegation tokens and the operations of a KRaft quorum have no bodies here.
+//! Share groups, delegation tokens and the changes of a KRaft quorum's voters have no bodies here.
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

@@ -16,6 +16,7 @@ pub mod configs;
 pub mod consumer_groups;
 pub mod groups;
 pub mod offsets;
+pub mod quorum;
 pub mod security;
 pub mod topics;
 pub mod transactions;

@@ -40,7 +40,20 @@ const LAYERS: &[(&str, &[&str])] = &[
             "connect",
         ],
     ),
-    ("log", &["wire", "client", "partition", "storage", "metadata", "coordinators", "broker", "service"]),
+    (
+        "log",
+        &[
+            "wire",
+            "client",
+            "partition",
+            "config",
+            "storage",
+            "metadata",
+            "coordinators",
+            "broker",
+            "service",
+        ],
+    ),
     ("sim", &["council", "log"]),
     ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
     // The program itself lies in no folder.
@@ -87,6 +100,8 @@ const PURE: &[(&str, &[&str])] = &[
     // JSON and base64 of what the council keeps.
     ("log-metadata", &["base64", "serde", "serde_json", "thiserror"]),
     ("log-partition", &["bytes", "crc32c", "thiserror"]),
+    // `strsim` measures how alike two names are.
+    ("log-config", &["strsim"]),
     ("log-storage", &["bytes"]),
     ("log-broker", &["bytes"]),
     ("storage-disk", &["thiserror"]),
