@@ -103,6 +103,7 @@ const PURE: &[(&str, &[&str])] = &[
     // `strsim` measures how alike two names are.
     ("log-config", &["strsim"]),
     ("log-storage", &["bytes"]),
+    ("log-access", &[]),
     ("log-broker", &["bytes"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
