@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use log_access::ConnectionLimits;
 use log_broker::BrokerConfig;
 use log_partition::PartitionConfig;
-use log_service::{LogConfig, LogServer};
+use log_service::{ListenerConfig, LogConfig, LogServer};
 use log_storage::StoreConfig;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -54,18 +55,16 @@ pub(crate) struct BrokerArguments {
 
 impl BrokerArguments {
     fn config(self) -> LogConfig {
-        let broker = BrokerConfig {
-            node_id: self.node_id,
-            advertised_host: self.advertise.unwrap_or_else(|| self.listen.ip().to_string()),
-            advertised_port: self.listen.port(),
-            ..BrokerConfig::default()
-        };
+        let broker = BrokerConfig { node_id: self.node_id, ..BrokerConfig::default() };
+        let advertised = self.advertise.map(|host| (host, 0));
+        let listener = ListenerConfig { advertised, ..ListenerConfig::plaintext(self.listen) };
         LogConfig {
-            listen: self.listen,
+            listeners: vec![listener],
             directory: self.data_dir,
             council: self.council,
             threads: self.threads,
-            connections: (0, 0),
+            connections: ConnectionLimits::default(),
+            backlog: None,
             broker,
             topics: PartitionConfig::default(),
             store: StoreConfig::default(),

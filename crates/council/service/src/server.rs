@@ -38,8 +38,8 @@ use net_peers::OtherEnsembles;
 use net_peers::{Acceptor, Credentials, Diallers, Established, LocalIdentity, Means, PeerConnections};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
-    ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket, Polling, Reactor, Sockets as ClientSockets,
-    SocketsConfig, TlsHints,
+    ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket, Polling, Reactor,
+    Sockets as ClientSockets, SocketsConfig, TlsHints,
 };
 use net_tls::TlsContext;
 use node_pages::{Pages, Registry};

@@ -4,6 +4,7 @@ use base::Now;
 use log_wire::messages::Field;
 use log_wire::{Malformed, Reader};
 
+use crate::client::Client;
 use crate::response::{Form, Response};
 use crate::waits::Waiter;
 
@@ -13,7 +14,7 @@ pub(crate) struct Call<'r> {
     pub(crate) body: Reader<'r>,
     pub(crate) waiter: Waiter,
     pub(crate) client_id: &'r str,
-    pub(crate) host: &'r str,
+    pub(crate) client: &'r Client,
     pub(crate) now: Now,
 }
 
@@ -26,8 +27,13 @@ impl<'r> Call<'r> {
         T::read(&mut self.body, self.form.version)
     }
 
-    pub(crate) const fn caller(&self) -> Caller<'r> {
-        Caller { waiter: self.waiter, form: self.form, client_id: self.client_id, client_host: self.host }
+    pub(crate) fn caller(&self) -> Caller<'r> {
+        Caller {
+            waiter: self.waiter,
+            form: self.form,
+            client_id: self.client_id,
+            client_host: &self.client.host,
+        }
     }
 }
 

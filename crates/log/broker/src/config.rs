@@ -2,15 +2,15 @@
 
 use log_coordinators::GroupLimits;
 
+use crate::listener::BrokerListener;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
     /// `node.id`.
     pub node_id: i32,
-    /// `advertised.listeners`: where clients find this broker.
-    pub advertised_host: String,
-    /// The same: its port.
-    pub advertised_port: u16,
+    /// `listeners`, `advertised.listeners`, `listener.security.protocol.map`: there is at least one.
+    pub listeners: Vec<BrokerListener>,
     /// `broker.rack`.
     pub rack: Option<String>,
     /// `auto.create.topics.enable`.
@@ -35,6 +35,14 @@ pub struct BrokerConfig {
     pub requests_in_flight_max: usize,
     /// Fetches that wait, of all connections: above it, they are answered at once.
     pub waiting_fetches_max: usize,
+    /// Bytes that were read of requests that are not handled yet, of all connections: `queued.max.request.bytes`.
+    pub unfinished_bytes_max: usize,
+    /// Bytes of answers that are not sent yet, of all connections: above it, large answers wait.
+    pub unsent_bytes_max: usize,
+    /// Bytes of answers of one connection that are not sent yet: above it, its next request waits.
+    pub unsent_bytes_per_connection_max: usize,
+    /// `connections.max.idle.ms`; nothing if a silent connection is never closed.
+    pub idle_ms_max: Option<u64>,
     /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
     pub unflushed_bytes_max: usize,
 }
@@ -43,8 +51,7 @@ impl Default for BrokerConfig {
     fn default() -> Self {
         Self {
             node_id: 1,
-            advertised_host: String::from("127.0.0.1"),
-            advertised_port: 9092,
+            listeners: vec![BrokerListener::default()],
             rack: None,
             auto_create_topics: true,
             partitions: 1,
@@ -57,6 +64,10 @@ impl Default for BrokerConfig {
             body_bytes_max: 16 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
+            unfinished_bytes_max: 256 << 20,
+            unsent_bytes_max: 256 << 20,
+            unsent_bytes_per_connection_max: 256 << 10,
+            idle_ms_max: Some(600_000),
             unflushed_bytes_max: 64 << 20,
         }
     }

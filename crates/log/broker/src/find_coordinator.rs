@@ -4,6 +4,7 @@ use log_wire::messages::groups::{Coordinator, FindCoordinatorRequest, FindCoordi
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
@@ -21,7 +22,7 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
 /// # Errors
 /// It is malformed.
 pub(crate) fn dispatch(node: &mut Node, groups: &Groups, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let found = find(node, groups, &call.body()?, call.form);
+    let found = find(node, groups, &call.body()?, (call.form, call.client));
     Ok(Handled::Done(call.form.response(&found)))
 }
 
@@ -29,7 +30,7 @@ fn find(
     node: &mut Node,
     groups: &Groups,
     request: &FindCoordinatorRequest,
-    form: Form,
+    (form, client): (Form, &Client),
 ) -> FindCoordinatorResponse {
     let one = [request.key.clone()];
     let keys = if form.version >= MANY_KEYS { request.coordinator_keys.as_slice() } else { &one };
@@ -43,7 +44,7 @@ fn find(
                 }
                 _ => Err(ErrorCode::CoordinatorNotAvailable),
             };
-            answer(node, key, here.err().unwrap_or_default())
+            answer(node, client, key, here.err().unwrap_or_default())
         })
         .collect();
     let mut response = FindCoordinatorResponse::default();
@@ -56,7 +57,7 @@ fn find(
     response
 }
 
-fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
+fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordinator {
     let mut coordinator = Coordinator {
         key: key.into(),
         node_id: -1,
@@ -66,8 +67,8 @@ fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
     };
     if error == ErrorCode::None {
         coordinator.node_id = node.config.node_id;
-        coordinator.host.clone_from(&node.config.advertised_host);
-        coordinator.port = i32::from(node.config.advertised_port);
+        let (host, port) = node.endpoint(client.listener);
+        (coordinator.host, coordinator.port) = (host.into(), port);
     }
     coordinator
 }

@@ -32,7 +32,6 @@
 //! - No transactions, no consumer groups of KIP-848, no share groups, and of the administration only topics and groups: what
 //!   is not served is not advertised.
 //! - Transactional batches are taken without asking their coordinator.
-//! - The bytes of requests that are not whole yet are bounded by connection (`socket.request.max.bytes`), not in all.
 //! - Nobody is authenticated, and everybody may do everything.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -40,6 +39,7 @@
 mod broker;
 mod call;
 mod catalog;
+mod client;
 mod config;
 mod coordinators;
 mod council;
@@ -50,6 +50,7 @@ mod fetch;
 mod find_coordinator;
 mod front;
 mod groups;
+mod listener;
 pub mod lone_flush;
 mod node;
 mod notice;
@@ -65,11 +66,13 @@ mod waits;
 pub use broker::Broker;
 pub use call::{Caller, Handled};
 pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
+pub use client::{Client, Peer};
 pub use config::BrokerConfig;
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
-pub use front::{BrokerDriver, Front, Unanswerable};
+pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
+pub use listener::{BrokerListener, SecurityProtocol};
 pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,

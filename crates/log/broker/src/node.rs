@@ -64,6 +64,12 @@ impl Node {
         }
     }
 
+    /// Where a client finds this broker that came in at a listener.
+    pub(crate) fn endpoint(&self, listener: u16) -> (&str, i32) {
+        let own = self.config.listeners.get(usize::from(listener)).or_else(|| self.config.listeners.first());
+        own.map_or(("", -1), |own| (&own.advertised_host, i32::from(own.advertised_port)))
+    }
+
     /// A number that nothing else has.
     pub(crate) const fn ticket(&mut self) -> u64 {
         self.last_ticket += 1;

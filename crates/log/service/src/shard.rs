@@ -1,12 +1,13 @@
 //! One shard: the connections of one reactor's thread.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use base::Now;
-use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
+use log_broker::{
+    Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
+};
 use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
@@ -15,7 +16,9 @@ use storage_dir_disk::DirDisk;
 
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
+use crate::listener::ListenerClients;
 use crate::mail::ShardMail;
+use crate::refusals::Refusals;
 use crate::segments::Segments;
 
 /// What a shard shares with the other threads.
@@ -26,6 +29,13 @@ pub(crate) struct ShardLinks {
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) council: Arc<Council>,
+    pub(crate) refusals: Arc<Refusals>,
+}
+
+/// What a shard has of each listener.
+pub(crate) struct ShardListener {
+    pub(crate) sockets: Sockets,
+    pub(crate) clients: ListenerClients,
 }
 
 /// See the module.
@@ -41,7 +51,7 @@ pub(crate) struct Shard {
 struct Driver {
     number: u16,
     links: ShardLinks,
-    sockets: Sockets,
+    listeners: Vec<ShardListener>,
     segments: Segments,
     answers: Vec<(Waiter, Response)>,
     /// What became of commands that this thread carried out.
@@ -73,19 +83,20 @@ impl Shard {
     pub(crate) fn new(
         number: u16,
         links: ShardLinks,
-        sockets: Sockets,
+        listeners: Vec<ShardListener>,
         front: Front,
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
-        let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
+        let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
         Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
-        let Some(socket) = self.driver.sockets.begin(accepted) else { return };
-        let opening_ms = self.driver.sockets.opening_ms();
+        let Some(listener) = self.driver.listeners.get(usize::from(accepted.listener())) else { return };
+        let Some(socket) = listener.sockets.begin(accepted) else { return };
+        let opening_ms = listener.sockets.opening_ms();
         self.connections.accept(&mut self.driver, &mut self.front, socket, opening_ms, now);
     }
 
@@ -132,8 +143,7 @@ impl Service for Shard {
     }
 
     fn wait_max_ms(&self) -> u64 {
-        let most = self.connections.wait_max_ms(!self.driver.answers.is_empty());
-        most.min(TICK_MS)
+        self.connections.wait_max_ms(!self.driver.answers.is_empty()).min(TICK_MS)
     }
 
     fn is_done(&self) -> bool {
@@ -196,8 +206,8 @@ impl BrokerDriver for Driver {
         }
     }
 
-    fn host(peer: &IpAddr) -> String {
-        peer.to_string()
+    fn refused(&mut self, client: &Client, why: Refusal) {
+        self.links.refusals.client(client, why);
     }
 
     fn segments(&mut self) -> &mut impl SegmentReader {
@@ -205,42 +215,53 @@ impl BrokerDriver for Driver {
     }
 }
 
+impl Driver {
+    fn of(&self, socket: &ClientSocket) -> Result<&ShardListener, Broken> {
+        self.listeners.get(usize::from(socket.listener())).ok_or(Broken)
+    }
+}
+
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
-    type Peer = IpAddr;
+    type Peer = Peer;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
-        self.sockets.watch(socket, token)
+        self.of(socket)?.sockets.watch(socket, token)
     }
 
     fn prepare(&mut self, socket: &mut ClientSocket) -> Result<bool, Broken> {
-        self.sockets.prepare(socket)
+        self.of(socket)?.sockets.prepare(socket)
     }
 
-    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<IpAddr>, Broken> {
-        Ok(self.sockets.open(socket)?.then(|| socket.peer().ip()))
+    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<Peer>, Broken> {
+        let listener = self.of(socket)?;
+        if listener.sockets.open(socket)? { listener.clients.peer(socket).map(Some) } else { Ok(None) }
     }
 
     #[inline]
     fn read(&mut self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
-        self.sockets.read(socket, buffer)
+        self.of(socket)?.sockets.read(socket, buffer)
     }
 
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
-        self.sockets.write(socket, bytes)
+        self.of(socket)?.sockets.write(socket, bytes)
     }
 
     #[inline]
     fn wants_write(&self, socket: &ClientSocket) -> bool {
-        self.sockets.wants_write(socket)
+        self.of(socket).is_ok_and(|listener| listener.sockets.wants_write(socket))
     }
 
     fn say_goodbye(&mut self, socket: &mut ClientSocket) {
-        self.sockets.say_goodbye(socket);
+        if let Ok(listener) = self.of(socket) {
+            listener.sockets.say_goodbye(socket);
+        }
     }
 
     fn close(&mut self, socket: ClientSocket, unsent_bytes: usize) {
-        self.sockets.close(socket, unsent_bytes);
+        if let Ok(listener) = self.of(&socket) {
+            listener.sockets.close(socket, unsent_bytes);
+        }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
+use base::MonoTime;
 use log_wire::{end_frame, start_frame, write_response_header};
 
+use super::timers::Deadlines;
+use crate::client::Client;
 use crate::response::Head;
 
 /// A request that was read, and what it is answered with.
@@ -15,7 +18,7 @@ pub(crate) struct Exchange {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Connection {
     /// Requests whose answers are not in `output` yet, in order.
     exchanges: VecDeque<Exchange>,
@@ -23,14 +26,23 @@ pub(crate) struct Connection {
     first: u64,
     output: Vec<u8>,
     sent: usize,
-    /// The address of the peer, as Kafka writes it.
-    pub(crate) host: String,
+    /// Who is at the other end.
+    pub(crate) client: Client,
+    /// When bytes came or went last.
+    pub(super) active: MonoTime,
+    pub(super) deadlines: Deadlines,
     /// Nothing more is read from it: it is closed once its answers are sent.
     pub(crate) is_ending: bool,
+    /// Bytes of answers that are there and not written.
+    pub(super) queued_bytes: usize,
     /// The next request waits for the answer of this one.
     pub(crate) blocked_by: Option<u64>,
     /// Nothing is read from it for now.
     pub(crate) is_paused: bool,
+    /// What it has sent of a request stays, and the rest is not read, until there is room.
+    pub(super) waits_for_room: bool,
+    /// It is not read from before: it has used more than its quota.
+    pub(super) muted_until: Option<MonoTime>,
 }
 
 /// A response is written into a buffer of this size at first.
@@ -39,9 +51,23 @@ const RESPONSE_BYTES: usize = 256;
 const OUTPUT_KEPT_BYTES: usize = 64 << 10;
 
 impl Connection {
-    /// With a peer at that address.
-    pub(crate) fn of(host: String) -> Self {
-        Self { host, ..Self::default() }
+    /// With that client.
+    pub(crate) fn of(client: Client, now: MonoTime) -> Self {
+        Self {
+            exchanges: VecDeque::new(),
+            first: 0,
+            output: Vec::new(),
+            sent: 0,
+            client,
+            active: now,
+            deadlines: Deadlines::default(),
+            is_ending: false,
+            queued_bytes: 0,
+            blocked_by: None,
+            is_paused: false,
+            waits_for_room: false,
+            muted_until: None,
+        }
     }
 
     /// The number of the next request.
@@ -60,13 +86,12 @@ impl Connection {
         self.exchanges.get(at).filter(|exchange| exchange.answer.is_none())
     }
 
-    /// The request has its answer, whose body `write` appends. Answers are sent in the order of the requests.
-    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(at) = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok()) else {
-            return;
-        };
-        let Some(exchange) = self.exchanges.get_mut(at) else { return };
-        let is_next = at == 0 && exchange.answer.is_none();
+    /// The request has its answer, whose body `write` appends. Answers are sent in the order of the requests. Gives the bytes of
+    /// the frame.
+    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+        let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) else { return 0 };
+        let is_next = at == Some(0) && exchange.answer.is_none();
         let Head { api, version, correlation_id } = exchange.head;
         let frame = |out: &mut Vec<u8>| {
             let start = start_frame(out);
@@ -74,15 +99,18 @@ impl Connection {
             write(out);
             end_frame(out, start);
         };
-        if is_next {
+        let bytes = if is_next {
+            let before = self.output.len();
             frame(&mut self.output);
             exchange.answer = Some(Vec::new());
+            self.output.len() - before
         } else {
             let mut own = Vec::with_capacity(RESPONSE_BYTES);
             frame(&mut own);
-            exchange.answer = Some(own);
-        }
+            exchange.answer.insert(own).len()
+        };
         self.gather();
+        bytes
     }
 
     /// The request is not answered.
@@ -132,6 +160,7 @@ mod tests {
     use log_wire::Api;
 
     use super::*;
+    use crate::client::Peer;
 
     fn begin(connection: &mut Connection, correlation_id: i32) -> u64 {
         let request = connection.next_request();
@@ -151,7 +180,8 @@ mod tests {
 
     #[test]
     fn answers_are_sent_in_the_order_of_the_requests() {
-        let mut connection = Connection::default();
+        let peer = Peer { ip: [127, 0, 0, 1].into(), listener: 0, certified: None };
+        let mut connection = Connection::of(Client::of(&peer), MonoTime::ZERO);
         let requests: Vec<u64> = (70..74).map(|id| begin(&mut connection, id)).collect();
         connection.answer(requests[1], |_| ());
         assert!(connection.output().is_empty());

@@ -8,6 +8,7 @@ use log_wire::{
 
 use crate::broker::Broker;
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
 use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
@@ -48,7 +49,7 @@ const PRODUCE_LOWEST: i16 = 0;
 pub struct Unanswerable;
 
 impl Broker {
-    /// Handles the request of a frame, which came from that address.
+    /// Handles the request of a frame, which came from that client.
     ///
     /// # Errors
     /// It is malformed, too large, or of an API or a version that is not served.
@@ -56,7 +57,7 @@ impl Broker {
         &mut self,
         frame: &[u8],
         waiter: Waiter,
-        host: &str,
+        client: &Client,
         now: Now,
     ) -> Result<(Head, Handled), Unanswerable> {
         let Ok((header, Some(api), body)) = RequestHeader::read(frame) else { return Err(Unanswerable) };
@@ -74,7 +75,7 @@ impl Broker {
         }
         let form = Form { version, flexible: api.is_flexible(version) };
         let client_id = header.client_id.unwrap_or_default();
-        let call = Call { form, body, waiter, client_id, host, now };
+        let call = Call { form, body, waiter, client_id, client, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
         Ok((head, handled))
     }

@@ -3,24 +3,41 @@
 //! Requests of a connection are handled in order. Produce requests are handled one behind the other without waiting for
 //! the answers of those before; behind any other request that waits, the next one waits too, as with Kafka. Answers leave
 //! in the order of the requests.
+//!
+//! A connection is not read from while something holds it up: a request of it waits, it has too many of them or too much that is
+//! not sent, there is no room for what it sends, or it has used more than its quota.
 
 mod connection;
 mod dispatch;
+mod places;
+mod refusal;
+mod timers;
+mod unfinished;
+mod unsent;
 
-use base::Now;
+use std::collections::VecDeque;
+
+use base::{MonoTime, Now};
 use log_wire::{ApiKey, Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
 use crate::call::Handled;
+use crate::client::{Client, Peer};
+use crate::config::BrokerConfig;
 use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
 pub use dispatch::Unanswerable;
+use places::Places;
+pub use refusal::Refusal;
+use timers::{Due, Timers};
+use unfinished::{Unfinished, UnfinishedRequests};
+use unsent::UnsentAnswers;
 
 /// What drives the thread gives the frontend besides sockets.
-pub trait BrokerDriver: SocketDriver {
+pub trait BrokerDriver: SocketDriver<Peer = Peer> {
     /// The broker, for this thread alone until it is dropped.
     type Guard<'g>: core::ops::DerefMut<Target = Broker>
     where
@@ -35,23 +52,28 @@ pub trait BrokerDriver: SocketDriver {
     /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
     fn hand_on(&mut self, now: Now);
 
-    /// The address of a peer, without its port.
-    fn host(peer: &Self::Peer) -> String;
+    /// A client is refused, and its connection is closed.
+    fn refused(&mut self, client: &Client, why: Refusal);
 
     /// Reads batches.
     fn segments(&mut self) -> &mut impl SegmentReader;
 }
 
-struct Place {
-    generation: u32,
-    connection: Option<Connection>,
+/// The limits of one thread.
+#[derive(Clone, Copy, Debug)]
+struct FrontLimits {
+    fetch_bytes_max: usize,
+    request_bytes_max: usize,
+    in_flight_max: usize,
+    unsent_bytes_max: usize,
+    idle_ms_max: Option<u64>,
 }
 
 /// The connections of one thread. See the module.
 pub struct Front {
     shard: u16,
-    places: Vec<Place>,
-    free: Vec<u32>,
+    places: Places,
+    limits: FrontLimits,
     dirty: Vec<ConnId>,
     asks: Vec<Ask>,
     gone: Vec<ConnId>,
@@ -59,126 +81,245 @@ pub struct Front {
     congested: Vec<ConnId>,
     /// Answers that are there but not written.
     answers: Vec<(Waiter, Response)>,
-    fetch_bytes_max: usize,
-    request_bytes_max: usize,
-    in_flight_max: usize,
+    /// The same: they wait until others are sent.
+    deferred: VecDeque<(Waiter, Response)>,
+    unfinished: UnfinishedRequests,
+    unsent: UnsentAnswers,
+    timers: Timers,
+    refused: Vec<(Client, Refusal)>,
     needs_tick: bool,
+    now: MonoTime,
 }
 
 impl Front {
-    /// Of the shard of that number.
+    /// Of the shard of that number, which is one of so many.
     #[must_use]
-    pub fn new(shard: u16, config: &crate::BrokerConfig) -> Self {
+    pub fn new(shard: u16, shards: u16, config: &BrokerConfig) -> Self {
+        let share = |bytes: usize| bytes / usize::from(shards.max(1));
+        // One request must always find room.
+        let unfinished_bytes_max = share(config.unfinished_bytes_max).max(config.request_bytes_max);
         Self {
             shard,
-            places: Vec::new(),
-            free: Vec::new(),
+            places: Places::default(),
+            limits: FrontLimits {
+                fetch_bytes_max: config.fetch_bytes_max,
+                request_bytes_max: config.request_bytes_max,
+                in_flight_max: config.requests_in_flight_max,
+                unsent_bytes_max: config.unsent_bytes_per_connection_max,
+                idle_ms_max: config.idle_ms_max,
+            },
             dirty: Vec::new(),
             asks: Vec::new(),
             gone: Vec::new(),
             congested: Vec::new(),
             answers: Vec::new(),
-            fetch_bytes_max: config.fetch_bytes_max,
-            request_bytes_max: config.request_bytes_max,
-            in_flight_max: config.requests_in_flight_max,
+            deferred: VecDeque::new(),
+            unfinished: UnfinishedRequests::new(unfinished_bytes_max),
+            unsent: UnsentAnswers::new(share(config.unsent_bytes_max)),
+            timers: Timers::default(),
+            refused: Vec::new(),
             needs_tick: false,
+            now: MonoTime::ZERO,
         }
     }
 
-    fn get(&mut self, conn: ConnId) -> Option<&mut Connection> {
-        let place = self.places.get_mut(conn.slot as usize)?;
-        if place.generation == conn.generation { place.connection.as_mut() } else { None }
-    }
-
-    fn peek(&self, conn: ConnId) -> Option<&Connection> {
-        let place = self.places.get(conn.slot as usize)?;
-        if place.generation == conn.generation { place.connection.as_ref() } else { None }
+    /// When something is to be done with a connection, if nothing happens before.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.timers.next()
     }
 
     /// Handles whole requests at the beginning of `bytes`. Gives how many bytes they are.
     fn receive(&mut self, broker: &mut Broker, conn: ConnId, bytes: &[u8], now: Now) -> usize {
-        let mut rest = bytes;
+        if let Some(connection) = self.places.get_mut(conn) {
+            connection.active = now.mono();
+        }
+        let (mut rest, mut whole_bytes) = (bytes, None);
         loop {
-            let in_flight_max = self.in_flight_max;
-            let Some(connection) = self.get(conn).filter(|connection| !connection.is_ending) else {
+            let Some(connection) = self.places.get(conn).filter(|connection| !connection.is_ending) else {
+                self.unfinished.forget(conn);
                 return bytes.len();
             };
             let congested = broker.is_congested();
-            if connection.is_blocked() || connection.waiting() >= in_flight_max || congested {
-                connection.is_paused = true;
-                self.asks.push(Ask::PauseReading(conn));
+            if congested || self.limits.hold_up(connection) {
+                self.pause(conn);
                 self.congested.extend(congested.then_some(conn));
                 break;
             }
-            match next_frame(rest, self.request_bytes_max) {
+            match next_frame(rest, self.limits.request_bytes_max) {
                 Frame::Whole { content, rest: behind } => {
                     self.handle(broker, conn, content, now);
                     rest = behind;
                 }
-                Frame::Partial { .. } => break,
-                Frame::TooLong => {
-                    self.end(conn);
-                    return bytes.len();
+                Frame::Partial { missing } => {
+                    whole_bytes = Some(rest.len() + missing);
+                    break;
                 }
+                Frame::TooLong => self.end(conn, Refusal::LongRequest),
             }
         }
+        self.hold(conn, Unfinished { bytes: rest.len(), whole_bytes, is_known: true }, now);
         bytes.len() - rest.len()
+    }
+
+    /// What is left of what a connection has sent is kept.
+    fn hold(&mut self, conn: ConnId, unfinished: Unfinished, now: Now) {
+        if self.unfinished.hold(conn, unfinished, now.mono()) {
+            if let Some(connection) = self.places.get_mut(conn) {
+                connection.waits_for_room = true;
+            }
+            self.pause(conn);
+        }
     }
 
     fn handle(&mut self, broker: &mut Broker, conn: ConnId, frame: &[u8], now: Now) {
         let shard = self.shard;
-        let Some(connection) = self.get(conn) else { return };
+        let Some(connection) = self.places.get_mut(conn) else { return };
         let waiter = Waiter { shard, conn, request: connection.next_request() };
-        let Ok((head, handled)) = broker.request(frame, waiter, &connection.host, now) else {
-            return self.end(conn);
+        let Ok((head, handled)) = broker.request(frame, waiter, &connection.client, now) else {
+            return self.end(conn, Refusal::BadRequest);
         };
         connection.begin(head);
         match handled {
             Handled::Waits if head.api.key == ApiKey::Produce => {}
             Handled::Waits => connection.blocked_by = Some(waiter.request),
             Handled::Silent => connection.no_answer(waiter.request),
-            Handled::Done(response) => self.answers.push((waiter, response)),
+            Handled::Done(response) => {
+                // What is large is written and sent before the next request is handled.
+                match response.bytes_kept() {
+                    Some(bytes) => connection.queued_bytes += bytes,
+                    None => connection.blocked_by = Some(waiter.request),
+                }
+                self.answers.push((waiter, response));
+            }
+        }
+    }
+
+    /// Refuses a client: closes its connection once what is answered is sent.
+    fn end(&mut self, conn: ConnId, why: Refusal) {
+        if let Some(connection) = self.places.get_mut(conn).filter(|connection| !connection.is_ending) {
+            self.refused.push((connection.client.clone(), why));
+            self.finish(conn);
         }
     }
 
     /// Closes a connection once what is answered is sent.
-    fn end(&mut self, conn: ConnId) {
-        if let Some(connection) = self.get(conn) {
+    fn finish(&mut self, conn: ConnId) {
+        if let Some(connection) = self.places.get_mut(conn) {
             connection.is_ending = true;
             self.asks.push(Ask::Close { conn, after_output: true });
+        }
+    }
+
+    /// Refuses a client: closes its connection at once.
+    fn drop_client(&mut self, conn: ConnId, why: Refusal) {
+        self.unfinished.forget(conn);
+        self.unsent.forget(conn);
+        if let Some(connection) = self.places.get_mut(conn) {
+            connection.is_ending = true;
+            self.refused.push((connection.client.clone(), why));
+            self.asks.push(Ask::Close { conn, after_output: false });
+        }
+    }
+
+    fn pause(&mut self, conn: ConnId) {
+        if let Some(connection) = self.places.get_mut(conn) {
+            connection.is_paused = true;
+            self.asks.push(Ask::PauseReading(conn));
+        }
+    }
+
+    /// Reads on from a connection that was paused, if nothing holds it up any more.
+    fn resume(&mut self, conn: ConnId) {
+        let limits = self.limits;
+        let paused = self.places.get_mut(conn).filter(|connection| connection.is_paused);
+        if let Some(connection) = paused.filter(|connection| !limits.hold_up(connection)) {
+            connection.is_paused = false;
+            self.asks.push(Ask::ResumeReading(conn));
+        }
+    }
+
+    /// Does what is due, and makes room.
+    fn look_after_connections(&mut self, now: MonoTime) {
+        while let Some((conn, due)) = self.timers.pop(now) {
+            self.is_due(conn, due, now);
+        }
+        while let Some(conn) = self.unfinished.overdue(now) {
+            self.drop_client(conn, Refusal::SlowRequest);
+        }
+        while let Some(conn) = self.unsent.overdue(now) {
+            self.drop_client(conn, Refusal::SlowReader);
+        }
+        for conn in self.unfinished.take_ready() {
+            if let Some(connection) = self.places.get_mut(conn) {
+                connection.waits_for_room = false;
+            }
+            self.resume(conn);
+        }
+    }
+
+    fn is_due(&mut self, conn: ConnId, due: Due, now: MonoTime) {
+        let Some(connection) = self.places.get_mut(conn) else { return };
+        match due {
+            Due::Idle => {
+                let Some(idle_ms) = self.limits.idle_ms_max else { return };
+                let until = connection.active.plus_ms(idle_ms);
+                if until <= now && connection.waiting() == 0 {
+                    return self.drop_client(conn, Refusal::Idle);
+                }
+                let at = if until <= now { now.plus_ms(idle_ms) } else { until };
+                self.timers.set(conn, &mut connection.deadlines, Due::Idle, at);
+            }
+            Due::Authentication => self.drop_client(conn, Refusal::SlowAuthentication),
+            Due::Unmute => {
+                connection.muted_until = None;
+                self.resume(conn);
+            }
         }
     }
 
     /// Writes answers that are there, and lets connections go on that waited for them.
     fn write_answers<D: BrokerDriver>(&mut self, driver: &mut D) {
         driver.take_answers(&mut self.answers);
-        for (waiter, response) in std::mem::take(&mut self.answers) {
+        while !self.unsent.is_full()
+            && let Some((waiter, response)) = self.deferred.pop_front()
+        {
             self.write_answer(driver.segments(), waiter, &response);
+        }
+        for (waiter, response) in std::mem::take(&mut self.answers) {
+            if self.unsent.is_full() && matches!(response, Response::Fetch(_)) {
+                self.deferred.push_back((waiter, response));
+            } else {
+                self.write_answer(driver.segments(), waiter, &response);
+            }
         }
     }
 
     fn write_answer(&mut self, reader: &mut impl SegmentReader, waiter: Waiter, response: &Response) {
-        let (conn, bytes_max) = (waiter.conn, self.fetch_bytes_max);
-        let Some(connection) = self.get(conn) else { return };
+        let (conn, bytes_max) = (waiter.conn, self.limits.fetch_bytes_max);
+        let Some(connection) = self.places.get_mut(conn) else { return };
         let Some(exchange) = connection.exchange(waiter.request) else { return };
         let head = exchange.head;
+        connection.queued_bytes = 0;
         if matches!(response, Response::Close) {
             connection.no_answer(waiter.request);
-            return self.end(conn);
+            return self.finish(conn);
         }
-        connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
+        let bytes = connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
+        self.unsent.written(conn, bytes, self.now);
         self.dirty.push(conn);
         self.resume(conn);
     }
+}
 
-    /// Reads on from a connection that was paused, if nothing holds it up any more.
-    fn resume(&mut self, conn: ConnId) {
-        let in_flight_max = self.in_flight_max;
-        let Some(connection) = self.get(conn).filter(|connection| connection.is_paused) else { return };
-        if !connection.is_blocked() && connection.waiting() < in_flight_max {
-            connection.is_paused = false;
-            self.asks.push(Ask::ResumeReading(conn));
-        }
+impl FrontLimits {
+    /// Whether the next request of a connection must wait.
+    fn hold_up(&self, connection: &Connection) -> bool {
+        connection.is_blocked()
+            || connection.waits_for_room
+            || connection.muted_until.is_some()
+            || connection.waiting() >= self.in_flight_max
+            || connection.output().len() + connection.queued_bytes > self.unsent_bytes_max
     }
 }
 
@@ -192,21 +333,21 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
 }
 
 impl<D: BrokerDriver> Frontend<D> for Front {
-    fn accept(&mut self, peer: D::Peer, _now: Now) -> ConnId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, connection: None });
-            self.places.len() as u32 - 1
-        });
-        let mut generation = 0;
-        if let Some(place) = self.places.get_mut(slot as usize) {
-            place.generation = place.generation.wrapping_add(1);
-            place.connection = Some(Connection::of(format!("/{}", D::host(&peer))));
-            generation = place.generation;
+    fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
+        let conn = self.places.insert(Connection::of(Client::of(&peer), now.mono()));
+        if let (Some(connection), Some(idle_ms)) = (self.places.get_mut(conn), self.limits.idle_ms_max) {
+            self.timers.set(conn, &mut connection.deadlines, Due::Idle, now.mono().plus_ms(idle_ms));
         }
-        ConnId { slot, generation }
+        conn
+    }
+
+    fn read_bytes_max(&self, conn: ConnId) -> usize {
+        self.unfinished.read_bytes_max(conn)
     }
 
     fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
+        self.now = now.mono();
+        self.look_after_connections(now.mono());
         if !input.is_empty() || !self.gone.is_empty() || self.needs_tick || !self.congested.is_empty() {
             let mut broker = driver.broker();
             for conn in self.gone.drain(..) {
@@ -223,6 +364,7 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         load_coordinators(driver, now);
         driver.hand_on(now);
         self.write_answers(driver);
+        self.refused.drain(..).for_each(|(client, why)| driver.refused(&client, why));
     }
 
     fn send(&mut self, driver: &mut D, now: Now) {
@@ -230,17 +372,21 @@ impl<D: BrokerDriver> Frontend<D> for Front {
     }
 
     fn output(&self, conn: ConnId) -> &[u8] {
-        self.peek(conn).map_or(&[], Connection::output)
+        self.places.get(conn).map_or(&[], Connection::output)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.peek(conn).map_or(0, |connection| connection.output().len())
+        self.places.get(conn).map_or(0, |connection| connection.output().len())
     }
 
     fn sent(&mut self, conn: ConnId, count: usize) {
-        if let Some(connection) = self.get(conn) {
+        self.unsent.sent(conn, count);
+        let now = self.now;
+        if let Some(connection) = self.places.get_mut(conn).filter(|_| count > 0) {
             connection.sent(count);
+            connection.active = now;
         }
+        self.resume(conn);
     }
 
     fn take_dirty(&mut self, into: &mut Vec<ConnId>) {
@@ -252,20 +398,16 @@ impl<D: BrokerDriver> Frontend<D> for Front {
     }
 
     fn disconnected(&mut self, conn: ConnId) {
-        if let Some(place) = self.places.get_mut(conn.slot as usize)
-            && place.generation == conn.generation
-            && place.connection.take().is_some()
-        {
-            self.free.push(conn.slot);
+        if let Some(mut connection) = self.places.remove(conn) {
+            self.timers.forget(conn, &mut connection.deadlines);
+            self.unfinished.forget(conn);
+            self.unsent.forget(conn);
             self.gone.push(conn);
         }
     }
 
     fn is_answered(&self) -> bool {
-        self.places
-            .iter()
-            .filter_map(|place| place.connection.as_ref())
-            .all(|connection| connection.waiting() == 0)
+        self.places.all().all(|connection| connection.waiting() == 0)
     }
 
     fn sweep(&mut self) {}

@@ -1,5 +1,6 @@
 //! Requests about groups: from the form of the wire to the coordinators, and back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::Now;
@@ -152,7 +153,7 @@ impl Groups {
         let version = of.form.version;
         let mut parts = Vec::new();
         if version >= MANY_GROUPS {
-            for group in &request.groups {
+            for group in once_each(request.groups.iter(), |group| group.group_id.as_str()) {
                 let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
                 parts.push(fetch_part(&group.group_id, partitions, request.require_stable));
             }
@@ -179,8 +180,9 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let part = |group: &String| (group.clone(), Request::Describe(vec![text(group)]));
-        let parts = request.groups.iter().map(part).collect();
-        self.call_groups(node, Kind::Describe(request.groups.clone()), parts, of, now)
+        let groups = once_each(request.groups.iter(), |group| group.as_str());
+        let parts = groups.iter().map(|group| part(group)).collect();
+        self.call_groups(node, Kind::Describe(groups.into_iter().cloned().collect()), parts, of, now)
     }
 
     /// Handles a request.
@@ -268,6 +270,12 @@ fn named(catalog: &Catalog, topics: &[OffsetFetchRequestTopics], version: i16) -
         topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
     });
     named.collect()
+}
+
+/// What a request names, each once: one that names a large group very often would have a huge answer.
+fn once_each<'r, T>(named: impl Iterator<Item = &'r T>, name: impl Fn(&'r T) -> &'r str) -> Vec<&'r T> {
+    let mut names = BTreeSet::new();
+    named.filter(|one| names.insert(name(one))).collect()
 }
 
 fn text(text: &str) -> Text {

@@ -72,6 +72,9 @@ impl TopicKey {
     }
 }
 
+/// What an outcome of Produce takes, about.
+const OUTCOME_BYTES: usize = 100;
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub enum Response {
@@ -88,6 +91,16 @@ pub enum Response {
 }
 
 impl Response {
+    /// About how many bytes it keeps until it is written; nothing if it is read from partitions only then.
+    pub(crate) fn bytes_kept(&self) -> Option<usize> {
+        match self {
+            Self::Produce(produce) => Some(produce.outcomes() * OUTCOME_BYTES),
+            Self::Body(body) => Some(body.len()),
+            Self::Close => Some(0),
+            Self::Fetch(_) | Self::Offsets(_) => None,
+        }
+    }
+
     /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
     pub fn write(
         &self,

@@ -11,6 +11,11 @@ pub struct ProduceResponse {
 }
 
 impl ProduceResponse {
+    /// How many outcomes it has.
+    pub(crate) fn outcomes(&self) -> usize {
+        self.topics.iter().map(|(_, outcomes)| outcomes.len()).sum()
+    }
+
     /// Writes the body.
     pub fn write(&self, writer: &mut Writer<'_>, version: i16) {
         let topics: Vec<_> =

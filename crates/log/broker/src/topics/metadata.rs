@@ -1,6 +1,6 @@
 //! Metadata: brokers, topics and who leads their partitions; topics that are asked for may be made by that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use log_wire::{
     ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
@@ -9,6 +9,7 @@ use log_wire::{
 
 use crate::call::Call;
 use crate::catalog::{NewTopic, TopicImage};
+use crate::client::Client;
 use crate::node::Node;
 use crate::response::Response;
 
@@ -20,8 +21,12 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     let mut topics = Vec::new();
     let version = call.form.version;
     let request = MetadataRequest::read(&mut call.body, version, &mut topics)?;
+    // Each is answered once: a small request that names a large topic very often would have a huge answer.
+    let mut named = BTreeSet::new();
+    topics.retain(|topic| named.insert((topic.name, topic.id)));
     let mut out = Vec::new();
-    node.metadata(&request, &topics, (&mut Writer::new(&mut out, call.form.flexible), version));
+    let writer = (&mut Writer::new(&mut out, call.form.flexible), version);
+    node.metadata(&request, &topics, call.client, writer);
     Ok(Response::Body(out))
 }
 
@@ -31,10 +36,11 @@ impl Node {
         &mut self,
         request: &MetadataRequest,
         topics: &[MetadataTopic<'_>],
+        client: &Client,
         (writer, version): (&mut Writer<'_>, i16),
     ) {
         let count = if request.all_topics { self.catalog.topics().count() } else { topics.len() };
-        self.write_head(count, (writer, version));
+        self.write_head(client, count, (writer, version));
         if request.all_topics {
             for topic in self.catalog.topics() {
                 self.write_topic(topic, writer, version);
@@ -50,13 +56,10 @@ impl Node {
         end_metadata_response(writer, version, NOT_ASKED, ErrorCode::None);
     }
 
-    fn write_head(&self, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
-        let endpoint = NodeEndpoint {
-            id: self.config.node_id,
-            host: &self.config.advertised_host,
-            port: i32::from(self.config.advertised_port),
-            rack: self.config.rack.as_deref(),
-        };
+    fn write_head(&self, client: &Client, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
+        let (host, port) = self.endpoint(client.listener);
+        let (id, rack) = (self.config.node_id, self.config.rack.as_deref());
+        let endpoint = NodeEndpoint { id, host, port, rack };
         let head = MetadataHead {
             throttle_ms: 0,
             brokers: &[endpoint],

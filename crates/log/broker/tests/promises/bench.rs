@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentReader, StoredPartition,
-    Waiter,
+    Broker, BrokerConfig, Client, DiskCommand, DiskEvent, Handled, Head, Peer, Response, SegmentReader,
+    StoredPartition, Waiter,
 };
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{LeaderEpoch, PartitionConfig, PartitionId, SegmentRead};
@@ -48,6 +48,10 @@ pub(crate) fn no_topic(name: &str) -> KeeperEvent {
 
 pub(crate) fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
+}
+
+fn client() -> Client {
+    Client::of(&Peer { ip: [1, 2, 3, 4].into(), listener: 0, certified: None })
 }
 
 fn waiter(request: u64) -> Waiter {
@@ -117,7 +121,7 @@ impl Bench {
         header.encode(&mut frame, key.request_header_version(version)).expect("they can encode it");
         request.encode(&mut frame, version).expect("they can encode it");
         let (head, handled) =
-            self.broker.request(&frame, waiter(number), "/1.2.3.4", self.now).expect("it is served");
+            self.broker.request(&frame, waiter(number), &client(), self.now).expect("it is served");
         match handled {
             Handled::Done(response) => Some(decoded::<R>(&response, head)),
             Handled::Waits => {

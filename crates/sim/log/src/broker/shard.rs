@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use base::{MonoTime, Now};
 use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{
-    Broker, BrokerDriver, DiskCommand, DiskEvent, DiskExecutor, Front, Response, SegmentReader, Waiter,
+    Broker, BrokerDriver, Client, DiskCommand, DiskEvent, DiskExecutor, Front, Peer, Refusal, Response,
+    SegmentReader, Waiter,
 };
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{Cut, PartitionId, SegmentRead};
@@ -237,9 +238,7 @@ impl BrokerDriver for Driver<'_> {
         }
     }
 
-    fn host(_: &Self::Peer) -> String {
-        String::from("10.0.0.1")
-    }
+    fn refused(&mut self, _: &Client, _: Refusal) {}
 
     fn segments(&mut self) -> &mut impl SegmentReader {
         &mut self.reader
@@ -248,7 +247,7 @@ impl BrokerDriver for Driver<'_> {
 
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
-    type Peer = ();
+    type Peer = Peer;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
         self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
@@ -259,8 +258,8 @@ impl SocketDriver for Driver<'_> {
         Ok(true)
     }
 
-    fn open(&mut self, _: &mut WireId) -> Result<Option<()>, Broken> {
-        Ok(Some(()))
+    fn open(&mut self, _: &mut WireId) -> Result<Option<Peer>, Broken> {
+        Ok(Some(Peer { ip: [10, 0, 0, 1].into(), listener: 0, certified: None }))
     }
 
     fn read(&mut self, socket: &mut WireId, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
