@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_metadata::access::AccessPlace;
 use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
 use log_partition::PartitionConfig;
 use log_wire::TopicName;
@@ -35,6 +36,8 @@ pub struct Broker {
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
     appointments: Appointments,
+    /// All that the council held when the broker joined is known.
+    is_joined: bool,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
     retention_due: MonoTime,
@@ -57,6 +60,7 @@ impl Broker {
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
             appointments: Appointments::default(),
+            is_joined: false,
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
             retention_due: MonoTime::ZERO,
@@ -70,10 +74,17 @@ impl Broker {
             KeeperEvent::Node { path, data } => {
                 if let Some(name) = paths::topic_of(&path) {
                     self.topic_node(name, data, now);
+                } else if let Some(place) = AccessPlace::of_path(&path) {
+                    let is_read = self.node.access.changed(&place, data.as_deref());
+                    self.node.notices.extend((!is_read).then_some(Notice::BadAccess(path)));
+                } else if path == paths::SECRET {
+                    self.node.access.authentication.secret_changed(data.as_deref());
                 }
             }
             KeeperEvent::Joined => {
+                self.is_joined = true;
                 self.appointments.complete();
+                self.node.claim_secret();
                 let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
             }
@@ -143,10 +154,11 @@ impl Broker {
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
 
-    /// Whether so much is on its way to the disk that no more should be read from producers.
+    /// Whether requests must wait: so much is on its way to the disk that no more should be read from producers, or it is not
+    /// known yet who may do what.
     #[must_use]
     pub const fn is_congested(&self) -> bool {
-        self.node.partitions.unflushed_bytes() > self.node.config.unflushed_bytes_max
+        !self.is_joined || self.node.partitions.unflushed_bytes() > self.node.config.unflushed_bytes_max
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
@@ -224,7 +236,7 @@ impl Broker {
                 }
             }
             Some(Purpose::ProducerIds) => self.producer_ids.ended(&ended),
-            Some(Purpose::Topic(_)) | None => {}
+            Some(Purpose::Topic(_) | Purpose::Secret) | None => {}
         }
     }
 

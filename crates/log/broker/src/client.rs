@@ -20,7 +20,9 @@ pub struct Peer {
 pub struct Client {
     /// The listener that it came in at, by its place in [`crate::BrokerConfig::listeners`].
     pub listener: u16,
-    /// Its address, as Kafka shows it: with a slash before it.
+    /// Its address.
+    pub ip: IpAddr,
+    /// The same, as Kafka shows it: with a slash before it.
     pub host: String,
     /// Who it is, as far as it has proved it.
     pub principal: Principal,
@@ -31,7 +33,7 @@ impl Client {
     #[must_use]
     pub fn of(peer: &Peer) -> Self {
         let principal = peer.certified.clone().unwrap_or_else(Principal::anonymous);
-        Self { listener: peer.listener, host: format!("/{}", peer.ip), principal }
+        Self { listener: peer.listener, ip: peer.ip, host: format!("/{}", peer.ip), principal }
     }
 
     /// Its address, as rules write it.

@@ -1,6 +1,9 @@
 //! The settings of a broker, under Kafka's names.
 
+use log_access::AuthorizerConfig;
+use log_access::quota::QuotaWindows;
 use log_coordinators::GroupLimits;
+use net_auth::AttemptLimits;
 
 use crate::listener::BrokerListener;
 
@@ -43,6 +46,18 @@ pub struct BrokerConfig {
     pub unsent_bytes_per_connection_max: usize,
     /// `connections.max.idle.ms`; nothing if a silent connection is never closed.
     pub idle_ms_max: Option<u64>,
+    /// `authorizer.class.name`, `super.users`, `allow.everyone.if.no.acl.found`; nothing if everybody may do everything.
+    pub authorizer: Option<AuthorizerConfig>,
+    /// How long a client may take to prove who it is, milliseconds.
+    pub authentication_ms_max: u64,
+    /// `connection.failed.authentication.delay.ms`.
+    pub failed_authentication_delay_ms: u64,
+    /// How often clients of an address may fail to authenticate.
+    pub attempts: AttemptLimits,
+    /// What nobody else knows.
+    pub secrets: BrokerSecrets,
+    /// `quota.window.*`, `controller.quota.window.*`.
+    pub quota_windows: QuotaWindows,
     /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
     pub unflushed_bytes_max: usize,
 }
@@ -68,7 +83,29 @@ impl Default for BrokerConfig {
             unsent_bytes_max: 256 << 20,
             unsent_bytes_per_connection_max: 256 << 10,
             idle_ms_max: Some(600_000),
+            authorizer: None,
+            authentication_ms_max: 10_000,
+            failed_authentication_delay_ms: 100,
+            attempts: AttemptLimits { attempts_max: 100, refill_ms: 200 },
+            secrets: BrokerSecrets::default(),
+            quota_windows: QuotaWindows::default(),
             unflushed_bytes_max: 64 << 20,
         }
+    }
+}
+
+/// What nobody else knows: random bytes, drawn once for each start.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct BrokerSecrets {
+    /// What becomes the secret of the cluster if it has none yet.
+    pub cluster: [u8; 32],
+    /// What only this process knows.
+    pub start: [u8; 32],
+}
+
+impl core::fmt::Debug for BrokerSecrets {
+    /// Nothing of them.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("BrokerSecrets(..)")
     }
 }

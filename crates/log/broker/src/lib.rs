@@ -36,6 +36,8 @@
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod access;
+mod authentication;
 mod broker;
 mod call;
 mod catalog;
@@ -59,6 +61,7 @@ mod partitions;
 mod produce;
 mod producer_ids;
 mod response;
+mod rights;
 mod segment_reader;
 mod topics;
 mod waits;
@@ -67,12 +70,13 @@ pub use broker::Broker;
 pub use call::{Caller, Handled};
 pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
 pub use client::{Client, Peer};
-pub use config::BrokerConfig;
+pub use config::{BrokerConfig, BrokerSecrets};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
-pub use listener::{BrokerListener, SecurityProtocol};
+pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
+pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
 pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,

@@ -8,6 +8,7 @@ use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
+use crate::access::Access;
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
 use crate::council::{Changes, Purpose};
@@ -32,6 +33,7 @@ pub(crate) struct Node {
     pub(crate) topic_defaults: PartitionConfig,
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
+    pub(crate) access: Access,
     /// What the council is asked for.
     pub(crate) council: Changes,
     /// Answers to requests that waited.
@@ -52,6 +54,7 @@ impl Node {
         let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
+            access: Access::new(&config),
             config,
             cluster_id,
             topic_defaults,

@@ -13,6 +13,8 @@ pub enum Notice {
     TopicDeleted(Arc<str>),
     /// What the council holds of a topic cannot be used.
     BadTopic(Arc<str>, String),
+    /// What the council holds at that path of users, rules or quotas cannot be used.
+    BadAccess(String),
     /// What the disk holds of a partition cannot be used: it is not served.
     Damaged(PartitionId, Damage),
     /// The disk holds so many partitions of topics that the council does not know. They are kept, and not served.

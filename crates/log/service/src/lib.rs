@@ -19,6 +19,7 @@ mod disk_loop;
 mod error;
 mod listener;
 mod mail;
+mod oauth;
 mod refusals;
 mod segments;
 mod server;
@@ -26,5 +27,6 @@ mod shard;
 
 pub use config::LogConfig;
 pub use error::{LogFault, StartError};
-pub use listener::{BadRules, ListenerConfig, ListenerTls, PrincipalRules};
+pub use listener::{BadRules, ListenerConfig, ListenerSasl, ListenerTls, PrincipalRules};
+pub use oauth::OauthConfig;
 pub use server::LogServer;

@@ -85,22 +85,22 @@ impl Refusals {
     }
 
     /// A client is refused.
-    pub(crate) fn client(&self, client: &Client, why: Refusal) {
-        let Some(count) = self.clients.get(why as usize) else { return };
+    pub(crate) fn client(&self, client: &Client, refusal: Refusal, why: &str) {
+        let Some(count) = self.clients.get(refusal as usize) else { return };
         let told = count.one_more();
         let (peer, principal) = (client.address(), client.principal.text());
         match told {
             // What every client may do that is only silent is no trouble.
-            Some(refused) if why != Refusal::Idle => {
+            Some(refused) if refusal != Refusal::Idle => {
                 tracing::warn!(
                     peer,
                     principal,
                     refused,
                     "a client is refused, and its connection closed: {}",
-                    why.tell()
+                    why
                 );
             }
-            _ => tracing::debug!(peer, principal, "a connection is closed: {}", why.tell()),
+            _ => tracing::debug!(peer, principal, "a connection is closed: {}", why),
         }
     }
 
@@ -136,9 +136,9 @@ mod tests {
         let ip = IpAddr::from([10, 0, 0, 1]);
         let client = Client::of(&log_broker::Peer { ip, listener: 0, certified: None });
         LIMITS.iter().for_each(|(limit, ..)| refusals.connection(ip, *limit));
-        Refusal::ALL.iter().for_each(|why| refusals.client(&client, *why));
+        Refusal::ALL.iter().for_each(|why| refusals.client(&client, *why, why.tell()));
         refusals.without_descriptor(ip, 24);
-        refusals.client(&client, Refusal::SlowReader);
+        refusals.client(&client, Refusal::SlowReader, "slow");
         let counts: Vec<u64> = refusals
             .samples()
             .iter()

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use log_broker::{Broker, BrokerListener, DiskEvent, DiskExecutor, Front};
+use log_broker::{Broker, BrokerListener, BrokerSecrets, DiskEvent, DiskExecutor, Front};
 use log_metadata::{BrokerNode, id_text};
 use net_reactor::{Accepted, NetworkMetrics, Polling, Reactor, Sockets};
 use node_metrics::Sample;
@@ -59,8 +59,8 @@ fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
     move |source| StartError::System { action, source }
 }
 
-fn random() -> Result<[u8; 16], StartError> {
-    let mut bytes = [0; 16];
+fn random<const N: usize>() -> Result<[u8; N], StartError> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| StartError::System { action: "read randomness", source: error.into() })?;
     Ok(bytes)
@@ -82,9 +82,10 @@ impl LogServer {
             Ok((opened, node))
         })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
-        let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
+        let seed = u64::from_le_bytes(random()?);
         let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
-        let broker_config = log_broker::BrokerConfig { seed, listeners, ..config.broker.clone() };
+        let secrets = BrokerSecrets { cluster: random()?, start: random()? };
+        let broker_config = log_broker::BrokerConfig { seed, listeners, secrets, ..config.broker.clone() };
         let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
         let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
@@ -228,9 +229,9 @@ fn start_shards(
     let metrics = Arc::new(NetworkMetrics::default());
     let polls = std::mem::take(&mut post.polls);
     let count = u16::try_from(polls.len()).unwrap_or(u16::MAX);
+    let mut shards = Vec::with_capacity(polls.len());
     let listeners: Vec<BrokerListener> = shared.listening.iter().map(Listening::advertised).collect();
     let front_config = log_broker::BrokerConfig { listeners, ..config.broker.clone() };
-    let mut shards = Vec::with_capacity(polls.len());
     for ((number, poll), mail) in (0..).zip(polls).zip(&post.shards) {
         let links = ShardLinks {
             broker: Arc::clone(shared.broker),

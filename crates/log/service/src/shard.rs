@@ -163,6 +163,10 @@ fn log(notice: &Notice) {
         Notice::BadTopic(topic, why) => {
             tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
         }
+        Notice::BadAccess(path) => tracing::error!(
+            path,
+            "what the council holds of a user, of rules or of quotas cannot be used: nobody gets a right by it"
+        ),
         Notice::Damaged(id, damage) => {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
@@ -206,8 +210,12 @@ impl BrokerDriver for Driver {
         }
     }
 
-    fn refused(&mut self, client: &Client, why: Refusal) {
-        self.links.refusals.client(client, why);
+    fn authenticated(&mut self, socket: &ClientSocket) {
+        socket.authenticated();
+    }
+
+    fn refused(&mut self, client: &Client, refusal: Refusal, why: &'static str) {
+        self.links.refusals.client(client, refusal, why);
     }
 
     fn segments(&mut self) -> &mut impl SegmentReader {

@@ -6,8 +6,10 @@ use base::MonoTime;
 use log_wire::{end_frame, start_frame, write_response_header};
 
 use super::timers::Deadlines;
+use crate::authentication::Session;
 use crate::client::Client;
-use crate::response::Head;
+use crate::response::{Head, Response};
+use crate::waits::Waiter;
 
 /// A request that was read, and what it is answered with.
 #[derive(Debug)]
@@ -28,6 +30,12 @@ pub(crate) struct Connection {
     sent: usize,
     /// Who is at the other end.
     pub(crate) client: Client,
+    /// How far it has come with proving that.
+    pub(super) session: Session,
+    /// What the client will be told after a while: that its authentication has failed.
+    pub(super) failure: Option<(Waiter, Response)>,
+    /// It is closed behind the answer to this request.
+    pub(super) ends_behind: Option<u64>,
     /// When bytes came or went last.
     pub(super) active: MonoTime,
     pub(super) deadlines: Deadlines,
@@ -52,13 +60,16 @@ const OUTPUT_KEPT_BYTES: usize = 64 << 10;
 
 impl Connection {
     /// With that client.
-    pub(crate) fn of(client: Client, now: MonoTime) -> Self {
+    pub(super) fn of(client: Client, session: Session, now: MonoTime) -> Self {
         Self {
             exchanges: VecDeque::new(),
             first: 0,
             output: Vec::new(),
             sent: 0,
             client,
+            session,
+            failure: None,
+            ends_behind: None,
             active: now,
             deadlines: Deadlines::default(),
             is_ending: false,
@@ -88,14 +99,21 @@ impl Connection {
 
     /// The request has its answer, whose body `write` appends. Answers are sent in the order of the requests. Gives the bytes of
     /// the frame.
-    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+    pub(crate) fn answer(
+        &mut self,
+        request: u64,
+        has_header: bool,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> usize {
         let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) else { return 0 };
         let is_next = at == Some(0) && exchange.answer.is_none();
         let Head { api, version, correlation_id } = exchange.head;
         let frame = |out: &mut Vec<u8>| {
             let start = start_frame(out);
-            write_response_header(api, version, correlation_id, out);
+            if has_header {
+                write_response_header(api, version, correlation_id, out);
+            }
             write(out);
             end_frame(out, start);
         };
@@ -181,20 +199,20 @@ mod tests {
     #[test]
     fn answers_are_sent_in_the_order_of_the_requests() {
         let peer = Peer { ip: [127, 0, 0, 1].into(), listener: 0, certified: None };
-        let mut connection = Connection::of(Client::of(&peer), MonoTime::ZERO);
+        let mut connection = Connection::of(Client::of(&peer), Session::none(), MonoTime::ZERO);
         let requests: Vec<u64> = (70..74).map(|id| begin(&mut connection, id)).collect();
-        connection.answer(requests[1], |_| ());
+        connection.answer(requests[1], true, |_| ());
         assert!(connection.output().is_empty());
-        connection.answer(requests[0], |out| out.push(9));
+        connection.answer(requests[0], true, |out| out.push(9));
         assert_eq!(correlation_ids(connection.output()), [70, 71]);
         connection.no_answer(requests[2]);
-        connection.answer(requests[3], |_| ());
+        connection.answer(requests[3], true, |_| ());
         assert_eq!((correlation_ids(connection.output()), connection.waiting()), (vec![70, 71, 73], 0));
         connection.sent(connection.output().len());
         let again = begin(&mut connection, 80);
-        connection.answer(requests[0], |_| ());
+        connection.answer(requests[0], true, |_| ());
         assert!(connection.output().is_empty(), "an answer that comes twice is none");
-        connection.answer(again, |_| ());
+        connection.answer(again, true, |_| ());
         assert_eq!(correlation_ids(connection.output()), [80]);
     }
 }

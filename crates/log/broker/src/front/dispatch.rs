@@ -11,7 +11,9 @@ use crate::call::{Call, Handled};
 use crate::client::Client;
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
+use crate::{
+    access, authentication, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics,
+};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -37,6 +39,11 @@ const AREAS: &[Area] = &[
         served: producer_ids::SERVED,
         dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),
     },
+    Area {
+        served: access::SERVED,
+        dispatch: |at, key, call| access::dispatch(&mut at.node, &mut at.calls, key, call),
+    },
+    Area { served: authentication::SERVED, dispatch: |_, key, call| authentication::dispatch(key, &call) },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 
@@ -75,7 +82,7 @@ impl Broker {
         }
         let form = Form { version, flexible: api.is_flexible(version) };
         let client_id = header.client_id.unwrap_or_default();
-        let call = Call { form, body, waiter, client_id, client, now };
+        let call = Call { api: api.key, form, body, waiter, client_id, client, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
         Ok((head, handled))
     }
@@ -89,12 +96,14 @@ fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
     Ok(Handled::Done(list_apis(version, error)))
 }
 
-fn list_apis(version: i16, error: ErrorCode) -> Response {
+/// The answer to ApiVersions.
+pub(super) fn list_apis(version: i16, error: ErrorCode) -> Response {
     let is_unknown = error == ErrorCode::UnsupportedVersion;
+    let has_none = error == ErrorCode::IllegalSaslState;
     let mut apis: Vec<ServedApi> = AREAS
         .iter()
         .flat_map(|area| area.served)
-        .filter(|key| !is_unknown || **key == ApiKey::ApiVersions)
+        .filter(|key| !has_none && (!is_unknown || **key == ApiKey::ApiVersions))
         .filter_map(|key| Api::find(*key as i16))
         .map(|api| ServedApi {
             key: api.key,

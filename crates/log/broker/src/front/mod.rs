@@ -7,9 +7,11 @@
 //! A connection is not read from while something holds it up: a request of it waits, it has too many of them or too much that is
 //! not sent, there is no room for what it sends, or it has used more than its quota.
 
+mod answering;
 mod connection;
 mod dispatch;
 mod places;
+mod receiving;
 mod refusal;
 mod timers;
 mod unfinished;
@@ -18,13 +20,13 @@ mod unsent;
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_wire::{ApiKey, Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
 
+use crate::authentication::Session;
 use crate::broker::Broker;
-use crate::call::Handled;
 use crate::client::{Client, Peer};
 use crate::config::BrokerConfig;
+use crate::listener::BrokerListener;
 use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
@@ -33,7 +35,7 @@ pub use dispatch::Unanswerable;
 use places::Places;
 pub use refusal::Refusal;
 use timers::{Due, Timers};
-use unfinished::{Unfinished, UnfinishedRequests};
+use unfinished::UnfinishedRequests;
 use unsent::UnsentAnswers;
 
 /// What drives the thread gives the frontend besides sockets.
@@ -52,8 +54,11 @@ pub trait BrokerDriver: SocketDriver<Peer = Peer> {
     /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
     fn hand_on(&mut self, now: Now);
 
-    /// A client is refused, and its connection is closed.
-    fn refused(&mut self, client: &Client, why: Refusal);
+    /// The client of a connection has proved who it is.
+    fn authenticated(&mut self, socket: &Self::Socket);
+
+    /// A client is refused, and its connection is closed. `why` is for the log.
+    fn refused(&mut self, client: &Client, refusal: Refusal, why: &'static str);
 
     /// Reads batches.
     fn segments(&mut self) -> &mut impl SegmentReader;
@@ -62,6 +67,8 @@ pub trait BrokerDriver: SocketDriver<Peer = Peer> {
 /// The limits of one thread.
 #[derive(Clone, Copy, Debug)]
 struct FrontLimits {
+    authentication_ms_max: u64,
+    failure_delay_ms: u64,
     fetch_bytes_max: usize,
     request_bytes_max: usize,
     in_flight_max: usize,
@@ -72,6 +79,7 @@ struct FrontLimits {
 /// The connections of one thread. See the module.
 pub struct Front {
     shard: u16,
+    listeners: Vec<BrokerListener>,
     places: Places,
     limits: FrontLimits,
     dirty: Vec<ConnId>,
@@ -86,7 +94,9 @@ pub struct Front {
     unfinished: UnfinishedRequests,
     unsent: UnsentAnswers,
     timers: Timers,
-    refused: Vec<(Client, Refusal)>,
+    refused: Vec<(Client, Refusal, &'static str)>,
+    /// Connections whose clients have just proved who they are.
+    authenticated: Vec<ConnId>,
     needs_tick: bool,
     now: MonoTime,
 }
@@ -101,7 +111,10 @@ impl Front {
         Self {
             shard,
             places: Places::default(),
+            listeners: config.listeners.clone(),
             limits: FrontLimits {
+                authentication_ms_max: config.authentication_ms_max,
+                failure_delay_ms: config.failed_authentication_delay_ms,
                 fetch_bytes_max: config.fetch_bytes_max,
                 request_bytes_max: config.request_bytes_max,
                 in_flight_max: config.requests_in_flight_max,
@@ -118,6 +131,7 @@ impl Front {
             unsent: UnsentAnswers::new(share(config.unsent_bytes_max)),
             timers: Timers::default(),
             refused: Vec::new(),
+            authenticated: Vec::new(),
             needs_tick: false,
             now: MonoTime::ZERO,
         }
@@ -129,76 +143,10 @@ impl Front {
         self.timers.next()
     }
 
-    /// Handles whole requests at the beginning of `bytes`. Gives how many bytes they are.
-    fn receive(&mut self, broker: &mut Broker, conn: ConnId, bytes: &[u8], now: Now) -> usize {
-        if let Some(connection) = self.places.get_mut(conn) {
-            connection.active = now.mono();
-        }
-        let (mut rest, mut whole_bytes) = (bytes, None);
-        loop {
-            let Some(connection) = self.places.get(conn).filter(|connection| !connection.is_ending) else {
-                self.unfinished.forget(conn);
-                return bytes.len();
-            };
-            let congested = broker.is_congested();
-            if congested || self.limits.hold_up(connection) {
-                self.pause(conn);
-                self.congested.extend(congested.then_some(conn));
-                break;
-            }
-            match next_frame(rest, self.limits.request_bytes_max) {
-                Frame::Whole { content, rest: behind } => {
-                    self.handle(broker, conn, content, now);
-                    rest = behind;
-                }
-                Frame::Partial { missing } => {
-                    whole_bytes = Some(rest.len() + missing);
-                    break;
-                }
-                Frame::TooLong => self.end(conn, Refusal::LongRequest),
-            }
-        }
-        self.hold(conn, Unfinished { bytes: rest.len(), whole_bytes, is_known: true }, now);
-        bytes.len() - rest.len()
-    }
-
-    /// What is left of what a connection has sent is kept.
-    fn hold(&mut self, conn: ConnId, unfinished: Unfinished, now: Now) {
-        if self.unfinished.hold(conn, unfinished, now.mono()) {
-            if let Some(connection) = self.places.get_mut(conn) {
-                connection.waits_for_room = true;
-            }
-            self.pause(conn);
-        }
-    }
-
-    fn handle(&mut self, broker: &mut Broker, conn: ConnId, frame: &[u8], now: Now) {
-        let shard = self.shard;
-        let Some(connection) = self.places.get_mut(conn) else { return };
-        let waiter = Waiter { shard, conn, request: connection.next_request() };
-        let Ok((head, handled)) = broker.request(frame, waiter, &connection.client, now) else {
-            return self.end(conn, Refusal::BadRequest);
-        };
-        connection.begin(head);
-        match handled {
-            Handled::Waits if head.api.key == ApiKey::Produce => {}
-            Handled::Waits => connection.blocked_by = Some(waiter.request),
-            Handled::Silent => connection.no_answer(waiter.request),
-            Handled::Done(response) => {
-                // What is large is written and sent before the next request is handled.
-                match response.bytes_kept() {
-                    Some(bytes) => connection.queued_bytes += bytes,
-                    None => connection.blocked_by = Some(waiter.request),
-                }
-                self.answers.push((waiter, response));
-            }
-        }
-    }
-
     /// Refuses a client: closes its connection once what is answered is sent.
-    fn end(&mut self, conn: ConnId, why: Refusal) {
+    fn end(&mut self, conn: ConnId, refusal: Refusal) {
         if let Some(connection) = self.places.get_mut(conn).filter(|connection| !connection.is_ending) {
-            self.refused.push((connection.client.clone(), why));
+            self.refused.push((connection.client.clone(), refusal, refusal.tell()));
             self.finish(conn);
         }
     }
@@ -212,12 +160,12 @@ impl Front {
     }
 
     /// Refuses a client: closes its connection at once.
-    fn drop_client(&mut self, conn: ConnId, why: Refusal) {
+    fn drop_client(&mut self, conn: ConnId, refusal: Refusal) {
         self.unfinished.forget(conn);
         self.unsent.forget(conn);
         if let Some(connection) = self.places.get_mut(conn) {
             connection.is_ending = true;
-            self.refused.push((connection.client.clone(), why));
+            self.refused.push((connection.client.clone(), refusal, refusal.tell()));
             self.asks.push(Ask::Close { conn, after_output: false });
         }
     }
@@ -271,44 +219,12 @@ impl Front {
                 self.timers.set(conn, &mut connection.deadlines, Due::Idle, at);
             }
             Due::Authentication => self.drop_client(conn, Refusal::SlowAuthentication),
+            Due::Failure => self.tell_failure(conn),
             Due::Unmute => {
                 connection.muted_until = None;
                 self.resume(conn);
             }
         }
-    }
-
-    /// Writes answers that are there, and lets connections go on that waited for them.
-    fn write_answers<D: BrokerDriver>(&mut self, driver: &mut D) {
-        driver.take_answers(&mut self.answers);
-        while !self.unsent.is_full()
-            && let Some((waiter, response)) = self.deferred.pop_front()
-        {
-            self.write_answer(driver.segments(), waiter, &response);
-        }
-        for (waiter, response) in std::mem::take(&mut self.answers) {
-            if self.unsent.is_full() && matches!(response, Response::Fetch(_)) {
-                self.deferred.push_back((waiter, response));
-            } else {
-                self.write_answer(driver.segments(), waiter, &response);
-            }
-        }
-    }
-
-    fn write_answer(&mut self, reader: &mut impl SegmentReader, waiter: Waiter, response: &Response) {
-        let (conn, bytes_max) = (waiter.conn, self.limits.fetch_bytes_max);
-        let Some(connection) = self.places.get_mut(conn) else { return };
-        let Some(exchange) = connection.exchange(waiter.request) else { return };
-        let head = exchange.head;
-        connection.queued_bytes = 0;
-        if matches!(response, Response::Close) {
-            connection.no_answer(waiter.request);
-            return self.finish(conn);
-        }
-        let bytes = connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
-        self.unsent.written(conn, bytes, self.now);
-        self.dirty.push(conn);
-        self.resume(conn);
     }
 }
 
@@ -334,9 +250,18 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
 
 impl<D: BrokerDriver> Frontend<D> for Front {
     fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
-        let conn = self.places.insert(Connection::of(Client::of(&peer), now.mono()));
-        if let (Some(connection), Some(idle_ms)) = (self.places.get_mut(conn), self.limits.idle_ms_max) {
-            self.timers.set(conn, &mut connection.deadlines, Due::Idle, now.mono().plus_ms(idle_ms));
+        let listener = self.listeners.get(usize::from(peer.listener));
+        let session = listener.map_or_else(Session::none, Session::of);
+        let conn = self.places.insert(Connection::of(Client::of(&peer), session, now.mono()));
+        let Some(connection) = self.places.get_mut(conn) else { return conn };
+        let mut due = |due, ms| {
+            self.timers.set(conn, &mut connection.deadlines, due, now.mono().plus_ms(ms));
+        };
+        if let Some(idle_ms) = self.limits.idle_ms_max {
+            due(Due::Idle, idle_ms);
+        }
+        if !connection.session.is_known() {
+            due(Due::Authentication, self.limits.authentication_ms_max);
         }
         conn
     }
@@ -364,7 +289,9 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         load_coordinators(driver, now);
         driver.hand_on(now);
         self.write_answers(driver);
-        self.refused.drain(..).for_each(|(client, why)| driver.refused(&client, why));
+        for (client, refusal, why) in self.refused.drain(..) {
+            driver.refused(&client, refusal, why);
+        }
     }
 
     fn send(&mut self, driver: &mut D, now: Now) {
@@ -393,7 +320,12 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         into.append(&mut self.dirty);
     }
 
-    fn asks(&mut self, _driver: &mut D, _sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+    fn asks(&mut self, driver: &mut D, sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+        for conn in self.authenticated.drain(..) {
+            if let Some(socket) = sockets.get(conn) {
+                driver.authenticated(socket);
+            }
+        }
         into.append(&mut self.asks);
     }
 

@@ -12,13 +12,15 @@ pub(super) enum Due {
     Idle,
     /// It is closed if its client has not proved who it is.
     Authentication,
+    /// It is told that its authentication has failed.
+    Failure,
     /// It is read on after it was throttled.
     Unmute,
 }
 
 /// The times of one connection, by what is due.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Deadlines([Option<MonoTime>; 3]);
+pub(super) struct Deadlines([Option<MonoTime>; 4]);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ impl Timers {
 
     /// The connection is gone.
     pub(super) fn forget(&mut self, conn: ConnId, of: &mut Deadlines) {
-        for due in [Due::Idle, Due::Authentication, Due::Unmute] {
+        for due in [Due::Idle, Due::Authentication, Due::Failure, Due::Unmute] {
             self.cancel(conn, of, due);
         }
     }

@@ -86,6 +86,8 @@ pub enum Response {
     Offsets(OffsetsResponse),
     /// Any other: its body.
     Body(Vec<u8>),
+    /// Not an answer to a request: a token of an authentication, as a frame without a header.
+    Bare(Vec<u8>),
     /// The connection is to be closed: an error of a request that has no answer.
     Close,
 }
@@ -95,7 +97,7 @@ impl Response {
     pub(crate) fn bytes_kept(&self) -> Option<usize> {
         match self {
             Self::Produce(produce) => Some(produce.outcomes() * OUTCOME_BYTES),
-            Self::Body(body) => Some(body.len()),
+            Self::Body(body) | Self::Bare(body) => Some(body.len()),
             Self::Close => Some(0),
             Self::Fetch(_) | Self::Offsets(_) => None,
         }
@@ -116,7 +118,7 @@ impl Response {
             Self::Offsets(offsets) => {
                 offsets.complete(reader).write(&mut Writer::new(out, flexible), version);
             }
-            Self::Body(body) => out.extend_from_slice(body),
+            Self::Body(body) | Self::Bare(body) => out.extend_from_slice(body),
             Self::Close => {}
         }
     }

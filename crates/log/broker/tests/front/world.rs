@@ -42,6 +42,8 @@ pub(crate) struct Pipes {
     pub(crate) refused: Vec<Refusal>,
     /// What the council holds.
     pub(crate) nodes: BTreeMap<String, Vec<u8>>,
+    /// Clients that have proved who they are.
+    pub(crate) authenticated: Vec<usize>,
     given: u64,
     next_log: u64,
     segments: NoSegments,
@@ -117,8 +119,12 @@ impl BrokerDriver for Pipes {
         self.answers.append(&mut self.broker.take_done());
     }
 
-    fn refused(&mut self, _: &Client, why: Refusal) {
-        self.refused.push(why);
+    fn authenticated(&mut self, socket: &Socket) {
+        self.authenticated.push(socket.0);
+    }
+
+    fn refused(&mut self, _: &Client, refusal: Refusal, _: &'static str) {
+        self.refused.push(refusal);
     }
 
     fn segments(&mut self) -> &mut impl SegmentReader {
@@ -195,6 +201,7 @@ impl World {
             answers: Vec::new(),
             refused: Vec::new(),
             nodes: BTreeMap::new(),
+            authenticated: Vec::new(),
             given: 0,
             next_log: 7,
             segments: NoSegments,

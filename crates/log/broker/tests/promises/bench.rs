@@ -8,6 +8,7 @@ use log_broker::{
     Broker, BrokerConfig, Client, DiskCommand, DiskEvent, Handled, Head, Peer, Response, SegmentReader,
     StoredPartition, Waiter,
 };
+use log_metadata::access::ClusterSecret;
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{LeaderEpoch, PartitionConfig, PartitionId, SegmentRead};
 use net_event_loop::ConnId;
@@ -70,9 +71,12 @@ impl Bench {
         bench
     }
 
+    /// Of a broker that is being told what there was at its start.
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(1 << 20), NOW);
+        let secret = Some(ClusterSecret([7; 32]).bytes());
+        broker.keeper_event(KeeperEvent::Node { path: paths::SECRET.into(), data: secret }, NOW);
         Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
     }
 

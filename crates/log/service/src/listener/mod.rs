@@ -10,12 +10,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use log_access::Principal;
-use log_broker::{BrokerListener, Peer};
+use log_broker::{BrokerListener, Peer, SaslConfig};
 use net_event_loop::Broken;
 use net_reactor::{ClientSocket, NetworkMetrics, SocketsConfig, TlsHints, bind};
 use net_tls::{TlsContext, TlsSession};
 
-pub use config::{ListenerConfig, ListenerTls};
+pub use config::{ListenerConfig, ListenerSasl, ListenerTls};
 pub use principal_rules::{BadRules, PrincipalRules};
 pub(crate) use threads::Listeners;
 
@@ -34,6 +34,7 @@ pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
     pub(crate) config: ListenerConfig,
     pub(crate) tls: Option<Arc<TlsContext>>,
+    sasl: SaslConfig,
     rules: Arc<PrincipalRules>,
 }
 
@@ -55,10 +56,18 @@ impl Listening {
             }
             _ => None,
         };
+        let sasl = match (&config.sasl, config.protocol.has_sasl()) {
+            (Some(sasl), true) => sasl.broker_config().map_err(refused)?,
+            (None, true) => {
+                let what = "no mechanism is enabled\nhint: set `sasl.enabled.mechanisms`";
+                return Err(refused(what.into()));
+            }
+            _ => SaslConfig::default(),
+        };
         let address = config.address;
         let socket = bind(address, backlog).map_err(|source| StartError::Listen { address, source })?;
         let address = socket.local_addr().map_err(|source| StartError::Listen { address, source })?;
-        Ok(Self { socket, address, config, tls, rules: Arc::new(rules) })
+        Ok(Self { socket, address, config, tls, sasl, rules: Arc::new(rules) })
     }
 
     /// What clients are told of it.
@@ -66,8 +75,8 @@ impl Listening {
         let own = || (self.address.ip().to_string(), 0);
         let (advertised_host, port) = self.config.advertised.clone().unwrap_or_else(own);
         let advertised_port = if port == 0 { self.address.port() } else { port };
-        let (name, protocol) = (self.config.name.clone(), self.config.protocol);
-        BrokerListener { name, protocol, advertised_host, advertised_port }
+        let (name, protocol, sasl) = (self.config.name.clone(), self.config.protocol, self.sasl.clone());
+        BrokerListener { name, protocol, advertised_host, advertised_port, sasl }
     }
 
     /// How its sockets are treated.

@@ -238,7 +238,9 @@ impl BrokerDriver for Driver<'_> {
         }
     }
 
-    fn refused(&mut self, _: &Client, _: Refusal) {}
+    fn authenticated(&mut self, _: &WireId) {}
+
+    fn refused(&mut self, _: &Client, _: Refusal, _: &'static str) {}
 
     fn segments(&mut self) -> &mut impl SegmentReader {
         &mut self.reader

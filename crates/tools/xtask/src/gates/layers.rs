@@ -47,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "client",
             "partition",
             "config",
+            "access",
             "storage",
             "metadata",
             "coordinators",
@@ -89,7 +90,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("net-event-loop", &[]),
     ("net-peer-pairs", &[]),
-    ("net-auth", &["base64", "md-5", "sha2", "subtle", "thiserror"]),
+    ("net-auth", &["base64", "hmac", "md-5", "sha2", "subtle", "thiserror"]),
     ("council-wire", &["bytes", "hashbrown", "smallvec", "thiserror"]),
     (
         "council-tree",
