@@ -1,5 +1,7 @@
 //! A request on its way to what handles it, and what that comes to.
 
+use std::sync::Arc;
+
 use base::Now;
 use log_wire::messages::Field;
 use log_wire::{ApiKey, Malformed, Reader};
@@ -16,7 +18,7 @@ pub(crate) struct Call<'r> {
     pub(crate) body: Reader<'r>,
     pub(crate) waiter: Waiter,
     pub(crate) client_id: &'r str,
-    pub(crate) client: &'r Client,
+    pub(crate) client: &'r Arc<Client>,
     pub(crate) now: Now,
 }
 

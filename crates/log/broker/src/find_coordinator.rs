@@ -8,9 +8,11 @@ use crate::client::Client;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
+use crate::rights::{By, CLUSTER_ACTION, GROUP_DESCRIBE, TRANSACTION_DESCRIBE};
 
-/// The kind of a coordinator that is asked for.
+/// The kinds of coordinators that are asked for.
 const OF_GROUP: i8 = 0;
+const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
@@ -22,7 +24,7 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
 /// # Errors
 /// It is malformed.
 pub(crate) fn dispatch(node: &mut Node, groups: &Groups, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let found = find(node, groups, &call.body()?, (call.form, call.client));
+    let found = find(node, groups, &call.body()?, (call.form, call.by()));
     Ok(Handled::Done(call.form.response(&found)))
 }
 
@@ -30,21 +32,21 @@ fn find(
     node: &mut Node,
     groups: &Groups,
     request: &FindCoordinatorRequest,
-    (form, client): (Form, &Client),
+    (form, by): (Form, By<'_>),
 ) -> FindCoordinatorResponse {
     let one = [request.key.clone()];
     let keys = if form.version >= MANY_KEYS { request.coordinator_keys.as_slice() } else { &one };
     let mut found: Vec<Coordinator> = keys
         .iter()
         .map(|key| {
-            let here = match request.key_type {
+            let here = may(node, by, request.key_type, key).and_then(|()| match request.key_type {
                 OF_GROUP => {
                     groups.make_topic(node);
                     groups.coordinators.here(&node.catalog, key)
                 }
                 _ => Err(ErrorCode::CoordinatorNotAvailable),
-            };
-            answer(node, client, key, here.err().unwrap_or_default())
+            });
+            answer(node, by.client, key, here.err().unwrap_or_default())
         })
         .collect();
     let mut response = FindCoordinatorResponse::default();
@@ -55,6 +57,15 @@ fn find(
         (response.host, response.port) = (only.host, only.port);
     }
     response
+}
+
+/// Whether a client may know who coordinates that.
+fn may(node: &Node, by: By<'_>, key_type: i8, key: &str) -> Result<(), ErrorCode> {
+    match key_type {
+        OF_GROUP => node.may(by, GROUP_DESCRIBE, key),
+        OF_TRANSACTION => node.may(by, TRANSACTION_DESCRIBE, key),
+        _ => node.may_on_cluster(by, CLUSTER_ACTION),
+    }
 }
 
 fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordinator {

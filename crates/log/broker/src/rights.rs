@@ -5,8 +5,10 @@
 //!
 //! Source: what a Kafka 4.3.1 answered, API by API and right by right.
 
+use std::sync::Arc;
+
 use log_access::acl::{CLUSTER_NAME, Operation, Operations, ResourceType};
-use log_wire::{ApiKey, ErrorCode};
+use log_wire::{ApiKey, ErrorCode, TopicName};
 
 use crate::client::Client;
 use crate::node::Node;
@@ -93,6 +95,7 @@ pub(crate) const CLUSTER_DESCRIBE_CONFIGS: Need = Need::of(ResourceType::Cluster
 pub(crate) const CLUSTER_ALTER_CONFIGS: Need = Need::of(ResourceType::Cluster, Operation::AlterConfigs);
 
 /// The rights that an API needs.
+#[expect(clippy::too_many_lines, reason = "a table: an arm for each kind of API")]
 pub(crate) const fn needs(api: ApiKey) -> &'static [Need] {
     match api {
         // Free for all: they tell of nothing that needs a right. DescribeCluster leaves out what the client may not see.
@@ -153,11 +156,44 @@ pub(crate) const fn needs(api: ApiKey) -> &'static [Need] {
     }
 }
 
+/// Whether what handles an API asks for the rights in its table. Where rights are not free for all, no other API is served.
+pub(crate) const fn is_checked(api: ApiKey) -> bool {
+    matches!(
+        api,
+        ApiKey::ApiVersions
+            | ApiKey::SaslHandshake
+            | ApiKey::SaslAuthenticate
+            | ApiKey::Produce
+            | ApiKey::Fetch
+            | ApiKey::ListOffsets
+            | ApiKey::OffsetForLeaderEpoch
+            | ApiKey::Metadata
+            | ApiKey::CreateTopics
+            | ApiKey::DeleteTopics
+            | ApiKey::InitProducerId
+            | ApiKey::FindCoordinator
+            | ApiKey::JoinGroup
+            | ApiKey::SyncGroup
+            | ApiKey::Heartbeat
+            | ApiKey::LeaveGroup
+            | ApiKey::OffsetCommit
+            | ApiKey::OffsetFetch
+            | ApiKey::DescribeGroups
+            | ApiKey::ListGroups
+            | ApiKey::DeleteGroups
+            | ApiKey::DescribeAcls
+            | ApiKey::CreateAcls
+            | ApiKey::DeleteAcls
+            | ApiKey::DescribeUserScramCredentials
+            | ApiKey::AlterUserScramCredentials
+    )
+}
+
 /// Who asks for what.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct By<'c> {
     /// Who.
-    pub(crate) client: &'c Client,
+    pub(crate) client: &'c Arc<Client>,
     /// For what.
     pub(crate) api: ApiKey,
 }
@@ -187,6 +223,20 @@ impl Node {
     /// As [`Self::may`].
     pub(crate) fn may_on_cluster(&self, by: By<'_>, need: Need) -> Result<(), ErrorCode> {
         self.may(by, need, CLUSTER_NAME)
+    }
+
+    /// Whether a client may do that with a topic. One that is named by its id must be there.
+    ///
+    /// # Errors
+    /// As [`Self::may`], or there is no topic of that id.
+    pub(crate) fn may_on_topic(&self, by: By<'_>, need: Need, topic: TopicName<'_>) -> Result<(), ErrorCode> {
+        if self.access.authorizer.is_none() {
+            return Ok(());
+        }
+        match topic {
+            TopicName::Name(name) => self.may(by, need, name),
+            TopicName::Id(_) => self.may(by, need, &self.catalog.find(topic)?.name),
+        }
     }
 
     /// Whether a client may write to any topic at all.

@@ -79,6 +79,19 @@ pub struct AclFilter {
 }
 
 impl AclFilter {
+    /// Whether it names one pattern, so that no other has to be compared with it.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        let is_of_type = matches!(self.pattern, PatternFilter::Of(_));
+        is_of_type && self.resource_type.is_some() && self.name.is_some()
+    }
+
+    pub(super) fn exact(&self) -> Option<ResourcePattern> {
+        let PatternFilter::Of(pattern_type) = self.pattern else { return None };
+        let (resource_type, name) = (self.resource_type?, self.name.as_deref()?.into());
+        Some(ResourcePattern { resource_type, pattern_type, name })
+    }
+
     /// Whether rules of that pattern may be meant.
     #[must_use]
     pub fn matches_pattern(&self, pattern: &ResourcePattern) -> bool {

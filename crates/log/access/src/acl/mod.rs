@@ -7,6 +7,7 @@ mod binding;
 mod kinds;
 mod patterns;
 
+use core::ops::Bound;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -118,7 +119,11 @@ impl Acls {
         &'a self,
         filter: &'a AclFilter,
     ) -> impl Iterator<Item = (&'a ResourcePattern, Vec<&'a AccessRule>)> {
-        let patterns = self.by_pattern.iter().filter(|(pattern, _)| filter.matches_pattern(pattern));
+        let range = match filter.exact() {
+            Some(pattern) => (Bound::Included(pattern.clone()), Bound::Included(pattern)),
+            None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        let patterns = self.by_pattern.range(range).filter(|(pattern, _)| filter.matches_pattern(pattern));
         let found = patterns.map(|(pattern, rules)| {
             (pattern, rules.iter().filter(|rule| filter.matches_rule(rule)).collect::<Vec<_>>())
         });

@@ -121,7 +121,17 @@ fn filters_mean_what_they_mean_in_kafka() {
     assert_eq!(named(PatternFilter::Match, "ptx"), [literal("*"), prefixed("p"), prefixed("pt")]);
     assert_eq!(found(&AclFilter { permission: Some(Deny), ..any.clone() }), [prefixed("p")]);
     assert_eq!(found(&AclFilter { principal: Some("User:*".into()), ..any.clone() }), []);
-    assert_eq!(found(&AclFilter { operation: Some(Write), ..any }), []);
+    assert_eq!(found(&AclFilter { operation: Some(Write), ..any.clone() }), []);
+    let exact = |resource_type, name: &str| AclFilter {
+        resource_type: Some(resource_type),
+        pattern: PatternFilter::Of(Literal),
+        name: Some(name.into()),
+        ..any.clone()
+    };
+    assert!(exact(ResourceType::Topic, "pt").is_exact() && !any.is_exact());
+    assert_eq!(found(&exact(ResourceType::Topic, "pt")), [literal("pt")]);
+    assert_eq!(found(&exact(ResourceType::Topic, "p")), []);
+    assert_eq!(found(&exact(ResourceType::Group, "pt")), []);
 }
 
 /// Whether the rules allow it, found by looking at each of them.

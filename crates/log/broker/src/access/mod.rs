@@ -3,6 +3,7 @@
 //! All of it is kept in the council, in nodes that [`log_metadata::access`] describes. A request that changes something is
 //! judged here and sent there part by part; what is committed comes back here.
 
+mod acls;
 mod change;
 mod scram;
 mod secret;
@@ -19,14 +20,24 @@ use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 
 /// What is served here.
-pub(crate) const SERVED: &[ApiKey] =
-    &[ApiKey::DescribeUserScramCredentials, ApiKey::AlterUserScramCredentials];
+pub(crate) const SERVED: &[ApiKey] = &[
+    ApiKey::DescribeAcls,
+    ApiKey::CreateAcls,
+    ApiKey::DeleteAcls,
+    ApiKey::DescribeUserScramCredentials,
+    ApiKey::AlterUserScramCredentials,
+];
+
+/// What a client is told that lacks a right.
+const UNAUTHORIZED: &str = "the client has no right to that";
 
 /// What is known of access. See the module.
 #[derive(Debug)]
 pub(crate) struct Access {
     /// Who may do what; nothing if everybody may do everything.
     pub(crate) authorizer: Option<Authorizer>,
+    /// How often rules have changed.
+    pub(crate) rules_version: u64,
     pub(crate) authentication: Authentication,
     pub(crate) quotas: QuotaLimits,
     pub(crate) meters: QuotaMeters,
@@ -36,6 +47,7 @@ impl Access {
     pub(crate) fn new(config: &BrokerConfig) -> Self {
         Self {
             authorizer: config.authorizer.clone().map(Authorizer::new),
+            rules_version: 0,
             authentication: Authentication::new(config.attempts, &config.secrets),
             quotas: QuotaLimits::default(),
             meters: QuotaMeters::new(config.quota_windows),
@@ -57,6 +69,7 @@ impl Access {
             (AccessPlace::Rules(pattern), AccessContent::Rules(rules)) => {
                 if let Some(authorizer) = &mut self.authorizer {
                     authorizer.acls.set(pattern.clone(), rules);
+                    self.rules_version += 1;
                 }
             }
             _ => {}
@@ -77,6 +90,15 @@ pub(crate) fn dispatch(
 ) -> Result<Handled, Malformed> {
     let (by, form) = (call.by(), call.form);
     Ok(match key {
+        ApiKey::DescribeAcls => Handled::Done(form.response(&acls::describe(node, by, &call.body()?)?)),
+        ApiKey::CreateAcls => {
+            let (answer, changes) = acls::create(node, by, &call.body()?)?;
+            Handled::of(change::begin(node, calls, &call, answer, changes))
+        }
+        ApiKey::DeleteAcls => {
+            let (answer, changes) = acls::delete(node, by, &call.body()?)?;
+            Handled::of(change::begin(node, calls, &call, answer, changes))
+        }
         ApiKey::DescribeUserScramCredentials => {
             Handled::Done(form.response(&scram::describe(node, by, &call.body()?)))
         }

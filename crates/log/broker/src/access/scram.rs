@@ -12,6 +12,7 @@ use log_wire::messages::security::{
 };
 use net_auth::sasl::scram::{ITERATIONS_MIN, ScramCredential, ScramHash};
 
+use super::UNAUTHORIZED;
 use super::change::{AccessAnswer, CHANGES_MAX};
 use crate::authentication::USERS_MAX;
 use crate::node::Node;
@@ -48,7 +49,7 @@ pub(super) fn describe(
 ) -> DescribeUserScramCredentialsResponse {
     let mut response = DescribeUserScramCredentialsResponse::default();
     if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
-        response.error_code = error.code();
+        (response.error_code, response.error_message) = (error.code(), Some(UNAUTHORIZED.into()));
         return response;
     }
     let users = &node.access.authentication.users;
@@ -108,7 +109,7 @@ pub(super) fn alter(
     let is_too_much = by_user.len() > CHANGES_MAX;
     for (part, (user, judged)) in by_user.into_iter().enumerate() {
         let judged = match (may, <[Judged; 1]>::try_from(judged)) {
-            (Err(error), _) => Err((error, "")),
+            (Err(error), _) => Err((error, UNAUTHORIZED)),
             (_, Err(_)) => Err((ErrorCode::DuplicateResource, "the user is named twice")),
             _ if is_too_much => {
                 Err((ErrorCode::PolicyViolation, "a request changes 10,000 users at the most"))
@@ -121,8 +122,7 @@ pub(super) fn alter(
                 changes.push((part, AccessChange::User { user: user.into(), changes: vec![change] }));
             }
             Err((error, why)) => {
-                let message = Some(why).filter(|why| !why.is_empty());
-                (result.error_code, result.error_message) = (error.code(), message.map(String::from));
+                (result.error_code, result.error_message) = (error.code(), Some(why.into()));
             }
         }
         response.results.push(result);

@@ -1,17 +1,23 @@
 //! What the partitions of a fetch have for it at this moment.
 
+use std::sync::Arc;
+
 use log_partition::{Isolation, LeaderEpoch, Source};
-use log_wire::ErrorCode;
+use log_wire::{ApiKey, ErrorCode};
 
 use super::part::Part;
 use super::set::{FetchSet, PartPlace};
+use crate::client::Client;
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
 use crate::response::{FetchResponse, FetchedPartition};
+use crate::rights::{By, TOPIC_READ};
 
 /// What a client wants of the whole fetch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terms {
+    /// Who fetches.
+    pub(crate) client: Arc<Client>,
     pub(crate) isolation: Isolation,
     pub(crate) bytes_min: usize,
     pub(crate) bytes_max: usize,
@@ -67,7 +73,7 @@ pub(crate) fn look(set: &FetchSet, node: &Node, terms: &Terms) -> Found {
 impl Found {
     fn look_at(&mut self, place: PartPlace, part: &Part, node: &Node, terms: &Terms) {
         let left = terms.bytes_max.saturating_sub(self.bytes);
-        let part_found = look_at(place, part, node, terms.isolation, (left, self.bytes == 0));
+        let part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
         let fetched = &part_found.fetched;
         let is_urgent = fetched.error != ErrorCode::None || fetched.divergence.is_some();
         let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;
@@ -86,12 +92,14 @@ fn look_at(
     place: PartPlace,
     part: &Part,
     node: &Node,
-    isolation: Isolation,
+    terms: &Terms,
     (left, is_first): (usize, bool),
 ) -> FoundPart {
-    let hosted = node.find(part.topic.name(), part.index);
+    let by = By { client: &terms.client, api: ApiKey::Fetch };
+    let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
+    let hosted = may.and_then(|()| node.find(part.topic.name(), part.index));
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
-    let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, isolation, (left, is_first)));
+    let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, terms.isolation, (left, is_first)));
     let (fetched, stays) = looked.unwrap_or_else(|error| {
         let mut failed = FetchedPartition::failed(part.index, error);
         failed.aborted = Some(Vec::new());

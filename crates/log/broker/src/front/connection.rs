@@ -1,6 +1,7 @@
 //! One connection: its requests in order, each with its answer or the wait for it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use base::MonoTime;
 use log_wire::{end_frame, start_frame, write_response_header};
@@ -29,7 +30,7 @@ pub(crate) struct Connection {
     output: Vec<u8>,
     sent: usize,
     /// Who is at the other end.
-    pub(crate) client: Client,
+    pub(crate) client: Arc<Client>,
     /// How far it has come with proving that.
     pub(super) session: Session,
     /// What the client will be told after a while: that its authentication has failed.
@@ -66,7 +67,7 @@ impl Connection {
             first: 0,
             output: Vec::new(),
             sent: 0,
-            client,
+            client: Arc::new(client),
             session,
             failure: None,
             ends_behind: None,

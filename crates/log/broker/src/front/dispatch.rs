@@ -1,5 +1,7 @@
 //! From a request's frame to what handles it.
 
+use std::sync::Arc;
+
 use base::Now;
 use log_wire::{
     Api, ApiKey, ApiVersionsRequest, ErrorCode, Feature, Features, Malformed, RequestHeader, ServedApi,
@@ -10,6 +12,7 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::client::Client;
 use crate::response::{Form, Head, Response};
+use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
     access, authentication, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics,
@@ -59,19 +62,20 @@ impl Broker {
     /// Handles the request of a frame, which came from that client.
     ///
     /// # Errors
-    /// It is malformed, too large, or of an API or a version that is not served.
+    /// It is malformed, too large, or of an API or a version that is not served, also because it does not ask for rights.
     pub fn request(
         &mut self,
         frame: &[u8],
         waiter: Waiter,
-        client: &Client,
+        client: &Arc<Client>,
         now: Now,
     ) -> Result<(Head, Handled), Unanswerable> {
         let Ok((header, Some(api), body)) = RequestHeader::read(frame) else { return Err(Unanswerable) };
         let area = AREAS.iter().find(|area| area.served.contains(&api.key)).ok_or(Unanswerable)?;
         let is_known = api.has(header.version);
         let is_large = frame.len() > self.node.config.body_bytes_max && api.key != ApiKey::Produce;
-        if (!is_known && api.key != ApiKey::ApiVersions) || is_large {
+        let is_refused = self.node.access.authorizer.is_some() && !is_checked(api.key);
+        if (!is_known && api.key != ApiKey::ApiVersions) || is_large || is_refused {
             return Err(Unanswerable);
         }
         // The answer to an unknown version of ApiVersions is one of version 0.
@@ -118,4 +122,16 @@ pub(super) fn list_apis(version: i16, error: ErrorCode) -> Response {
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);
     Response::Body(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_served_asks_for_rights() {
+        for api in AREAS.iter().flat_map(|area| area.served) {
+            assert!(is_checked(*api), "{api:?} needs an entry in `rights`, and a handler that asks for it");
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod unfinished;
 mod unsent;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
@@ -94,7 +95,7 @@ pub struct Front {
     unfinished: UnfinishedRequests,
     unsent: UnsentAnswers,
     timers: Timers,
-    refused: Vec<(Client, Refusal, &'static str)>,
+    refused: Vec<(Arc<Client>, Refusal, &'static str)>,
     /// Connections whose clients have just proved who they are.
     authenticated: Vec<ConnId>,
     needs_tick: bool,

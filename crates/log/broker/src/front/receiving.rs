@@ -1,5 +1,7 @@
 //! From bytes to requests: frames are cut, and each goes to the broker or to the authentication of its connection.
 
+use std::sync::Arc;
+
 use base::Now;
 use log_wire::{ApiKey, Frame, next_frame};
 use net_event_loop::ConnId;
@@ -94,7 +96,7 @@ impl Front {
                 self.answers.push((waiter, response_of(head, told)));
             }
             Outcome::Authenticated(head, response, principal) => {
-                client.principal = principal;
+                Arc::make_mut(client).principal = principal;
                 self.timers.cancel(conn, &mut connection.deadlines, Due::Authentication);
                 self.authenticated.push(conn);
                 connection.begin(head);

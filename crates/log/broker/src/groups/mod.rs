@@ -4,6 +4,7 @@ mod call;
 mod requests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
@@ -133,31 +134,36 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let here = |group: &str| self.coordinators.here(&node.catalog, group).unwrap_or(-1);
+        let need = kind.need();
+        let here = |group: &str| {
+            node.may(of.by, need, group)?;
+            self.coordinators.here(&node.catalog, group).map_err(|_| ErrorCode::CoordinatorNotAvailable)
+        };
         let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
         self.call(node, kind, parts, of, now)
     }
 
-    /// Sends each part to the coordinator of that partition; a negative one stands for none.
+    /// Sends each part to the coordinator of its partition; one that has none fails.
     fn call(
         &mut self,
         node: &mut Node,
         kind: Kind,
-        parts: Vec<(i32, Request)>,
+        parts: Vec<(Result<i32, ErrorCode>, Request)>,
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let mut call = GroupCall { form: of.form, kind, parts: vec![None; parts.len()] };
+        let client = Arc::clone(of.by.client);
+        let mut call = GroupCall { form: of.form, client, kind, parts: vec![None; parts.len()] };
         let mut asked = Vec::new();
         for (part, (partition, request)) in parts.into_iter().enumerate() {
-            if partition >= 0 {
-                asked.push((partition, request, part));
-            } else if let Some(place) = call.parts.get_mut(part) {
-                *place = Some(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+            match (partition, call.parts.get_mut(part)) {
+                (Ok(partition), _) => asked.push((partition, request, part)),
+                (Err(error), Some(place)) => *place = Some(Answer::Failed(error)),
+                _ => {}
             }
         }
         if asked.is_empty() {
-            return Some(call.response());
+            return Some(call.response(node));
         }
         self.calls.insert(of.waiter, call);
         for (partition, request, part) in asked {
@@ -193,7 +199,7 @@ impl Groups {
     fn answered(&mut self, node: &mut Node, Ticket(ticket): Ticket, answer: Answer) {
         let Some((waiter, part)) = self.tickets.remove(&ticket) else { return };
         let Some(call) = self.calls.get_mut(&waiter) else { return };
-        if let Some(response) = call.answered(part, answer) {
+        if let Some(response) = call.answered(node, part, answer) {
             self.calls.remove(&waiter);
             node.reply(waiter, response);
         }

@@ -24,6 +24,7 @@ use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{By, GROUP_READ, TOPIC_READ};
 
 /// A part of a request: the group that says which coordinator it is for, and what is asked.
 type Part = (String, Request);
@@ -134,7 +135,7 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let version = of.form.version;
-        let (plan, offsets) = commit_plan(&node.catalog, request, version);
+        let (plan, offsets) = commit_plan(node, of.by, request, version);
         let instance = request.group_instance_id.as_deref();
         let generation = request.generation_id_or_member_epoch;
         let who = member(&request.group_id, &request.member_id, instance, generation);
@@ -151,10 +152,11 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let version = of.form.version;
-        let mut parts = Vec::new();
+        let (mut groups, mut parts) = (Vec::new(), Vec::new());
         if version >= MANY_GROUPS {
             for group in once_each(request.groups.iter(), |group| group.group_id.as_str()) {
                 let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
+                groups.push((group.group_id.clone(), partitions.is_none()));
                 parts.push(fetch_part(&group.group_id, partitions, request.require_stable));
             }
         } else {
@@ -165,9 +167,9 @@ impl Groups {
                 });
                 named.collect()
             });
+            groups.push((request.group_id.clone(), partitions.is_none()));
             parts.push(fetch_part(&request.group_id, partitions, request.require_stable));
         }
-        let groups = parts.iter().map(|(group, _)| group.clone()).collect();
         self.call_groups(node, Kind::Fetch(groups), parts, of, now)
     }
 
@@ -182,7 +184,9 @@ impl Groups {
         let part = |group: &String| (group.clone(), Request::Describe(vec![text(group)]));
         let groups = once_each(request.groups.iter(), |group| group.as_str());
         let parts = groups.iter().map(|group| part(group)).collect();
-        self.call_groups(node, Kind::Describe(groups.into_iter().cloned().collect()), parts, of, now)
+        let groups = groups.into_iter().cloned().collect();
+        let kind = Kind::Describe(groups, request.include_authorized_operations);
+        self.call_groups(node, kind, parts, of, now)
     }
 
     /// Handles a request.
@@ -210,25 +214,28 @@ impl Groups {
         let classic = request.types_filter.is_empty()
             || request.types_filter.iter().any(|kind| kind.eq_ignore_ascii_case("classic"));
         let coordinators = if classic { self.coordinators.partitions().collect() } else { Vec::new() };
-        let parts = coordinators.into_iter().map(|at| (at, Request::List(states.clone()))).collect();
+        let parts = coordinators.into_iter().map(|at| (Ok(at), Request::List(states.clone()))).collect();
         self.call(node, Kind::List, parts, of, now)
     }
 }
 
 /// The response as far as it is known, and what is asked of the coordinator.
 fn commit_plan(
-    catalog: &Catalog,
+    node: &Node,
+    by: By<'_>,
     request: &OffsetCommitRequest,
     version: i16,
 ) -> (CommitPlan, Vec<NewOffset>) {
     let (mut plan, mut offsets) = (OffsetCommitResponse::default(), Vec::new());
+    let may = node.may(by, GROUP_READ, &request.group_id);
     for topic in &request.topics {
         let by_id = version >= TOPIC_IDS;
         let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
+        let may = may.and_then(|()| node.may_on_topic(by, TOPIC_READ, name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;
-            let known = known_partition(catalog, name, partition_index);
+            let known = may.and_then(|()| known_partition(&node.catalog, name, partition_index));
             let error_code = known.as_ref().err().map_or(0, |error| error.code());
             partitions.push(OffsetCommitResponsePartition { partition_index, error_code });
             offsets.extend(known.ok().map(|topic| NewOffset {

@@ -20,6 +20,7 @@ use crate::catalog::is_internal;
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
 use crate::response::{ProduceResponse, Response};
+use crate::rights::{By, TOPIC_WRITE, TRANSACTION_WRITE};
 use crate::waits::{Waiter, Waits};
 use batch::only_batch;
 use outcome::unknown;
@@ -52,7 +53,7 @@ impl Produces {
         let mut partitions = Vec::new();
         let version = call.form.version;
         let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
-        let answered = self.produce(node, (&request, version), &partitions, call.waiter, call.now);
+        let answered = self.produce(node, call.by(), (&request, version), &partitions, call.waiter, call.now);
         Ok(match answered {
             Some(response) => Handled::Done(response),
             None if request.acks == 0 => Handled::Silent,
@@ -64,6 +65,7 @@ impl Produces {
     pub(crate) fn produce(
         &mut self,
         node: &mut Node,
+        by: By<'_>,
         (request, version): (&ProduceRequest<'_>, i16),
         partitions: &[ProducePartition<'_>],
         waiter: Waiter,
@@ -71,9 +73,11 @@ impl Produces {
     ) -> Option<Response> {
         let mut response = ProduceResponse::default();
         let (mut missing, mut failed) = (Vec::new(), false);
+        let may_be_transactional = may_produce(node, by, request, partitions);
         for partition in partitions {
             let place = response.place_for(partition.topic);
-            let done = self.append_in_order(node, request, version, partition, now);
+            let may = may_be_transactional.and_then(|()| node.may_on_topic(by, TOPIC_WRITE, partition.topic));
+            let done = may.and_then(|()| self.append_in_order(node, request, version, partition, now));
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
                 Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
@@ -214,6 +218,23 @@ fn of_unknown_producer<'r>(
     let is_known =
         hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) == Some(epoch));
     (!is_known).then_some((id, batch))
+}
+
+/// Whether the client may use the transactional id of a request that has transactional batches.
+fn may_produce(
+    node: &Node,
+    by: By<'_>,
+    request: &ProduceRequest<'_>,
+    partitions: &[ProducePartition<'_>],
+) -> Result<(), ErrorCode> {
+    let is_transactional = |partition: &ProducePartition<'_>| {
+        let batch = partition.records.and_then(|records| Batch::read(records).ok());
+        batch.is_some_and(|(batch, _)| batch.attributes().is_transactional())
+    };
+    if node.access.authorizer.is_none() || !partitions.iter().any(is_transactional) {
+        return Ok(());
+    }
+    node.may(by, TRANSACTION_WRITE, request.transactional_id.ok_or(TRANSACTION_WRITE.lack)?)
 }
 
 fn append(

@@ -10,6 +10,7 @@ use log_wire::{ApiKey, ErrorCode, Malformed};
 use crate::call::{Call, Handled};
 use crate::council::Purpose;
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_IDEMPOTENT_WRITE, TRANSACTION_WRITE};
 pub(crate) use block::ProducerIds;
 
 /// What is served here.
@@ -21,14 +22,22 @@ impl ProducerIds {
     /// # Errors
     /// It is malformed.
     pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
-        let response = init(self, node, &call.body()?);
+        let by = call.by();
+        let response = init(self, node, by, &call.body()?);
         Ok(Handled::Done(call.form.response(&response)))
     }
 }
 
-fn init(ids: &mut ProducerIds, node: &mut Node, request: &InitProducerIdRequest) -> InitProducerIdResponse {
+fn init(
+    ids: &mut ProducerIds,
+    node: &mut Node,
+    by: By<'_>,
+    request: &InitProducerIdRequest,
+) -> InitProducerIdResponse {
     let mut response = InitProducerIdResponse { producer_id: -1, producer_epoch: -1, ..Default::default() };
-    let error = if request.transactional_id.is_some() {
+    let error = if let Err(error) = may(node, by, request) {
+        error
+    } else if request.transactional_id.is_some() {
         ErrorCode::CoordinatorNotAvailable
     } else if (request.producer_id == -1) != (request.producer_epoch == -1) {
         ErrorCode::InvalidRequest
@@ -43,6 +52,15 @@ fn init(ids: &mut ProducerIds, node: &mut Node, request: &InitProducerIdRequest)
     };
     response.error_code = error.code();
     response
+}
+
+/// Whether a client may have a producer id.
+fn may(node: &Node, by: By<'_>, request: &InitProducerIdRequest) -> Result<(), ErrorCode> {
+    match &request.transactional_id {
+        Some(id) => node.may(by, TRANSACTION_WRITE, id),
+        None if node.may_write_any(by.client) => Ok(()),
+        None => node.may_on_cluster(by, CLUSTER_IDEMPOTENT_WRITE),
+    }
 }
 
 /// An id that nobody has; nothing until the council has given some.

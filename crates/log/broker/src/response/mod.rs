@@ -93,13 +93,13 @@ pub enum Response {
 }
 
 impl Response {
-    /// About how many bytes it keeps until it is written; nothing if it is read from partitions only then.
+    /// About how many bytes it keeps until it is written; nothing if it is read from partitions only then, or if nothing comes
+    /// behind it: the next request waits.
     pub(crate) fn bytes_kept(&self) -> Option<usize> {
         match self {
             Self::Produce(produce) => Some(produce.outcomes() * OUTCOME_BYTES),
             Self::Body(body) | Self::Bare(body) => Some(body.len()),
-            Self::Close => Some(0),
-            Self::Fetch(_) | Self::Offsets(_) => None,
+            Self::Close | Self::Fetch(_) | Self::Offsets(_) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use log_access::acl::ResourceType;
 use log_wire::{
     ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
     NOT_ASKED, NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
@@ -12,6 +13,7 @@ use crate::catalog::{NewTopic, TopicImage};
 use crate::client::Client;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE};
 
 /// Handles a request.
 ///
@@ -26,7 +28,7 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     topics.retain(|topic| named.insert((topic.name, topic.id)));
     let mut out = Vec::new();
     let writer = (&mut Writer::new(&mut out, call.form.flexible), version);
-    node.metadata(&request, &topics, call.client, writer);
+    node.metadata(&request, &topics, call.by(), writer);
     Ok(Response::Body(out))
 }
 
@@ -36,24 +38,26 @@ impl Node {
         &mut self,
         request: &MetadataRequest,
         topics: &[MetadataTopic<'_>],
-        client: &Client,
+        by: By<'_>,
         (writer, version): (&mut Writer<'_>, i16),
     ) {
-        let count = if request.all_topics { self.catalog.topics().count() } else { topics.len() };
-        self.write_head(client, count, (writer, version));
         if request.all_topics {
-            for topic in self.catalog.topics() {
-                self.write_topic(topic, writer, version);
+            let may_see = |topic: &&TopicImage| self.may(by, TOPIC_DESCRIBE, &topic.name).is_ok();
+            let seen: Vec<&TopicImage> = self.catalog.topics().filter(may_see).collect();
+            self.write_head(by.client, seen.len(), (writer, version));
+            for topic in seen {
+                self.write_topic(topic, self.asked_operations(request, by, topic), writer, version);
             }
         } else {
+            self.write_head(by.client, topics.len(), (writer, version));
             for topic in topics {
-                let error = self.asked_for(topic, request.may_create, (writer, version));
-                if let Some(error) = error {
+                if let Err(error) = self.asked_for(request, topic, by, (writer, version)) {
                     write_failed(topic, error, writer, version);
                 }
             }
         }
-        end_metadata_response(writer, version, NOT_ASKED, ErrorCode::None);
+        let operations = request.cluster_operations.then(|| self.cluster_operations(by.client));
+        end_metadata_response(writer, version, operations.unwrap_or(NOT_ASKED), ErrorCode::None);
     }
 
     fn write_head(&self, client: &Client, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
@@ -72,31 +76,41 @@ impl Node {
     /// Writes a topic, or gives what is wrong with it.
     fn asked_for(
         &mut self,
+        request: &MetadataRequest,
         asked: &MetadataTopic<'_>,
-        may_create: bool,
+        by: By<'_>,
         (writer, version): (&mut Writer<'_>, i16),
-    ) -> Option<ErrorCode> {
+    ) -> Result<(), ErrorCode> {
         let name = asked.name.map_or(TopicName::Id(asked.id), TopicName::Name);
+        self.may_on_topic(by, TOPIC_DESCRIBE, name)?;
         let error = match self.catalog.find(name) {
             Ok(topic) => {
-                self.write_topic(topic, writer, version);
-                return None;
+                self.write_topic(topic, self.asked_operations(request, by, topic), writer, version);
+                return Ok(());
             }
             Err(error) => error,
         };
-        let Some(name) = asked.name else { return Some(error) };
-        if let Err(invalid) = self.catalog.check_name(name) {
-            return Some(invalid);
+        let name = asked.name.ok_or(error)?;
+        let is_made = request.may_create && self.config.auto_create_topics;
+        if is_made {
+            self.may(by, TOPIC_CREATE, name)?;
         }
-        if may_create && self.config.auto_create_topics {
+        self.catalog.check_name(name)?;
+        if is_made {
             let partitions = self.config.partitions;
             self.make_topic(&NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
         }
-        Some(error)
+        Err(error)
+    }
+
+    /// What the client may do with a topic, if it asks.
+    fn asked_operations(&self, request: &MetadataRequest, by: By<'_>, topic: &TopicImage) -> i32 {
+        let resource = (ResourceType::Topic, &*topic.name);
+        if request.topic_operations { self.operations(by.client, resource) } else { NOT_ASKED }
     }
 
     /// A partition that this broker leads and does not serve yet has no leader: a client asks again.
-    fn write_topic(&self, topic: &TopicImage, writer: &mut Writer<'_>, version: i16) {
+    fn write_topic(&self, topic: &TopicImage, operations: i32, writer: &mut Writer<'_>, version: i16) {
         let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
         let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
         head.write(writer, version, topic.partitions.len());
@@ -114,7 +128,7 @@ impl Node {
             };
             partition.write(writer, version);
         }
-        end_metadata_topic(writer, version, NOT_ASKED);
+        end_metadata_topic(writer, version, operations);
     }
 }
 

@@ -13,13 +13,14 @@ use log_wire::messages::topics::{
     CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse, DeletableTopicResult,
     DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
 };
-use log_wire::{ApiKey, ErrorCode, Malformed};
+use log_wire::{ApiKey, ErrorCode, Malformed, TopicName};
 
 use crate::call::{Call, Handled};
 use crate::catalog::{NewTopic, change};
 use crate::council_calls::{CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, TOPIC_CREATE, TOPIC_DELETE, TOPIC_DESCRIBE, TOPIC_DESCRIBE_CONFIGS};
 use crate::waits::Waiter;
 use answer::DeleteAnswer;
 pub use settings::{BadSetting, partition_config};
@@ -40,10 +41,10 @@ pub(crate) fn dispatch(
     key: ApiKey,
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
-    let (waits, now) = ((call.form, call.waiter), call.now);
+    let (waits, by, now) = ((call.form, call.waiter), call.by(), call.now);
     Ok(match key {
-        ApiKey::CreateTopics => Handled::of(create_topics(node, calls, &call.body()?, waits, now)),
-        ApiKey::DeleteTopics => Handled::of(delete_topics(node, calls, &call.body()?, waits, now)),
+        ApiKey::CreateTopics => Handled::of(create_topics(node, calls, by, &call.body()?, waits, now)),
+        ApiKey::DeleteTopics => Handled::of(delete_topics(node, calls, by, &call.body()?, waits, now)),
         _ => Handled::Done(metadata::answer(node, call)?),
     })
 }
@@ -51,6 +52,7 @@ pub(crate) fn dispatch(
 fn create_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
+    by: By<'_>,
     request: &CreateTopicsRequest,
     (form, waiter): (Form, Waiter),
     now: Now,
@@ -61,10 +63,13 @@ fn create_topics(
     for (number, topic) in request.topics.iter().enumerate() {
         let judged = if times.get(topic.name.as_str()) != Some(&1) {
             Err((ErrorCode::InvalidRequest, String::from("the topic is named twice")))
+        } else if let Err(error) = node.may(by, TOPIC_CREATE, &topic.name) {
+            Err((error, String::from("the client may not create the topic")))
         } else {
             node.judge_new(topic)
         };
-        response.topics.push(result_of(topic, judged.as_ref()));
+        let may_see = node.may(by, TOPIC_DESCRIBE_CONFIGS, &topic.name);
+        response.topics.push(result_of(topic, judged.as_ref(), may_see));
         if let Ok(new) = judged
             && !request.validate_only
         {
@@ -79,6 +84,7 @@ fn create_topics(
 fn delete_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
+    by: By<'_>,
     request: &DeleteTopicsRequest,
     (form, waiter): (Form, Waiter),
     now: Now,
@@ -92,7 +98,8 @@ fn delete_topics(
     for (number, topic) in topics.iter().enumerate() {
         let (name, topic_id) = (topic.name.clone(), topic.topic_id);
         let mut result = DeletableTopicResult { name, topic_id, ..Default::default() };
-        match node.judge_deletion(topic) {
+        let judged = may_delete(node, by, topic, &mut result).and_then(|()| node.judge_deletion(topic));
+        match judged {
             Ok((name, id)) => {
                 (result.name, result.topic_id) = (Some(name.to_string()), id);
                 let path = paths::topic(&name);
@@ -107,16 +114,37 @@ fn delete_topics(
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
 }
 
+/// Whether a client may delete a topic. What it may see of the topic goes into the result.
+fn may_delete(
+    node: &Node,
+    by: By<'_>,
+    topic: &DeleteTopicState,
+    result: &mut DeletableTopicResult,
+) -> Result<(), ErrorCode> {
+    let named = topic.name.as_deref().map_or(TopicName::Id(topic.topic_id), TopicName::Name);
+    node.may_on_topic(by, TOPIC_DESCRIBE, named)?;
+    // Of one that is not there the client is told that, whether or not it may delete it.
+    let Ok(found) = node.catalog.find(named) else { return Ok(()) };
+    result.name = Some(found.name.to_string());
+    node.may(by, TOPIC_DELETE, &found.name)
+}
+
 fn result_of(
     topic: &CreatableTopic,
     judged: Result<&NewTopic, &(ErrorCode, String)>,
+    may_see: Result<(), ErrorCode>,
 ) -> CreatableTopicResult {
     let mut result = CreatableTopicResult { name: topic.name.clone(), ..CreatableTopicResult::default() };
     match judged {
-        Ok(new) => {
-            (result.num_partitions, result.replication_factor) = (new.partitions, 1);
-            result.configs = Some(Vec::new());
-        }
+        Ok(new) => match may_see {
+            Ok(()) => {
+                (result.num_partitions, result.replication_factor) = (new.partitions, 1);
+                result.configs = Some(Vec::new());
+            }
+            Err(error) => {
+                (result.topic_config_error_code, result.configs) = (error.code(), None);
+            }
+        },
         Err((error, why)) => {
             (result.error_code, result.error_message) = (error.code(), Some(why.clone()));
         }

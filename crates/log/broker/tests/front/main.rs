@@ -1,5 +1,7 @@
 //! The connections of a thread, seen from their clients: what is read, what is refused, and who is not disturbed by it.
 
+mod acls;
 mod limits;
+mod rights;
 mod sasl;
 mod world;

@@ -290,7 +290,7 @@ fn stranger_that_is_slow_or_says_much_is_closed() {
 #[test]
 fn guesses_of_an_address_run_out_and_come_back() {
     let mut world = world_with(None, AttemptLimits { attempts_max: 3, refill_ms: 1_000 });
-    let mut guess = |world: &mut World, password: &[u8]| {
+    let guess = |world: &mut World, password: &[u8]| {
         let client = world.connect(1);
         authenticate(world, client, password)
     };

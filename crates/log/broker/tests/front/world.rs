@@ -6,6 +6,7 @@ use base::{MonoTime, Now};
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
+use log_access::Principal;
 use log_broker::{
     Broker, BrokerConfig, BrokerDriver, Client, DiskCommand, DiskEvent, Front, Peer, Refusal, Response,
     SegmentReader, Waiter,
@@ -222,9 +223,14 @@ impl World {
 
     /// A client connects at a listener. It takes everything that it is sent.
     pub(crate) fn connect(&mut self, listener: u16) -> usize {
+        self.connect_as(listener, None)
+    }
+
+    /// A client connects with a certificate.
+    pub(crate) fn connect_as(&mut self, listener: u16, certified: Option<Principal>) -> usize {
         self.next_client += 1;
         let client = self.next_client;
-        let peer = Peer { ip: [10, 0, 0, 1].into(), listener, certified: None };
+        let peer = Peer { ip: [10, 0, 0, 1].into(), listener, certified };
         self.pipes.pipes.insert(client, Pipe { room: usize::MAX, ..Pipe::default() });
         self.pipes.peers.insert(client, peer);
         let now = self.now();

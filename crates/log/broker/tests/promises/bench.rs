@@ -1,5 +1,7 @@
 //! A broker whose disk does what the test says, asked by frames of another implementation of the protocol.
 
+use std::sync::Arc;
+
 use base::Now;
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
@@ -51,8 +53,8 @@ pub(crate) fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
 
-fn client() -> Client {
-    Client::of(&Peer { ip: [1, 2, 3, 4].into(), listener: 0, certified: None })
+fn client() -> Arc<Client> {
+    Arc::new(Client::of(&Peer { ip: [1, 2, 3, 4].into(), listener: 0, certified: None }))
 }
 
 fn waiter(request: u64) -> Waiter {
