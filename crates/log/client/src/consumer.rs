@@ -46,10 +46,14 @@ impl Consumer {
         &self.positions
     }
 
-    /// Whether it has read all that was there when it looked last.
+    /// Whether it has read each partition up to this offset, or as far as records are committed.
     #[must_use]
-    pub fn is_at_the_end(&self) -> bool {
-        self.positions.iter().all(|(partition, next)| self.ends.get(partition).is_some_and(|end| next >= end))
+    pub fn has_reached(&self, until: &BTreeMap<TopicPartition, i64>) -> bool {
+        self.positions.iter().all(|(partition, next)| {
+            let reached =
+                |ends: &BTreeMap<TopicPartition, i64>| ends.get(partition).is_some_and(|end| next >= end);
+            reached(until) || reached(&self.ends)
+        })
     }
 
     /// The brokers.

@@ -183,7 +183,7 @@ fn read_subscription(bytes: &[u8]) -> Option<Vec<String>> {
     (0..reader.count(2).ok()?).map(|_| reader.text().ok().map(String::from)).collect()
 }
 
-fn read_assignment(bytes: &[u8]) -> Option<Vec<TopicPartition>> {
+pub(crate) fn read_assignment(bytes: &[u8]) -> Option<Vec<TopicPartition>> {
     let mut partitions = Vec::new();
     if bytes.is_empty() {
         return Some(partitions);
