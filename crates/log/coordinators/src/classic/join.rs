@@ -2,8 +2,10 @@
 
 use log_wire::ErrorCode;
 
-use super::{Group, Phase, Turn, topics};
+use super::{ClassicGroup, Phase};
 use crate::codec::StoredMember;
+use crate::consumer_protocol::{self, PROTOCOL_TYPE, topics};
+use crate::turn::Turn;
 use crate::{Answer, Blob, Join, Joined, JoinedMember, Text, Ticket};
 
 /// The first version whose new members are sent back with an id (KIP-394).
@@ -11,7 +13,7 @@ const MEMBER_ID_REQUIRED: i16 = 4;
 /// The first version that knows that the leader need not assign (KIP-814).
 const SKIP_ASSIGNMENT: i16 = 9;
 
-impl Group {
+impl ClassicGroup {
     pub(crate) fn join(&mut self, join: Join, ticket: Ticket, turn: &mut Turn<'_>) {
         if let Err(code) = self.may_join(&join, turn) {
             return turn.fail(ticket, code);
@@ -24,7 +26,7 @@ impl Group {
             }
             return self.join_again(join, ticket, turn);
         }
-        let id = fresh_id(&join, turn);
+        let id = turn.fresh_id(who.instance.as_ref().unwrap_or(&join.client_id));
         match who.instance.as_ref().map(|instance| self.instances.get(instance).cloned()) {
             Some(Some(old)) => self.replace_static(&old, id, join, ticket, turn),
             None if join.version >= MEMBER_ID_REQUIRED => {
@@ -118,7 +120,7 @@ impl Group {
             turn.fail(waiting, ErrorCode::FencedInstanceId);
         }
         let (version, leader_before) = (join.version, self.leader.clone());
-        let same = self.same_subscription(&member.stored, &join);
+        let same = self.same_subscription(&member.stored, &join) && !self.was_giving_up(&member.stored);
         let assignment = member.stored.assignment.clone();
         member.stored = stored(id.clone(), join);
         member.stored.assignment = assignment;
@@ -153,6 +155,13 @@ impl Group {
         let before = self.metadata(before);
         let parsed = topics(&before).zip(topics(after)).filter(|_| &*self.protocol_type == "consumer");
         parsed.map_or(before == *after, |(before, after)| before == after)
+    }
+
+    /// Whether the member had to give up partitions, and to join again so that another one gets them: it did not come to that, and
+    /// nobody would get them (L53). Kafka does not look.
+    fn was_giving_up(&self, before: &StoredMember) -> bool {
+        &*self.protocol_type == PROTOCOL_TYPE
+            && consumer_protocol::was_giving_up(&self.metadata(before), &before.assignment)
     }
 
     fn wait_for_join(&mut self, id: &Text, ticket: Ticket, turn: &mut Turn<'_>) {
@@ -191,11 +200,6 @@ impl Group {
 pub(crate) fn member_bytes(join: &Join) -> usize {
     let protocols: usize = join.protocols.iter().map(|(name, metadata)| name.len() + metadata.len()).sum();
     protocols + join.client_id.len() + join.client_host.len() + join.protocol_type.len()
-}
-
-fn fresh_id(join: &Join, turn: &mut Turn<'_>) -> Text {
-    let prefix = join.who.instance.as_ref().unwrap_or(&join.client_id);
-    format!("{prefix}-{:016x}{:016x}", turn.random.number(), turn.random.number()).into()
 }
 
 fn stored(id: Text, join: Join) -> StoredMember {

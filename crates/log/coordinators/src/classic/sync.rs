@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use log_wire::ErrorCode;
 
-use super::{Group, Phase, Turn};
+use super::{ClassicGroup, Phase};
+use crate::turn::Turn;
 use crate::{Answer, Blob, MemberRef, Sync, Synced, Text, Ticket};
 
-impl Group {
+impl ClassicGroup {
     pub(crate) fn sync(&mut self, sync: Sync, ticket: Ticket, turn: &mut Turn<'_>) {
         if let Err(code) = self.may_sync(&sync) {
             return turn.fail(ticket, code);

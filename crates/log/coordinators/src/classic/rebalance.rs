@@ -1,14 +1,14 @@
 //! Rebalances: how one begins, how long it waits for whom, and what ends it. Each wait has an end, whatever members do (L53).
 
-use base::MonoTime;
 use log_wire::ErrorCode;
 
-use super::{Group, Phase, Turn};
+use super::{ClassicGroup, Phase};
+use crate::turn::Turn;
 use crate::{Answer, Blob, Text};
 
-impl Group {
+impl ClassicGroup {
     /// Begins a rebalance.
-    pub(super) fn prepare(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn prepare(&mut self, turn: &mut Turn<'_>) {
         for member in self.members.values_mut() {
             if let Some(ticket) = member.syncing.take() {
                 turn.fail(ticket, ErrorCode::RebalanceInProgress);
@@ -88,7 +88,7 @@ impl Group {
     }
 
     /// The protocol that most members prefer among those that all support.
-    pub(super) fn choose_protocol(&self) -> Text {
+    pub(crate) fn choose_protocol(&self) -> Text {
         let nobody: Text = "".into();
         let mut votes: Vec<(Text, usize)> = Vec::new();
         for member in self.by_rank() {
@@ -142,14 +142,15 @@ impl Group {
         }
     }
 
-    /// When something is due.
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        let sessions =
-            self.members.values().filter(|member| member.joining.is_none() && member.syncing.is_none());
-        let phase = match self.phase {
+    /// Looks at all deadlines anew.
+    pub(crate) fn set_deadlines(&mut self) {
+        let ids = self.members.keys();
+        let of_members: Vec<_> = ids.filter_map(|id| Some((id.clone(), self.deadline_of(id)?))).collect();
+        let of_phase = match self.phase {
             Phase::Preparing { deadline, .. } | Phase::Completing { deadline } => Some(deadline),
             Phase::Empty | Phase::Stable => None,
         };
-        sessions.map(|member| member.deadline).chain(self.expected.values().copied()).chain(phase).min()
+        let of_group = self.expected.values().copied().chain(of_phase).min();
+        self.deadlines.set_all(of_members.into_iter(), of_group);
     }
 }

@@ -9,11 +9,13 @@ pub(crate) use join::member_bytes;
 
 use std::collections::BTreeMap;
 
-use base::{MonoTime, Random, WallTime};
-use log_wire::{ErrorCode, Reader};
+use base::{MonoTime, WallTime};
+use log_wire::ErrorCode;
 
 use crate::codec::{StoredGroup, StoredMember};
-use crate::{Answer, Blob, Generation, GroupLimits, Text, Ticket};
+use crate::consumer_protocol::topics;
+use crate::deadlines::Deadlines;
+use crate::{Blob, Generation, Text, Ticket};
 
 /// A member of the group.
 #[derive(Clone, Debug)]
@@ -41,28 +43,9 @@ pub(crate) enum Phase {
     Stable,
 }
 
-/// What a turn of a group may use, and where its answers go.
-pub(crate) struct Turn<'a> {
-    pub(crate) now: MonoTime,
-    pub(crate) wall: WallTime,
-    pub(crate) limits: &'a GroupLimits,
-    pub(crate) random: &'a mut Random,
-    pub(crate) replies: &'a mut Vec<(Ticket, Answer)>,
-}
-
-impl Turn<'_> {
-    pub(crate) fn reply(&mut self, ticket: Ticket, answer: Answer) {
-        self.replies.push((ticket, answer));
-    }
-
-    pub(crate) fn fail(&mut self, ticket: Ticket, code: ErrorCode) {
-        self.reply(ticket, Answer::Failed(code));
-    }
-}
-
 /// A classic group.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub(crate) struct ClassicGroup {
     pub(crate) generation: Generation,
     pub(crate) protocol_type: Text,
     pub(crate) protocol: Text,
@@ -78,11 +61,10 @@ pub(crate) struct Group {
     pub(crate) next_rank: u64,
     /// The record has to be written.
     pub(crate) dirty: bool,
-    /// The time under which the coordinator's table of timers holds this group.
-    pub(crate) timer: Option<MonoTime>,
+    pub(crate) deadlines: Deadlines,
 }
 
-impl Group {
+impl ClassicGroup {
     pub(crate) fn new(wall: WallTime) -> Self {
         Self {
             generation: Generation(0),
@@ -97,7 +79,7 @@ impl Group {
             empty_since: wall,
             next_rank: 0,
             dirty: false,
-            timer: None,
+            deadlines: Deadlines::default(),
         }
     }
 
@@ -113,15 +95,20 @@ impl Group {
         for member in &stored.members {
             group.insert(member.clone(), now);
         }
+        let deadline = now.plus_ms(group.rebalance_timeout_ms());
         group.phase = match (stored.members.is_empty(), stored.assigned) {
             (true, _) => Phase::Empty,
             (false, true) => Phase::Stable,
-            (false, false) => Phase::Completing { deadline: now.plus_ms(group.rebalance_timeout_ms()) },
+            // It was a consumer group until now: nobody is to assign, so everybody has to join.
+            (false, false) if stored.leader.is_empty() => {
+                Phase::Preparing { deadline, initial_left_ms: None, grown: false }
+            }
+            (false, false) => Phase::Completing { deadline },
         };
         group
     }
 
-    fn insert(&mut self, stored: StoredMember, now: MonoTime) {
+    pub(crate) fn insert(&mut self, stored: StoredMember, now: MonoTime) {
         if let Some(instance) = &stored.instance {
             self.instances.insert(instance.clone(), stored.id.clone());
         }
@@ -206,16 +193,14 @@ impl Group {
         found.map_or_else(|| Blob::from(&[][..]), |(_, metadata)| metadata.clone())
     }
 
+    /// When this member is expelled if nothing is heard of it; nothing while it waits for others.
+    pub(crate) fn deadline_of(&self, member: &Text) -> Option<MonoTime> {
+        let member = self.members.get(member)?;
+        (member.joining.is_none() && member.syncing.is_none()).then_some(member.deadline)
+    }
+
     /// Every request that waits in the group, which is about to be forgotten.
     pub(crate) fn waiting(&self) -> Vec<Ticket> {
         self.members.values().flat_map(|member| [member.joining, member.syncing]).flatten().collect()
     }
-}
-
-/// The topics of a consumer's subscription; nothing if the bytes are none.
-pub(crate) fn topics(metadata: &[u8]) -> Option<Vec<&str>> {
-    let mut reader = Reader::new(metadata, false);
-    reader.i16().ok()?;
-    let count = reader.count(2).ok()?;
-    (0..count).map(|_| reader.text().ok()).collect()
 }
