@@ -10,9 +10,8 @@ use log_wire::{Batch, ErrorCode};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result, is_retriable};
-use crate::groups::TopicPartition;
 use crate::record::{ConsumedRecord, read_batches};
-use crate::topics::End;
+use crate::topics::{End, TopicPartition};
 
 const FETCH_BYTES: i32 = 8 << 20;
 const PARTITION_BYTES: i32 = 1 << 20;

@@ -13,12 +13,9 @@ use log_wire::messages::offsets::{
 };
 
 use crate::cluster::Cluster;
+use crate::consumer_protocol::read_assignment;
 use crate::error::{Error, Result};
-use crate::member::read_assignment;
-use crate::topics::check;
-
-/// A partition of a topic.
-pub type TopicPartition = (String, i32);
+use crate::topics::{TopicPartition, check};
 
 /// A group.
 #[derive(Clone, Debug)]
