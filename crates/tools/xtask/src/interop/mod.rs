@@ -1,8 +1,10 @@
 //! The interop suites: programs over real clients' libraries, each run against a server of its own.
 //!
 //! A suite is a folder `interop/NAME` with an executable `run`; `interop/README.md` has the contract. This runner knows
-//! no client and no language: it starts servers and counts lines.
+//! no client and no language: it starts servers and counts lines. A suite whose name begins with `log-` is given a broker;
+//! any other, a council.
 
+pub(crate) mod broker;
 pub(crate) mod control;
 mod diwan;
 mod servers;
@@ -19,15 +21,19 @@ use tools_process::ports::Ports;
 
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
+use broker::{Broker, ServedBroker};
 use diwan::ServerPorts;
+pub(crate) use suite::is_of_the_log;
 use suite::{Availability, Suite};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Flavor {
     /// A fresh Diwan server for each suite
     Diwan,
-    /// A fresh Apache ZooKeeper for each suite, fetched through Maven
+    /// A fresh Apache ZooKeeper for each suite, fetched through Maven; a broker of Diwan on it for the suites of the log
     Zookeeper,
+    /// A fresh Apache Kafka for each suite of the log, fetched through Maven
+    Kafka,
 }
 
 #[derive(clap::Args)]
@@ -96,8 +102,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
     let (members, form) = (usize::from(args.ensemble), args.form);
     let among = Among { members, form, deaths, tests: args.tests.clone() };
+    if let Some(suite) =
+        args.suites.iter().find(|suite| args.against == Flavor::Kafka && !is_of_the_log(suite))
+    {
+        bail!("the suite `{suite}` needs a council, so it does not run against Kafka");
+    }
     let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
-        args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
+        let any = args.suites.is_empty() && (args.against != Flavor::Kafka || is_of_the_log(name));
+        any || args.suites.iter().any(|suite| suite == name)
     })?;
     tally.print();
     Ok(tally.failed == 0)
@@ -127,7 +139,15 @@ pub(crate) fn run_suites(
             binary: diwan_binary(workspace, options)?,
             keys: built(workspace, "tools-testbed", "keys")?,
         },
-        Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
+        Flavor::Zookeeper => Server::Zookeeper {
+            script: workspace.root.join("interop/with-zookeeper"),
+            binary: if suites.iter().any(Suite::is_of_the_log) {
+                Some(diwan_binary(workspace, options)?)
+            } else {
+                None
+            },
+        },
+        Flavor::Kafka => Server::Kafka(workspace.root.join("interop/with-kafka")),
     };
     let mut ports = Ports::from(options.ports);
     for suite in suites {
@@ -142,7 +162,7 @@ pub(crate) fn run_suites(
                     Ok(ServerPorts { plain, secure, peer })
                 };
                 let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
-                run_one(&suite, &server, options, &members, among)
+                run_one(&suite, &server, options, (&members, ports.free()?), among)
             }
             Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
         };
@@ -166,15 +186,30 @@ fn run_one(
     suite: &Suite,
     server: &Server,
     options: &Options,
-    members: &[ServerPorts],
+    (members, broker_port): (&[ServerPorts], u16),
     among: &Among,
 ) -> Tally {
     let ports = members[0];
     let deadline = Duration::from_secs(options.deadline);
     let attempt = suite.prepare().and_then(|()| match server {
-        Server::Zookeeper(with_zookeeper) => {
-            let mut command = Command::new(with_zookeeper);
-            command.env("SECURE_PORT", ports.secure.to_string());
+        Server::Zookeeper { script, binary } => {
+            let mut command = Command::new(script);
+            command.env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+            if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
+                let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+                command
+                    .arg(ourselves)
+                    .arg("broker")
+                    .arg("--binary")
+                    .arg(binary)
+                    .arg("--work")
+                    .arg(&suite.work);
+                command.args(["--port", &broker_port.to_string(), "--"]);
+            }
+            suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
+        }
+        Server::Kafka(script) => {
+            let mut command = Command::new(script);
             command.arg(ports.plain.to_string()).arg(&suite.program).args(&among.tests);
             suite.run(&mut command, deadline, None)
         }
@@ -182,8 +217,13 @@ fn run_one(
             let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
             let served = control::Served::start(servers, among.deaths)?;
             let mut command = Command::new(&suite.program);
-            command.args(&among.tests).envs(served.environment());
-            suite.run(&mut command, deadline, Some(served.log()))
+            command.args(&among.tests);
+            if !suite.is_of_the_log() {
+                return suite.run(command.envs(served.environment()), deadline, Some(served.log()));
+            }
+            let broker = Broker::new(binary, &suite.work, broker_port, served.connect_string())?;
+            let broker = ServedBroker::start(broker)?;
+            suite.run(command.envs(broker.environment()), deadline, Some(broker.log()))
         }
     });
     attempt.unwrap_or_else(|error| {
@@ -228,15 +268,18 @@ impl Among {
 enum Server {
     /// The built binary, and the program that makes keys.
     Diwan { binary: PathBuf, keys: PathBuf },
-    /// The script that runs a command beside a real ZooKeeper.
-    Zookeeper(PathBuf),
+    /// The script that runs a command beside a real ZooKeeper, and the built binary if there is a suite of the log.
+    Zookeeper { script: PathBuf, binary: Option<PathBuf> },
+    /// The script that runs a command beside a real Kafka.
+    Kafka(PathBuf),
 }
 
 impl Server {
     fn name(&self) -> &'static str {
         match self {
             Server::Diwan { .. } => "diwan",
-            Server::Zookeeper(_) => "zookeeper",
+            Server::Zookeeper { .. } => "zookeeper",
+            Server::Kafka(_) => "kafka",
         }
     }
 }

@@ -10,6 +10,8 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PATIENCE = 30
+# A broker that is killed is no news.
+QUIET = {"log_level": 2}
 
 tests = []
 names = itertools.count(1)
@@ -48,7 +50,7 @@ def until(condition, what):
 
 @functools.cache
 def admin(broker):
-    return AdminClient({"bootstrap.servers": broker.address})
+    return AdminClient({"bootstrap.servers": broker.address, **QUIET})
 
 
 def new_topic(broker, partitions=1, config=None):
@@ -59,7 +61,7 @@ def new_topic(broker, partitions=1, config=None):
 
 
 def producer(broker, **config):
-    settings = {"bootstrap.servers": broker.address, "linger.ms": 1, "message.timeout.ms": PATIENCE * 1000}
+    settings = {**QUIET, "bootstrap.servers": broker.address, "linger.ms": 1, "message.timeout.ms": PATIENCE * 1000}
     return Producer({**settings, **{key.replace("_", "."): value for key, value in config.items()}})
 
 
@@ -87,6 +89,7 @@ def send(broker, topic, values, partition=-1, **config):
 
 def consumer(broker, group="readers", **config):
     settings = {
+        **QUIET,
         "bootstrap.servers": broker.address,
         "group.id": group,
         "auto.offset.reset": "earliest",
