@@ -14,7 +14,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -22,6 +24,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
@@ -76,10 +79,18 @@ public final class Test implements AutoCloseable {
         return future.get(Check.WAIT_MS, TimeUnit.MILLISECONDS);
     }
 
-    /** A new topic with these settings. */
+    /**
+     * A new topic with these settings. A reply to its creation comes before the broker itself serves the topic, and idempotent
+     * producers of 3.9 may hang when they meet it earlier.
+     */
     public String topic(int partitions, String... settings) throws Exception {
         String topic = fresh("topic");
         get(admin().createTopics(List.of(new NewTopic(topic, partitions, (short) 1).configs(map(settings)))).all());
+        Check.eventually(() -> {
+            for (TopicPartition partition : partitions(topic, partitions)) {
+                latest(partition, IsolationLevel.READ_UNCOMMITTED);
+            }
+        });
         return topic;
     }
 
@@ -156,8 +167,18 @@ public final class Test implements AutoCloseable {
         return records.stream().map(ConsumerRecord::value).toList();
     }
 
-    /** Everything that a reader of this isolation finds in a topic, up to the ends that it is told, by partition and order. */
+    /**
+     * Everything that a reader of this isolation finds in a topic, up to the ends that it is told, by partition and order. A
+     * reader of committed records waits first until no transaction is open: a commit is acknowledged before its records
+     * can be read.
+     */
     public List<ConsumerRecord<String, String>> readAll(String topic, int partitions, String isolation) throws Exception {
+        if (isolation.equals("read_committed")) {
+            for (TopicPartition partition : partitions(topic, partitions)) {
+                Check.await("the end of the transactions in " + partition, () -> latest(partition, IsolationLevel.READ_COMMITTED)
+                    == latest(partition, IsolationLevel.READ_UNCOMMITTED));
+            }
+        }
         try (KafkaConsumer<String, String> reader = consumer(null, "isolation.level", isolation)) {
             List<ConsumerRecord<String, String>> records = new ArrayList<>();
             for (TopicPartition partition : partitions(topic, partitions)) {
@@ -173,6 +194,12 @@ public final class Test implements AutoCloseable {
             }
             return records;
         }
+    }
+
+    /** The offset behind the last record that a reader of this isolation may read. */
+    public static long latest(TopicPartition partition, IsolationLevel isolation) throws Exception {
+        return get(admin().listOffsets(Map.of(partition, OffsetSpec.latest()), new ListOffsetsOptions(isolation))
+            .partitionResult(partition)).offset();
     }
 
     public List<String> valuesIn(String topic, int partitions, String isolation) throws Exception {

@@ -9,12 +9,20 @@ public final class Main {
 
     public static void main(String[] only) throws Exception {
         List<Class<?>> together = new ArrayList<>(List.of(Records.class, Idempotence.class, Transactions.class, Groups.class,
-            Reading.class));
+            ConsumerProtocol.class, Reading.class, Topics.class, Configs.class, GroupAdmin.class, ClusterAdmin.class));
         for (String type : System.getProperty("more", "").split(",")) {
             if (!type.isEmpty()) {
                 together.add(Class.forName(type));
             }
         }
-        new Runner(System.getProperty("client", "") + ".", only).together(together).exit();
+        String part = System.getProperty("part", "");
+        Runner runner = new Runner(System.getProperty("client", "") + ".", only);
+        if (!part.equals("alone")) {
+            runner.together(together);
+        }
+        if (!part.equals("together")) {
+            runner.alone(List.of(Deaths.class));
+        }
+        runner.exit();
     }
 }

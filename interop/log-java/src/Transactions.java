@@ -7,9 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.admin.AbortTransactionSpec;
 import org.apache.kafka.clients.admin.FenceProducersOptions;
-import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListTransactionsOptions;
-import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.ProducerState;
 import org.apache.kafka.clients.admin.TransactionDescription;
 import org.apache.kafka.clients.admin.TransactionState;
@@ -81,8 +79,7 @@ public final class Transactions {
         Check.equal(reader.endOffsets(List.of(partition)).get(partition), 1L);
         Check.equal(reader.currentLag(partition).orElse(-1), 0L);
         for (IsolationLevel level : IsolationLevel.values()) {
-            long latest = Test.get(Test.admin().listOffsets(Map.of(partition, OffsetSpec.latest()),
-                new ListOffsetsOptions(level)).partitionResult(partition)).offset();
+            long latest = Test.latest(partition, level);
             Check.equal(latest, level == IsolationLevel.READ_COMMITTED ? 1L : 3L, "latest, " + level);
         }
         producer.commitTransaction();
@@ -182,9 +179,7 @@ public final class Transactions {
     }
 
     private static long lastStable(String topic) throws Exception {
-        TopicPartition partition = new TopicPartition(topic, 0);
-        return Test.get(Test.admin().listOffsets(Map.of(partition, OffsetSpec.latest()),
-            new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)).partitionResult(partition)).offset();
+        return Test.latest(new TopicPartition(topic, 0), IsolationLevel.READ_COMMITTED);
     }
 
     public static void transactionThatTakesTooLongIsAborted(Test test) throws Exception {
