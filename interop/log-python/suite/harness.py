@@ -25,13 +25,18 @@ def test(function):
 
 
 def run(broker, wanted):
-    """Tests of `deaths` come first and one by one, while the broker has few topics; the others several at a time."""
+    """
+    Tests of `deaths` come first and one by one, while the broker has few topics; then those of aiokafka several at a time.
+    Those of kafka-python follow one by one: its threads hinder each other.
+    """
     chosen = [(name_of(function), function) for function in tests]
     chosen = [(name, function) for name, function in chosen if not wanted or any(part in name for part in wanted)]
     alone = [each for each in chosen if each[0].startswith("deaths.")]
     failed = sum(report(broker, *each) for each in alone)
+    together = [each for each in chosen if each not in alone and inspect.iscoroutinefunction(each[1])]
     with ThreadPoolExecutor(AT_ONCE) as executor:
-        return failed + sum(executor.map(lambda each: report(broker, *each), [each for each in chosen if each not in alone]))
+        failed += sum(executor.map(lambda each: report(broker, *each), together))
+    return failed + sum(report(broker, *each) for each in chosen if each not in alone and each not in together)
 
 
 def name_of(function):
