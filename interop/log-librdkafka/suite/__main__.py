@@ -2,7 +2,9 @@
 
 import sys
 
-from suite import deaths, groups, records, topics  # noqa: F401  Their tests are registered.
+from suite import (  # noqa: F401  Their tests are registered.
+    administration, consumer_protocol, deaths, groups, kcat, records, topics, transactions,
+)
 from suite.broker import Broker
 from suite.harness import run
 

@@ -132,8 +132,15 @@ def producer(broker, **settings):
 
 
 def consumer(broker, *topics, **settings):
+    """
+    A consumer that knows the partitions of its topics before it joins its group. If kafka-python joins without, its leader
+    assigns nothing, joins again, and may drop the answer to that when a `poll` with a short timeout ends meanwhile.
+    """
     usual = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "session_timeout_ms": 6000, "heartbeat_interval_ms": 300}
-    return KafkaConsumer(*topics, bootstrap_servers=broker.address, **{**usual, **settings})
+    reader = KafkaConsumer(*topics, bootstrap_servers=broker.address, **{**usual, **settings})
+    for topic in topics:
+        until(lambda: reader.partitions_for_topic(topic), f"the partitions of {topic}")
+    return reader
 
 
 def send(broker, topic, values, partition=None, **settings):
