@@ -134,21 +134,7 @@ pub(crate) fn run_suites(
     if suites.is_empty() {
         return Ok(tally);
     }
-    let server = match against {
-        Flavor::Diwan => Server::Diwan {
-            binary: diwan_binary(workspace, options)?,
-            keys: built(workspace, "tools-testbed", "keys")?,
-        },
-        Flavor::Zookeeper => Server::Zookeeper {
-            script: workspace.root.join("interop/with-zookeeper"),
-            binary: if suites.iter().any(Suite::is_of_the_log) {
-                Some(diwan_binary(workspace, options)?)
-            } else {
-                None
-            },
-        },
-        Flavor::Kafka => Server::Kafka(workspace.root.join("interop/with-kafka")),
-    };
+    let server = Server::new(workspace, against, options, &suites)?;
     let mut ports = Ports::from(options.ports);
     for suite in suites {
         let started = Instant::now();
@@ -216,14 +202,7 @@ fn run_one(
         Server::Diwan { binary, keys } => {
             let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
             let served = control::Served::start(servers, among.deaths)?;
-            let mut command = Command::new(&suite.program);
-            command.args(&among.tests);
-            if !suite.is_of_the_log() {
-                return suite.run(command.envs(served.environment()), deadline, Some(served.log()));
-            }
-            let broker = Broker::new(binary, &suite.work, broker_port, served.connect_string())?;
-            let broker = ServedBroker::start(broker)?;
-            suite.run(command.envs(broker.environment()), deadline, Some(broker.log()))
+            run_on(suite, &served, (binary, broker_port), options, among)
         }
     });
     attempt.unwrap_or_else(|error| {
@@ -231,6 +210,25 @@ fn run_one(
         tally.fail(format!("{}: {error:#}", suite.name));
         tally
     })
+}
+
+/// Runs a suite on a council that serves; a suite of the log, on a broker that is started there.
+fn run_on(
+    suite: &Suite,
+    council: &control::Served,
+    (binary, broker_port): (&Path, u16),
+    options: &Options,
+    among: &Among,
+) -> anyhow::Result<Tally> {
+    let deadline = Duration::from_secs(options.deadline);
+    let mut command = Command::new(&suite.program);
+    command.args(&among.tests);
+    if !suite.is_of_the_log() {
+        return suite.run(command.envs(council.environment()), deadline, Some(council.log()));
+    }
+    let broker =
+        ServedBroker::start(Broker::new(binary, &suite.work, broker_port, council.connect_string())?)?;
+    suite.run(command.envs(broker.environment()), deadline, Some(broker.log()))
 }
 
 /// How many servers belong together, which faults they have, and under which tests.
@@ -275,6 +273,27 @@ enum Server {
 }
 
 impl Server {
+    fn new(
+        workspace: &Workspace,
+        against: Flavor,
+        options: &Options,
+        suites: &[Suite],
+    ) -> anyhow::Result<Self> {
+        let interop = workspace.root.join("interop");
+        let needs_broker = suites.iter().any(Suite::is_of_the_log);
+        Ok(match against {
+            Flavor::Diwan => Server::Diwan {
+                binary: diwan_binary(workspace, options)?,
+                keys: built(workspace, "tools-testbed", "keys")?,
+            },
+            Flavor::Zookeeper => Server::Zookeeper {
+                script: interop.join("with-zookeeper"),
+                binary: needs_broker.then(|| diwan_binary(workspace, options)).transpose()?,
+            },
+            Flavor::Kafka => Server::Kafka(interop.join("with-kafka")),
+        })
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Server::Diwan { .. } => "diwan",
