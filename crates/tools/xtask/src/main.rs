@@ -45,7 +45,7 @@ enum Command {
     Fix,
     /// Run every test there is; the last line is `N passed, N failed, N skipped`
     Test(test::Args),
-    /// Run real clients' programs against Diwan, or against a real ZooKeeper to prove the programs
+    /// Run real clients' programs against Diwan, or against a real ZooKeeper or Kafka to prove the programs
     Interop(interop::Args),
     /// Feed decoders, recovery and a whole member hostile bytes
     Fuzz(fuzz::Args),
@@ -60,9 +60,12 @@ enum Command {
     Torture(forward::TortureArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` lists the rows and the options
     Bench(forward::BenchArgs),
-    /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
+    /// Ask a running interop server for something (what a suite's ZK_CONTROL or KAFKA_CONTROL calls)
     #[command(hide = true)]
     Control(interop::control::Args),
+    /// Run a command beside a broker on the council that ZK_CONNECT names
+    #[command(hide = true)]
+    Broker(interop::broker::Args),
 }
 
 fn main() -> ExitCode {
@@ -83,6 +86,9 @@ fn run(command: Command) -> anyhow::Result<bool> {
         return interop::control::ask(&args);
     }
     tools_process::kill_groups_on_signal()?;
+    if let Command::Broker(args) = command {
+        return interop::broker::run(&args);
+    }
     let workspace = Workspace::load()?;
     match command {
         Command::Check(args) => Ok(gates::check(&workspace, &args)),
@@ -98,6 +104,6 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
-        Command::Control(_) => unreachable!("answered above"),
+        Command::Control(_) | Command::Broker(_) => unreachable!("answered above"),
     }
 }

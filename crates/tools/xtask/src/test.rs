@@ -15,8 +15,8 @@ use crate::workspace::Workspace;
 /// The name by which `--only` and `--require` know the tests of the Rust workspace.
 const RUST: &str = "rust";
 
-/// Suites without tests of what must hold while members are killed.
-const WITHOUT_DEATHS: [&str; 2] = ["kafka", "librdkafka"];
+/// A suite without tests of what must hold while members are killed; those of the log have none either.
+const WITHOUT_DEATHS: &str = "kafka";
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
         }));
         tally.add(part("the interop suites, while members die", || {
             interop::run_suites(workspace, Flavor::Diwan, &Among::dying(), &args.interop, |name| {
-                args.chosen(name) && !WITHOUT_DEATHS.contains(&name)
+                args.chosen(name) && name != WITHOUT_DEATHS && !interop::is_of_the_log(name)
             })
         }));
         tally.add(part("the interop suites, whose members change", || {

@@ -6,10 +6,17 @@ import sys
 import time
 import traceback
 
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PATIENCE = 30
+# A broker that is killed is no news.
+QUIET = {"log_level": 2}
+
+
+class Skip(Exception):
+    """The test does not apply here; the message says why."""
+
 
 tests = []
 names = itertools.count(1)
@@ -29,6 +36,8 @@ def run(broker, wanted):
         try:
             function(broker)
             print("ok", name)
+        except Skip as reason:
+            print("skip", name, "-", reason)
         except Exception as error:  # A suite goes on with its next test.
             failed += 1
             traceback.print_exc(file=sys.stderr)
@@ -46,20 +55,24 @@ def until(condition, what):
     raise AssertionError(f"not within {PATIENCE} s: {what}")
 
 
+def fresh(what):
+    return f"{what}-{next(names)}-{time.time_ns() % 1_000_000}"
+
+
 @functools.cache
 def admin(broker):
-    return AdminClient({"bootstrap.servers": broker.address})
+    return AdminClient({"bootstrap.servers": broker.address, **QUIET})
 
 
 def new_topic(broker, partitions=1, config=None):
-    name = f"topic-{next(names)}"
+    name = fresh("topic")
     for future in admin(broker).create_topics([NewTopic(name, partitions, 1, config=config or {})]).values():
         future.result(PATIENCE)
     return name
 
 
 def producer(broker, **config):
-    settings = {"bootstrap.servers": broker.address, "linger.ms": 1, "message.timeout.ms": PATIENCE * 1000}
+    settings = {**QUIET, "bootstrap.servers": broker.address, "linger.ms": 1, "message.timeout.ms": PATIENCE * 1000}
     return Producer({**settings, **{key.replace("_", "."): value for key, value in config.items()}})
 
 
@@ -87,6 +100,7 @@ def send(broker, topic, values, partition=-1, **config):
 
 def consumer(broker, group="readers", **config):
     settings = {
+        **QUIET,
         "bootstrap.servers": broker.address,
         "group.id": group,
         "auto.offset.reset": "earliest",
@@ -94,7 +108,8 @@ def consumer(broker, group="readers", **config):
         "heartbeat.interval.ms": 500,
         "enable.auto.commit": False,
     }
-    return Consumer({**settings, **{key.replace("_", "."): value for key, value in config.items()}})
+    settings.update({key.replace("_", "."): value for key, value in config.items()})
+    return Consumer({key: value for key, value in settings.items() if value is not None})
 
 
 def take(reader, count):
@@ -111,3 +126,20 @@ def take(reader, count):
 
     until(more, f"{count} messages, of which {len(taken)} came")
     return taken
+
+
+def read_committed(broker, topic, partitions=1):
+    """What a reader of committed records finds, up to a message that is sent to each partition now, which comes once no
+    transaction is open."""
+    end, messages = fresh("end").encode(), []
+    reader = consumer(broker, isolation_level="read_committed")
+    for partition in range(partitions):
+        send(broker, topic, [end], partition=partition)
+        reader.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        while True:
+            message = take(reader, 1)[0]
+            if message.value() == end:
+                break
+            messages.append(message)
+    reader.close()
+    return messages

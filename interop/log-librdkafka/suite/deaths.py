@@ -7,6 +7,11 @@ from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 from suite.harness import consumer, new_topic, producer, take, test
 
 
+def deaths_of(broker):
+    """Kafka takes seconds to start."""
+    return 2 if broker.is_kafka else 5
+
+
 def sent_through_deaths(broker, topic, deaths, **config):
     """Sends without a pause while the broker is killed so often. Returns what was acknowledged, by (partition, offset)."""
     acknowledged, errors, stopping = {}, [], threading.Event()
@@ -60,7 +65,7 @@ def read_back(broker, topic, partitions):
 @test
 def nothing_acknowledged_is_lost(broker):
     topic = new_topic(broker, partitions=4)
-    acknowledged = sent_through_deaths(broker, topic, 5)
+    acknowledged = sent_through_deaths(broker, topic, deaths_of(broker))
     found = read_back(broker, topic, 4)
     lost = [place for place, value in acknowledged.items() if found.get(place) != value]
     assert not lost and len(acknowledged) > 500, (len(acknowledged), lost[:5])
@@ -69,7 +74,7 @@ def nothing_acknowledged_is_lost(broker):
 @test
 def nothing_of_an_idempotent_producer_is_twice_or_out_of_order(broker):
     topic = new_topic(broker, partitions=2)
-    acknowledged = sent_through_deaths(broker, topic, 5, enable_idempotence=True)
+    acknowledged = sent_through_deaths(broker, topic, deaths_of(broker), enable_idempotence=True)
     found = read_back(broker, topic, 2)
     assert all(found.get(place) == value for place, value in acknowledged.items())
     for partition in range(2):
