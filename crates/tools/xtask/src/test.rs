@@ -17,6 +17,19 @@ const RUST: &str = "rust";
 
 /// A suite without tests of what must hold while members are killed; those of the log have none either.
 const WITHOUT_DEATHS: &str = "kafka";
+/// Suites of the log that need what our broker does not serve yet: transactions, administration, access control. They are run
+/// by name: `cargo xtask interop`.
+const NOT_SERVED_YET: [&str; 9] = [
+    "log-connect",
+    "log-go",
+    "log-java",
+    "log-librdkafka",
+    "log-node",
+    "log-python",
+    "log-rust",
+    "log-streams",
+    "log-tools",
+];
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
@@ -34,7 +47,10 @@ pub(crate) struct Args {
 
 impl Args {
     fn chosen(&self, suite: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == suite)
+        match self.only.is_empty() {
+            true => !NOT_SERVED_YET.contains(&suite),
+            false => self.only.iter().any(|only| only == suite),
+        }
     }
 }
 
