@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::Now;
 use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
@@ -208,6 +208,7 @@ impl BrokerDriver for Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = IpAddr;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -229,6 +230,15 @@ impl SocketDriver for Driver {
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         self.sockets.write(socket, bytes)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut ClientSocket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     #[inline]

@@ -9,7 +9,7 @@ mod dispatch;
 
 use base::Now;
 use log_wire::{ApiKey, Frame, next_frame};
-use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
+use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
 use crate::call::Handled;
@@ -229,8 +229,8 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         driver.hand_on(now);
     }
 
-    fn output(&self, conn: ConnId) -> &[u8] {
-        self.peek(conn).map_or(&[], Connection::output)
+    fn output(&self, conn: ConnId) -> Output<'_, D::File> {
+        Output::bytes(self.peek(conn).map_or(&[], Connection::output))
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

@@ -11,7 +11,7 @@ use log_broker::{
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{Cut, PartitionId, SegmentRead};
 use log_storage::read_batches;
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use sim_kit::disk::SimDisk;
 use storage_wal::Fault;
 
@@ -249,6 +249,7 @@ impl BrokerDriver for Driver<'_> {
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
     type Peer = ();
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
         self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
@@ -277,6 +278,15 @@ impl SocketDriver for Driver<'_> {
     fn write(&mut self, socket: &mut WireId, bytes: &[u8]) -> Result<usize, Broken> {
         self.wires.answer(*socket, bytes);
         Ok(bytes.len())
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut WireId,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, _: &WireId) -> bool {
