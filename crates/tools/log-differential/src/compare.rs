@@ -84,7 +84,8 @@ pub fn compare(script: &Script, kafka: &Record, ours: &Record, open: &[Fault]) -
             fields.push(difference(*call, String::new(), &left, &right));
         }
         fields.retain(|difference| {
-            let context = Context { call: *call, difference, kafka: &left, ours: &right };
+            let context =
+                Context { scene: &script.scene, call: *call, difference, kafka: &left, ours: &right };
             if let Some(name) = table::excuse(&context) {
                 *verdict.on_purpose.entry(name).or_default() += 1;
                 return false;

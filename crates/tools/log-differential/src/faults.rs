@@ -102,6 +102,7 @@ pub const OPEN: &[Fault] = &[
     Fault::of(
         "what a client may do is never told",
         &[
+            "ConsumerGroupDescribe Groups[].AuthorizedOperations",
             "DescribeGroups Groups[].AuthorizedOperations",
             "Metadata ClusterAuthorizedOperations",
             "Metadata Topics[].TopicAuthorizedOperations",
@@ -125,8 +126,10 @@ pub const OPEN: &[Fault] = &[
         &["SyncGroup ErrorCode: 23 / 0", "SyncGroup Protocol", "SyncGroup Assignment"],
     ),
     Fault::of(
-        "a group without a name is 24 to members",
+        "a group without a name is 24 to members, and to ConsumerGroupDescribe",
         &[
+            "ConsumerGroupDescribe Groups[].ErrorCode: 24 / 69",
+            "ConsumerGroupDescribe Groups[].ErrorMessage",
             "Heartbeat ErrorCode: 24 / 25",
             "LeaveGroup ErrorCode: 24 /",
             "LeaveGroup Members: nothing / more",
