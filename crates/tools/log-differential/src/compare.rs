@@ -13,6 +13,7 @@ use crate::normalise::normal;
 use crate::play::{Record, Seen};
 use crate::script::{Call, Script};
 use crate::table::{self, Context};
+use crate::variables::Variables;
 
 /// The field with batches.
 const RECORDS: &str = "Records";
@@ -68,39 +69,93 @@ impl Verdict {
 #[must_use]
 pub fn compare(script: &Script, kafka: &Record, ours: &Record, open: &[Fault]) -> Verdict {
     let mut verdict = Verdict::default();
-    let asked = script.asked();
-    let length = kafka.steps.len().max(ours.steps.len());
-    for (step, call) in asked.iter().enumerate().take(length) {
-        let [left, right] = [kafka, ours].map(|record| record.steps.get(step).unwrap_or(&Seen::Silence));
-        if let Some(call) = call {
-            verdict.coverage.add(call, left);
+    for (index, step) in steps(script, kafka, ours).into_iter().enumerate() {
+        if let Some(call) = step.call {
+            verdict.coverage.add(call, step.seen[0]);
         }
-        let [left, right] =
-            [(left, kafka), (right, ours)].map(|(seen, record)| shown(seen, *call, &record.variables));
-        let mut fields = Vec::new();
-        differ(&mut fields, (*call, String::new()), &left, &right);
-        if fields.is_empty() && left == SILENCE {
-            // What is behind it was not played.
-            fields.push(difference(*call, String::new(), &left, &right));
+        let Judged { fields, on_purpose, faults } = step.judged(open);
+        for name in on_purpose {
+            *verdict.on_purpose.entry(name).or_default() += 1;
         }
-        fields.retain(|difference| {
-            let context =
-                Context { scene: &script.scene, call: *call, difference, kafka: &left, ours: &right };
-            if let Some(name) = table::excuse(&context) {
-                *verdict.on_purpose.entry(name).or_default() += 1;
-                return false;
-            }
-            let fault = faults::of(open, &script.scene, difference);
-            if let Some(what) = fault {
-                *verdict.faults.entry(what).or_default() += 1;
-            }
-            fault.is_none()
-        });
+        for what in faults {
+            *verdict.faults.entry(what).or_default() += 1;
+        }
         if !fields.is_empty() {
-            verdict.differences.push(StepDifference { step, fields, kafka: left, ours: right });
+            let Compared { kafka, ours, .. } = step;
+            verdict.differences.push(StepDifference { step: index, fields, kafka, ours });
         }
     }
     verdict
+}
+
+/// What one step showed on both brokers, in the form in which it is compared.
+pub(crate) struct Compared<'a> {
+    scene: &'a str,
+    /// The request that the step answers.
+    pub(crate) call: Option<&'a Call>,
+    /// What the real broker and ours showed.
+    pub(crate) seen: [&'a Seen; 2],
+    kafka: Value,
+    ours: Value,
+}
+
+/// The fields in which a step differs.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    /// Without an excuse.
+    pub(crate) fields: Vec<Difference>,
+    /// The entries of the table that excused others.
+    pub(crate) on_purpose: Vec<&'static str>,
+    /// The known faults that explain others.
+    pub(crate) faults: Vec<&'static str>,
+}
+
+/// The steps of a script that both brokers played, or one of them.
+pub(crate) fn steps<'a>(script: &'a Script, kafka: &'a Record, ours: &'a Record) -> Vec<Compared<'a>> {
+    let length = kafka.steps.len().max(ours.steps.len());
+    let compared = |(step, call): (usize, Option<&'a Call>)| {
+        let seen = [kafka, ours].map(|record| record.steps.get(step).unwrap_or(&Seen::Silence));
+        let [left, right] = [(seen[0], kafka), (seen[1], ours)]
+            .map(|(seen, record)| shown(seen, call, &record.variables));
+        Compared { scene: &script.scene, call, seen, kafka: left, ours: right }
+    };
+    script.asked().into_iter().enumerate().take(length).map(compared).collect()
+}
+
+impl<'a> Compared<'a> {
+    /// Whether both showed the same.
+    pub(crate) fn is_equal(&self) -> bool {
+        self.kafka == self.ours
+    }
+
+    /// The same step with another reply of ours.
+    pub(crate) fn with_ours(&self, body: &Value, variables: &Variables) -> Self {
+        let Self { scene, call, seen, .. } = *self;
+        Self { scene, call, seen, kafka: self.kafka.clone(), ours: normal(api(call), body, variables) }
+    }
+
+    /// What differs, and what of it is excused.
+    pub(crate) fn judged(&self, open: &[Fault]) -> Judged {
+        let Self { scene, call, kafka, ours, .. } = self;
+        let mut found = Vec::new();
+        differ(&mut found, (*call, String::new()), kafka, ours);
+        if found.is_empty() && *kafka == SILENCE {
+            // What is behind it was not played.
+            found.push(difference(*call, String::new(), kafka, ours));
+        }
+        let mut judged = Judged::default();
+        for difference in found {
+            let context = Context { scene, call: *call, difference: &difference, kafka, ours };
+            if let Some(name) = table::excuse(&context) {
+                judged.on_purpose.push(name);
+            } else if let Some(what) = faults::of(open, scene, &difference) {
+                judged.faults.push(what);
+            } else {
+                judged.fields.push(difference);
+            }
+        }
+        judged
+    }
 }
 
 /// All that both showed, for a person.
@@ -124,11 +179,10 @@ pub fn trace(script: &Script, kafka: &Record, ours: &Record) -> String {
 }
 
 /// The comparable form of what a step showed.
-fn shown(seen: &Seen, call: Option<&Call>, variables: &crate::variables::Variables) -> Value {
+fn shown(seen: &Seen, call: Option<&Call>, variables: &Variables) -> Value {
     match seen {
         Seen::Reply(exchange) => {
-            let api = call.map_or("", |call| call.api.as_str());
-            let mut normal = normal(api, &exchange.body, variables);
+            let mut normal = normal(api(call), &exchange.body, variables);
             if exchange.took > LATE {
                 normal["<late>"] = Value::Bool(true);
             }
@@ -141,6 +195,10 @@ fn shown(seen: &Seen, call: Option<&Call>, variables: &crate::variables::Variabl
         Seen::Unbound(name) => Value::from(format!("<no ${name}>")),
         Seen::Nothing => Value::Null,
     }
+}
+
+fn api(call: Option<&Call>) -> &str {
+    call.map_or("", |call| call.api.as_str())
 }
 
 fn differ(found: &mut Vec<Difference>, (call, path): (Option<&Call>, String), kafka: &Value, ours: &Value) {

@@ -55,6 +55,23 @@ pub fn normal(api: &str, body: &Value, variables: &Variables) -> Value {
     Normaliser { api, variables }.value("", body)
 }
 
+/// Whether an entry of a list in a reply is left out, for it belongs to another script.
+pub(crate) fn is_foreign(api: &str, element: &Value, variables: &Variables) -> bool {
+    Normaliser { api, variables }.is_foreign(element)
+}
+
+/// Whether a number under that name is a time.
+pub(crate) fn is_time(name: &str) -> bool {
+    // Durations and deadlines that a script or a setting gave are compared as they are.
+    let lower = name.to_ascii_lowercase();
+    lower.ends_with("timestamp") || name == "LogAppendTimeMs" || name == "TransactionStartTimeMs"
+}
+
+/// Whether only the presence of a value under that name is compared, unless the script knows it.
+pub(crate) fn is_id(name: &str) -> bool {
+    IDS.contains(&name)
+}
+
 struct Normaliser<'a> {
     api: &'a str,
     variables: &'a Variables,
@@ -67,7 +84,7 @@ impl Normaliser<'_> {
             Value::Array(elements) => self.array(name, elements),
             Value::Null => Value::Null,
             _ if TEXTS.contains(&name) => Value::from("<text>"),
-            _ if IDS.contains(&name) => self.id(value),
+            _ if is_id(name) => self.id(value),
             _ if name == "LogDir" => Value::from("<path>"),
             _ if self.api == "DescribeQuorum" && MOVING.contains(&name) => Value::from("<number>"),
             Value::String(text) => Value::from(self.variables.without_prefix(text)),
@@ -157,12 +174,6 @@ fn key(element: &Value) -> (String, i64) {
     let name = KEYS.iter().find_map(|name| element[*name].as_str()).unwrap_or_default();
     let number = NUMBERS.iter().find_map(|name| element[*name].as_i64()).unwrap_or_default();
     (name.to_owned(), number)
-}
-
-/// Durations and deadlines that a script or a setting gave are compared as they are.
-fn is_time(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    lower.ends_with("timestamp") || name == "LogAppendTimeMs" || name == "TransactionStartTimeMs"
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::coverage::Coverage;
 use crate::difference::Difference;
 use crate::faults::Fault;
 use crate::pair::Pair;
+use crate::planted::Planted;
 use crate::scene;
 use crate::script::Script;
 use crate::served::Served;
@@ -60,6 +61,8 @@ pub struct Tally {
     pub faults: BTreeMap<&'static str, usize>,
     /// What the real broker answered.
     pub coverage: Coverage,
+    /// Changes of our replies that the comparison had to find.
+    pub planted: Planted,
     /// How long each scene took at most.
     pub slowest: BTreeMap<String, Duration>,
     /// The kinds of failures, and how many scripts failed so.
@@ -149,7 +152,7 @@ fn play_all(
     let work = || -> Result<(), PeerError> {
         while let Some(script) = scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
             let began = Instant::now();
-            let verdict = judge(pair, script, open)?;
+            let (verdict, planted) = judge(pair, script, open)?;
             let took = began.elapsed();
             let mut shared = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let (tally, failures) = &mut *shared;
@@ -157,6 +160,7 @@ fn play_all(
             let slowest = tally.slowest.entry(script.scene.clone()).or_default();
             *slowest = took.max(*slowest);
             tally.coverage.merge(&verdict.coverage);
+            tally.planted.merge(planted);
             for (entry, count) in &verdict.on_purpose {
                 *tally.on_purpose.entry(entry).or_default() += count;
             }
@@ -184,13 +188,13 @@ fn play_all(
     Ok(failures)
 }
 
-fn judge(pair: &Pair, script: &Script, open: &[Fault]) -> Result<Verdict, PeerError> {
+fn judge(pair: &Pair, script: &Script, open: &[Fault]) -> Result<(Verdict, Planted), PeerError> {
     let played = pair.play(script).map_err(|what| PeerError::Io {
         what: format!("seed {}, script {} ({})", script.seed, script.number, script.scene).into(),
         source: std::io::Error::other(what),
     });
     let [kafka, ours] = played?;
-    Ok(compare(script, &kafka, &ours, open))
+    Ok((compare(script, &kafka, &ours, open), Planted::into(script, &kafka, &ours, open)))
 }
 
 /// Plays a script and tells all that both brokers showed.
@@ -219,7 +223,7 @@ fn shrunk(
             return Ok(false);
         }
         let candidate = script.only(candidate);
-        let verdict = judge(pair, &candidate, plan.open)?;
+        let (verdict, _) = judge(pair, &candidate, plan.open)?;
         let same = verdict.of_kind(kind).is_some();
         if same {
             shortest = text(&candidate, &verdict, kind);

@@ -12,6 +12,7 @@ use clap::Parser;
 use tools_log_differential::capture::capture;
 use tools_log_differential::faults::OPEN;
 use tools_log_differential::pair::{Contestants, Pair};
+use tools_log_differential::planted::Planted;
 use tools_log_differential::run::{Plan, Tally, run, scripts, trace};
 use tools_log_differential::schema::Schemas;
 use tools_log_differential::script::Script;
@@ -186,6 +187,7 @@ fn verdict(tally: &Tally, missing: &[String], is_whole: bool) -> bool {
         println!("codes that nobody expected: {}", unexpected.join(", "));
     }
     excused(tally, is_whole);
+    planted(&tally.planted);
     for (kind, count) in &tally.kinds {
         println!("failed {count:>4} times: {kind}");
     }
@@ -198,7 +200,7 @@ fn verdict(tally: &Tally, missing: &[String], is_whole: bool) -> bool {
         println!("took {:.1} s: {scene}", took.as_secs_f64());
     }
     println!("{} requests", tally.requests);
-    let failed = tally.failed + usize::from(!missing.is_empty());
+    let failed = tally.failed + usize::from(!missing.is_empty()) + tally.planted.missed.len();
     println!("{} passed, {failed} failed, 0 skipped", tally.passed);
     failed == 0
 }
@@ -217,6 +219,20 @@ fn excused(tally: &Tally, is_whole: bool) {
             None if is_whole => println!("   gone  {}: take it out of the list", fault.what),
             None => {}
         }
+    }
+}
+
+fn planted(planted: &Planted) {
+    let Planted { found, never_compared, excused, missed } = planted;
+    println!("changes planted into replies of ours: {found} found");
+    for (field, count) in never_compared {
+        println!("  {count:>5}  in `{field}`, which is never compared");
+    }
+    for (name, count) in excused {
+        println!("  {count:>5}  excused: {name}");
+    }
+    if !missed.is_empty() {
+        println!("planted and not found: {}", missed.join(", "));
     }
 }
 
