@@ -47,7 +47,7 @@ impl Node {
         let isolation =
             if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
-        for (at, topic) in request.topics.iter().enumerate() {
+        for (at, topic) in request.topics.iter().filter(|topic| !topic.partitions.is_empty()).enumerate() {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             let mut times = BTreeMap::<i32, usize>::new();
             topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);

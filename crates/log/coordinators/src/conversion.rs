@@ -50,13 +50,16 @@ pub(crate) fn upgraded(
     let mut group = ConsumerGroup::new(classic.empty_since);
     let epoch = Epoch(classic.generation.0);
     (group.epoch, group.assignment_epoch) = (epoch, epoch);
+    // Members that have joined again own what they said then, whatever the generation before gave them.
+    let is_assigned = classic.assigned || classic.leader.is_empty();
     for member in classic.by_rank().map(|member| &member.stored) {
         let chosen = member.protocols.iter().find(|(name, _)| *name == classic.protocol);
         // A group in its first rebalance has chosen none yet.
         let Some((_, metadata)) = chosen.or(member.protocols.first()) else {
             return Err(ErrorCode::GroupIdNotFound);
         };
-        let member = upgraded_member(member, metadata, epoch, context.topics);
+        let assignment = if is_assigned { &*member.assignment } else { &[] };
+        let member = upgraded_member(member, (metadata, assignment), epoch, context.topics);
         let member = member.map_err(|_| ErrorCode::GroupIdNotFound)?;
         let (id, target) = (member.id.clone(), crate::consumer::partitions(&member.assigned));
         group.put(Arc::new(member), now);
@@ -68,14 +71,14 @@ pub(crate) fn upgraded(
 
 fn upgraded_member(
     classic: &StoredMember,
-    metadata: &[u8],
+    (metadata, assignment): (&[u8], &[u8]),
     epoch: Epoch,
     topics: &dyn Topics,
 ) -> Result<StoredConsumerMember, Malformed> {
     let subscription = Subscription::read(metadata)?;
     let mut owned = subscription.owned(topics);
-    if !classic.assignment.is_empty() {
-        let assignment = Assignment::read(&classic.assignment)?;
+    if !assignment.is_empty() {
+        let assignment = Assignment::read(assignment)?;
         if assignment.has_user_data {
             return Err(Malformed("an assignment with something of its assignor's own"));
         }

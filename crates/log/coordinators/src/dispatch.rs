@@ -90,9 +90,8 @@ impl GroupCoordinator {
     fn check_join(&self, join: &Join) -> Result<(), ErrorCode> {
         let limits = &self.limits;
         let timeouts = limits.session_timeout_min_ms..=limits.session_timeout_max_ms;
-        if join.who.group.is_empty() {
-            Err(ErrorCode::InvalidGroupId)
-        } else if !timeouts.contains(&join.session_timeout_ms) {
+        has_name(&join.who.group)?;
+        if !timeouts.contains(&join.session_timeout_ms) {
             Err(ErrorCode::InvalidSessionTimeout)
         } else if crate::classic::member_bytes(join) > limits.member_bytes_max {
             Err(ErrorCode::InvalidRequest)
@@ -102,6 +101,9 @@ impl GroupCoordinator {
     }
 
     fn sync(&mut self, sync: Sync, ticket: Ticket, topics: &dyn Topics) -> Option<Answer> {
+        if let Err(code) = has_name(&sync.who.group) {
+            return Some(Answer::Failed(code));
+        }
         let name = sync.who.group.clone();
         let context = self.context(&name, topics);
         let found = self.turn(&name, |group, turn| match group {
@@ -117,6 +119,9 @@ impl GroupCoordinator {
     }
 
     fn heartbeat(&mut self, who: &MemberRef, topics: &dyn Topics) -> Answer {
+        if let Err(code) = has_name(&who.group) {
+            return Answer::Failed(code);
+        }
         let context = self.context(&who.group, topics);
         let answer = self.brief(&who.group, &who.member, |group, turn| match group {
             Group::Classic(group) => group.heartbeat(who, turn.now),
@@ -128,6 +133,9 @@ impl GroupCoordinator {
     }
 
     fn leave(&mut self, leave: &Leave) -> Answer {
+        if let Err(code) = has_name(&leave.group) {
+            return Answer::Failed(code);
+        }
         let codes = self.turn(&leave.group, |group, turn| match group {
             Group::Classic(group) => {
                 let one = |(id, instance): &(Text, Option<Text>)| group.leave(id, instance.as_ref(), turn);
@@ -191,4 +199,9 @@ impl GroupCoordinator {
         }
         Ok(())
     }
+}
+
+/// A group without a name has no members. Offsets it may have: older clients commit so.
+fn has_name(group: &Text) -> Result<(), ErrorCode> {
+    if group.is_empty() { Err(ErrorCode::InvalidGroupId) } else { Ok(()) }
 }

@@ -33,9 +33,10 @@ impl GroupCoordinator {
         if let Some(Group::Consumer(group)) = self.groups.get(name) {
             return group.describe(name, topics, &self.limits.consumer);
         }
+        let error = if name.is_empty() { ErrorCode::InvalidGroupId } else { ErrorCode::GroupIdNotFound };
         ConsumerGroupDescription {
             group: name.clone(),
-            error: ErrorCode::GroupIdNotFound,
+            error,
             state: "",
             epoch: Epoch(0),
             assignment_epoch: Epoch(0),

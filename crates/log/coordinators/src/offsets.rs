@@ -27,16 +27,15 @@ impl GroupCoordinator {
 
     fn may_commit(&self, commit: &OffsetCommit) -> Result<(), ErrorCode> {
         let who = &commit.who;
-        if who.group.is_empty() {
-            return Err(ErrorCode::InvalidGroupId);
-        }
-        let memberless = who.generation < Generation(0) && who.member.is_empty() && who.instance.is_none();
+        // Of somebody who is not, or not any more, in the group: an administrator, or a consumer that assigns for itself.
+        let from_outside = who.generation < Generation(0);
         match self.groups.get(&who.group) {
-            None if memberless => Ok(()),
+            None if from_outside => Ok(()),
+            None if self.has_offsets(&who.group) => Err(ErrorCode::UnknownMemberId),
             None if commit.version >= GROUP_ID_NOT_FOUND => Err(ErrorCode::GroupIdNotFound),
             None => Err(ErrorCode::IllegalGeneration),
             Some(Group::Consumer(group)) => group.check_commit(who, commit.version, &commit.offsets),
-            Some(Group::Classic(group)) if memberless && group.phase == Phase::Empty => Ok(()),
+            Some(Group::Classic(group)) if from_outside && group.phase == Phase::Empty => Ok(()),
             Some(Group::Classic(group)) => {
                 group.check(who)?;
                 match group.phase {

@@ -78,13 +78,13 @@ impl Partition {
         Ok(Read { start, high_watermark, last_stable: self.last_stable(), source })
     }
 
-    /// Whether the leader epoch that a client knows is the present one.
+    /// Whether the leader epoch that a client knows is the present one; -1 for a client that knows none.
     ///
     /// # Errors
     /// `FENCED_LEADER_EPOCH`: it is an older one; `UNKNOWN_LEADER_EPOCH`: it is one that this replica does not know yet.
     pub fn check_epoch(&self, known: LeaderEpoch) -> Result<(), ErrorCode> {
         match known {
-            LeaderEpoch(..0) => Ok(()),
+            LeaderEpoch(-1) => Ok(()),
             known if known < self.epoch() => Err(ErrorCode::FencedLeaderEpoch),
             known if known > self.epoch() => Err(ErrorCode::UnknownLeaderEpoch),
             _ => Ok(()),

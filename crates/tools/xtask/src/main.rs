@@ -52,6 +52,10 @@ enum Command {
     /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` lists the scenarios and the
     /// options
     Faults(faults::Args),
+    /// Play generated scripts to a real ZooKeeper and to Diwan; `cargo xtask differential --help` lists the options
+    Differential(differential::Args),
+    /// Play generated scripts to a real Kafka and to Diwan's broker; `cargo xtask log-differential --help` lists the options
+    LogDifferential(differential::Args),
     /// Play simulated ensembles under faults; `cargo xtask sim --help` lists the options
     Sim(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
@@ -100,6 +104,8 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Interop(args) => interop::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Faults(args) => faults::run_alone(&workspace, &args),
+        Command::Differential(args) => differential::COUNCIL.run_alone(&workspace, &args),
+        Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, &args),
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),

@@ -35,7 +35,7 @@ const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these: `rust`, `fuzz`, `faults`, `differential`, or names of interop suites
+    /// Only these: `rust`, `fuzz`, `faults`, `differential`, `log-differential`, or names of interop suites
     #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the suites that need other languages' runtimes
@@ -58,9 +58,9 @@ impl Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
     known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));
-    if differential::exists(workspace) {
-        known.push(differential::NAME.into());
-    }
+    let differentials = differential::SUITES.into_iter().filter(|suite| suite.exists(workspace));
+    let differentials: Vec<differential::Suite> = differentials.collect();
+    known.extend(differentials.iter().map(|suite| String::from(suite.name)));
     if let Some(unknown) = args.only.iter().find(|name| !known.contains(name)) {
         bail!("there is no suite `{unknown}`; there are: {}", known.join(", "));
     }
@@ -98,10 +98,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
             Ok(tally)
         }));
     }
-    if !args.no_interop && differential::exists(workspace) && args.chosen(differential::NAME) {
-        tally.add(part("the differential test", || {
-            let mut tally = differential::run(workspace, &interop::diwan_binary(workspace, &args.interop)?)?;
-            if args.interop.requires(differential::NAME) {
+    for suite in differentials.iter().filter(|suite| !args.no_interop && args.chosen(suite.name)) {
+        tally.add(part(suite.name, || {
+            let mut tally = suite.run(workspace, &interop::diwan_binary(workspace, &args.interop)?)?;
+            if args.interop.requires(suite.name) {
                 tally.skips_fail();
             }
             Ok(tally)

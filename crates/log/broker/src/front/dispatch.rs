@@ -101,11 +101,15 @@ fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
 }
 
 fn list_apis(version: i16, error: ErrorCode) -> Response {
-    let is_unknown = error == ErrorCode::UnsupportedVersion;
+    let is_listed = |key: ApiKey| match error {
+        ErrorCode::None => true,
+        ErrorCode::UnsupportedVersion => key == ApiKey::ApiVersions,
+        _ => false,
+    };
     let mut apis: Vec<ServedApi> = AREAS
         .iter()
         .flat_map(|area| area.served)
-        .filter(|key| !is_unknown || **key == ApiKey::ApiVersions)
+        .filter(|key| is_listed(**key))
         .filter_map(|key| Api::find(*key as i16))
         .map(|api| ServedApi {
             key: api.key,
@@ -114,7 +118,8 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let features = Features { supported: FEATURES, finalized: FINALIZED, epoch: 0 };
+    let (supported, finalized) = if error == ErrorCode::None { (FEATURES, FINALIZED) } else { (&[][..], &[][..]) };
+    let features = Features { supported, finalized, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

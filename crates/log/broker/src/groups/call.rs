@@ -33,7 +33,8 @@ pub(crate) struct GroupCall {
 /// What is needed to write the answer.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Join,
+    /// The member id in the request.
+    Join(String),
     Sync,
     Heartbeat,
     Leave(Vec<(String, Option<String>)>),
@@ -77,7 +78,7 @@ impl GroupCall {
             single => {
                 let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
                 match single {
-                    Kind::Join => form.response(&joined(answer, form.version)),
+                    Kind::Join(id) => form.response(&joined(answer, id, form.version)),
                     Kind::Sync => form.response(&synced(answer)),
                     Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
                     Kind::Commit(plan) => form.response(&committed(plan, &answer)),
@@ -95,7 +96,8 @@ pub(super) fn code(answer: &Answer) -> i16 {
     if let Answer::Failed(error) = answer { error.code() } else { 0 }
 }
 
-fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
+/// A member that is refused finds its own id in the response, unless there was no room for it.
+fn joined(answer: Answer, id: &str, version: i16) -> JoinGroupResponse {
     const NULL_PROTOCOL: i16 = 7;
     let mut response = JoinGroupResponse { error_code: code(&answer), ..JoinGroupResponse::default() };
     response.protocol_name = if version >= NULL_PROTOCOL { None } else { Some(String::new()) };
@@ -123,7 +125,8 @@ fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
             });
             response.members = members.collect();
         }
-        _ => {}
+        Answer::Failed(ErrorCode::GroupMaxSizeReached) => {}
+        _ => response.member_id = id.into(),
     }
     response
 }
@@ -226,8 +229,11 @@ fn described(groups: &[String], parts: impl Iterator<Item = Answer>, version: i1
             && let Some(found) = found.pop()
         {
             describe(&mut described, &found);
-            if version < KNOWS_UNKNOWN && found.error == ErrorCode::GroupIdNotFound {
-                described.error_code = 0;
+            if found.error == ErrorCode::GroupIdNotFound {
+                match version {
+                    ..KNOWS_UNKNOWN => described.error_code = 0,
+                    _ => described.error_message = Some(format!("there is no classic group {group}")),
+                }
             }
         }
         response.groups.push(described);

@@ -9,7 +9,7 @@ use log_coordinators::{
 };
 use log_wire::messages::groups::{
     DeleteGroupsRequest, DescribeGroupsRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
-    ListGroupsRequest, SyncGroupRequest,
+    ListGroupsRequest, SyncGroupRequest, SyncGroupResponse,
 };
 use log_wire::messages::offsets::{
     OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
@@ -23,6 +23,9 @@ use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::response::Response;
+
+/// The first version of SyncGroup in which a member says which protocol it believes in.
+const NAMES_PROTOCOL: i16 = 5;
 
 /// A part of a request: the group that says which coordinator it is for, and what is asked.
 type Part = (String, Request);
@@ -53,7 +56,8 @@ impl Groups {
             protocol_type: request.protocol_type.as_str().into(),
             protocols: protocols.map(|protocol| (text(&protocol.name), protocol.metadata.0.into())).collect(),
         };
-        self.call_groups(node, Kind::Join, vec![(request.group_id, Request::Join(join))], of, now)
+        let kind = Kind::Join(request.member_id);
+        self.call_groups(node, kind, vec![(request.group_id, Request::Join(join))], of, now)
     }
 
     /// Handles a request.
@@ -67,6 +71,10 @@ impl Groups {
         let instance = request.group_instance_id.as_deref();
         let who = member(&request.group_id, &request.member_id, instance, request.generation_id);
         let protocol = request.protocol_type.as_deref().zip(request.protocol_name.as_deref());
+        if of.form.version >= NAMES_PROTOCOL && protocol.is_none() {
+            let error_code = ErrorCode::InconsistentGroupProtocol.code();
+            return Some(of.form.response(&SyncGroupResponse { error_code, ..SyncGroupResponse::default() }));
+        }
         let assignments = request.assignments.into_iter();
         let sync = Sync {
             who,

@@ -22,7 +22,7 @@ use crate::{Blob, Generation, Text, Ticket};
 pub(crate) struct Member {
     /// The order of joining: the first member leads.
     pub(crate) rank: u64,
-    /// What is durable of it.
+    /// What is durable of it. Until the leader of a new generation assigns, the assignment is that of before.
     pub(crate) stored: StoredMember,
     /// When it is expelled if nothing is heard of it.
     pub(crate) deadline: MonoTime,

@@ -4,7 +4,7 @@ use log_wire::ErrorCode;
 
 use super::{ClassicGroup, Phase};
 use crate::turn::Turn;
-use crate::{Answer, Blob, Text};
+use crate::{Answer, Text};
 
 impl ClassicGroup {
     /// Begins a rebalance.
@@ -80,7 +80,6 @@ impl ClassicGroup {
         let ids: Vec<_> = self.members.keys().cloned().collect();
         for id in ids {
             let Some(member) = self.members.get_mut(&id) else { continue };
-            member.stored.assignment = Blob::from(&[][..]);
             let Some(ticket) = member.joining.take() else { continue };
             member.deadline = turn.now.plus_ms(member.stored.session_timeout_ms);
             turn.reply(ticket, Answer::Joined(self.joined(&id)));

@@ -55,7 +55,20 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("sim", &["council", "log"]),
-    ("tools", &["process", "testbed", "differential", "faults", "lab-report", "lab", "fuzz", "xtask"]),
+    (
+        "tools",
+        &[
+            "process",
+            "testbed",
+            "differential",
+            "log-differential",
+            "faults",
+            "lab-report",
+            "lab",
+            "fuzz",
+            "xtask",
+        ],
+    ),
     // The program itself lies in no folder.
     ("", &["diwan"]),
 ];
