@@ -24,6 +24,7 @@ use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::producer_ids::ProducerIds;
 use crate::response::Response;
+use crate::segment_reader::SegmentFault;
 use crate::topics::partition_config;
 use crate::waits::Waiter;
 
@@ -104,8 +105,8 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
-        let Node { partitions, catalog, topic_defaults, .. } = &mut self.node;
-        partitions.disk_event(event, catalog, *topic_defaults);
+        let Node { partitions, catalog, .. } = &mut self.node;
+        partitions.disk_event(event, catalog);
         self.after_partitions(now);
     }
 
@@ -156,9 +157,9 @@ impl Broker {
     }
 
     /// A coordinator gets what was read.
-    pub fn loaded(&mut self, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
+    pub fn loaded(&mut self, load: &CoordinatorLoad, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, bytes, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, read, now),
         }
     }
 

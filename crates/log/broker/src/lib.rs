@@ -74,6 +74,6 @@ pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };
-pub use segment_reader::SegmentReader;
+pub use segment_reader::{SegmentFault, SegmentReader};
 pub use topics::{BadSetting, partition_config};
 pub use waits::Waiter;

@@ -4,6 +4,16 @@ use log_wire::TimestampType;
 
 use crate::producers::ProducerLimits;
 
+/// When a batch counts as durable: `durability`, a setting of this broker's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Once it is flushed to the disk.
+    Flushed,
+    /// Once it is handed to the operating system, as Kafka does. It survives the end of the process, not that of the machine:
+    /// after a loss of power the last batches are missing, at most those of [`PartitionConfig::flush_ms`].
+    Replicated,
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionConfig {
@@ -19,6 +29,12 @@ pub struct PartitionConfig {
     pub timestamp_before_max_ms: i64,
     /// `message.timestamp.after.max.ms`.
     pub timestamp_after_max_ms: i64,
+    /// `durability`.
+    pub durability: Durability,
+    /// `flush.messages`: after so many records that were only handed to the operating system, a batch waits for a flush.
+    pub flush_messages: u64,
+    /// `flush.ms`: how long a batch that was only handed to the operating system stays so, at most.
+    pub flush_ms: u64,
     /// `retention.ms`; nothing for no limit, as for topics without `cleanup.policy=delete`.
     pub retention_ms: Option<i64>,
     /// `retention.bytes`; nothing for no limit.
@@ -36,6 +52,9 @@ impl Default for PartitionConfig {
             timestamp_type: TimestampType::CreateTime,
             timestamp_before_max_ms: i64::MAX,
             timestamp_after_max_ms: 3_600_000,
+            durability: Durability::Flushed,
+            flush_messages: u64::MAX,
+            flush_ms: u64::MAX,
             retention_ms: Some(7 * 86_400_000),
             retention_bytes: None,
             producers: ProducerLimits::default(),

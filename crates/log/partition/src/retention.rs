@@ -21,16 +21,18 @@ impl Partition {
     pub fn retain(&mut self, now: WallTime) -> Option<NewStart> {
         let mut bytes = self.bytes();
         let mut start = self.start();
-        for segment in &self.segments {
+        let is_old = |segment: &Segment, limit| now.ms().saturating_sub(segment.newest_ms()) > limit;
+        let followers = self.segments.iter().skip(1).map(Some).chain([None]);
+        for (segment, next) in self.segments.iter().zip(followers) {
             let own = segment.bytes();
-            let old = self.config.retention_ms.is_some_and(|limit| is_old(segment, now, limit));
+            let old = self.config.retention_ms.is_some_and(|limit| is_old(segment, limit));
             let over = self.config.retention_bytes.is_some_and(|limit| bytes.saturating_sub(own) >= limit);
             let is_whole = own > 0 && segment.end() <= self.high_watermark;
             if !is_whole || !(old || over) {
                 break;
             }
             bytes -= own;
-            start = segment.end();
+            start = next.map_or(segment.end(), Segment::base);
         }
         (start > self.start()).then(|| self.truncate_start(start))
     }
@@ -51,18 +53,7 @@ impl Partition {
     /// The log begins at that offset from now on: records before it are gone.
     pub fn truncate_start(&mut self, start: Offset) -> NewStart {
         self.tables.truncate_start(start);
-        while self.segments.len() > 1 && self.segments.front().is_some_and(|first| first.end() <= start) {
-            self.segments.pop_front();
-        }
-        if self.segments.front().is_some_and(|only| only.bytes() > 0 && only.end() <= start) {
-            // All of it is gone: the next batch begins a segment.
-            self.segments.clear();
-            self.segments.push_back(Segment::new(start));
-        }
-        NewStart { start, first_segment: self.segments.front().map_or(start, Segment::base) }
+        self.segments.truncate_start(start);
+        NewStart { start, first_segment: self.segments.first_base() }
     }
-}
-
-fn is_old(segment: &Segment, now: WallTime, limit_ms: i64) -> bool {
-    segment.highest_ms() >= 0 && now.ms().saturating_sub(segment.highest_ms()) > limit_ms
 }

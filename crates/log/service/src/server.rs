@@ -14,7 +14,7 @@ use net_reactor::{
 };
 use node_threads::{Clock, Descriptors, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
-use storage_dir_disk::{DirDisk, ReadingDisk};
+use storage_dir_disk::DirDisk;
 
 use crate::config::LogConfig;
 use crate::council::Council;
@@ -152,9 +152,7 @@ fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
     storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
     let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
-    let mut reader = ReadingDisk::new(directory, None);
-    DiskExecutor::open(disk, &mut reader, config.store, (random()?, cluster))
-        .map_err(|error| unusable(error.to_string()))
+    DiskExecutor::open(disk, config.store, (random()?, cluster)).map_err(|error| unusable(error.to_string()))
 }
 
 fn broker_node(config: &LogConfig, directory: &[u8; 16]) -> BrokerNode {

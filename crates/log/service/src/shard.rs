@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Now;
+use base::{MonoTime, Now};
 use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
 use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
@@ -35,6 +35,8 @@ pub(crate) struct Shard {
     front: Front,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    /// When segments that were not read lately are to be closed.
+    close_due: MonoTime,
     done: bool,
 }
 
@@ -80,7 +82,8 @@ impl Shard {
         let segments = Segments::new(directory);
         let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
+        let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
+        Self { driver, connections, front, mail, events, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -128,6 +131,10 @@ impl Service for Shard {
     }
 
     fn turn(&mut self, now: Now) {
+        if self.close_due <= now.mono() {
+            self.close_due = now.mono().plus_ms(CLOSE_MS);
+            self.driver.segments.close_unused();
+        }
         self.connections.turn(&mut self.driver, &mut self.front, now);
     }
 
@@ -164,6 +171,8 @@ fn log(notice: &Notice) {
     }
 }
 
+/// How long a segment that nobody reads stays open, milliseconds.
+const CLOSE_MS: u64 = 2_000;
 /// How late a request that waits may be answered, milliseconds.
 const TICK_MS: u64 = 50;
 

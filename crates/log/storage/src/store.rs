@@ -1,20 +1,21 @@
 //! The store: the way of a batch into the write-ahead log, and behind it into its segment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Offset, PartitionId, Place};
+use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
 use storage_disk::{Disk, DiskError};
 use storage_wal::{
     AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
     record_bytes_max,
 };
 
-use crate::checkpoint::{CHECKPOINT_BYTES_MAX, Flushed};
+use crate::checkpoint::CHECKPOINT_BYTES_MAX;
 use crate::config::StoreConfig;
-use crate::files::{OpenFiles, SEGMENT_DIRECTORY, segment_path};
-use crate::partition_log::PartitionLog;
+use crate::files::OpenFiles;
+use crate::leftovers::Found;
+use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
@@ -30,6 +31,10 @@ pub struct Append {
     pub now: WallTime,
     /// The batch.
     pub batch: Bytes,
+    /// When it counts as committed: for the caller, who flushes or only writes.
+    pub commit: Commit,
+    /// Parts of indices of segments, which may be written once everything before the batch is durable.
+    pub index: Vec<IndexFrame>,
 }
 
 /// How many bytes of the write-ahead log were used, and how many are left.
@@ -78,7 +83,17 @@ pub struct Store<D: Disk> {
     /// The segment of the write-ahead log up to which retention was judged.
     pub(crate) judged: u64,
     /// Logs that have more than enough in memory.
-    pub(crate) due: Vec<LogId>,
+    pub(crate) due: BTreeSet<LogId>,
+    /// Logs whose segments are to be flushed, so that the write-ahead log can be recycled.
+    pub(crate) sync_due: VecDeque<LogId>,
+    /// Those of them whose flushing was started.
+    pub(crate) sync_started: Vec<LogId>,
+    /// Logs whose owners are to be asked for a state, for the same reason.
+    pub(crate) state_due: VecDeque<LogId>,
+    /// The disk had no room for batches in their segments, where they are tried again.
+    pub(crate) is_short: bool,
+    /// The files that the start found, until it is known which of them are needed.
+    pub(crate) found: Option<Found>,
     /// What was written to segments and not told yet.
     pub(crate) written: Vec<Written>,
 }
@@ -110,7 +125,7 @@ impl<D: Disk> Store<D> {
         let Some(dropped) = self.logs.0.remove(&log) else { return Ok(()) };
         self.memory_bytes -= dropped.pending_bytes;
         self.files.forget(dropped.id);
-        self.remove_segments(dropped.id, Offset::MAX)?;
+        self.remove_segments(dropped.id, &dropped.files)?;
         Ok(self.after_append()?)
     }
 
@@ -127,16 +142,15 @@ impl<D: Disk> Store<D> {
                 group.append(append.log, record.bytes_max(), &self.logs, |out| record.encode(out))?;
             let Some(log) = self.logs.0.get_mut(&append.log) else { continue };
             log.appended(position.sequence, append.end);
-            self.memory_bytes += log.keep(append.at, append.end, append.batch.clone());
-            if log.pending_bytes >= self.config.write_behind_bytes
-                && log.pending_bytes - append.batch.len() < self.config.write_behind_bytes
-            {
-                self.due.push(append.log);
+            let (batch, index) = (append.batch.clone(), append.index.clone());
+            self.memory_bytes += log.keep(Pending { at: append.at, end: append.end, batch, index });
+            if log.pending_bytes >= self.config.write_behind_bytes {
+                self.due.insert(append.log);
             }
         }
         group.end()?;
         self.after_append()?;
-        Ok(Appended { room_bytes: self.wal.room(&self.logs) })
+        Ok(Appended { room_bytes: self.room_bytes() })
     }
 
     /// The tables of a partition, as of every batch that was given to [`Self::append`] until now.
@@ -162,10 +176,12 @@ impl<D: Disk> Store<D> {
         self.flush_now()?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
-        let id = of.id;
+        let (id, gone) = (of.id, of.take_files_before(first_segment));
         self.memory_bytes -= of.drop_before(first_segment);
-        self.files.forget(id);
-        Ok(self.remove_segments(id, first_segment)?)
+        if !gone.is_empty() {
+            self.files.forget(id);
+        }
+        Ok(self.remove_segments(id, &gone)?)
     }
 
     fn flush_now(&mut self) -> Result<(), AppendError> {
@@ -219,13 +235,14 @@ impl<D: Disk> Store<D> {
     /// Whether there is room for more batches.
     #[must_use]
     pub fn space(&self) -> Space {
-        self.wal.space()
+        if self.is_short { Space::Full } else { self.wal.space() }
     }
 
-    /// Bytes of batches for which there is room without a further segment.
+    /// Bytes of batches for which there is room without a further segment of the write-ahead log; nothing while the disk has
+    /// no room for segments.
     #[must_use]
     pub fn room_bytes(&self) -> u64 {
-        self.wal.room(&self.logs)
+        if self.is_short { 0 } else { self.wal.room(&self.logs) }
     }
 
     /// Tries again to find room on a full disk.
@@ -233,7 +250,11 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// A fault poisons the store.
     pub fn try_preallocate(&mut self) -> Result<Space, Fault> {
-        self.wal.try_preallocate()
+        let space = self.wal.try_preallocate()?;
+        if self.is_short {
+            self.write_behind(false)?;
+        }
+        Ok(if self.is_short { Space::Full } else { space })
     }
 
     /// What is this very directory: one that is made again is another.
@@ -248,65 +269,14 @@ impl<D: Disk> Store<D> {
         self.wal.stats()
     }
 
-    /// Writes batches of partitions to their segments: of those that have many, or, if all of them together have too many
-    /// or `all` is asked for, of all. Only batches that are durable may be there: to be called after a flush.
-    ///
-    /// # Errors
-    /// A fault poisons the store.
-    pub fn write_behind(&mut self, all: bool) -> Result<(), Fault> {
-        if all || self.memory_bytes > self.config.memory_bytes_max {
-            let waits = self.logs.0.iter().filter(|(_, log)| !log.pending.is_empty());
-            self.due = waits.map(|(log, _)| *log).collect();
-        }
-        for log in std::mem::take(&mut self.due) {
-            self.write_one(log)?;
-        }
-        Ok(())
-    }
-
     /// Batches that are in their segments since this was asked last.
     pub fn take_written(&mut self) -> Vec<Written> {
         std::mem::take(&mut self.written)
     }
 
-    /// Writes all batches of a partition that wait, those of one segment at once.
-    pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
-        let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
-        let mut bytes = Vec::new();
-        while let Some((at, end)) = log.take_pending(&mut bytes) {
-            let create = at.position == 0;
-            let disk = self.wal.disk();
-            let result = match self.files.get(disk, log.id, at.segment, create) {
-                Ok(file) => disk.write_at(file, at.position, &bytes),
-                Err(error) => Err(error),
-            };
-            let partition = log.id;
-            self.wal.note(result, "write", || segment_path(partition, at.segment))?;
-            self.names_unflushed |= create;
-            if log.unflushed_segments.last() != Some(&at.segment) {
-                log.unflushed_segments.push(at.segment);
-            }
-            log.pending_bytes -= bytes.len();
-            self.memory_bytes -= bytes.len();
-            log.written = Flushed { end, place: at.plus(bytes.len() as u64) };
-            self.written.push(Written { log: id, end });
-        }
-        Ok(())
-    }
-
-    /// Removes segments of a partition that begin before `first`.
-    fn remove_segments(&mut self, id: PartitionId, first: Offset) -> Result<(), Fault> {
-        let listed = self.wal.disk().list(SEGMENT_DIRECTORY);
-        let names = self.wal.note(listed, "list", || SEGMENT_DIRECTORY.into())?;
-        for name in names {
-            let found = crate::files::parse_name(&name);
-            if let Some((_, segment)) = found.filter(|(of, segment)| *of == id && *segment < first) {
-                let path = segment_path(id, segment);
-                let removed = self.wal.disk().remove(&path);
-                self.wal.note(removed, "remove", || path)?;
-            }
-        }
-        Ok(())
+    /// The segments of a partition that have files.
+    pub fn segments(&self, log: LogId) -> impl Iterator<Item = SegmentId> {
+        self.logs.0.get(&log).into_iter().flat_map(|log| log.files.iter().copied())
     }
 
     /// Gives the disk back.

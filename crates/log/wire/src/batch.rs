@@ -133,6 +133,19 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchError::Length`], [`BatchError::Format`].
     pub fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), BatchError> {
+        let whole = Self::length(bytes)?;
+        let (bytes, rest) = bytes.split_at_checked(whole).ok_or(BatchError::Length)?;
+        Ok((Self { bytes }, rest))
+    }
+
+    /// The header of a batch without its records, and how long it is with them.
+    pub(crate) fn read_head(bytes: &'a [u8]) -> Result<(Self, usize), BatchError> {
+        let whole = Self::length(bytes)?;
+        let bytes = bytes.get(..BATCH_HEADER_BYTES).ok_or(BatchError::Length)?;
+        Ok((Self { bytes }, whole))
+    }
+
+    fn length(bytes: &[u8]) -> Result<usize, BatchError> {
         // The format stands at the same place in all of them, whose headers are of different lengths.
         let format = *bytes.get(MAGIC).ok_or(BatchError::Length)?;
         if format != FORMAT {
@@ -140,10 +153,7 @@ impl<'a> Batch<'a> {
         }
         let length = i32_at(bytes, LENGTH_END - 4).ok_or(BatchError::Length)?;
         let length = usize::try_from(length).map_err(|_| BatchError::Length)?;
-        let whole = length.checked_add(LENGTH_END).filter(|whole| *whole >= BATCH_HEADER_BYTES);
-        let (bytes, rest) =
-            whole.and_then(|whole| bytes.split_at_checked(whole)).ok_or(BatchError::Length)?;
-        Ok((Self { bytes }, rest))
+        length.checked_add(LENGTH_END).filter(|whole| *whole >= BATCH_HEADER_BYTES).ok_or(BatchError::Length)
     }
 
     /// All of it.

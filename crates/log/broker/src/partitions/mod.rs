@@ -6,13 +6,12 @@
 mod by_slot;
 mod hosted;
 mod in_flight;
-mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::Now;
-use log_partition::{Damage, NewBatch, NewStart, Offset, Partition, PartitionConfig, PartitionId};
+use log_partition::{Damage, NewBatch, Offset, Partition, PartitionId};
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
 use storage_wal::LogId;
@@ -22,7 +21,6 @@ use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};
-use restore::restore;
 
 /// What happened to a partition that lives here.
 #[derive(Debug)]
@@ -90,16 +88,14 @@ impl Partitions {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.set_config(topic.config);
                 }
-            } else if let Some(stored) = self.stored.remove(&id) {
-                let restored = restore(topic.config, &stored);
-                let (partition, start) = restored.map_err(|damage| {
-                    self.damaged.insert(id);
-                    (id, damage)
-                })?;
-                if let Some(NewStart { start, first_segment }) = start {
-                    self.in_flight.give(DiskCommand::Start(stored.log, start, first_segment));
-                }
-                self.host(id, stored.log, partition, topic);
+            } else if let Some(damage) = self.stored.get(&id).and_then(|stored| stored.damage) {
+                self.damaged.insert(id);
+                return Err((id, damage));
+            } else if let Some(StoredPartition { log, partition: Some(mut partition), .. }) =
+                self.stored.remove(&id)
+            {
+                partition.set_config(topic.config);
+                self.host(id, log, partition, topic);
             } else if self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
                 self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
             }
@@ -123,10 +119,11 @@ impl Partitions {
     }
 
     /// Something happened on the disk. `catalog` has the topics that there are by now.
-    pub(crate) fn disk_event(&mut self, event: DiskEvent, catalog: &Catalog, defaults: PartitionConfig) {
+    pub(crate) fn disk_event(&mut self, event: DiskEvent, catalog: &Catalog) {
         match event {
             DiskEvent::Created(id, log) => self.created(id, log, catalog),
             DiskEvent::Durable(commands) => self.durable(commands),
+            DiskEvent::Early(commands) => self.early(&commands),
             DiskEvent::Written(log, end) => {
                 if let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) {
                     hosted.partition.written(end);
@@ -134,7 +131,7 @@ impl Partitions {
             }
             DiskEvent::StatesAsked(logs) => {
                 for log in logs {
-                    if let Some(state) = self.state_of(log, defaults) {
+                    if let Some(state) = self.state_of(log) {
                         self.in_flight.give(DiskCommand::State(log, state));
                     }
                 }
@@ -157,7 +154,8 @@ impl Partitions {
     pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
         let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
         let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.end));
-        let append = Append { log, at: new.at, end: new.end, now: now.wall, batch: new.bytes };
+        let NewBatch { at, end, bytes: batch, commit, index } = new;
+        let append = Append { log, at, end, now: now.wall, batch, commit, index };
         self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
     }
 
@@ -219,14 +217,13 @@ impl Partitions {
         self.stored.keys().filter(|id| catalog.find(TopicName::Id(id.topic)).is_err()).count()
     }
 
-    /// The tables of a partition that lives here, or that nobody has asked for yet.
-    fn state_of(&self, log: LogId, defaults: PartitionConfig) -> Option<Vec<u8>> {
+    /// The state of a partition that lives here, or that nobody has asked for yet.
+    fn state_of(&self, log: LogId) -> Option<Vec<u8>> {
         if let Some(hosted) = self.by_log.get(&log).and_then(|slot| self.get(*slot)) {
-            return Some(hosted.partition.tables().to_bytes());
+            return Some(hosted.partition.state());
         }
         let stored = self.stored.values().find(|stored| stored.log == log)?;
-        let (partition, _) = restore(defaults, stored).ok()?;
-        Some(partition.tables().to_bytes())
+        stored.partition.as_ref().map(Partition::state)
     }
 
     fn created(&mut self, id: PartitionId, log: LogId, catalog: &Catalog) {
@@ -245,7 +242,7 @@ impl Partitions {
         if let Some(image) = image {
             partition.lead(image.epoch);
         }
-        let state = partition.tables().to_bytes();
+        let state = partition.state();
         let hosted = Hosted { id, topic: Arc::clone(&topic.name), log, partition, is_ready: false };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
@@ -259,29 +256,45 @@ impl Partitions {
         self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot));
     }
 
-    /// Commits what is durable. Batches of a partition that follow each other are told together.
+    /// Commits what is durable.
     fn durable(&mut self, commands: u64) {
-        let mut committed: Vec<(Slot, usize)> = Vec::new();
+        let mut committed = Vec::new();
         while let Some((awaited, bytes)) = self.in_flight.next_durable(commands) {
-            match awaited {
-                Awaited::Batch(slot, end) => {
-                    let Some(hosted) = self.get_mut(slot) else { continue };
-                    let readable = commit(&mut hosted.partition, end, bytes);
-                    match committed.last_mut() {
-                        Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
-                        _ => committed.push((slot, readable)),
-                    }
-                }
-                Awaited::Epoch(slot) => {
-                    if let Some(hosted) = self.get_mut(slot) {
-                        hosted.is_ready = true;
-                        self.events.push(PartitionEvent::Ready(slot));
-                    }
-                }
-                Awaited::Gone => {}
+            self.happened(awaited, bytes, &mut committed);
+        }
+        self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+    }
+
+    /// Commits what counts as committed before it is durable.
+    fn early(&mut self, commands: &[u64]) {
+        let mut committed = Vec::new();
+        for command in commands {
+            if let Some((awaited, bytes)) = self.in_flight.take_early(*command) {
+                self.happened(awaited, bytes, &mut committed);
             }
         }
         self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+    }
+
+    /// What a command stands for has happened. Batches of a partition that follow each other are told together.
+    fn happened(&mut self, awaited: Awaited, bytes: usize, committed: &mut Vec<(Slot, usize)>) {
+        match awaited {
+            Awaited::Batch(slot, end) => {
+                let Some(hosted) = self.get_mut(slot) else { return };
+                let readable = commit(&mut hosted.partition, end, bytes);
+                match committed.last_mut() {
+                    Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
+                    _ => committed.push((slot, readable)),
+                }
+            }
+            Awaited::Epoch(slot) => {
+                if let Some(hosted) = self.get_mut(slot) {
+                    hosted.is_ready = true;
+                    self.events.push(PartitionEvent::Ready(slot));
+                }
+            }
+            Awaited::Gone => {}
+        }
     }
 }
 

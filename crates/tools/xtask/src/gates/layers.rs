@@ -103,7 +103,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("log-partition", &["bytes", "crc32c", "thiserror"]),
     // `strsim` measures how alike two names are.
     ("log-config", &["strsim"]),
-    ("log-storage", &["bytes"]),
+    ("log-storage", &["bytes", "thiserror"]),
     ("log-broker", &["bytes"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
