@@ -14,8 +14,27 @@ pub enum Durability {
     Replicated,
 }
 
+/// When and how a log is compacted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compaction {
+    /// `min.compaction.lag.ms`.
+    pub lag_min_ms: i64,
+    /// `max.compaction.lag.ms`; `i64::MAX` for never.
+    pub lag_max_ms: i64,
+    /// `min.cleanable.dirty.ratio`, from 0 to 1.
+    pub dirty_ratio_min: f64,
+    /// `delete.retention.ms`.
+    pub delete_retention_ms: i64,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self { lag_min_ms: 0, lag_max_ms: i64::MAX, dirty_ratio_min: 0.5, delete_retention_ms: 86_400_000 }
+    }
+}
+
 /// See the module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartitionConfig {
     /// `segment.bytes`.
     pub segment_bytes: u64,
@@ -39,6 +58,8 @@ pub struct PartitionConfig {
     pub retention_ms: Option<i64>,
     /// `retention.bytes`; nothing for no limit.
     pub retention_bytes: Option<u64>,
+    /// If `cleanup.policy` has `compact`: when and how.
+    pub compaction: Option<Compaction>,
     /// Limits of the producer table.
     pub producers: ProducerLimits,
 }
@@ -57,7 +78,15 @@ impl Default for PartitionConfig {
             flush_ms: u64::MAX,
             retention_ms: Some(7 * 86_400_000),
             retention_bytes: None,
+            compaction: None,
             producers: ProducerLimits::default(),
         }
+    }
+}
+
+impl PartitionConfig {
+    /// How old the first record of a segment becomes before another segment is begun, milliseconds.
+    pub(crate) fn segment_age_max_ms(&self) -> i64 {
+        self.segment_ms.min(self.compaction.map_or(i64::MAX, |compaction| compaction.lag_max_ms))
     }
 }

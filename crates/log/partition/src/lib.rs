@@ -27,6 +27,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod active_index;
+mod compaction;
 mod config;
 mod epochs;
 mod ids;
@@ -34,6 +35,7 @@ mod locate;
 mod partition;
 #[cfg(test)]
 mod partition_tests;
+mod plain_records;
 mod producers;
 mod read;
 mod retention;
@@ -50,13 +52,17 @@ mod transactions;
 mod varint;
 
 pub use active_index::IndexFrame;
-pub use config::{Durability, PartitionConfig};
+pub use compaction::{
+    Cleaner, CompactionJob, CompactionNeed, Kept, LastBatch, Mapped, OffsetMap, PassEnd, Replacement, Stale,
+};
+pub use config::{Compaction, Durability, PartitionConfig};
 pub use epochs::{EpochEnd, EpochStart, LeaderEpochs};
 pub use ids::{
     CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId, SegmentId, Sequence,
 };
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
 pub use partition::{Appended, Commit, NewBatch, Partition};
+pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
 pub use producers::{
     KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
 };
@@ -64,7 +70,7 @@ pub use read::{Boundary, Isolation, Read, SegmentRead, Source};
 pub use retention::NewStart;
 pub use sealed::Damage;
 pub use segment::Segment;
-pub use segment_index::SegmentIndex;
+pub use segment_index::{IndexBuilder, SegmentIndex};
 pub use state::{StoredBatch, StoredEvent};
 pub use tables::Tables;
 pub use time_lookup::{FoundTime, TimeLookup, WantedTime};

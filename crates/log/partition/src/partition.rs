@@ -15,6 +15,7 @@ use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
 
 use crate::active_index::IndexFrame;
+use crate::compaction::PassEnd;
 use crate::config::{Durability, PartitionConfig};
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
 use crate::segment::Segment;
@@ -86,6 +87,8 @@ pub struct Partition {
     pub(crate) tail: VecDeque<TailBatch>,
     /// Where the log ended when this process began: what was written before may have been damaged since.
     pub(crate) restored_end: Place,
+    /// What the last pass of compaction has come to.
+    pub(crate) last_pass: PassEnd,
     /// Records since the last batch that waits for a flush.
     unflushed_records: u64,
 }
@@ -102,6 +105,7 @@ impl Partition {
             segments: Segments::new(start),
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
+            last_pass: PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None },
             unflushed_records: 0,
         }
     }
@@ -318,7 +322,7 @@ impl Partition {
         let full = last.bytes() + batch.bytes().len() as u64 > self.config.segment_bytes;
         let far = Offset(batch.last_offset()).since(last.base()) > i64::from(i32::MAX);
         let time = if batch.max_timestamp() >= 0 { batch.max_timestamp() } else { now.ms() };
-        let old = time.saturating_sub(last.first_ms()) > self.config.segment_ms;
+        let old = time.saturating_sub(last.first_ms()) > self.config.segment_age_max_ms();
         if full || far || old {
             self.segments.roll(base);
         }

@@ -43,13 +43,28 @@ impl Segment {
         }
     }
 
+    /// One without a batch that takes the place of others.
+    #[must_use]
+    pub fn compacted(id: SegmentId, of: &[Self]) -> Self {
+        let began = of.iter().map(|segment| segment.began).min().unwrap_or_default();
+        let appended = of.iter().map(|segment| segment.appended).max().unwrap_or_default();
+        Self { began, appended, ..Self::new(id) }
+    }
+
+    /// A batch follows that stood in one of the segments whose place this one takes.
+    pub fn push_kept(&mut self, batch: &BatchHead) {
+        let (began, appended) = (self.began, self.appended);
+        self.push_head(batch, appended);
+        (self.began, self.appended) = (began, appended);
+    }
+
     /// A batch follows, appended at that time.
     pub fn push(&mut self, batch: &Batch<'_>, now: WallTime) {
         self.push_head(&BatchHead::of(batch), now);
     }
 
     /// The same, of which the header is known.
-    pub fn push_head(&mut self, batch: &BatchHead, now: WallTime) {
+    fn push_head(&mut self, batch: &BatchHead, now: WallTime) {
         if self.bytes == 0 {
             (self.first_ms, self.began) = (batch.max_timestamp, now);
         }

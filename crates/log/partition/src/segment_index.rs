@@ -90,6 +90,50 @@ pub(crate) fn put_frame(segment: SegmentId, entries: &[IndexEntry], out: &mut Ve
     }
 }
 
+/// The index of a segment that is written once, from its beginning to its end.
+#[derive(Debug)]
+pub struct IndexBuilder {
+    segment: SegmentId,
+    entries: Vec<IndexEntry>,
+    last: Boundary,
+    bytes: Vec<u8>,
+}
+
+impl IndexBuilder {
+    /// How many entries go into a frame.
+    const FRAME_ENTRIES: usize = 512;
+
+    /// Of an empty segment.
+    #[must_use]
+    pub const fn new(segment: SegmentId) -> Self {
+        let last = Boundary { offset: segment.base, position: 0 };
+        Self { segment, entries: Vec::new(), last, bytes: Vec::new() }
+    }
+
+    /// A batch follows at that place; the highest timestamp before it, milliseconds.
+    pub fn push(&mut self, at: Boundary, highest_before_ms: i64) {
+        if SegmentIndex::is_far(self.last, at)
+            && let Some(entry) = IndexEntry::new(self.segment.base, at, highest_before_ms)
+        {
+            self.last = at;
+            self.entries.push(entry);
+            if self.entries.len() == Self::FRAME_ENTRIES {
+                put_frame(self.segment, &self.entries, &mut self.bytes);
+                self.entries.clear();
+            }
+        }
+    }
+
+    /// The content of the file beside the segment; empty for a small segment, which needs none.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
+        if !self.entries.is_empty() {
+            put_frame(self.segment, &self.entries, &mut self.bytes);
+        }
+        self.bytes
+    }
+}
+
 /// The entries of a segment that are known, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentIndex {
@@ -284,6 +328,19 @@ mod tests {
         }
         let mut index = SegmentIndex::new(SEGMENT);
         assert_eq!((index.extend(&bytes), index.extend(&bytes), index.len()), (bytes.len(), bytes.len(), 8));
+    }
+
+    #[test]
+    fn index_that_is_built_is_read() {
+        let mut builder = IndexBuilder::new(SEGMENT);
+        for place in 0..10_000 {
+            builder.push(at(1_000 + place, place.cast_unsigned() * 5_000), place);
+        }
+        let bytes = builder.finish();
+        let mut index = SegmentIndex::new(SEGMENT);
+        assert_eq!((index.extend(&bytes), index.len()), (bytes.len(), 2_499));
+        assert_eq!(index.before(Offset(9_001)).0, at(9_000, 8_000 * 5_000));
+        assert!(IndexBuilder::new(SEGMENT).finish().is_empty());
     }
 
     #[test]

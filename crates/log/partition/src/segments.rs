@@ -9,6 +9,7 @@ use base::WallTime;
 use log_wire::{Batch, Reader, Writer};
 
 use crate::active_index::{ActiveIndex, IndexFrame};
+use crate::compaction::Stale;
 use crate::read::Boundary;
 use crate::sealed::{Damage, check};
 use crate::segment::{SEGMENT_BYTES, Segment};
@@ -64,6 +65,28 @@ impl Segments {
         }
         let first = self.first_base();
         self.frames.retain(|frame| frame.segment.base >= first);
+    }
+
+    /// A compacted segment, or nothing, takes the place of these, which lie side by side and are not appended to.
+    pub(crate) fn replace(&mut self, removed: &[SegmentId], added: Option<Segment>) -> Result<(), Stale> {
+        let Some(first) = removed.first() else { return if added.is_none() { Ok(()) } else { Err(Stale) } };
+        let at = self.list.iter().position(|segment| segment.id() == *first).ok_or(Stale)?;
+        let own = self.list.iter().skip(at).map(Segment::id);
+        let is_sealed = at + removed.len() < self.list.len();
+        if !is_sealed || !own.take(removed.len()).eq(removed.iter().copied()) {
+            return Err(Stale);
+        }
+        let behind = self.list.get(at + removed.len()).map_or(Offset::MAX, Segment::base);
+        let fits = |added: &Segment| added.base() == first.base && added.end() <= behind && !added.is_empty();
+        if !added.as_ref().is_none_or(fits) {
+            return Err(Stale);
+        }
+        self.list.drain(at..at + removed.len());
+        if let Some(added) = added {
+            self.list.insert(at, added);
+        }
+        self.frames.retain(|frame| !removed.contains(&frame.segment));
+        Ok(())
     }
 
     /// Takes the parts of indices that are to be written.

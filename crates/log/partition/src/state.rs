@@ -7,6 +7,7 @@ use base::WallTime;
 use bytes::Bytes;
 use log_wire::Batch;
 
+use crate::compaction::{PassEnd, Replacement, Stale};
 use crate::config::PartitionConfig;
 use crate::partition::Partition;
 use crate::sealed::{Damage, check, open, seal};
@@ -39,6 +40,8 @@ pub enum StoredEvent<'a> {
     Batch(StoredBatch<'a>),
     /// The log begins at that offset.
     Start(Offset),
+    /// A step of compaction took place: a [`Replacement`] in bytes.
+    Replaced(&'a [u8]),
 }
 
 impl Partition {
@@ -48,6 +51,7 @@ impl Partition {
         seal(FORMAT, |writer| {
             self.tables.write(writer);
             self.segments.write(writer);
+            self.last_pass.write(writer);
         })
     }
 
@@ -64,13 +68,18 @@ impl Partition {
     ) -> Result<Self, Damage> {
         let mut restored = Self::new(config, created);
         if let Some(state) = state {
-            (restored.tables, restored.segments) =
-                open(state, FORMAT, |reader| Ok((Tables::read(reader)?, Segments::read(reader)?)))?;
+            (restored.tables, restored.segments, restored.last_pass) = open(state, FORMAT, |reader| {
+                Ok((Tables::read(reader)?, Segments::read(reader)?, PassEnd::read(reader)?))
+            })?;
         }
         for event in events {
             match event {
                 StoredEvent::Batch(stored) => restored.take_back(&stored)?,
                 StoredEvent::Start(start) => drop(restored.truncate_start(start)),
+                StoredEvent::Replaced(bytes) => {
+                    let replaced = restored.replaced(&Replacement::of_bytes(bytes)?);
+                    replaced.map_err(|Stale| Damage::Content("compacted segments that replace others"))?;
+                }
             }
         }
         let end = restored.segments.last().map_or(Offset::ZERO, crate::Segment::end);

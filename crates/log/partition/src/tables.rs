@@ -9,7 +9,8 @@ use crate::{
     Sequence, Transactions,
 };
 
-/// The type of a control record that commits a transaction; that of one which aborts it is 0.
+/// The types of control records that end a transaction.
+const ABORT: i16 = 0;
 const COMMIT: i16 = 1;
 
 /// What a partition knows of its log besides the records, as of its end.
@@ -28,8 +29,8 @@ pub struct Tables {
 }
 
 /// The end of a transaction, as a control batch says it.
-struct ControlRecord {
-    commit: bool,
+pub(crate) struct ControlRecord {
+    pub(crate) commits: bool,
     coordinator_epoch: CoordinatorEpoch,
 }
 
@@ -49,11 +50,10 @@ impl Tables {
         self.epochs.assign(LeaderEpoch(batch.leader_epoch()), self.end);
         let id = ProducerId(batch.producer_id());
         if batch.attributes().is_control() {
-            let control =
-                ControlRecord::read(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
+            let control = control_kind(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
             let epoch = ProducerEpoch(batch.producer_epoch());
             self.producers.append_marker(id, epoch, control.coordinator_epoch, now);
-            self.transactions.decide(id, control.commit, self.end);
+            self.transactions.decide(id, control.commits, self.end);
         } else if id.0 >= 0 {
             let first = Sequence(batch.base_sequence());
             let last = first.plus(batch.last_offset_delta());
@@ -91,18 +91,18 @@ impl Tables {
     }
 }
 
-impl ControlRecord {
-    fn read(batch: &Batch<'_>) -> Option<Self> {
-        let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
-        let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
-        let epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
-        Some(Self { commit: kind == COMMIT, coordinator_epoch: CoordinatorEpoch(epoch) })
-    }
+/// What a control batch says; nothing if it does not end a transaction.
+pub(crate) fn control_kind(batch: &Batch<'_>) -> Option<ControlRecord> {
+    let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
+    let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
+    let epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
+    let is_known = kind == COMMIT || kind == ABORT;
+    is_known.then_some(ControlRecord { commits: kind == COMMIT, coordinator_epoch: CoordinatorEpoch(epoch) })
 }
 
 /// The key and the value of the record that ends a transaction.
 pub(crate) fn control_record(commit: bool, coordinator_epoch: CoordinatorEpoch) -> ([u8; 4], [u8; 6]) {
-    let kind = if commit { COMMIT } else { 0 };
+    let kind = if commit { COMMIT } else { ABORT };
     let [high, low] = kind.to_be_bytes();
     let [a, b, c, d] = coordinator_epoch.0.to_be_bytes();
     ([0, 0, high, low], [0, 0, a, b, c, d])

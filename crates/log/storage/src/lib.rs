@@ -39,6 +39,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod checkpoint;
+mod compactor;
 mod config;
 mod files;
 mod leftovers;
@@ -51,6 +52,7 @@ mod segment_name;
 mod store;
 mod write_behind;
 
+pub use compactor::{CompactionError, Compactor, CompactorConfig, CompactorStep};
 pub use config::StoreConfig;
 pub use reader::{ReadError, ReaderConfig, SegmentRange, SegmentReader};
 pub use recovery::{Restored, RestoredBatch, RestoredEvent};

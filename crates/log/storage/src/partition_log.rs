@@ -161,10 +161,37 @@ impl PartitionLog {
         before - self.pending_bytes
     }
 
+    /// Everything up to there is in the flushed part of the segments. Gives how many bytes need not be written any more.
+    pub(crate) fn is_flushed_to(&mut self, flushed: Flushed) -> usize {
+        let before = self.pending_bytes;
+        while let Some(written) = self.pending.pop_front_if(|pending| pending.end <= flushed.end) {
+            self.pending_bytes -= written.batch.len();
+        }
+        for reached in [&mut self.written, &mut self.flushed] {
+            if reached.end < flushed.end {
+                *reached = flushed;
+            }
+        }
+        before - self.pending_bytes
+    }
+
     /// Takes its segments that begin before that offset, to be removed.
     pub(crate) fn take_files_before(&mut self, first_segment: Offset) -> BTreeSet<SegmentId> {
         let kept = self.files.split_off(&SegmentId::appended(first_segment));
         std::mem::replace(&mut self.files, kept)
+    }
+
+    /// A segment takes the place of others. Gives those of them that have files.
+    pub(crate) fn take_replaced(
+        &mut self,
+        removed: &[SegmentId],
+        added: Option<SegmentId>,
+    ) -> BTreeSet<SegmentId> {
+        self.frames.retain(|frame| !removed.contains(&frame.segment));
+        self.unflushed_indices.retain(|segment| !removed.contains(segment));
+        let gone = removed.iter().filter(|segment| self.files.remove(segment)).copied().collect();
+        self.files.extend(added);
+        gone
     }
 
     /// Whether batches lie in a segment of the write-ahead log before that one, and are not flushed in their own.

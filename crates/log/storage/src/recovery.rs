@@ -54,6 +54,8 @@ pub enum RestoredEvent {
     Batch(RestoredBatch),
     /// The log begins at that offset.
     Start(Offset),
+    /// Segments took the place of others: what was given to [`Store::replace`].
+    Replaced(Vec<u8>),
 }
 
 /// A batch, as it was appended.
@@ -233,12 +235,16 @@ impl Restore for Restoring {
                         batch.is_behind_state = false;
                         batch.end > flushed
                     }
-                    RestoredEvent::Start(_) => false,
+                    RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => false,
                 });
             }
             Record::Start(start, first_segment) => {
                 known.events.push(RestoredEvent::Start(start));
                 begun.drop_before(first_segment);
+            }
+            Record::Replaced(flushed, change) => {
+                begun.is_flushed_to(flushed);
+                known.events.push(RestoredEvent::Replaced(change.to_vec()));
             }
         }
         Ok(())
@@ -264,7 +270,7 @@ impl RestoringLog {
                 batch.is_written = batch.end <= flushed_end;
                 batch.is_behind_state || !batch.is_written
             }
-            RestoredEvent::Start(_) => true,
+            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => true,
         });
         let (created, state) = (self.created, self.state);
         let restored =

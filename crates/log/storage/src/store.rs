@@ -184,6 +184,36 @@ impl<D: Disk> Store<D> {
         Ok(self.remove_segments(id, &gone)?)
     }
 
+    /// Segments of a partition, which are not appended to, are replaced by another one, whose file is flushed with its name.
+    /// `change` is what the owner is given back after a crash; from then on the new segment counts, and the old ones are
+    /// removed. A crash before leaves the old ones, and the new one is removed by the next start.
+    ///
+    /// # Errors
+    /// Every error but a fault leaves the store as it was. [`AppendError::Full`] also if the disk has no room for what was
+    /// appended to the partition.
+    pub fn replace(
+        &mut self,
+        log: LogId,
+        change: &[u8],
+        removed: &[SegmentId],
+        added: Option<SegmentId>,
+    ) -> Result<(), AppendError> {
+        // What was written to the old segments must not be written again: they will not be there.
+        self.sync_one(log)?;
+        let Some(of) = self.logs.0.get(&log) else { return Ok(()) };
+        let (id, flushed) = (of.id, of.flushed);
+        if !of.pending.is_empty() {
+            return Err(AppendError::Full);
+        }
+        self.put(log, &Record::Replaced(flushed, change))?;
+        self.flush_now()?;
+        self.after_append()?;
+        let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
+        let gone = of.take_replaced(removed, added);
+        self.files.forget(id);
+        Ok(self.remove_segments(id, &gone)?)
+    }
+
     fn flush_now(&mut self) -> Result<(), AppendError> {
         self.wal.flush().map_err(|fault| match fault.error {
             DiskError::Full => AppendError::Full,

@@ -21,6 +21,7 @@ mod api_versions;
 mod batch;
 mod batch_builder;
 mod batch_head;
+mod batch_rewrite;
 mod error;
 mod fetch;
 mod frame;
@@ -42,6 +43,7 @@ pub use batch::{
 };
 pub use batch_builder::BatchBuilder;
 pub use batch_head::BatchHead;
+pub use batch_rewrite::{RecordsHead, set_max_timestamp, write_record};
 pub use error::{ErrorCode, Malformed};
 pub use fetch::{
     Divergence, FetchOutcome, FetchPartition, FetchRequest, end_fetch_response, start_fetch_response,

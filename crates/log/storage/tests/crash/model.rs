@@ -56,7 +56,7 @@ impl Model {
         let state = given.state.as_ref().map_or((0, 0), |state| (number(&state[..8]), number(&state[8..])));
         model.start = given.events.iter().fold(state.1, |start, event| match event {
             RestoredEvent::Start(later) => start.max(later.0),
-            RestoredEvent::Batch(_) => start,
+            RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) => start,
         });
         assert!(model.start >= self.least_start && model.start <= self.start, "{log}: start {}", model.start);
         model.check_batches(given, state.0);
@@ -75,7 +75,7 @@ impl Model {
         let batches = || {
             given.events.iter().filter_map(|event| match event {
                 RestoredEvent::Batch(batch) => Some(batch),
-                RestoredEvent::Start(_) => None,
+                RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => None,
             })
         };
         for batch in batches() {

@@ -137,6 +137,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
             bytes: &batch.batch,
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),
+        RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
     });
     let restored = Partition::restore(config, restored.created, restored.state.as_deref(), events);
     restored.expect("it fits together")

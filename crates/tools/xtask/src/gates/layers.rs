@@ -103,7 +103,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("log-coordinators", &["regex"]),
     // JSON and base64 of what the council keeps.
     ("log-metadata", &["base64", "serde", "serde_json", "thiserror"]),
-    ("log-partition", &["bytes", "crc32c", "thiserror"]),
+    ("log-partition", &["bytes", "crc32c", "sha2", "thiserror"]),
     // `strsim` measures how alike two names are.
     ("log-config", &["strsim"]),
     ("log-storage", &["bytes", "thiserror"]),
