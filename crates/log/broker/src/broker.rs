@@ -11,6 +11,7 @@ use log_wire::TopicName;
 use net_event_loop::ConnId;
 
 use crate::catalog::{Appointments, TopicImage, change};
+use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
 use crate::council::Purpose;
@@ -38,6 +39,7 @@ pub struct Broker {
     appointments: Appointments,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
+    compactions: Compactions,
     retention_due: MonoTime,
 }
 
@@ -60,6 +62,7 @@ impl Broker {
             appointments: Appointments::default(),
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
+            compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, topic_defaults, cluster_id, stored),
         }
@@ -98,6 +101,16 @@ impl Broker {
         self.node.partitions.take_disk_commands()
     }
 
+    /// Takes what the compactor is told.
+    pub fn take_compaction_commands(&mut self) -> Vec<CompactionCommand> {
+        self.compactions.take_commands()
+    }
+
+    /// The compactor tells something.
+    pub fn compaction_event(&mut self, event: CompactionEvent, now: Now) {
+        self.compactions.event(&mut self.node, event, now);
+    }
+
     /// Takes answers to requests that waited.
     pub fn take_done(&mut self) -> Vec<(Waiter, Response)> {
         std::mem::take(&mut self.node.replies)
@@ -116,9 +129,10 @@ impl Broker {
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(RETENTION_MS);
-            self.node.partitions.retain(now);
+            self.node.notices.extend(self.node.partitions.retain(now));
             self.after_partitions(now);
         }
     }

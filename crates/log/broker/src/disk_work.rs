@@ -1,6 +1,6 @@
 //! What a broker asks of its disk, and what it hears of it.
 
-use log_partition::{Damage, Offset, Partition, PartitionId};
+use log_partition::{Damage, Offset, Partition, PartitionId, SegmentId};
 use log_storage::Append;
 use storage_wal::LogId;
 
@@ -17,6 +17,17 @@ pub enum DiskCommand {
     State(LogId, Vec<u8>),
     /// The log begins at the first offset; segments before the second are gone.
     Start(LogId, Offset, Offset),
+    /// A segment that compaction has made takes the place of others, which may be removed then.
+    Replace {
+        /// The partition.
+        log: LogId,
+        /// The change of its state.
+        change: Vec<u8>,
+        /// The old segments.
+        removed: Vec<SegmentId>,
+        /// The new one; nothing if nothing of them is kept.
+        added: Option<SegmentId>,
+    },
 }
 
 /// Something that happened.

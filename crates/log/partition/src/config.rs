@@ -1,10 +1,10 @@
 //! The settings of a topic that its partitions act on, under Kafka's names.
 
-use log_wire::TimestampType;
+use log_wire::{Compression, TimestampType};
 
 use crate::producers::ProducerLimits;
 
-/// When a batch counts as durable: `durability`, a setting of this broker's own.
+/// When a batch counts as durable: `diwan.durability`, a setting of this broker's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Once it is flushed to the disk.
@@ -12,6 +12,15 @@ pub enum Durability {
     /// Once it is handed to the operating system, as Kafka does. It survives the end of the process, not that of the machine:
     /// after a loss of power the last batches are missing, at most those of [`PartitionConfig::flush_ms`].
     Replicated,
+}
+
+/// How batches are compressed on the disk: `compression.type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopicCompression {
+    /// As they come: `producer`.
+    AsProduced,
+    /// With this codec, at this level; no level for the codec's own, and for codecs without levels.
+    With(Compression, Option<i32>),
 }
 
 /// When and how a log is compacted.
@@ -40,6 +49,8 @@ pub struct PartitionConfig {
     pub segment_bytes: u64,
     /// `segment.ms`.
     pub segment_ms: i64,
+    /// `segment.jitter.ms`: how much earlier than that a segment may end, so that not all end at once.
+    pub segment_jitter_ms: i64,
     /// `max.message.bytes`: of a batch, its header included.
     pub batch_bytes_max: usize,
     /// `message.timestamp.type`.
@@ -48,7 +59,9 @@ pub struct PartitionConfig {
     pub timestamp_before_max_ms: i64,
     /// `message.timestamp.after.max.ms`.
     pub timestamp_after_max_ms: i64,
-    /// `durability`.
+    /// `compression.type`, with the level.
+    pub compression: TopicCompression,
+    /// `diwan.durability`.
     pub durability: Durability,
     /// `flush.messages`: after so many records that were only handed to the operating system, a batch waits for a flush.
     pub flush_messages: u64,
@@ -69,10 +82,12 @@ impl Default for PartitionConfig {
         Self {
             segment_bytes: 1 << 30,
             segment_ms: 7 * 86_400_000,
+            segment_jitter_ms: 0,
             batch_bytes_max: 1_048_588,
             timestamp_type: TimestampType::CreateTime,
             timestamp_before_max_ms: i64::MAX,
             timestamp_after_max_ms: 3_600_000,
+            compression: TopicCompression::AsProduced,
             durability: Durability::Flushed,
             flush_messages: u64::MAX,
             flush_ms: u64::MAX,
@@ -85,8 +100,13 @@ impl Default for PartitionConfig {
 }
 
 impl PartitionConfig {
-    /// How old the first record of a segment becomes before another segment is begun, milliseconds.
-    pub(crate) fn segment_age_max_ms(&self) -> i64 {
-        self.segment_ms.min(self.compaction.map_or(i64::MAX, |compaction| compaction.lag_max_ms))
+    /// How old the first record of a segment becomes before another segment is begun, milliseconds. `draw` is a number that is
+    /// drawn for that segment.
+    pub(crate) fn segment_age_max_ms(&self, draw: u64) -> i64 {
+        let jitter = self.segment_jitter_ms.min(self.segment_ms);
+        let jitter =
+            u64::try_from(jitter).ok().filter(|jitter| *jitter > 0).map_or(0, |jitter| draw % jitter);
+        let age = self.segment_ms.saturating_sub_unsigned(jitter);
+        age.min(self.compaction.map_or(i64::MAX, |compaction| compaction.lag_max_ms))
     }
 }

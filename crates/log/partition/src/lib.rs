@@ -36,6 +36,7 @@ mod partition;
 #[cfg(test)]
 mod partition_tests;
 mod plain_records;
+mod prepared;
 mod producers;
 mod read;
 mod retention;
@@ -55,7 +56,7 @@ pub use active_index::IndexFrame;
 pub use compaction::{
     Cleaner, CompactionJob, CompactionNeed, Kept, LastBatch, Mapped, OffsetMap, PassEnd, Replacement, Stale,
 };
-pub use config::{Compaction, Durability, PartitionConfig};
+pub use config::{Compaction, Durability, PartitionConfig, TopicCompression};
 pub use epochs::{EpochEnd, EpochStart, LeaderEpochs};
 pub use ids::{
     CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId, SegmentId, Sequence,
@@ -63,6 +64,7 @@ pub use ids::{
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
 pub use partition::{Appended, Commit, NewBatch, Partition};
 pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
+pub use prepared::{Prepared, RecordsRefused};
 pub use producers::{
     KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
 };
@@ -73,5 +75,5 @@ pub use segment::Segment;
 pub use segment_index::{IndexBuilder, SegmentIndex};
 pub use state::{StoredBatch, StoredEvent};
 pub use tables::Tables;
-pub use time_lookup::{FoundTime, TimeLookup, WantedTime};
+pub use time_lookup::{FoundTime, Looks, TimeLookup, WantedTime};
 pub use transactions::{Aborted, Transactions};

@@ -6,7 +6,7 @@ use log_wire::{BATCH_HEADER_BYTES, Batch, BatchHead};
 
 use crate::read::{Boundary, SegmentRead};
 use crate::segment_index::SegmentIndex;
-use crate::time_lookup::{FoundTime, TimeLookup, WantedTime};
+use crate::time_lookup::{FoundTime, Looks, TimeLookup, WantedTime};
 use crate::{Offset, SegmentId};
 
 /// The bytes of a segment.
@@ -137,6 +137,7 @@ impl TimeLookup {
         let (at, highest) = if is_nearer { (known, highest) } else { (read.begin, read.highest_before_ms) };
         let start = Hint { at, highest_before_ms: Some(highest) };
         let mut walk = Walk::new(read.segment, read.limit, start, index);
+        let mut looks = Looks::default();
         while let Some(head) = walk.head(bytes)? {
             if Offset(head.base_offset) >= read.bound {
                 break;
@@ -146,7 +147,7 @@ impl TimeLookup {
                 let found = walk.bytes(bytes, position, head.bytes as usize)?;
                 let batch = Batch::read(found).ok().filter(|(batch, _)| batch.verify().is_ok());
                 let (batch, _) = batch.ok_or(LocateError::Damaged { segment: read.segment, position })?;
-                if let Some(found) = self.find_in(&batch) {
+                if let Some(found) = self.find_in(&batch, &mut looks) {
                     return Ok(Some(found));
                 }
             }

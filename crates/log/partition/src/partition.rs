@@ -10,13 +10,14 @@
 
 use std::collections::VecDeque;
 
-use base::WallTime;
+use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
 
 use crate::active_index::IndexFrame;
 use crate::compaction::PassEnd;
 use crate::config::{Durability, PartitionConfig};
+use crate::prepared::Prepared;
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
 use crate::segment::Segment;
 use crate::segments::Segments;
@@ -89,6 +90,8 @@ pub struct Partition {
     pub(crate) restored_end: Place,
     /// What the last pass of compaction has come to.
     pub(crate) last_pass: PassEnd,
+    /// What is drawn for its segments is drawn from this.
+    seed: u64,
     /// Records since the last batch that waits for a flush.
     unflushed_records: u64,
 }
@@ -106,6 +109,7 @@ impl Partition {
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
             last_pass: PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None },
+            seed: 0,
             unflushed_records: 0,
         }
     }
@@ -114,6 +118,11 @@ impl Partition {
     pub fn lead(&mut self, epoch: LeaderEpoch) {
         self.epoch = epoch;
         self.tables.epochs.assign(epoch, self.tables.end);
+    }
+
+    /// What is drawn for it is drawn from this number: how early its segments end (`segment.jitter.ms`).
+    pub const fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// Other settings hold from now on.
@@ -127,13 +136,24 @@ impl Partition {
     /// # Errors
     /// The error of the protocol; nothing was appended.
     pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
-        self.check_size(batch)?;
-        self.check_timestamps(batch, now)?;
-        if let Some(known) = self.judge(batch)? {
+        self.check_size(batch.bytes().len())?;
+        let prepared = Prepared::new(batch, &self.config, now).map_err(|refused| refused.error)?;
+        self.append_prepared(prepared, now)
+    }
+
+    /// The same of a batch that was prepared before, with the settings of the partition as they were then.
+    ///
+    /// # Errors
+    /// The error of the protocol; nothing was appended.
+    pub fn append_prepared(&mut self, prepared: Prepared<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
+        let Prepared { sent: batch, instead } = prepared;
+        self.check_size(batch.bytes().len())?;
+        if let Some(known) = self.judge(&batch)? {
             let (base, end) = (known.base_offset, known.last_offset.next());
             return Ok(Appended { base, end, append_time_ms: known.timestamp_ms, new: None });
         }
-        let mut bytes = batch.bytes().to_vec();
+        let mut bytes = instead.unwrap_or_else(|| batch.bytes().to_vec());
+        self.check_size(bytes.len())?;
         let stamps = self.config.timestamp_type == TimestampType::LogAppendTime;
         if stamps {
             stamp_append_time(&mut bytes, now.ms());
@@ -195,6 +215,12 @@ impl Partition {
         producers.expire(now, &self.config.producers, |id| transactions.is_open(id));
     }
 
+    /// Its settings.
+    #[must_use]
+    pub const fn config(&self) -> &PartitionConfig {
+        &self.config
+    }
+
     /// The epoch under which this replica leads.
     #[must_use]
     pub const fn epoch(&self) -> LeaderEpoch {
@@ -242,8 +268,7 @@ impl Partition {
         self.segments.bytes()
     }
 
-    fn check_size(&self, batch: &Batch<'_>) -> Result<(), ErrorCode> {
-        let bytes = batch.bytes().len();
+    fn check_size(&self, bytes: usize) -> Result<(), ErrorCode> {
         if bytes > self.config.batch_bytes_max {
             Err(ErrorCode::MessageTooLarge)
         } else if bytes as u64 > self.config.segment_bytes {
@@ -251,16 +276,6 @@ impl Partition {
         } else {
             Ok(())
         }
-    }
-
-    fn check_timestamps(&self, batch: &Batch<'_>, now: WallTime) -> Result<(), ErrorCode> {
-        let of_client = self.config.timestamp_type == TimestampType::CreateTime
-            && batch.attributes().timestamp_type() == TimestampType::CreateTime;
-        let highest = batch.max_timestamp();
-        let age = now.ms().saturating_sub(batch.base_timestamp());
-        let ahead = highest.saturating_sub(now.ms());
-        let wrong = age > self.config.timestamp_before_max_ms || ahead > self.config.timestamp_after_max_ms;
-        if of_client && highest >= 0 && wrong { Err(ErrorCode::InvalidTimestamp) } else { Ok(()) }
     }
 
     /// The batch in the log of which this one is a retry.
@@ -315,6 +330,11 @@ impl Partition {
         self.tail.push_back(TailBatch { base, end, at, bytes });
     }
 
+    fn segment_age_max_ms(&self, segment: &Segment) -> i64 {
+        let draw = Random::new(self.seed ^ segment.base().0.cast_unsigned()).number();
+        self.config.segment_age_max_ms(draw)
+    }
+
     /// Begins a segment if the batch, which is taken into account already, has no place in the last one.
     fn roll_before(&mut self, batch: &Batch<'_>, now: WallTime) {
         let Some(last) = self.segments.last().filter(|last| !last.is_empty()) else { return };
@@ -322,7 +342,7 @@ impl Partition {
         let full = last.bytes() + batch.bytes().len() as u64 > self.config.segment_bytes;
         let far = Offset(batch.last_offset()).since(last.base()) > i64::from(i32::MAX);
         let time = if batch.max_timestamp() >= 0 { batch.max_timestamp() } else { now.ms() };
-        let old = time.saturating_sub(last.first_ms()) > self.config.segment_age_max_ms();
+        let old = time.saturating_sub(last.first_ms()) > self.segment_age_max_ms(last);
         if full || far || old {
             self.segments.roll(base);
         }

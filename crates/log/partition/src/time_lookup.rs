@@ -8,6 +8,7 @@ use bytes::Bytes;
 use log_wire::{Batch, Compression, Records, TimestampType};
 
 use crate::partition::Partition;
+use crate::plain_records::{Unreadable, plain_records};
 use crate::read::{Isolation, SegmentRead};
 use crate::segment::Segment;
 use crate::{LeaderEpoch, Offset};
@@ -15,6 +16,9 @@ use crate::{LeaderEpoch, Offset};
 /// How many segments, and how many batches in memory, are looked at in one lookup. Only headers that say what their records
 /// do not hold make it more than one.
 const CANDIDATES_MAX: usize = 64;
+
+/// How many compressed batches are looked into in one lookup, for the same reason.
+const LOOKS_MAX: usize = 64;
 
 /// Which record is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,33 +118,56 @@ impl TimeLookup {
     /// Finds it in memory.
     #[must_use]
     pub fn find_in_memory(&self) -> Option<FoundTime> {
-        self.memory.iter().find_map(|bytes| self.find_in(&Batch::read(bytes).ok()?.0))
+        let mut looks = Looks::default();
+        self.memory.iter().find_map(|bytes| self.find_in(&Batch::read(bytes).ok()?.0, &mut looks))
     }
 
-    /// Finds it in a batch. Records of a compressed batch are not looked into: its first one stands for all, with the highest
-    /// timestamp.
+    /// Finds it in a batch. If too many compressed batches were looked into in vain, the first offset stands for the record,
+    /// with the highest timestamp; so it does for records that cannot be read.
     #[must_use]
-    pub fn find_in(&self, batch: &Batch<'_>) -> Option<FoundTime> {
+    pub fn find_in(&self, batch: &Batch<'_>, looks: &mut Looks) -> Option<FoundTime> {
         let (base, last) = (Offset(batch.base_offset()), Offset(batch.last_offset()));
         if !self.may_be_in(last, batch.max_timestamp()) {
             return None;
         }
         let epoch = LeaderEpoch(batch.leader_epoch());
-        let attributes = batch.attributes();
-        let is_plain = attributes.compression() == Some(Compression::None);
-        let found = if attributes.timestamp_type() == TimestampType::LogAppendTime || !is_plain {
-            Some(FoundTime { offset: base.max(self.from), timestamp_ms: batch.max_timestamp(), epoch })
+        let first = FoundTime { offset: base.max(self.from), timestamp_ms: batch.max_timestamp(), epoch };
+        let is_stamped = batch.attributes().timestamp_type() == TimestampType::LogAppendTime;
+        let found = if is_stamped || !looks.may_look(batch) {
+            Some(first)
         } else {
-            let records = Records::new(batch.records(), batch.count()).map_while(Result::ok);
-            let found = records.map(|record| FoundTime {
-                offset: base.plus(i64::from(record.offset_delta)),
-                timestamp_ms: batch.base_timestamp().saturating_add(record.timestamp_delta),
-                epoch,
-            });
-            found
-                .filter(|found| found.offset >= self.from)
-                .find(|found| found.timestamp_ms >= self.wanted.least_ms())
+            let Looks { buffer, .. } = looks;
+            let records = plain_records(batch, buffer).and_then(|plain| self.find_among(batch, plain));
+            records.unwrap_or(Some(first))
         };
         found.filter(|found| found.offset < self.bound)
+    }
+
+    fn find_among(&self, batch: &Batch<'_>, plain: &[u8]) -> Result<Option<FoundTime>, Unreadable> {
+        let (base, epoch) = (Offset(batch.base_offset()), LeaderEpoch(batch.leader_epoch()));
+        for record in Records::new(plain, batch.count()) {
+            let record = record?;
+            let offset = base.plus(i64::from(record.offset_delta));
+            let timestamp_ms = batch.base_timestamp().saturating_add(record.timestamp_delta);
+            if offset >= self.from && timestamp_ms >= self.wanted.least_ms() {
+                return Ok(Some(FoundTime { offset, timestamp_ms, epoch }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How much was decompressed in a lookup.
+#[derive(Debug, Default)]
+pub struct Looks {
+    count: usize,
+    buffer: Vec<u8>,
+}
+
+impl Looks {
+    fn may_look(&mut self, batch: &Batch<'_>) -> bool {
+        let is_plain = batch.attributes().compression() == Some(Compression::None);
+        self.count += usize::from(!is_plain);
+        is_plain || self.count <= LOOKS_MAX
     }
 }

@@ -13,6 +13,7 @@ use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::mail::ShardMail;
@@ -26,6 +27,7 @@ pub(crate) struct ShardLinks {
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) council: Arc<Council>,
+    pub(crate) compaction: Arc<Compaction>,
 }
 
 /// See the module.
@@ -119,6 +121,9 @@ impl Service for Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
                 ShardMail::Council(event) => self.driver.links.broker.lock().keeper_event(event, now),
+                ShardMail::Compaction(event) => {
+                    self.driver.links.broker.lock().compaction_event(event, now);
+                }
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -164,6 +169,18 @@ fn log(notice: &Notice) {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
         }
+        Notice::NotCompacted(id, error) => {
+            let partition = id.index;
+            tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");
+        }
+        Notice::FutureTimestamp(id, timestamp_ms) => {
+            let partition = id.index;
+            tracing::warn!(
+                partition,
+                timestamp_ms,
+                "a record has a timestamp in the future: its segment is kept for longer than `retention.ms`"
+            );
+        }
         Notice::Unclaimed(partitions) => tracing::warn!(
             partitions,
             "the disk holds partitions of topics that the council does not know: they are kept, and not served"
@@ -189,10 +206,14 @@ impl BrokerDriver for Driver {
 
     fn hand_on(&mut self, now: Now) {
         while self.give_to_disk(now) {}
-        let (changes, notices, done) = {
+        let (changes, notices, done, mut compaction) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_changes(), broker.take_notices(), broker.take_done())
+            let compaction = broker.take_compaction_commands();
+            (broker.take_changes(), broker.take_notices(), broker.take_done(), compaction)
         };
+        if !compaction.is_empty() {
+            self.links.compaction.commands.put_all(&mut compaction);
+        }
         if !changes.is_empty() {
             self.links.council.ask(changes);
         }

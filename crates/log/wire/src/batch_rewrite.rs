@@ -49,6 +49,13 @@ pub fn set_max_timestamp(bytes: &mut [u8], max_timestamp: i64) {
     put(bytes, CRC, &checksum.to_be_bytes());
 }
 
+/// The batch at `bytes` has these flags. The checksum is made anew.
+pub fn set_attributes(bytes: &mut [u8], attributes: Attributes) {
+    put(bytes, ATTRIBUTES, &attributes.0.to_be_bytes());
+    let checksum = checksum(bytes);
+    put(bytes, CRC, &checksum.to_be_bytes());
+}
+
 /// Appends a record with another timestamp, counted from that of its batch.
 pub fn write_record(record: &Record<'_>, timestamp_delta: i64, out: &mut Vec<u8>) {
     let mut body = Vec::with_capacity(32);
@@ -71,6 +78,12 @@ impl Attributes {
     #[must_use]
     pub const fn with_compression(self, compression: Compression) -> Self {
         Self(self.0 & !0b111 | compression as i16)
+    }
+
+    /// The same without what only a broker sets: the time of the append, and a delete horizon.
+    #[must_use]
+    pub const fn of_client(self) -> Self {
+        Self(self.0 & !(1 << 3) & !(1 << 6))
     }
 
     /// The same with or without a delete horizon.
@@ -142,5 +155,6 @@ mod tests {
         let all = Attributes(0b111_1001);
         assert_eq!(all.with_compression(Compression::Zstd), Attributes(0b111_1100));
         assert_eq!(all.with_delete_horizon(false), Attributes(0b011_1001));
+        assert_eq!(all.of_client(), Attributes(0b011_0001));
     }
 }

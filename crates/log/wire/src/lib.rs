@@ -43,7 +43,7 @@ pub use batch::{
 };
 pub use batch_builder::BatchBuilder;
 pub use batch_head::BatchHead;
-pub use batch_rewrite::{RecordsHead, set_max_timestamp, write_record};
+pub use batch_rewrite::{RecordsHead, set_attributes, set_max_timestamp, write_record};
 pub use error::{ErrorCode, Malformed};
 pub use fetch::{
     Divergence, FetchOutcome, FetchPartition, FetchRequest, end_fetch_response, start_fetch_response,

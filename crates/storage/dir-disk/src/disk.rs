@@ -53,7 +53,7 @@ pub struct DirDisk {
     directories: HashMap<PathBuf, File>,
     spares: SpareDescriptors,
     /// Held for their locks alone.
-    _locks: Vec<File>,
+    locks: Arc<Vec<File>>,
 }
 
 /// An open file of a [`DirDisk`].
@@ -140,15 +140,8 @@ impl DirDisk {
     /// # Errors
     /// When another process uses it, or it cannot be written.
     pub fn open(root: &Path) -> Result<DirDisk, DirectoryError> {
-        Ok(DirDisk {
-            root: root.to_path_buf(),
-            log_root: root.to_path_buf(),
-            errands: None,
-            filling: None,
-            directories: HashMap::new(),
-            spares: SpareDescriptors::default(),
-            _locks: vec![make_and_lock(root)?],
-        })
+        let locks = Arc::new(vec![make_and_lock(root)?]);
+        Ok(DirDisk { locks, ..DirDisk::over(root, root) })
     }
 
     /// The same with the log in another directory.
@@ -156,10 +149,28 @@ impl DirDisk {
     /// # Errors
     /// When another process uses either, or one cannot be written.
     pub fn open_split(root: &Path, log_root: &Path) -> Result<DirDisk, DirectoryError> {
-        let mut disk = DirDisk::open(root)?;
-        disk._locks.push(make_and_lock(log_root)?);
-        disk.log_root = log_root.to_path_buf();
-        Ok(disk)
+        let locks = Arc::new(vec![make_and_lock(root)?, make_and_lock(log_root)?]);
+        Ok(DirDisk { locks, ..DirDisk::over(root, log_root) })
+    }
+
+    /// Another one over the same directory, for another thread of this process. The directory stays locked as long as one of
+    /// them exists. Which files each of them uses is for their users to agree on.
+    #[must_use]
+    pub fn companion(&self) -> DirDisk {
+        DirDisk { locks: Arc::clone(&self.locks), ..DirDisk::over(&self.root, &self.log_root) }
+    }
+
+    /// One that has locked nothing.
+    fn over(root: &Path, log_root: &Path) -> DirDisk {
+        DirDisk {
+            root: root.to_path_buf(),
+            log_root: log_root.to_path_buf(),
+            errands: None,
+            filling: None,
+            directories: HashMap::new(),
+            spares: SpareDescriptors::default(),
+            locks: Arc::default(),
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {

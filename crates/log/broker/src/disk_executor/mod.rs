@@ -209,6 +209,9 @@ impl<D: Disk> DiskExecutor<D> {
             DiskCommand::Drop(log) => self.store.drop_log(log),
             DiskCommand::State(log, state) => self.store.put_state(log, &state),
             DiskCommand::Start(log, start, first) => self.store.set_start(log, start, first),
+            DiskCommand::Replace { log, change, removed, added } => {
+                self.store.replace(log, &change, &removed, added)
+            }
         };
         if result.is_err() {
             self.commands.push_front(waiting);

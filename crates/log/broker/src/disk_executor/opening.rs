@@ -48,6 +48,7 @@ fn restore(restored: &Restored) -> Result<Partition, Damage> {
             bytes: &batch.batch,
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),
+        RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
     });
     Partition::restore(PartitionConfig::default(), restored.created, restored.state.as_deref(), events)
 }

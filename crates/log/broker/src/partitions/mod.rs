@@ -11,13 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::Now;
-use log_partition::{Damage, NewBatch, Offset, Partition, PartitionId};
+use log_partition::{
+    CompactionJob, CompactionNeed, Damage, NewBatch, Offset, Partition, PartitionId, Replacement, Segment,
+};
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
 use storage_wal::LogId;
 
 use crate::catalog::{Catalog, TopicImage};
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
+use crate::notice::Notice;
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};
@@ -159,14 +162,59 @@ impl Partitions {
         self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
     }
 
-    /// Old segments are dropped, and producers that were silent for too long.
-    pub(crate) fn retain(&mut self, now: Now) {
+    /// Old segments are dropped, and producers that were silent for too long. Gives what keeps segments from growing old.
+    pub(crate) fn retain(&mut self, now: Now) -> Vec<Notice> {
+        let mut notices = Vec::new();
         for hosted in self.hosted.iter_mut().flatten() {
+            let future = hosted.partition.future_timestamp(now.wall).filter(|_| !hosted.is_future_told);
+            if let Some(time) = future {
+                hosted.is_future_told = true;
+                notices.push(Notice::FutureTimestamp(hosted.id, time));
+            }
             hosted.partition.expire_producers(now.wall);
             if let Some(new) = hosted.partition.retain(now.wall) {
                 self.in_flight.give(DiskCommand::Start(hosted.log, new.start, new.first_segment));
             }
         }
+        notices
+    }
+
+    /// The partition that needs compaction most, of those that may be compacted, and what a pass over it has to know.
+    pub(crate) fn neediest(
+        &mut self,
+        now: Now,
+        map_bytes_max: usize,
+        may_be: impl Fn(LogId) -> bool,
+    ) -> Option<(LogId, PartitionId, CompactionJob)> {
+        let mut neediest: Option<(Slot, CompactionNeed)> = None;
+        for (at, hosted) in self.hosted.iter_mut().enumerate() {
+            let Some(hosted) = hosted.as_mut().filter(|hosted| may_be(hosted.log)) else { continue };
+            let Some(need) = hosted.partition.compaction_need(now.wall) else { continue };
+            if neediest.is_none_or(|(_, other)| other.is_less_than(&need)) {
+                neediest = Some((Slot(at), need));
+            }
+        }
+        let hosted = self.get(neediest?.0)?;
+        let job = hosted.partition.compaction_job(now.wall, map_bytes_max)?;
+        Some((hosted.log, hosted.id, job))
+    }
+
+    /// Compaction has made a segment that takes the place of others. Whether it does: the partition may have changed since.
+    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement) -> bool {
+        let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) else {
+            return false;
+        };
+        if hosted.partition.config().compaction.is_none() || hosted.partition.replaced(by).is_err() {
+            return false;
+        }
+        let (removed, added) = (by.removed.clone(), by.added.as_ref().map(Segment::id));
+        self.in_flight.give(DiskCommand::Replace { log, change: by.to_bytes(), removed, added });
+        true
+    }
+
+    /// The partition of a log that is served here.
+    pub(crate) fn id_of(&self, log: LogId) -> Option<PartitionId> {
+        self.by_log.get(&log).and_then(|slot| self.get(*slot)).map(|hosted| hosted.id)
     }
 
     /// The partition of a request, if it is served here.
@@ -242,8 +290,10 @@ impl Partitions {
         if let Some(image) = image {
             partition.lead(image.epoch);
         }
+        partition.set_seed(seed_of(id));
         let state = partition.state();
-        let hosted = Hosted { id, topic: Arc::clone(&topic.name), log, partition, is_ready: false };
+        let topic = Arc::clone(&topic.name);
+        let hosted = Hosted { id, topic, log, partition, is_ready: false, is_future_told: false };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
             Slot(self.hosted.len() - 1)
@@ -296,6 +346,12 @@ impl Partitions {
             Awaited::Gone => {}
         }
     }
+}
+
+/// A number that is no other partition's.
+fn seed_of(id: PartitionId) -> u64 {
+    let (words, _) = id.topic.as_chunks::<8>();
+    words.iter().fold(u64::from(id.index.cast_unsigned()), |seed, word| seed ^ u64::from_le_bytes(*word))
 }
 
 /// Commits a partition up to `end`, which are so many bytes. Gives how many more can be read.

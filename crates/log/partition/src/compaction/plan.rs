@@ -18,6 +18,14 @@ pub struct CompactionNeed {
     pub dirty_ratio: f64,
 }
 
+impl CompactionNeed {
+    /// Whether a partition with that need comes first.
+    #[must_use]
+    pub fn is_less_than(&self, other: &Self) -> bool {
+        (self.is_forced, self.dirty_ratio) < (other.is_forced, other.dirty_ratio)
+    }
+}
+
 /// Which batch says what a producer sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastBatch {

@@ -7,7 +7,7 @@ use log_partition::{
     StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
-use log_wire::{Attributes, Batch, BatchBuilder, Producer};
+use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
 use storage_disk::sim::SimDisk;
 use storage_wal::{LogId, WalConfig};
 
@@ -45,6 +45,20 @@ pub(crate) fn batch(time_ms: i64, records: i64, value_bytes: usize) -> Vec<u8> {
         builder.push(time_ms + at, None, Some(&vec![b'v'; value_bytes]), &[]);
     }
     builder.finish()
+}
+
+/// The same batch, compressed.
+pub(crate) fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
+    let batch = Batch::read(bytes).expect("a batch").0;
+    let mut records = Vec::new();
+    log_compression::compress(compression, None, batch.records(), &mut records);
+    let head = RecordsHead {
+        attributes: batch.attributes().with_compression(compression),
+        base_timestamp: batch.base_timestamp(),
+        max_timestamp: batch.max_timestamp(),
+        count: batch.count(),
+    };
+    batch.with_records(head, &records)
 }
 
 impl Host {

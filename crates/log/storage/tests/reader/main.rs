@@ -3,13 +3,13 @@
 mod counting_disk;
 mod host;
 
-use log_partition::{Isolation, Offset, SegmentRead, WantedTime};
+use log_partition::{Isolation, Offset, SegmentRead, TimeLookup, WantedTime};
 use log_storage::{ReadError, ReaderConfig, SegmentReader, index_path, segment_path};
-use log_wire::Batch;
+use log_wire::{Batch, Compression};
 use storage_disk::sim::SimDisk;
 
 use counting_disk::CountingDisk;
-use host::{Host, ID, batch};
+use host::{Host, ID, batch, compressed};
 
 const SEGMENT_BYTES: u64 = 8 << 20;
 
@@ -172,22 +172,60 @@ fn reader_keeps_few_segments_open() {
 
 #[test]
 fn record_is_found_by_its_time_wherever_it_is() {
-    let host = filled(10, 300);
+    for compression in [Compression::None, Compression::Gzip, Compression::Zstd] {
+        let mut host = Host::new(200_000);
+        for at in 0..3_000 {
+            host.append(&compressed(&batch(1_000 + at, 10, 30), compression));
+            if at == 2_990 {
+                host.write();
+            }
+        }
+        check_times(&host);
+    }
+}
+
+/// Batch n begins at offset 10n, with the time 1000 + n; its last record is nine milliseconds younger.
+fn check_times(host: &Host) {
     let mut reader = SegmentReader::<SimDisk>::new(host.disk.clone(), ReaderConfig::default());
     let mut found = |time| {
         let lookup = host.partition.look_for_time(time, Isolation::ReadUncommitted);
         assert_eq!(lookup.wanted, WantedTime::AtOrAfter(time));
         reader.find_time(ID, &lookup).expect("it is well").map(|found| (found.offset.0, found.timestamp_ms))
     };
-    // Batch n begins at offset 10n, with the time 1000 + n; its last record is nine milliseconds younger.
     assert_eq!(found(0), Some((0, 1_000)));
     assert_eq!(found(1_009), Some((9, 1_009)));
     assert_eq!(found(1_010), Some((19, 1_010)));
-    assert_eq!(found(4_000), Some((29_919, 4_000)));
-    let last = host.partition.end().0 / 10 - 1;
-    assert_eq!(found(1_000 + last + 9), Some((last * 10 + 9, 1_000 + last + 9)));
-    assert_eq!(found(1_000 + last + 10), None);
+    assert_eq!(found(3_000), Some((19_919, 3_000)));
+    assert_eq!(found(4_000), Some((29_919, 4_000)), "in memory");
+    assert_eq!(found(4_008), Some((29_999, 4_008)));
+    assert_eq!(found(4_009), None);
     let newest = host.partition.look_for_newest(Isolation::ReadUncommitted).expect("there are records");
     let newest = reader.find_time(ID, &newest).expect("it is well").expect("it is there");
-    assert_eq!((newest.offset, newest.timestamp_ms), (Offset(last * 10 + 9), 1_000 + last + 9));
+    assert_eq!((newest.offset, newest.timestamp_ms), (Offset(29_999), 4_008));
+}
+
+#[test]
+fn record_below_the_start_of_the_log_is_not_found_by_its_time() {
+    let mut host = Host::new(200_000);
+    for time in [5_000, 9_000, 7_000] {
+        host.append(&batch(time, 10, 30));
+    }
+    host.write();
+    host.delete_before(15);
+    let mut reader = SegmentReader::<SimDisk>::new(host.disk.clone(), ReaderConfig::default());
+    let mut found = |lookup: &TimeLookup| {
+        let found = reader.find_time(ID, lookup).expect("it is well");
+        found.map(|found| (found.offset.0, found.timestamp_ms))
+    };
+    let at = |time| host.partition.look_for_time(time, Isolation::ReadUncommitted);
+    assert_eq!(found(&at(0)), Some((15, 9_005)));
+    assert_eq!(found(&at(9_007)), Some((17, 9_007)));
+    assert_eq!(
+        found(&host.partition.look_for_newest(Isolation::ReadUncommitted).expect("there is one")),
+        Some((19, 9_009))
+    );
+    host.delete_before(25);
+    let at = |time| host.partition.look_for_time(time, Isolation::ReadUncommitted);
+    assert_eq!(found(&at(7_003)), Some((25, 7_005)));
+    assert_eq!(found(&at(7_010)), None, "the header of a batch that is gone is none");
 }
