@@ -87,22 +87,8 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// Removes the files of segments, of which one may have no index.
-    pub(crate) fn remove_segments(
-        &mut self,
-        id: PartitionId,
-        segments: &BTreeSet<SegmentId>,
-    ) -> Result<(), Fault> {
-        for segment in segments {
-            for kind in [FileKind::Batches, FileKind::Index] {
-                self.remove_file(id, *segment, kind)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Whether it was there.
-    fn remove_file(&mut self, id: PartitionId, segment: SegmentId, kind: FileKind) -> Result<bool, Fault> {
+    pub(crate) fn remove_file(&mut self, id: PartitionId, segment: SegmentId, kind: FileKind) -> Result<bool, Fault> {
         let path = match kind {
             FileKind::Batches => segment_path(id, segment),
             FileKind::Index => index_path(id, segment),

@@ -26,7 +26,7 @@
 //!   that point is flushed, file and name. What is behind it may be anything, and is written again.
 //! - The write-ahead log keeps, for each partition, every batch that is not in the flushed part, and its last state. Both
 //!   are judged by what the checkpoints on the disk say, never by what memory knows.
-//! - A segment is removed only after the start of its log behind it is durable.
+//! - A segment is removed only after the record that says that it is gone is durable.
 //! - An index tells of batches that are durable only. Nothing depends on it.
 //! - No call but those that begin a segment of the write-ahead log, and one every second, looks at all partitions.
 //!
@@ -47,6 +47,7 @@ mod partition_log;
 mod reader;
 mod record;
 mod recovery;
+mod removals;
 mod retention;
 mod segment_name;
 mod store;

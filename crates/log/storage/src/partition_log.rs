@@ -139,7 +139,9 @@ impl PartitionLog {
         if self.unflushed_segments.last() != Some(&segment) {
             self.unflushed_segments.push(segment);
         }
-        self.frames.extend(written.into_iter().flat_map(|pending| pending.index));
+        // The segment of an index may be gone by now.
+        let indices = written.into_iter().flat_map(|pending| pending.index);
+        self.frames.extend(indices.filter(|frame| self.files.contains(&frame.segment)));
         bytes
     }
 

@@ -19,6 +19,7 @@ use crate::files::OpenFiles;
 use crate::leftovers::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
+use crate::removals::Removals;
 use crate::segment_name::SEGMENT_DIRECTORY;
 use crate::store::{Logs, Store};
 
@@ -174,6 +175,8 @@ fn store<D: Disk>(wal: Wal<D>, config: StoreConfig, logs: Logs) -> Store<D> {
         memory_bytes: 0,
         names_unflushed: false,
         judged,
+        needs: None,
+        removals: Removals::default(),
         due: BTreeSet::new(),
         sync_due: VecDeque::new(),
         sync_started: Vec::new(),

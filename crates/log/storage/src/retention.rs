@@ -13,23 +13,31 @@ const STATE_AGE_MAX: u64 = 1;
 
 impl<D: Disk> Store<D> {
     /// When a segment of the write-ahead log was begun, its first record has told what is flushed: earlier segments that
-    /// no partition needs by that may go.
+    /// no partition needs by that may go, once it is durable. To be called right after what may have begun it: what memory
+    /// knows must still be what the record says.
     pub(crate) fn after_append(&mut self) -> Result<(), Fault> {
         let current = self.wal.end().sequence;
         if current == self.judged {
             return Ok(());
         }
-        // What follows is about this first record: it must be durable before anything goes because of it.
-        match self.wal.flush() {
-            Err(fault) if fault.error == DiskError::Full => return Ok(()),
-            other => other?,
-        }
         self.judged = current;
-        for (id, log) in &mut self.logs.0 {
-            let sequence = log.needed_from(current);
-            self.wal.retain_from(*id, Position { sequence, offset: 0 });
-        }
+        self.needs = Some(self.logs.0.iter_mut().map(|(id, log)| (*id, log.needed_from(current))).collect());
         self.find_due();
+        match self.flush() {
+            Err(fault) if fault.error == DiskError::Full => Ok(()),
+            other => other,
+        }
+    }
+
+    /// What was judged is durable: segments of the write-ahead log that nothing needs go.
+    pub(crate) fn recycle(&mut self) -> Result<(), Fault> {
+        let Some(needs) = self.needs.take() else { return Ok(()) };
+        for (id, sequence) in needs {
+            // It may have been dropped since.
+            if self.logs.0.contains_key(&id) {
+                self.wal.retain_from(id, Position { sequence, offset: 0 });
+            }
+        }
         self.wal.recycle()
     }
 

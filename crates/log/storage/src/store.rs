@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
-use storage_disk::{Disk, DiskError};
+use storage_disk::Disk;
 use storage_wal::{
     AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
     record_bytes_max,
@@ -17,6 +17,7 @@ use crate::files::OpenFiles;
 use crate::leftovers::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
+use crate::removals::Removals;
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
 #[derive(Clone, Debug)]
@@ -80,8 +81,12 @@ pub struct Store<D: Disk> {
     pub(crate) memory_bytes: usize,
     /// Whether a segment was made whose name is not flushed.
     pub(crate) names_unflushed: bool,
-    /// The segment of the write-ahead log up to which retention was judged.
+    /// The segment of the write-ahead log whose first record was judged last.
     pub(crate) judged: u64,
+    /// What each log still needs of the write-ahead log by that record, until the record is flushed.
+    pub(crate) needs: Option<Vec<(LogId, u64)>>,
+    /// Segments that are not needed any more.
+    pub(crate) removals: Removals,
     /// Logs that have more than enough in memory.
     pub(crate) due: BTreeSet<LogId>,
     /// Logs whose segments are to be flushed, so that the write-ahead log can be recycled.
@@ -115,17 +120,18 @@ impl<D: Disk> Store<D> {
         Ok(made)
     }
 
-    /// Drops the log of a partition with all its batches.
+    /// Drops the log of a partition with all its batches. Durable after the next flush, behind which its segments are
+    /// [removed](Self::remove_step).
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn drop_log(&mut self, log: LogId) -> Result<(), AppendError> {
         self.wal.drop_log(log, &self.logs)?;
-        self.flush_now()?;
-        let Some(dropped) = self.logs.0.remove(&log) else { return Ok(()) };
-        self.memory_bytes -= dropped.pending_bytes;
-        self.files.forget(dropped.id);
-        self.remove_segments(dropped.id, &dropped.files)?;
+        if let Some(dropped) = self.logs.0.remove(&log) {
+            self.memory_bytes -= dropped.pending_bytes;
+            self.files.forget(dropped.id);
+            self.removals.add(dropped.id, dropped.files);
+        }
         Ok(self.after_append()?)
     }
 
@@ -167,26 +173,25 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// The log of a partition begins at that offset from now on, durably; segments before the second one are removed.
+    /// The log of a partition begins at that offset from now on. Durable after the next flush, behind which segments before the
+    /// second offset are [removed](Self::remove_step).
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn set_start(&mut self, log: LogId, start: Offset, first_segment: Offset) -> Result<(), AppendError> {
         self.put(log, &Record::Start(start, first_segment))?;
-        self.flush_now()?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
         let (id, gone) = (of.id, of.take_files_before(first_segment));
         self.memory_bytes -= of.drop_before(first_segment);
-        if !gone.is_empty() {
-            self.files.forget(id);
-        }
-        Ok(self.remove_segments(id, &gone)?)
+        self.remove_later(id, gone);
+        Ok(())
     }
 
     /// Segments of a partition, which are not appended to, are replaced by another one, whose file is flushed with its name.
-    /// `change` is what the owner is given back after a crash; from then on the new segment counts, and the old ones are
-    /// removed. A crash before leaves the old ones, and the new one is removed by the next start.
+    /// `change` is what the owner is given back after a crash. Durable after the next flush: from then on the new segment counts,
+    /// and the old ones are [removed](Self::remove_step). A crash before leaves the old ones, and the new one is removed by the
+    /// next start.
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was. [`AppendError::Full`] also if the disk has no room for what was
@@ -206,19 +211,19 @@ impl<D: Disk> Store<D> {
             return Err(AppendError::Full);
         }
         self.put(log, &Record::Replaced(flushed, change))?;
-        self.flush_now()?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
         let gone = of.take_replaced(removed, added);
-        self.files.forget(id);
-        Ok(self.remove_segments(id, &gone)?)
+        self.remove_later(id, gone);
+        Ok(())
     }
 
-    fn flush_now(&mut self) -> Result<(), AppendError> {
-        self.wal.flush().map_err(|fault| match fault.error {
-            DiskError::Full => AppendError::Full,
-            _ => AppendError::Fault(fault),
-        })
+    /// These segments are to be removed, once what was appended until now is durable.
+    fn remove_later(&mut self, id: PartitionId, gone: BTreeSet<SegmentId>) {
+        if !gone.is_empty() {
+            self.files.forget(id);
+            self.removals.add(id, gone);
+        }
     }
 
     fn put(&mut self, log: LogId, record: &Record<'_>) -> Result<u64, AppendError> {
@@ -235,7 +240,9 @@ impl<D: Disk> Store<D> {
     /// A [`Fault`] whose error is that of a full disk left the store intact, and the flush is to be tried again. Any other
     /// poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
-        self.wal.flush()
+        self.wal.flush()?;
+        self.removals.flushed();
+        self.recycle()
     }
 
     /// Hands everything appended to the system, without a flush: it outlives the process, but not the machine.
@@ -314,8 +321,9 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// As [`Self::flush`], without the case of a full disk.
     pub fn close(mut self) -> Result<D, Fault> {
-        self.wal.flush()?;
+        self.flush()?;
         self.write_behind(true)?;
+        while self.remove_step()? == Progress::More {}
         self.wal.close()
     }
 }

@@ -299,6 +299,7 @@ impl World {
         self.flush(process)?;
         self.fine(process.store.write_behind(all))?;
         self.fine(process.store.sync_step())?;
+        self.fine(process.store.remove_step())?;
         for written in process.store.take_written() {
             process.partition.written(written.end);
         }

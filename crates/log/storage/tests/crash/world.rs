@@ -129,6 +129,7 @@ impl World {
     }
 
     fn flushed(&mut self) {
+        self.partitions.retain(|_, model| !model.dropped);
         for model in self.partitions.values_mut() {
             (model.flushed_end, model.least_start, model.created_durably) = (model.end, model.start, true);
         }
@@ -144,28 +145,18 @@ impl World {
     }
 
     fn drop_one(&mut self, store: &mut Store<SimDisk>) -> Done {
-        if !self.flush(store)? {
-            return Ok(());
-        }
         let Some(log) = self.any() else { return Ok(()) };
-        self.mark_dropped(log, true);
-        if self.well(store.drop_log(log))?.is_some() {
-            self.partitions.remove(&log);
-            self.flushed();
-        } else {
-            self.mark_dropped(log, false);
+        let dropped = store.drop_log(log);
+        let may_be = dropped.as_ref().is_ok() || self.disk.crashed();
+        if let Some(model) = self.partitions.get_mut(&log).filter(|_| may_be) {
+            model.dropped = true;
         }
-        Ok(())
-    }
-
-    fn mark_dropped(&mut self, log: LogId, dropped: bool) {
-        if let Some(model) = self.partitions.get_mut(&log) {
-            model.dropped = dropped;
-        }
+        self.well(dropped).map(drop)
     }
 
     fn set_start(&mut self, store: &mut Store<SimDisk>) -> Done {
         let Some(log) = self.any().filter(|_| self.random.below(2) == 0) else { return Ok(()) };
+        // What is not committed is never taken away.
         if !self.flush(store)? {
             return Ok(());
         }
@@ -178,9 +169,7 @@ impl World {
         }
         model.start = model.start.max(model.place.segment.0);
         let start = Offset(model.start);
-        if self.well(store.set_start(log, start, start))?.is_some() {
-            self.flushed();
-        } else {
+        if self.well(store.set_start(log, start, start))?.is_none() {
             self.partitions.insert(log, before);
         }
         Ok(())
@@ -204,7 +193,7 @@ impl World {
 
     /// One thing that an owner may do.
     fn act(&mut self, store: &mut Store<SimDisk>) -> Done {
-        match self.random.below(22) {
+        match self.random.below(23) {
             0 if self.partitions.len() < 6 => self.create(store)?,
             1 if self.random.below(4) == 0 => self.drop_one(store)?,
             2..=9 => self.append(store)?,
@@ -221,6 +210,7 @@ impl World {
                 self.disk.set_capacity(self.disk.used() + room);
             }
             20 => self.give_room(store)?,
+            21 => drop(self.well(store.remove_step())?),
             _ => drop(self.well(store.prepare())?),
         }
         Ok(())

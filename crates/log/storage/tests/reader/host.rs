@@ -9,7 +9,7 @@ use log_partition::{
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
 use storage_disk::sim::SimDisk;
-use storage_wal::{LogId, WalConfig};
+use storage_wal::{LogId, Progress, WalConfig};
 
 pub(crate) const ID: PartitionId = PartitionId { topic: [3; 16], index: 0 };
 
@@ -125,6 +125,8 @@ impl Host {
     pub(crate) fn delete_before(&mut self, before: i64) {
         let new = self.partition.delete_records(Offset(before)).expect("it is in range").expect("it changes");
         self.store.set_start(self.log, new.start, new.first_segment).expect("there is room");
+        self.store.flush().expect("the disk is well");
+        while self.store.remove_step().expect("the disk is well") == Progress::More {}
     }
 
     /// What of the log is read from a segment.
