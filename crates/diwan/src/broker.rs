@@ -68,6 +68,7 @@ impl BrokerArguments {
             connections: (0, 0),
             broker,
             topics: PartitionConfig::default(),
+            compaction_bytes_per_second_max: None,
             store: StoreConfig::default(),
         }
     }

@@ -77,7 +77,7 @@ impl Node {
         partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         let epoch = partition.epoch().0;
         let mut answer = failed(wanted, ErrorCode::None);
-        let time = match wanted.timestamp {
+        let lookup = match wanted.timestamp {
             LATEST => {
                 (answer.offset, answer.leader_epoch) = (partition.readable_end(isolation).0, epoch);
                 return Ok((answer, None));
@@ -94,11 +94,11 @@ impl Node {
             }
             LAST_TIERED if version >= LAST_TIERED_FROM => return Ok((answer, None)),
             EARLIEST_PENDING if version >= EARLIEST_PENDING_FROM => return Ok((answer, None)),
-            HIGHEST if version >= HIGHEST_FROM => partition.highest_timestamp(),
-            time if time >= 0 => Some(time),
+            HIGHEST if version >= HIGHEST_FROM => partition.look_for_newest(isolation),
+            time if time >= 0 => Some(partition.look_for_time(time, isolation)),
             _ => return Err(ErrorCode::UnsupportedVersion),
         };
-        Ok((answer, time.map(|time| (id, partition.look_for_time(time, isolation)))))
+        Ok((answer, lookup.map(|lookup| (id, lookup))))
     }
 
     /// Handles a request.

@@ -16,7 +16,7 @@ pub(crate) use appointments::Appointments;
 const NAME_BYTES_MAX: usize = 249;
 
 /// A topic, as it is committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TopicImage {
     /// Its name.
     pub name: Arc<str>,

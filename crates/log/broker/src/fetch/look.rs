@@ -100,7 +100,7 @@ fn look_at(
     let bytes = match &fetched.source {
         Source::Nothing => 0,
         Source::Memory(batches) => batches.iter().map(bytes::Bytes::len).sum(),
-        Source::Segment(read) => read.bytes_max.min(usize::try_from(read.bytes).unwrap_or(usize::MAX)).max(1),
+        Source::Segment(read) => read.bytes(),
     };
     FoundPart { place, slot, fetched, stays, bytes }
 }

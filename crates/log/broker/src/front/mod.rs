@@ -186,8 +186,8 @@ impl Front {
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     loop {
         let Some(load) = driver.broker().next_load() else { return };
-        let bytes = load.read(driver.segments());
-        driver.broker().loaded(&load, &bytes, now);
+        let read = load.read(driver.segments());
+        driver.broker().loaded(&load, read, now);
     }
 }
 
