@@ -12,6 +12,7 @@ use log_wire::TopicName;
 use net_event_loop::ConnId;
 
 use crate::catalog::{Appointments, TopicImage, change};
+use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
 use crate::council::Purpose;
@@ -25,6 +26,7 @@ use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::producer_ids::ProducerIds;
 use crate::response::Response;
+use crate::segment_reader::SegmentFault;
 use crate::topics::partition_config;
 use crate::waits::Waiter;
 
@@ -40,6 +42,7 @@ pub struct Broker {
     is_joined: bool,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
+    compactions: Compactions,
     retention_due: MonoTime,
 }
 
@@ -63,6 +66,7 @@ impl Broker {
             is_joined: false,
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
+            compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, topic_defaults, cluster_id, stored),
         }
@@ -108,6 +112,16 @@ impl Broker {
         self.node.partitions.take_disk_commands()
     }
 
+    /// Takes what the compactor is told.
+    pub fn take_compaction_commands(&mut self) -> Vec<CompactionCommand> {
+        self.compactions.take_commands()
+    }
+
+    /// The compactor tells something.
+    pub fn compaction_event(&mut self, event: CompactionEvent, now: Now) {
+        self.compactions.event(&mut self.node, event, now);
+    }
+
     /// Takes answers to requests that waited.
     pub fn take_done(&mut self) -> Vec<(Waiter, Response)> {
         std::mem::take(&mut self.node.replies)
@@ -115,8 +129,8 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
-        let Node { partitions, catalog, topic_defaults, .. } = &mut self.node;
-        partitions.disk_event(event, catalog, *topic_defaults);
+        let Node { partitions, catalog, .. } = &mut self.node;
+        partitions.disk_event(event, catalog);
         self.after_partitions(now);
     }
 
@@ -126,9 +140,10 @@ impl Broker {
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(RETENTION_MS);
-            self.node.partitions.retain(now);
+            self.node.notices.extend(self.node.partitions.retain(now));
             self.after_partitions(now);
         }
     }
@@ -168,9 +183,9 @@ impl Broker {
     }
 
     /// A coordinator gets what was read.
-    pub fn loaded(&mut self, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
+    pub fn loaded(&mut self, load: &CoordinatorLoad, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, bytes, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, read, now),
         }
     }
 

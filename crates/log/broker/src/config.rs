@@ -60,6 +60,12 @@ pub struct BrokerConfig {
     pub quota_windows: QuotaWindows,
     /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
     pub unflushed_bytes_max: usize,
+    /// `log.cleaner.enable`.
+    pub compacts: bool,
+    /// `log.cleaner.dedupe.buffer.size`: bytes of the map of keys.
+    pub compaction_map_bytes_max: usize,
+    /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
+    pub compaction_check_ms: u64,
 }
 
 impl Default for BrokerConfig {
@@ -90,6 +96,9 @@ impl Default for BrokerConfig {
             secrets: BrokerSecrets::default(),
             quota_windows: QuotaWindows::default(),
             unflushed_bytes_max: 64 << 20,
+            compacts: true,
+            compaction_map_bytes_max: 128 << 20,
+            compaction_check_ms: 15_000,
         }
     }
 }

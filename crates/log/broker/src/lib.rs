@@ -42,6 +42,7 @@ mod broker;
 mod call;
 mod catalog;
 mod client;
+mod compaction;
 mod config;
 mod coordinators;
 mod council;
@@ -70,6 +71,7 @@ pub use broker::Broker;
 pub use call::{Caller, Handled};
 pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
 pub use client::{Client, Peer};
+pub use compaction::{CompactionCommand, CompactionEvent};
 pub use config::{BrokerConfig, BrokerSecrets};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
@@ -81,6 +83,6 @@ pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };
-pub use segment_reader::SegmentReader;
+pub use segment_reader::{SegmentFault, SegmentReader};
 pub use topics::{BadSetting, partition_config};
 pub use waits::Waiter;

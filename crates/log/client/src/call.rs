@@ -1,7 +1,7 @@
 //! Requests that this client sends, each in the one version that it uses. Kafka from 3.0 on and our brokers serve all of them.
 
 use log_wire::ApiKey;
-use log_wire::messages::{Field, configs, data, groups, offsets, topics, transactions};
+use log_wire::messages::{Field, configs, consumer_groups, data, groups, offsets, topics, transactions};
 
 /// A request.
 pub trait Call: Field {
@@ -37,6 +37,7 @@ calls! {
     groups::LeaveGroupRequest, 4 => LeaveGroup, groups::LeaveGroupResponse;
     groups::ListGroupsRequest, 4 => ListGroups, groups::ListGroupsResponse;
     groups::DescribeGroupsRequest, 5 => DescribeGroups, groups::DescribeGroupsResponse;
+    consumer_groups::ConsumerGroupDescribeRequest, 0 => ConsumerGroupDescribe, consumer_groups::ConsumerGroupDescribeResponse;
     groups::DeleteGroupsRequest, 2 => DeleteGroups, groups::DeleteGroupsResponse;
     topics::CreateTopicsRequest, 7 => CreateTopics, topics::CreateTopicsResponse;
     topics::DeleteTopicsRequest, 5 => DeleteTopics, topics::DeleteTopicsResponse;

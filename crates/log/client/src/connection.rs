@@ -108,6 +108,13 @@ impl Connection {
     }
 
     fn failed(&self, source: io::Error) -> Error {
+        let source = match source.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(io::ErrorKind::ConnectionReset, "the broker has closed it without an answer")
+            }
+            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "there is no answer"),
+            _ => source,
+        };
         Error::Connection { address: self.address.clone(), source }
     }
 

@@ -10,9 +10,8 @@ use log_wire::{Batch, ErrorCode};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result, is_retriable};
-use crate::groups::TopicPartition;
 use crate::record::{ConsumedRecord, read_batches};
-use crate::topics::End;
+use crate::topics::{End, TopicPartition};
 
 const FETCH_BYTES: i32 = 8 << 20;
 const PARTITION_BYTES: i32 = 1 << 20;
@@ -46,10 +45,14 @@ impl Consumer {
         &self.positions
     }
 
-    /// Whether it has read all that was there when it looked last.
+    /// Whether it has read each partition up to this offset, or as far as records are committed.
     #[must_use]
-    pub fn is_at_the_end(&self) -> bool {
-        self.positions.iter().all(|(partition, next)| self.ends.get(partition).is_some_and(|end| next >= end))
+    pub fn has_reached(&self, until: &BTreeMap<TopicPartition, i64>) -> bool {
+        self.positions.iter().all(|(partition, next)| {
+            let reached =
+                |ends: &BTreeMap<TopicPartition, i64>| ends.get(partition).is_some_and(|end| next >= end);
+            reached(until) || reached(&self.ends)
+        })
     }
 
     /// The brokers.

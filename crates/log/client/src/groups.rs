@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use log_wire::ErrorCode;
+use log_wire::messages::consumer_groups::{ConsumerGroupDescribeRequest, Member as ConsumerGroupMember};
 use log_wire::messages::groups::{
-    DeleteGroupsRequest, DescribeGroupsRequest, DescribedGroup, ListGroupsRequest, ListedGroup,
+    DeleteGroupsRequest, DescribeGroupsRequest, DescribedGroupMember, ListGroupsRequest, ListedGroup,
 };
 use log_wire::messages::offsets::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetFetchRequest,
@@ -12,11 +13,62 @@ use log_wire::messages::offsets::{
 };
 
 use crate::cluster::Cluster;
+use crate::consumer_protocol::read_assignment;
 use crate::error::{Error, Result};
-use crate::topics::check;
+use crate::topics::{TopicPartition, check};
 
-/// A partition of a topic.
-pub type TopicPartition = (String, i32);
+/// A group.
+#[derive(Clone, Debug)]
+pub struct GroupDescription {
+    /// The broker that coordinates it.
+    pub coordinator: i32,
+    /// Kafka's name of its state: `Stable`, `Empty` and so on.
+    pub state: String,
+    /// `classic` or `consumer`.
+    pub protocol: String,
+    /// How its partitions are shared out.
+    pub assignor: String,
+    /// Its members.
+    pub members: Vec<GroupMember>,
+}
+
+/// A member of a group.
+#[derive(Clone, Debug)]
+pub struct GroupMember {
+    /// The id that it got from its coordinator.
+    pub id: String,
+    /// The name of a static member.
+    pub instance: Option<String>,
+    /// What its client calls itself.
+    pub client_id: String,
+    /// Where it is.
+    pub host: String,
+    /// What it reads.
+    pub partitions: Vec<TopicPartition>,
+}
+
+fn classic_member(member: DescribedGroupMember) -> GroupMember {
+    GroupMember {
+        partitions: read_assignment(&member.member_assignment.0).unwrap_or_default(),
+        id: member.member_id,
+        instance: member.group_instance_id,
+        client_id: member.client_id,
+        host: member.client_host,
+    }
+}
+
+fn consumer_member(member: ConsumerGroupMember) -> GroupMember {
+    let topics = member.assignment.topic_partitions.into_iter();
+    let each = topics
+        .flat_map(|topic| topic.partitions.into_iter().map(move |index| (topic.topic_name.clone(), index)));
+    GroupMember {
+        partitions: each.collect(),
+        id: member.member_id,
+        instance: member.instance_id,
+        client_id: member.client_id,
+        host: member.client_host,
+    }
+}
 
 impl Cluster {
     /// All groups.
@@ -35,20 +87,46 @@ impl Cluster {
         Ok(groups)
     }
 
-    /// A group with its members.
+    /// A group with its members, of either protocol.
     ///
     /// # Errors
     /// Its coordinator refuses.
-    pub fn describe_group(&mut self, group: &str) -> Result<DescribedGroup> {
+    pub fn describe_group(&mut self, group: &str) -> Result<GroupDescription> {
         let coordinator = self.coordinator(group)?;
         let request =
             DescribeGroupsRequest { groups: vec![group.into()], ..DescribeGroupsRequest::default() };
         let described = self.call(coordinator, &request)?.groups.pop().unwrap_or_default();
         check(format!("group `{group}`"), described.error_code, None)?;
+        // A group of the newer protocol is not one of the classic protocol.
         if described.group_state == "Dead" {
-            return Err(Error::refused(format!("group `{group}`"), ErrorCode::GroupIdNotFound.code()));
+            return self.describe_consumer_group(group, coordinator);
         }
-        Ok(described)
+        Ok(GroupDescription {
+            coordinator,
+            state: described.group_state,
+            protocol: String::from("classic"),
+            assignor: described.protocol_data,
+            members: described.members.into_iter().map(classic_member).collect(),
+        })
+    }
+
+    fn describe_consumer_group(&mut self, group: &str, coordinator: i32) -> Result<GroupDescription> {
+        let unknown = || Error::refused(format!("group `{group}`"), ErrorCode::GroupIdNotFound.code());
+        let request = ConsumerGroupDescribeRequest {
+            group_ids: vec![group.into()],
+            ..ConsumerGroupDescribeRequest::default()
+        };
+        // A broker of an older version does not know the request.
+        let described = self.call(coordinator, &request).map_err(|_| unknown())?.groups.pop();
+        let described = described.ok_or_else(unknown)?;
+        check(format!("group `{group}`"), described.error_code, described.error_message)?;
+        Ok(GroupDescription {
+            coordinator,
+            state: described.group_state,
+            protocol: String::from("consumer"),
+            assignor: described.assignor_name,
+            members: described.members.into_iter().map(consumer_member).collect(),
+        })
     }
 
     /// The offsets that a group has committed.

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use log_wire::ErrorCode;
 use log_wire::messages::Blob;
 use log_wire::messages::groups::{
     HeartbeatRequest, JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse, LeaveGroupRequest,
     MemberIdentity, SyncGroupRequest, SyncGroupRequestAssignment,
 };
-use log_wire::{ErrorCode, Reader, Writer};
 
 use crate::cluster::Cluster;
+use crate::consumer_protocol::{assignment, read_assignment, read_subscription, subscription};
 use crate::error::{Error, Result, is_retriable};
-use crate::groups::TopicPartition;
+use crate::topics::TopicPartition;
 
 const SESSION_MS: i32 = 30_000;
 const REBALANCE_MS: i32 = 60_000;
@@ -165,40 +166,6 @@ impl Member {
     }
 }
 
-/// What a member says of itself: the topics, and nothing else.
-fn subscription(topics: &[String]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut writer = Writer::new(&mut out, false);
-    writer.i16(0).count(topics.len());
-    for topic in topics {
-        writer.text(topic);
-    }
-    writer.nullable_bytes(None);
-    out
-}
-
-fn read_subscription(bytes: &[u8]) -> Option<Vec<String>> {
-    let mut reader = Reader::new(bytes, false);
-    reader.i16().ok()?;
-    (0..reader.count(2).ok()?).map(|_| reader.text().ok().map(String::from)).collect()
-}
-
-fn read_assignment(bytes: &[u8]) -> Option<Vec<TopicPartition>> {
-    let mut partitions = Vec::new();
-    if bytes.is_empty() {
-        return Some(partitions);
-    }
-    let mut reader = Reader::new(bytes, false);
-    reader.i16().ok()?;
-    for _ in 0..reader.count(2).ok()? {
-        let topic = reader.text().ok()?;
-        for _ in 0..reader.count(4).ok()? {
-            partitions.push((topic.to_owned(), reader.i32().ok()?));
-        }
-    }
-    Some(partitions)
-}
-
 /// The leader gives each member a range of each topic's partitions, as Kafka's `RangeAssignor` does.
 fn assign(cluster: &mut Cluster, joined: &JoinGroupResponse) -> Result<Vec<SyncGroupRequestAssignment>> {
     let wanted: BTreeMap<&str, BTreeSet<String>> = joined
@@ -237,32 +204,13 @@ fn ranges<'m>(partitions: usize, members: &[&'m str]) -> Vec<(i32, &'m str)> {
     (0..).zip(owners).collect()
 }
 
-fn assignment(topics: &BTreeMap<&str, Vec<i32>>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut writer = Writer::new(&mut out, false);
-    writer.i16(0).count(topics.len());
-    for (topic, partitions) in topics {
-        writer.text(topic).count(partitions.len());
-        for partition in partitions {
-            writer.i32(*partition);
-        }
-    }
-    writer.nullable_bytes(None);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn assignment_is_read_back_and_ranges_are_even() {
-        let topics = BTreeMap::from([("a", vec![0, 1]), ("b", vec![5])]);
-        let read = read_assignment(&assignment(&topics)).expect("it is one");
-        assert_eq!(read, [("a".into(), 0), ("a".into(), 1), ("b".into(), 5)]);
+    fn ranges_are_even() {
         assert_eq!(ranges(5, &["x", "y"]), [(0, "x"), (1, "x"), (2, "x"), (3, "y"), (4, "y")]);
         assert_eq!(ranges(1, &["x", "y"]), [(0, "x")]);
-        assert_eq!(read_subscription(&subscription(&["t".into()])), Some(vec![String::from("t")]));
-        assert_eq!(read_assignment(&[0, 0, 0, 0, 0, 9]), None);
     }
 }

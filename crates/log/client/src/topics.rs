@@ -22,6 +22,9 @@ const TIMEOUT_MS: i32 = 30_000;
 const SET: i8 = 0;
 const DELETE: i8 = 1;
 
+/// A partition of a topic, by the topic's name and its number.
+pub type TopicPartition = (String, i32);
+
 /// Which end of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {

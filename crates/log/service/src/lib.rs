@@ -13,6 +13,7 @@
 //! - Counts of refused clients are kept ([`LogServer::samples`]), and no page shows them.
 #![deny(missing_docs)]
 
+mod compaction;
 mod config;
 mod council;
 mod disk_loop;

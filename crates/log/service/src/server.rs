@@ -11,8 +11,9 @@ use net_reactor::{Accepted, NetworkMetrics, Polling, Reactor, Sockets};
 use node_metrics::Sample;
 use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
-use storage_dir_disk::{DirDisk, ReadingDisk};
+use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
 use crate::config::LogConfig;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
@@ -34,6 +35,7 @@ struct Running {
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     council: Arc<Council>,
     disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
+    compaction: (Arc<Compaction>, JoinHandle<()>),
 }
 
 /// The mailboxes of all threads, made before any of them.
@@ -76,11 +78,12 @@ impl LogServer {
         let listening = listen(&config)?;
         let supervisor = Arc::new(Supervisor::default());
         let council = Arc::new(Council::connect(&config.council, &supervisor)?);
-        let ((executor, stored), cluster_id) = council.join(config.broker.node_id, random()?, |cluster| {
-            let opened = open(&config, cluster)?;
-            let node = broker_node(&config, &listening, &opened.0.directory_id());
-            Ok((opened, node))
-        })?;
+        let ((executor, companion, stored), cluster_id) =
+            council.join(config.broker.node_id, random()?, |cluster| {
+                let opened = open(&config, cluster)?;
+                let node = broker_node(&config, &listening, &opened.0.directory_id());
+                Ok((opened, node))
+            })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?);
         let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
@@ -90,14 +93,17 @@ impl LogServer {
         let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
+        let compaction = Compaction::new();
         let shared = Shared {
             broker: &broker,
             disk: &disk,
             council: &council,
+            compaction: &compaction,
             refusals: &refusals,
             listening: &listening,
         };
         let shards = start_shards(&mut post, &config, &shared, &supervisor, clock)?;
+        let compacting = start_compaction(&compaction, companion, &post, &config, &supervisor)?;
         if let Some(first) = post.shards.first() {
             council.begin(Arc::clone(first));
         }
@@ -105,7 +111,8 @@ impl LogServer {
         let addresses = listeners.addresses().to_vec();
         let accept = (post.shards.len(), hand_on(&post));
         listeners.start(listening, accept, &supervisor, clock).map_err(system("accept connections"))?;
-        let running = Running { listeners, shards, council, disk: (disk, disk_thread) };
+        let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
+        let running = Running { listeners, shards, council, disk, compaction };
         Ok(Self { addresses, supervisor, running: Mutex::new(Some(running)) })
     }
 
@@ -150,6 +157,8 @@ impl LogServer {
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
         running.council.close();
+        running.compaction.0.stop();
+        let _ = running.compaction.1.join();
         running.disk.0.stop();
         let _ = running.disk.1.join();
         self.supervisor.stopped();
@@ -178,16 +187,17 @@ fn hand_on(post: &Post) -> impl FnMut(usize, Accepted) + Clone + use<> {
     }
 }
 
-type Opened = (DiskExecutor<DirDisk>, Vec<log_broker::StoredPartition>);
+type Opened = (DiskExecutor<DirDisk>, DirDisk, Vec<log_broker::StoredPartition>);
 
 fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     let directory = &config.directory;
     let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
     storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
     let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
-    let mut reader = ReadingDisk::new(directory, None);
-    DiskExecutor::open(disk, &mut reader, config.store, (random()?, cluster))
-        .map_err(|error| unusable(error.to_string()))
+    let companion = disk.companion();
+    let opened = DiskExecutor::open(disk, config.store, (random()?, cluster));
+    let (executor, stored) = opened.map_err(|error| unusable(error.to_string()))?;
+    Ok((executor, companion, stored))
 }
 
 fn broker_node(config: &LogConfig, listening: &[Listening], directory: &[u8; 16]) -> BrokerNode {
@@ -208,6 +218,23 @@ fn start_disk(
     spawn("log-disk", supervisor, move || disk.run()).map_err(system("start a thread"))
 }
 
+fn start_compaction(
+    compaction: &Arc<Compaction>,
+    disk: DirDisk,
+    post: &Post,
+    config: &LogConfig,
+    supervisor: &Arc<Supervisor>,
+) -> Result<JoinHandle<()>, StartError> {
+    let (compaction, rate) = (Arc::clone(compaction), config.compaction_bytes_per_second_max);
+    let broker = post.shards.first().map(Arc::clone);
+    let broker = broker.unwrap_or_else(|| Arc::new(Mailbox::new(ThreadWaker::of_parking())));
+    let run = move || {
+        compaction.run(disk, &broker, rate);
+        Ok::<_, std::convert::Infallible>(())
+    };
+    spawn("log-compaction", supervisor, run).map_err(system("start a thread"))
+}
+
 type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
 
 /// What the shards share.
@@ -215,6 +242,7 @@ struct Shared<'s> {
     broker: &'s Arc<Mutex<Broker>>,
     disk: &'s Arc<SharedDisk<DirDisk>>,
     council: &'s Arc<Council>,
+    compaction: &'s Arc<Compaction>,
     refusals: &'s Arc<Refusals>,
     listening: &'s [Listening],
 }
@@ -239,6 +267,7 @@ fn start_shards(
             disk: Arc::clone(shared.disk),
             disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
             council: Arc::clone(shared.council),
+            compaction: Arc::clone(shared.compaction),
             refusals: Arc::clone(shared.refusals),
         };
         let of_listener = |listening: &Listening| -> io::Result<ShardListener> {

@@ -4,16 +4,17 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Now;
+use base::{MonoTime, Now};
 use log_broker::{
     Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
 };
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::listener::ListenerClients;
@@ -29,6 +30,7 @@ pub(crate) struct ShardLinks {
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) council: Arc<Council>,
+    pub(crate) compaction: Arc<Compaction>,
     pub(crate) refusals: Arc<Refusals>,
 }
 
@@ -45,6 +47,8 @@ pub(crate) struct Shard {
     front: Front,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    /// When segments that were not read lately are to be closed.
+    close_due: MonoTime,
     done: bool,
 }
 
@@ -90,7 +94,8 @@ impl Shard {
         let segments = Segments::new(directory);
         let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
+        let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
+        Self { driver, connections, front, mail, events, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -127,6 +132,9 @@ impl Service for Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
                 ShardMail::Council(event) => self.driver.links.broker.lock().keeper_event(event, now),
+                ShardMail::Compaction(event) => {
+                    self.driver.links.broker.lock().compaction_event(event, now);
+                }
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -139,6 +147,10 @@ impl Service for Shard {
     }
 
     fn turn(&mut self, now: Now) {
+        if self.close_due <= now.mono() {
+            self.close_due = now.mono().plus_ms(CLOSE_MS);
+            self.driver.segments.close_unused();
+        }
         self.connections.turn(&mut self.driver, &mut self.front, now);
     }
 
@@ -171,6 +183,18 @@ fn log(notice: &Notice) {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
         }
+        Notice::NotCompacted(id, error) => {
+            let partition = id.index;
+            tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");
+        }
+        Notice::FutureTimestamp(id, timestamp_ms) => {
+            let partition = id.index;
+            tracing::warn!(
+                partition,
+                timestamp_ms,
+                "a record has a timestamp in the future: its segment is kept for longer than `retention.ms`"
+            );
+        }
         Notice::Unclaimed(partitions) => tracing::warn!(
             partitions,
             "the disk holds partitions of topics that the council does not know: they are kept, and not served"
@@ -178,6 +202,8 @@ fn log(notice: &Notice) {
     }
 }
 
+/// How long a segment that nobody reads stays open, milliseconds.
+const CLOSE_MS: u64 = 2_000;
 /// How late a request that waits may be answered, milliseconds.
 const TICK_MS: u64 = 50;
 
@@ -194,10 +220,14 @@ impl BrokerDriver for Driver {
 
     fn hand_on(&mut self, now: Now) {
         while self.give_to_disk(now) {}
-        let (changes, notices, done) = {
+        let (changes, notices, done, mut compaction) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_changes(), broker.take_notices(), broker.take_done())
+            let compaction = broker.take_compaction_commands();
+            (broker.take_changes(), broker.take_notices(), broker.take_done(), compaction)
         };
+        if !compaction.is_empty() {
+            self.links.compaction.commands.put_all(&mut compaction);
+        }
         if !changes.is_empty() {
             self.links.council.ask(changes);
         }
@@ -232,6 +262,7 @@ impl Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = Peer;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.of(socket)?.sockets.watch(socket, token)
@@ -254,6 +285,15 @@ impl SocketDriver for Driver {
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         self.of(socket)?.sockets.write(socket, bytes)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut ClientSocket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     #[inline]

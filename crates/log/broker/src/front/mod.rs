@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
+use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
 use crate::authentication::Session;
 use crate::broker::Broker;
@@ -244,8 +244,8 @@ impl FrontLimits {
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     loop {
         let Some(load) = driver.broker().next_load() else { return };
-        let bytes = load.read(driver.segments());
-        driver.broker().loaded(&load, &bytes, now);
+        let read = load.read(driver.segments());
+        driver.broker().loaded(&load, read, now);
     }
 }
 
@@ -299,8 +299,8 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         driver.hand_on(now);
     }
 
-    fn output(&self, conn: ConnId) -> &[u8] {
-        self.places.get(conn).map_or(&[], Connection::output)
+    fn output(&self, conn: ConnId) -> Output<'_, D::File> {
+        Output::bytes(self.places.get(conn).map_or(&[], Connection::output))
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

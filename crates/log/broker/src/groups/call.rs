@@ -16,6 +16,7 @@ use log_wire::messages::offsets::{
 };
 use log_wire::{ApiKey, ErrorCode};
 
+use super::consumer;
 use crate::client::Client;
 use crate::node::Node;
 use crate::response::{Form, Response};
@@ -40,7 +41,8 @@ pub(crate) struct GroupCall {
 /// What is needed to write the answer.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Join,
+    /// The member id in the request.
+    Join(String),
     Sync,
     Heartbeat,
     Leave(Vec<(String, Option<String>)>),
@@ -49,8 +51,11 @@ pub(crate) enum Kind {
     Fetch(Vec<(String, bool)>),
     /// The group of each part, in order, and whether it is asked what the client may do with them.
     Describe(Vec<String>, bool),
-    List,
+    /// Of these types; none means all.
+    List(Vec<String>),
     Delete(Vec<String>),
+    ConsumerHeartbeat,
+    ConsumerDescribe(Vec<String>),
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
@@ -61,9 +66,14 @@ impl Kind {
     /// What a client must be allowed to do with each group.
     pub(crate) const fn need(&self) -> Need {
         match self {
-            Self::Join | Self::Sync | Self::Heartbeat | Self::Leave(_) | Self::Commit(_) => GROUP_READ,
-            Self::Fetch(_) | Self::Describe(..) => GROUP_DESCRIBE,
-            Self::List => GROUP_LIST,
+            Self::Join(_)
+            | Self::Sync
+            | Self::Heartbeat
+            | Self::ConsumerHeartbeat
+            | Self::Leave(_)
+            | Self::Commit(_) => GROUP_READ,
+            Self::Fetch(_) | Self::Describe(..) | Self::ConsumerDescribe(..) => GROUP_DESCRIBE,
+            Self::List(_) => GROUP_LIST,
             Self::Delete(_) => GROUP_DELETE,
         }
     }
@@ -87,7 +97,7 @@ impl GroupCall {
         let mut parts = std::mem::take(&mut self.parts).into_iter().flatten();
         let form = self.form;
         match &self.kind {
-            Kind::List => form.response(&listed(node, by(ApiKey::ListGroups), parts)),
+            Kind::List(types) => form.response(&listed((node, by(ApiKey::ListGroups)), types, parts)),
             Kind::Fetch(groups) => {
                 let of = (node, by(ApiKey::OffsetFetch));
                 form.response(&fetched(of, groups, parts, form.version))
@@ -103,13 +113,15 @@ impl GroupCall {
                 form.response(&response)
             }
             Kind::Delete(groups) => form.response(&deleted(groups, parts)),
+            Kind::ConsumerDescribe(groups) => form.response(&consumer::described(groups, parts)),
             single => {
                 let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
                 match single {
-                    Kind::Join => form.response(&joined(answer, form.version)),
+                    Kind::Join(id) => form.response(&joined(answer, id, form.version)),
                     Kind::Sync => form.response(&synced(answer)),
                     Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
                     Kind::Commit(plan) => form.response(&committed(plan, &answer)),
+                    Kind::ConsumerHeartbeat => form.response(&consumer::heard(answer)),
                     _ => {
                         form.response(&HeartbeatResponse { error_code: code(&answer), ..Default::default() })
                     }
@@ -119,11 +131,12 @@ impl GroupCall {
     }
 }
 
-fn code(answer: &Answer) -> i16 {
+pub(super) fn code(answer: &Answer) -> i16 {
     if let Answer::Failed(error) = answer { error.code() } else { 0 }
 }
 
-fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
+/// A member that is refused finds its own id in the response, unless there was no room for it.
+fn joined(answer: Answer, id: &str, version: i16) -> JoinGroupResponse {
     const NULL_PROTOCOL: i16 = 7;
     let mut response = JoinGroupResponse { error_code: code(&answer), ..JoinGroupResponse::default() };
     response.protocol_name = if version >= NULL_PROTOCOL { None } else { Some(String::new()) };
@@ -151,7 +164,8 @@ fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
             });
             response.members = members.collect();
         }
-        _ => {}
+        Answer::Failed(ErrorCode::GroupMaxSizeReached) => {}
+        _ => response.member_id = id.into(),
     }
     response
 }
@@ -203,6 +217,7 @@ fn fetched(
     for ((group, all), answer) in groups.iter().zip(parts) {
         let error_code = code(&answer);
         let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
+        let error_code = offsets.as_ref().map_or(error_code, |found| found.error.code());
         let mut topics = offsets.map(by_topic).unwrap_or_default();
         hide(&mut topics, |topic| node.may(by, TOPIC_DESCRIBE, topic), *all);
         if version >= MANY_GROUPS {
@@ -279,8 +294,11 @@ fn described(groups: &[String], parts: impl Iterator<Item = Answer>, version: i1
             && let Some(found) = found.pop()
         {
             describe(&mut described, &found);
-            if version < KNOWS_UNKNOWN && found.error == ErrorCode::GroupIdNotFound {
-                described.error_code = 0;
+            if found.error == ErrorCode::GroupIdNotFound {
+                match version {
+                    ..KNOWS_UNKNOWN => described.error_code = 0,
+                    _ => described.error_message = Some(format!("there is no classic group {group}")),
+                }
             }
         }
         response.groups.push(described);
@@ -313,20 +331,26 @@ fn deleted(groups: &[String], parts: impl Iterator<Item = Answer>) -> DeleteGrou
     DeleteGroupsResponse { results: results.collect(), ..DeleteGroupsResponse::default() }
 }
 
-fn listed(node: &Node, by: By<'_>, parts: impl Iterator<Item = Answer>) -> ListGroupsResponse {
+fn listed(
+    (node, by): (&Node, By<'_>),
+    types: &[String],
+    parts: impl Iterator<Item = Answer>,
+) -> ListGroupsResponse {
+    let is_wanted =
+        |kind: &str| types.is_empty() || types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind));
+    let may = |group: &str| node.may(by, GROUP_LIST, group).is_ok();
     let mut response = ListGroupsResponse::default();
     for answer in parts {
         match answer {
-            Answer::Listed(groups) => response.groups.extend(
-                groups.iter().filter(|group| node.may(by, GROUP_LIST, &group.group).is_ok()).map(|group| {
-                    ListedGroup {
-                        group_id: group.group.to_string(),
-                        protocol_type: group.protocol_type.to_string(),
-                        group_state: group.state.into(),
-                        group_type: String::from("classic"),
-                    }
-                }),
-            ),
+            Answer::Listed(groups) => {
+                let wanted = groups.iter().filter(|group| is_wanted(group.group_type) && may(&group.group));
+                response.groups.extend(wanted.map(|group| ListedGroup {
+                    group_id: group.group.to_string(),
+                    protocol_type: group.protocol_type.to_string(),
+                    group_state: group.state.into(),
+                    group_type: group.group_type.into(),
+                }));
+            }
             failed => response.error_code = code(&failed),
         }
     }

@@ -14,6 +14,7 @@ use crate::client::Client;
 use crate::node::Node;
 use crate::response::Response;
 use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE};
+use crate::topics::metadata_names::{refused, select};
 
 /// Handles a request.
 ///
@@ -23,6 +24,9 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     let mut topics = Vec::new();
     let version = call.form.version;
     let request = MetadataRequest::read(&mut call.body, version, &mut topics)?;
+    if select(&mut topics, version).is_err() {
+        return Ok(refused(&topics, call.form));
+    }
     // Each is answered once: a small request that names a large topic very often would have a huge answer.
     let mut named = BTreeSet::new();
     topics.retain(|topic| named.insert((topic.name, topic.id)));

@@ -3,6 +3,7 @@
 mod answer;
 mod judge;
 mod metadata;
+mod metadata_names;
 mod settings;
 
 use std::collections::BTreeMap;

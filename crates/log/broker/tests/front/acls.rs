@@ -104,7 +104,7 @@ fn rule_holds_once_it_is_answered_and_until_it_is_deleted() {
     assert_eq!(shown(&mut world), [(String::from("t"), 2), (String::from("t"), 1)]);
     let kept = world.pipes.nodes.keys().filter(|path| path.starts_with("/log/acls/")).count();
     assert_eq!(kept, 2, "a node for each pattern");
-    let denials = DeleteAclsFilter { permission_type: DENY, ..filter(None) };
+    let denials = filter(None).with_permission_type(DENY);
     assert_eq!(delete(&mut world, vec![denials.clone(), denials]), Some(vec![(0, 1), (0, 1)]));
     assert_eq!((sees(&mut world, "ann"), sees(&mut world, "eve")), (0, 29));
     assert_eq!(delete(&mut world, vec![filter(Some("t")), filter(Some("u"))]), Some(vec![(0, 2), (0, 0)]));

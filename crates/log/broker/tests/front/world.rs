@@ -9,11 +9,11 @@ use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_access::Principal;
 use log_broker::{
     Broker, BrokerConfig, BrokerDriver, Client, DiskCommand, DiskEvent, Front, Peer, Refusal, Response,
-    SegmentReader, Waiter,
+    SegmentFault, SegmentReader, Waiter,
 };
 use log_metadata::{Decision, Ended, Found, KeeperEvent, TopicNode, paths};
-use log_partition::{PartitionConfig, PartitionId, SegmentRead};
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use log_partition::{FoundTime, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use storage_wal::LogId;
 
 pub(crate) fn text(text: &str) -> StrBytes {
@@ -53,7 +53,13 @@ pub(crate) struct Pipes {
 pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) {}
+    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        Err(SegmentFault::Gone)
+    }
+
+    fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        Ok(lookup.find_in_memory())
+    }
 }
 
 impl Pipes {
@@ -136,6 +142,7 @@ impl BrokerDriver for Pipes {
 impl SocketDriver for Pipes {
     type Socket = Socket;
     type Peer = Peer;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut Socket, token: u32) -> Result<(), Broken> {
         self.pipes.get_mut(&socket.0).expect("there is a pipe").token = Some(token);
@@ -168,6 +175,15 @@ impl SocketDriver for Pipes {
         pipe.room -= taken;
         pipe.from_broker.extend_from_slice(&bytes[..taken]);
         Ok(taken)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut Socket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, _: &Socket) -> bool {
