@@ -118,7 +118,8 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let (supported, finalized) = if error == ErrorCode::None { (FEATURES, FINALIZED) } else { (&[][..], &[][..]) };
+    let (supported, finalized) =
+        if error == ErrorCode::None { (FEATURES, FINALIZED) } else { (&[][..], &[][..]) };
     let features = Features { supported, finalized, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
