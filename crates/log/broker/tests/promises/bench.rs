@@ -84,8 +84,7 @@ impl Bench {
     }
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
-        broker.disk_event(DiskEvent::Room(1 << 20), NOW);
+        let broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
         Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
     }
 

@@ -42,6 +42,20 @@ pub(super) struct Shared {
     pub(super) alone: RefCell<u64>,
 }
 
+impl Shared {
+    /// Whether the disk or compaction has something to say to the broker.
+    fn has_events(&self) -> bool {
+        !self.disk.borrow().events.is_empty() || !self.compaction.borrow().events.is_empty()
+    }
+
+    fn give_events(&self, now: Now) {
+        let events = std::mem::take(&mut self.disk.borrow_mut().events);
+        events.into_iter().for_each(|event| self.broker.borrow_mut().disk_event(event, now));
+        let events = std::mem::take(&mut self.compaction.borrow_mut().events);
+        events.into_iter().for_each(|event| self.broker.borrow_mut().compaction_event(event, now));
+    }
+}
+
 /// The disk's executor and its mailboxes.
 pub(super) struct Disk {
     pub(super) executor: DiskExecutor<SimDisk>,
@@ -113,7 +127,7 @@ impl Shard {
     /// One turn, unless the shard sleeps. Gives whether it was one.
     pub(super) fn turn(&mut self, shared: &Shared, wires: &mut Wires, now: Now) -> bool {
         let mail = std::mem::take(&mut shared.mail.borrow_mut()[usize::from(self.number)]);
-        let has_events = self.number == 0 && !shared.disk.borrow().events.is_empty();
+        let has_events = self.number == 0 && shared.has_events();
         let has_news = self.sockets.values().any(|socket| socket.news != Readiness::default());
         if mail.is_empty() && !has_events && !has_news && now.mono() < self.wakes_at {
             return false;
@@ -141,10 +155,7 @@ impl Shard {
             }
         }
         if self.number == 0 {
-            let events = std::mem::take(&mut shared.disk.borrow_mut().events);
-            events.into_iter().for_each(|event| shared.broker.borrow_mut().disk_event(event, now));
-            let events = std::mem::take(&mut shared.compaction.borrow_mut().events);
-            events.into_iter().for_each(|event| shared.broker.borrow_mut().compaction_event(event, now));
+            shared.give_events(now);
         }
         for socket in driver.sockets.values_mut() {
             if let Some(token) = socket.token {
