@@ -58,6 +58,7 @@ pub mod lone_flush;
 mod node;
 mod notice;
 mod offsets;
+mod outgoing;
 mod partitions;
 mod produce;
 mod producer_ids;
@@ -80,6 +81,7 @@ pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
 pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
 pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
 pub use notice::Notice;
+pub use outgoing::Outgoing;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };

@@ -8,8 +8,8 @@ use base::{MonoTime, Now};
 use log_broker::{
     Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
 };
-use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
-use net_reactor::{Accepted, ClientSocket, Service, Sockets};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
+use net_reactor::{Accepted, ClientSocket, SentFile, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
@@ -44,7 +44,7 @@ pub(crate) struct ShardListener {
 pub(crate) struct Shard {
     driver: Driver,
     connections: EventLoop<ClientSocket>,
-    front: Front,
+    front: Front<SentFile>,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
     /// When segments that were not read lately are to be closed.
@@ -88,7 +88,7 @@ impl Shard {
         number: u16,
         links: ShardLinks,
         listeners: Vec<ShardListener>,
-        front: Front,
+        front: Front<SentFile>,
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
@@ -248,7 +248,7 @@ impl BrokerDriver for Driver {
         self.links.refusals.client(client, refusal, why);
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = SentFile> {
         &mut self.segments
     }
 }
@@ -262,7 +262,7 @@ impl Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = Peer;
-    type File = NoFile;
+    type File = SentFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.of(socket)?.sockets.watch(socket, token)
@@ -289,11 +289,11 @@ impl SocketDriver for Driver {
 
     fn write_with_file(
         &mut self,
-        _: &mut ClientSocket,
-        _: &[u8],
-        part: FilePart<'_, NoFile>,
+        socket: &mut ClientSocket,
+        bytes: &[u8],
+        part: FilePart<'_, SentFile>,
     ) -> Result<usize, Broken> {
-        match *part.file {}
+        self.of(socket)?.sockets.write_with_file(socket, bytes, part)
     }
 
     #[inline]

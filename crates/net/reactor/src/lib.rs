@@ -21,6 +21,7 @@ pub use gate::{ConnectionPermit, Gate, Permit, Verdict};
 pub use handshake_trouble::TlsHints;
 pub use listener::{Accepted, Listener, ListenerConfig, ListeningSocket, bind};
 pub use metrics::{Handshake, NetworkMetrics};
+pub use net_tls::SentFile;
 pub use reactor::{Polling, Reactor, Watcher};
 pub use service::Service;
 pub use socket::ClientSocket;

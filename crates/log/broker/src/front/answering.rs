@@ -1,13 +1,14 @@
 //! From answers to bytes: they are written for the connections that wait for them.
 
 use super::{BrokerDriver, Front};
+use crate::outgoing::Outgoing;
 use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 
-impl Front {
+impl<F> Front<F> {
     /// Writes answers that are there, and lets connections go on that waited for them.
-    pub(super) fn write_answers<D: BrokerDriver>(&mut self, driver: &mut D) {
+    pub(super) fn write_answers<D: BrokerDriver<File = F>>(&mut self, driver: &mut D) {
         driver.take_answers(&mut self.answers);
         while !self.unsent.is_full()
             && let Some((waiter, response)) = self.deferred.pop_front()
@@ -23,7 +24,12 @@ impl Front {
         }
     }
 
-    fn write_answer(&mut self, reader: &mut impl SegmentReader, waiter: Waiter, response: &Response) {
+    fn write_answer(
+        &mut self,
+        reader: &mut impl SegmentReader<File = F>,
+        waiter: Waiter,
+        response: &Response,
+    ) {
         let (conn, bytes_max) = (waiter.conn, self.limits.fetch_bytes_max);
         let Some(connection) = self.places.get_mut(conn) else { return };
         let Some(exchange) = connection.exchange(waiter.request) else { return };
@@ -34,7 +40,7 @@ impl Front {
             return self.finish(conn);
         }
         let has_header = !matches!(response, Response::Bare(_));
-        let write = |out: &mut Vec<u8>| response.write(head, reader, out, bytes_max);
+        let write = |out: &mut Outgoing<F>| response.write(head, reader, out, bytes_max);
         let bytes = connection.answer(waiter.request, has_header, write);
         let ends = connection.ends_behind == Some(waiter.request);
         self.unsent.written(conn, bytes, self.now);

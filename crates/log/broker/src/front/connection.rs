@@ -4,31 +4,32 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::MonoTime;
-use log_wire::{end_frame, start_frame, write_response_header};
+use log_wire::write_response_header;
+use net_event_loop::Output;
 
 use super::timers::Deadlines;
 use crate::authentication::Session;
 use crate::client::Client;
+use crate::outgoing::Outgoing;
 use crate::response::{Head, Response};
 use crate::waits::Waiter;
 
 /// A request that was read, and what it is answered with.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct Exchange<F> {
     pub(crate) head: Head,
     /// The whole frame of the answer, once it is there. Empty for none.
-    answer: Option<Vec<u8>>,
+    answer: Option<Outgoing<F>>,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct Connection<F> {
     /// Requests whose answers are not in `output` yet, in order.
-    exchanges: VecDeque<Exchange>,
+    exchanges: VecDeque<Exchange<F>>,
     /// The number of the first of them.
     first: u64,
-    output: Vec<u8>,
-    sent: usize,
+    output: Outgoing<F>,
     /// Who is at the other end.
     pub(crate) client: Arc<Client>,
     /// How far it has come with proving that.
@@ -56,17 +57,14 @@ pub(crate) struct Connection {
 
 /// A response is written into a buffer of this size at first.
 const RESPONSE_BYTES: usize = 256;
-/// How much of the room for output is kept while nothing is sent.
-const OUTPUT_KEPT_BYTES: usize = 64 << 10;
 
-impl Connection {
+impl<F> Connection<F> {
     /// With that client.
     pub(super) fn of(client: Client, session: Session, now: MonoTime) -> Self {
         Self {
             exchanges: VecDeque::new(),
             first: 0,
-            output: Vec::new(),
-            sent: 0,
+            output: Outgoing::default(),
             client: Arc::new(client),
             session,
             failure: None,
@@ -93,7 +91,7 @@ impl Connection {
     }
 
     /// The request of that number, if it has no answer yet.
-    pub(crate) fn exchange(&self, request: u64) -> Option<&Exchange> {
+    pub(crate) fn exchange(&self, request: u64) -> Option<&Exchange<F>> {
         let at = usize::try_from(request.checked_sub(self.first)?).ok()?;
         self.exchanges.get(at).filter(|exchange| exchange.answer.is_none())
     }
@@ -104,28 +102,26 @@ impl Connection {
         &mut self,
         request: u64,
         has_header: bool,
-        write: impl FnOnce(&mut Vec<u8>),
+        write: impl FnOnce(&mut Outgoing<F>),
     ) -> usize {
         let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) else { return 0 };
         let is_next = at == Some(0) && exchange.answer.is_none();
         let Head { api, version, correlation_id } = exchange.head;
-        let frame = |out: &mut Vec<u8>| {
-            let start = start_frame(out);
+        let content = |out: &mut Outgoing<F>| {
             if has_header {
-                write_response_header(api, version, correlation_id, out);
+                write_response_header(api, version, correlation_id, out.bytes());
             }
             write(out);
-            end_frame(out, start);
         };
         let bytes = if is_next {
             let before = self.output.len();
-            frame(&mut self.output);
-            exchange.answer = Some(Vec::new());
+            self.output.frame(content);
+            exchange.answer = Some(Outgoing::default());
             self.output.len() - before
         } else {
-            let mut own = Vec::with_capacity(RESPONSE_BYTES);
-            frame(&mut own);
+            let mut own = Outgoing::with_capacity(RESPONSE_BYTES);
+            own.frame(content);
             exchange.answer.insert(own).len()
         };
         self.gather();
@@ -136,7 +132,7 @@ impl Connection {
     pub(crate) fn no_answer(&mut self, request: u64) {
         let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
-            exchange.answer = Some(Vec::new());
+            exchange.answer = Some(Outgoing::default());
         }
         self.gather();
     }
@@ -144,7 +140,7 @@ impl Connection {
     fn gather(&mut self) {
         while self.exchanges.front().is_some_and(|exchange| exchange.answer.is_some()) {
             if let Some(Exchange { answer: Some(answer), .. }) = self.exchanges.pop_front() {
-                self.output.extend_from_slice(&answer);
+                self.output.append(answer);
                 self.first += 1;
             }
         }
@@ -160,17 +156,17 @@ impl Connection {
         self.exchanges.len()
     }
 
-    pub(crate) fn output(&self) -> &[u8] {
-        self.output.get(self.sent..).unwrap_or_default()
+    pub(crate) fn output(&self) -> Output<'_, F> {
+        self.output.output()
+    }
+
+    /// How many bytes are to be sent.
+    pub(crate) const fn unsent(&self) -> usize {
+        self.output.len()
     }
 
     pub(crate) fn sent(&mut self, count: usize) {
-        self.sent += count;
-        if self.sent >= self.output.len() {
-            self.output.clear();
-            self.output.shrink_to(OUTPUT_KEPT_BYTES);
-            self.sent = 0;
-        }
+        self.output.sent(count);
     }
 }
 
@@ -181,7 +177,7 @@ mod tests {
     use super::*;
     use crate::client::Peer;
 
-    fn begin(connection: &mut Connection, correlation_id: i32) -> u64 {
+    fn begin(connection: &mut Connection<()>, correlation_id: i32) -> u64 {
         let request = connection.next_request();
         connection.begin(Head { api: Api::find(0).expect("Produce"), version: 3, correlation_id });
         request
@@ -200,20 +196,20 @@ mod tests {
     #[test]
     fn answers_are_sent_in_the_order_of_the_requests() {
         let peer = Peer { ip: [127, 0, 0, 1].into(), listener: 0, certified: None };
-        let mut connection = Connection::of(Client::of(&peer), Session::none(), MonoTime::ZERO);
+        let mut connection = Connection::<()>::of(Client::of(&peer), Session::none(), MonoTime::ZERO);
         let requests: Vec<u64> = (70..74).map(|id| begin(&mut connection, id)).collect();
         connection.answer(requests[1], true, |_| ());
-        assert!(connection.output().is_empty());
-        connection.answer(requests[0], true, |out| out.push(9));
-        assert_eq!(correlation_ids(connection.output()), [70, 71]);
+        assert!(connection.unsent() == 0);
+        connection.answer(requests[0], true, |out| out.bytes().push(9));
+        assert_eq!(correlation_ids(connection.output().bytes), [70, 71]);
         connection.no_answer(requests[2]);
         connection.answer(requests[3], true, |_| ());
-        assert_eq!((correlation_ids(connection.output()), connection.waiting()), (vec![70, 71, 73], 0));
-        connection.sent(connection.output().len());
+        assert_eq!((correlation_ids(connection.output().bytes), connection.waiting()), (vec![70, 71, 73], 0));
+        connection.sent(connection.unsent());
         let again = begin(&mut connection, 80);
         connection.answer(requests[0], true, |_| ());
-        assert!(connection.output().is_empty(), "an answer that comes twice is none");
+        assert!(connection.unsent() == 0, "an answer that comes twice is none");
         connection.answer(again, true, |_| ());
-        assert_eq!(correlation_ids(connection.output()), [80]);
+        assert_eq!(correlation_ids(connection.output().bytes), [80]);
     }
 }

@@ -62,7 +62,7 @@ pub trait BrokerDriver: SocketDriver<Peer = Peer> {
     fn refused(&mut self, client: &Client, refusal: Refusal, why: &'static str);
 
     /// Reads batches.
-    fn segments(&mut self) -> &mut impl SegmentReader;
+    fn segments(&mut self) -> &mut impl SegmentReader<File = Self::File>;
 }
 
 /// The limits of one thread.
@@ -78,10 +78,10 @@ struct FrontLimits {
 }
 
 /// The connections of one thread. See the module.
-pub struct Front {
+pub struct Front<F> {
     shard: u16,
     listeners: Vec<BrokerListener>,
-    places: Places,
+    places: Places<F>,
     limits: FrontLimits,
     dirty: Vec<ConnId>,
     asks: Vec<Ask>,
@@ -102,7 +102,7 @@ pub struct Front {
     now: MonoTime,
 }
 
-impl Front {
+impl<F> Front<F> {
     /// Of the shard of that number, which is one of so many.
     #[must_use]
     pub fn new(shard: u16, shards: u16, config: &BrokerConfig) -> Self {
@@ -231,12 +231,12 @@ impl Front {
 
 impl FrontLimits {
     /// Whether the next request of a connection must wait.
-    fn hold_up(&self, connection: &Connection) -> bool {
+    fn hold_up<F>(&self, connection: &Connection<F>) -> bool {
         connection.is_blocked()
             || connection.waits_for_room
             || connection.muted_until.is_some()
             || connection.waiting() >= self.in_flight_max
-            || connection.output().len() + connection.queued_bytes > self.unsent_bytes_max
+            || connection.unsent() + connection.queued_bytes > self.unsent_bytes_max
     }
 }
 
@@ -249,7 +249,7 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     }
 }
 
-impl<D: BrokerDriver> Frontend<D> for Front {
+impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
     fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
         let listener = self.listeners.get(usize::from(peer.listener));
         let session = listener.map_or_else(Session::none, Session::of);
@@ -300,11 +300,11 @@ impl<D: BrokerDriver> Frontend<D> for Front {
     }
 
     fn output(&self, conn: ConnId) -> Output<'_, D::File> {
-        Output::bytes(self.places.get(conn).map_or(&[], Connection::output))
+        self.places.get(conn).map_or(Output::bytes(&[]), Connection::output)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.places.get(conn).map_or(0, |connection| connection.output().len())
+        self.places.get(conn).map_or(0, Connection::unsent)
     }
 
     fn sent(&mut self, conn: ConnId, count: usize) {

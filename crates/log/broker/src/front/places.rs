@@ -5,20 +5,26 @@ use net_event_loop::ConnId;
 use super::connection::Connection;
 
 #[derive(Debug)]
-struct Place {
+struct Place<F> {
     generation: u32,
-    connection: Option<Connection>,
+    connection: Option<Connection<F>>,
 }
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    places: Vec<Place>,
+#[derive(Debug)]
+pub(super) struct Places<F> {
+    places: Vec<Place<F>>,
     free: Vec<u32>,
 }
 
-impl Places {
-    pub(super) fn insert(&mut self, connection: Connection) -> ConnId {
+impl<F> Default for Places<F> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<F> Places<F> {
+    pub(super) fn insert(&mut self, connection: Connection<F>) -> ConnId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, connection: None });
             self.places.len() as u32 - 1
@@ -32,24 +38,24 @@ impl Places {
         ConnId { slot, generation }
     }
 
-    pub(super) fn get(&self, conn: ConnId) -> Option<&Connection> {
+    pub(super) fn get(&self, conn: ConnId) -> Option<&Connection<F>> {
         let place = self.places.get(conn.slot as usize)?;
         place.connection.as_ref().filter(|_| place.generation == conn.generation)
     }
 
-    pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Connection> {
+    pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Connection<F>> {
         let place = self.places.get_mut(conn.slot as usize)?;
         if place.generation == conn.generation { place.connection.as_mut() } else { None }
     }
 
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Connection> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Connection<F>> {
         let place = self.places.get_mut(conn.slot as usize)?;
         let gone = place.connection.take_if(|_| place.generation == conn.generation)?;
         self.free.push(conn.slot);
         Some(gone)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Connection> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Connection<F>> {
         self.places.iter().filter_map(|place| place.connection.as_ref())
     }
 }

@@ -18,7 +18,7 @@ use crate::call::Handled;
 use crate::response::{Head, Response};
 use crate::waits::Waiter;
 
-impl Front {
+impl<F> Front<F> {
     /// Handles whole requests at the beginning of `bytes`. Gives how many bytes they are.
     pub(super) fn receive(&mut self, broker: &mut Broker, conn: ConnId, bytes: &[u8], now: Now) -> usize {
         if let Some(connection) = self.places.get_mut(conn) {
@@ -64,7 +64,7 @@ impl Front {
     }
 
     /// How long the next request of a connection may be.
-    fn request_bytes_max(&self, connection: &Connection) -> usize {
+    fn request_bytes_max(&self, connection: &Connection<F>) -> usize {
         let listener = self.listeners.get(usize::from(connection.client.listener));
         match listener {
             Some(listener) if !connection.session.is_known() => {

@@ -13,6 +13,7 @@ use log_broker::{
 };
 use log_metadata::{Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{FoundTime, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
+use log_storage::SegmentRange;
 use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use storage_wal::LogId;
 
@@ -53,8 +54,18 @@ pub(crate) struct Pipes {
 pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+    type File = NoFile;
+
+    fn range(
+        &mut self,
+        _: PartitionId,
+        _: &SegmentRead,
+    ) -> Result<Option<SegmentRange<NoFile>>, SegmentFault> {
         Err(SegmentFault::Gone)
+    }
+
+    fn copy(&mut self, range: &SegmentRange<NoFile>, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        match range.file {}
     }
 
     fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -134,7 +145,7 @@ impl BrokerDriver for Pipes {
         self.refused.push(refusal);
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = NoFile> {
         &mut self.segments
     }
 }
@@ -200,7 +211,7 @@ impl SocketDriver for Pipes {
 /// A thread with its connections.
 pub(crate) struct World {
     pub(crate) pipes: Pipes,
-    pub(crate) front: Front,
+    pub(crate) front: Front<NoFile>,
     event_loop: EventLoop<Socket>,
     pub(crate) now_ms: u64,
     next_client: usize,
