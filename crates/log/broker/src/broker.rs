@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_access::quota::QuotaKey;
 use log_metadata::access::AccessPlace;
 use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
 use log_partition::PartitionConfig;
@@ -95,6 +96,13 @@ impl Broker {
             KeeperEvent::Ended { ticket, ended } => self.change_ended(ticket, ended, now),
             KeeperEvent::Standing(_) | KeeperEvent::Over(_) => {}
         }
+    }
+
+    /// How many connections a second an address may make, if it has a quota.
+    #[must_use]
+    pub fn connection_rate_of(&self, ip: std::net::IpAddr) -> Option<f64> {
+        let quotas = &self.node.access.quotas;
+        quotas.has(QuotaKey::ConnectionCreationRate).then(|| quotas.of_ip(&ip.to_string()))?
     }
 
     /// Takes what the council is asked for.

@@ -181,11 +181,15 @@ pub(crate) const fn is_checked(api: ApiKey) -> bool {
             | ApiKey::DescribeGroups
             | ApiKey::ListGroups
             | ApiKey::DeleteGroups
+            | ApiKey::ConsumerGroupHeartbeat
+            | ApiKey::ConsumerGroupDescribe
             | ApiKey::DescribeAcls
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls
             | ApiKey::DescribeUserScramCredentials
             | ApiKey::AlterUserScramCredentials
+            | ApiKey::DescribeClientQuotas
+            | ApiKey::AlterClientQuotas
     )
 }
 

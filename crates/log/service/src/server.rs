@@ -107,7 +107,7 @@ impl LogServer {
         if let Some(first) = post.shards.first() {
             council.begin(Arc::clone(first));
         }
-        let mut listeners = Listeners::new(&listening, &config.connections, &refusals);
+        let mut listeners = Listeners::new(&listening, &config.connections, (&broker, &refusals));
         let addresses = listeners.addresses().to_vec();
         let accept = (post.shards.len(), hand_on(&post));
         listeners.start(listening, accept, &supervisor, clock).map_err(system("accept connections"))?;

@@ -148,6 +148,13 @@ impl QuotaMeters {
         Ok(if is_strict { 0 } else { bucket.owed_ms(rate, windows, now) })
     }
 
+    /// What is used in so long a time, milliseconds, may be used at once by a client that has used nothing of late.
+    #[must_use]
+    pub const fn rate_span_ms(&self) -> u64 {
+        let Windows { count, size_ms } = self.windows.rates;
+        (count.saturating_sub(1) as u64).saturating_mul(size_ms)
+    }
+
     /// How long a client must wait at the most for its use of time, milliseconds: one window.
     #[must_use]
     pub const fn request_wait_ms_max(&self) -> u64 {

@@ -5,16 +5,19 @@
 
 mod acls;
 mod change;
+mod quotas;
 mod scram;
 mod secret;
 
+use base::{MonoTime, Now};
 use log_access::Authorizer;
-use log_access::quota::{QuotaLimits, QuotaMeters};
+use log_access::quota::{QuotaClient, QuotaKey, QuotaLimits, QuotaMeters};
 use log_metadata::access::{AccessContent, AccessPlace};
-use log_wire::{ApiKey, Malformed};
+use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use crate::authentication::Authentication;
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::config::BrokerConfig;
 use crate::council_calls::CouncilCalls;
 use crate::node::Node;
@@ -26,6 +29,8 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DeleteAcls,
     ApiKey::DescribeUserScramCredentials,
     ApiKey::AlterUserScramCredentials,
+    ApiKey::DescribeClientQuotas,
+    ApiKey::AlterClientQuotas,
 ];
 
 /// What a client is told that lacks a right.
@@ -40,7 +45,9 @@ pub(crate) struct Access {
     pub(crate) rules_version: u64,
     pub(crate) authentication: Authentication,
     pub(crate) quotas: QuotaLimits,
-    pub(crate) meters: QuotaMeters,
+    meters: QuotaMeters,
+    /// How long the client of the request that is handled is to wait, milliseconds.
+    throttle_ms: u64,
 }
 
 impl Access {
@@ -51,6 +58,7 @@ impl Access {
             authentication: Authentication::new(config.attempts, &config.secrets),
             quotas: QuotaLimits::default(),
             meters: QuotaMeters::new(config.quota_windows),
+            throttle_ms: 0,
         }
     }
 
@@ -78,6 +86,60 @@ impl Access {
     }
 }
 
+/// Quotas: what clients use, and how long they wait for it.
+impl Access {
+    /// A client uses so much of a quota. Gives how long it must wait, milliseconds.
+    pub(crate) fn charge(
+        &mut self,
+        key: QuotaKey,
+        (client, client_id): (&Client, &str),
+        amount: usize,
+        now: MonoTime,
+    ) -> u64 {
+        if !self.quotas.has(key) {
+            return 0;
+        }
+        let client = QuotaClient { user: client.principal.name(), client_id };
+        self.meters.used(&self.quotas, key, client, amount as f64, now)
+    }
+
+    /// A client changes so many partitions. It waits for that, or is refused if it is told so: `is_strict`.
+    ///
+    /// # Errors
+    /// It has changed too many of late.
+    pub(crate) fn mutate(
+        &mut self,
+        (client, client_id): (&Client, &str),
+        partitions: usize,
+        is_strict: bool,
+        now: Now,
+    ) -> Result<(), ErrorCode> {
+        let client = QuotaClient { user: client.principal.name(), client_id };
+        let partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
+        let waits = self.meters.mutate(&self.quotas, client, partitions, is_strict, now.mono());
+        let (Ok(wait_ms) | Err(wait_ms)) = waits;
+        self.throttle(wait_ms);
+        waits.map(|_| ()).map_err(|_| ErrorCode::ThrottlingQuotaExceeded)
+    }
+
+    /// How many bytes a client may fetch at once, if it has a quota.
+    pub(crate) fn fetch_bytes_max(&self, client: &Client, client_id: &str) -> Option<usize> {
+        let key = QuotaKey::ConsumerByteRate;
+        let (rate, _) = self.quotas.of_client(key, client.principal.name(), client_id)?;
+        Some((rate * self.meters.rate_span_ms() as f64 / 1_000.0) as usize)
+    }
+
+    /// The client of the request that is handled is to wait.
+    pub(crate) fn throttle(&mut self, wait_ms: u64) {
+        self.throttle_ms = self.throttle_ms.max(wait_ms);
+    }
+
+    /// How long the client of the request that was handled is to wait, milliseconds.
+    pub(crate) const fn take_throttle_ms(&mut self) -> u64 {
+        std::mem::replace(&mut self.throttle_ms, 0)
+    }
+}
+
 /// Handles a request.
 ///
 /// # Errors
@@ -101,6 +163,13 @@ pub(crate) fn dispatch(
         }
         ApiKey::DescribeUserScramCredentials => {
             Handled::Done(form.response(&scram::describe(node, by, &call.body()?)))
+        }
+        ApiKey::DescribeClientQuotas => {
+            Handled::Done(form.response(&quotas::describe(node, by, &call.body()?)))
+        }
+        ApiKey::AlterClientQuotas => {
+            let (answer, changes) = quotas::alter(node, by, &call.body()?);
+            Handled::of(change::begin(node, calls, &call, answer, changes))
         }
         _ => {
             let (answer, changes) = scram::alter(node, by, &call.body()?);

@@ -38,7 +38,7 @@ pub(super) fn api_key(frame: &[u8]) -> Option<ApiKey> {
 pub(super) fn read(frame: &[u8]) -> Result<Asked<'_>, Malformed> {
     let (header, api, mut body) = RequestHeader::read(frame)?;
     let api = api.ok_or(Malformed("an API that is not known"))?;
-    let head = Head { api, version: header.version, correlation_id: header.correlation_id };
+    let head = Head { api, version: header.version, correlation_id: header.correlation_id, throttle_ms: 0 };
     match (api.key, api.has(header.version)) {
         // The answer to an unknown version is one of version 0.
         (ApiKey::ApiVersions, false) => {
@@ -57,7 +57,7 @@ pub(super) fn read(frame: &[u8]) -> Result<Asked<'_>, Malformed> {
 /// The head under which the answer to a bare token is kept.
 pub(super) fn bare_head() -> Head {
     let api = Api::find(ApiKey::SaslAuthenticate as i16).unwrap_or(&Api::ALL[0]);
-    Head { api, version: 0, correlation_id: 0 }
+    Head { api, version: 0, correlation_id: 0, throttle_ms: 0 }
 }
 
 /// What a client is told whose token fails, and what the log tells. All that concerns users is told alike.

@@ -1,9 +1,9 @@
 //! From answers to bytes: they are written for the connections that wait for them.
 
+use super::throttling::Fetcher;
 use super::{BrokerDriver, Front};
 use crate::outgoing::Outgoing;
 use crate::response::Response;
-use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 
 impl<F> Front<F> {
@@ -13,20 +13,20 @@ impl<F> Front<F> {
         while !self.unsent.is_full()
             && let Some((waiter, response)) = self.deferred.pop_front()
         {
-            self.write_answer(driver.segments(), waiter, &response);
+            self.write_answer(driver, waiter, &response);
         }
         for (waiter, response) in std::mem::take(&mut self.answers) {
             if self.unsent.is_full() && matches!(response, Response::Fetch(_)) {
                 self.deferred.push_back((waiter, response));
             } else {
-                self.write_answer(driver.segments(), waiter, &response);
+                self.write_answer(driver, waiter, &response);
             }
         }
     }
 
-    fn write_answer(
+    fn write_answer<D: BrokerDriver<File = F>>(
         &mut self,
-        reader: &mut impl SegmentReader<File = F>,
+        driver: &mut D,
         waiter: Waiter,
         response: &Response,
     ) {
@@ -40,11 +40,19 @@ impl<F> Front<F> {
             return self.finish(conn);
         }
         let has_header = !matches!(response, Response::Bare(_));
-        let write = |out: &mut Outgoing<F>| response.write(head, reader, out, bytes_max);
+        let fetcher = Fetcher::of(connection, response, self.now);
+        let mut wait_ms = 0;
+        let write = |out: &mut Outgoing<F>| match &fetcher {
+            None => response.write(head, driver.segments(), out, bytes_max),
+            Some(fetcher) => wait_ms = fetcher.write(driver, (head, response), out, bytes_max),
+        };
         let bytes = connection.answer(waiter.request, has_header, write);
         let ends = connection.ends_behind == Some(waiter.request);
         self.unsent.written(conn, bytes, self.now);
         self.dirty.push(conn);
+        if wait_ms > 0 {
+            self.mute(conn, wait_ms, self.now);
+        }
         if ends {
             return self.finish(conn);
         }

@@ -53,6 +53,8 @@ pub(crate) struct Connection<F> {
     pub(super) waits_for_room: bool,
     /// It is not read from before: it has used more than its quota.
     pub(super) muted_until: Option<MonoTime>,
+    /// What the client calls itself, if what it fetches counts against a quota.
+    pub(super) fetches_as: Option<Arc<str>>,
 }
 
 /// A response is written into a buffer of this size at first.
@@ -77,6 +79,7 @@ impl<F> Connection<F> {
             is_paused: false,
             waits_for_room: false,
             muted_until: None,
+            fetches_as: None,
         }
     }
 
@@ -107,7 +110,7 @@ impl<F> Connection<F> {
         let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) else { return 0 };
         let is_next = at == Some(0) && exchange.answer.is_none();
-        let Head { api, version, correlation_id } = exchange.head;
+        let Head { api, version, correlation_id, .. } = exchange.head;
         let content = |out: &mut Outgoing<F>| {
             if has_header {
                 write_response_header(api, version, correlation_id, out.bytes());
@@ -179,7 +182,12 @@ mod tests {
 
     fn begin(connection: &mut Connection<()>, correlation_id: i32) -> u64 {
         let request = connection.next_request();
-        connection.begin(Head { api: Api::find(0).expect("Produce"), version: 3, correlation_id });
+        connection.begin(Head {
+            api: Api::find(0).expect("Produce"),
+            version: 3,
+            correlation_id,
+            throttle_ms: 0,
+        });
         request
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Now;
+use log_access::quota::QuotaKey;
 use log_wire::{
     Api, ApiKey, ApiVersionsRequest, ErrorCode, Feature, Features, Malformed, RequestHeader, ServedApi,
     Writer, write_api_versions_response,
@@ -92,7 +93,7 @@ impl Broker {
         }
         // The answer to an unknown version of ApiVersions is one of version 0.
         let version = if is_known { header.version } else { 0 };
-        let head = Head { api, version, correlation_id: header.correlation_id };
+        let mut head = Head { api, version, correlation_id: header.correlation_id, throttle_ms: 0 };
         if !is_known {
             return Ok((head, Handled::Done(list_apis(0, ErrorCode::UnsupportedVersion))));
         }
@@ -100,6 +101,13 @@ impl Broker {
         let client_id = header.client_id.unwrap_or_default();
         let call = Call { api: api.key, form, body, waiter, client_id, client, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
+        let access = &mut self.node.access;
+        if api.key == ApiKey::Produce {
+            let used = (QuotaKey::ProducerByteRate, frame.len());
+            let wait_ms = access.charge(used.0, (client, client_id), used.1, now.mono());
+            access.throttle(wait_ms);
+        }
+        head.throttle_ms = access.take_throttle_ms();
         Ok((head, handled))
     }
 }

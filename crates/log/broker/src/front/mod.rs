@@ -13,6 +13,7 @@ mod dispatch;
 mod places;
 mod receiving;
 mod refusal;
+mod throttling;
 mod timers;
 mod unfinished;
 mod unsent;

@@ -132,6 +132,11 @@ impl<F> Front<F> {
             return self.end(conn, Refusal::BadRequest);
         };
         connection.begin(head);
+        connection.note_fetcher(broker, head, frame);
+        if head.throttle_ms > 0 {
+            self.mute(conn, head.throttle_ms, now.mono());
+        }
+        let Some(connection) = self.places.get_mut(conn) else { return };
         match handled {
             Handled::Waits if head.api.key == ApiKey::Produce => {}
             Handled::Waits => connection.blocked_by = Some(waiter.request),

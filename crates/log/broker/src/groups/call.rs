@@ -55,7 +55,8 @@ pub(crate) enum Kind {
     List(Vec<String>),
     Delete(Vec<String>),
     ConsumerHeartbeat,
-    ConsumerDescribe(Vec<String>),
+    /// As [`Self::Describe`].
+    ConsumerDescribe(Vec<String>, bool),
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
@@ -113,7 +114,10 @@ impl GroupCall {
                 form.response(&response)
             }
             Kind::Delete(groups) => form.response(&deleted(groups, parts)),
-            Kind::ConsumerDescribe(groups) => form.response(&consumer::described(groups, parts)),
+            Kind::ConsumerDescribe(groups, with_operations) => {
+                let of = (node, by(ApiKey::ConsumerGroupDescribe));
+                form.response(&consumer::described(of, (groups, *with_operations), parts))
+            }
             single => {
                 let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
                 match single {

@@ -177,7 +177,8 @@ impl Groups {
             let ticket = node.ticket();
             self.tickets.insert(ticket, (of.waiter, part));
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, Ticket(ticket), &TopicsView(&node.catalog), now);
+                let topics = TopicsView { node, client: of.by.client };
+                machine.handle(request, Ticket(ticket), &topics, now);
                 self.take_effects(node, partition, now);
             }
         }

@@ -287,7 +287,10 @@ fn named(catalog: &Catalog, topics: &[OffsetFetchRequestTopics], version: i16) -
 }
 
 /// What a request names, each once: one that names a large group very often would have a huge answer.
-fn once_each<'r, T>(named: impl Iterator<Item = &'r T>, name: impl Fn(&'r T) -> &'r str) -> Vec<&'r T> {
+pub(super) fn once_each<'r, T>(
+    named: impl Iterator<Item = &'r T>,
+    name: impl Fn(&'r T) -> &'r str,
+) -> Vec<&'r T> {
     let mut names = BTreeSet::new();
     named.filter(|one| names.insert(name(one))).collect()
 }

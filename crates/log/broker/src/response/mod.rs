@@ -25,6 +25,8 @@ pub struct Head {
     pub version: i16,
     /// What the client calls the request.
     pub correlation_id: i32,
+    /// How long the client is to wait after it, milliseconds.
+    pub throttle_ms: u64,
 }
 
 /// How a body is written.
@@ -107,14 +109,14 @@ impl Response {
     /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
     pub fn write<R: SegmentReader>(
         &self,
-        Head { api, version, .. }: Head,
+        Head { api, version, throttle_ms, .. }: Head,
         reader: &mut R,
         out: &mut Outgoing<R::File>,
         fetch_bytes_max: usize,
     ) {
         let flexible = api.is_flexible(version);
         match self {
-            Self::Produce(produce) => produce.write(&mut out.writer(flexible), version),
+            Self::Produce(produce) => produce.write(&mut out.writer(flexible), version, throttle_ms),
             Self::Fetch(fetch) => fetch.write(reader, out, (version, flexible), fetch_bytes_max),
             Self::Offsets(offsets) => {
                 offsets.complete(reader).write(&mut out.writer(flexible), version);

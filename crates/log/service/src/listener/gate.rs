@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::MonoTime;
 use log_access::{ConnectionLimit, ConnectionVerdict, Connections};
+use log_broker::Broker;
 use net_reactor::{Gate, Permit, Verdict};
 use node_threads::Descriptors;
 use parking_lot::Mutex;
@@ -16,12 +17,18 @@ use crate::refusals::Refusals;
 /// The connections of a broker, counted over all its listeners and threads.
 pub(crate) struct Admission {
     connections: Mutex<Connections>,
+    /// Knows the quotas of addresses.
+    broker: Arc<Mutex<Broker>>,
     refusals: Arc<Refusals>,
 }
 
 impl Admission {
-    pub(crate) fn new(connections: Connections, refusals: Arc<Refusals>) -> Arc<Self> {
-        Arc::new(Self { connections: Mutex::new(connections), refusals })
+    pub(crate) fn new(
+        connections: Connections,
+        broker: Arc<Mutex<Broker>>,
+        refusals: Arc<Refusals>,
+    ) -> Arc<Self> {
+        Arc::new(Self { connections: Mutex::new(connections), broker, refusals })
     }
 
     /// How many connections there are, and how many of their clients have not proved who they are.
@@ -59,8 +66,9 @@ impl Gate for ListenerGate {
             refusals.without_descriptor(ip, self.descriptors.limit);
             return Verdict::Refused;
         }
+        let rate = self.admission.broker.lock().connection_rate_of(ip);
         let mut connections = self.admission.connections.lock();
-        let verdict = connections.admit(self.listener, ip, None, now);
+        let verdict = connections.admit(self.listener, ip, rate, now);
         let is_stranger = connections.has_strangers(self.listener);
         drop(connections);
         let waited = std::mem::take(&mut self.waits);

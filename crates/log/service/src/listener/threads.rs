@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use log_access::{ConnectionLimits, Connections, ListenerLimits};
-use log_broker::SecurityProtocol;
+use log_broker::{Broker, SecurityProtocol};
 use net_reactor::{Accepted, Listener, ListenerConfig, ListeningSocket};
 use net_tls::TlsContext;
 use node_metrics::Sample;
 use node_threads::{Clock, Descriptors, Supervisor, ThreadWaker, spawn};
+use parking_lot::Mutex;
 
 use super::Listening;
 use super::gate::{Admission, ListenerGate};
@@ -39,7 +40,11 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     /// Those that hold these ports. Nothing is accepted yet.
-    pub(crate) fn new(listening: &[Listening], limits: &ConnectionLimits, refusals: &Arc<Refusals>) -> Self {
+    pub(crate) fn new(
+        listening: &[Listening],
+        limits: &ConnectionLimits,
+        (broker, refusals): (&Arc<Mutex<Broker>>, &Arc<Refusals>),
+    ) -> Self {
         let own = listening.iter().map(|listening| {
             let is_open = listening.config.protocol == SecurityProtocol::Plaintext;
             ListenerLimits { is_open, ..listening.config.limits }
@@ -49,7 +54,7 @@ impl Listeners {
         Self {
             addresses: listening.iter().map(|listening| listening.address).collect(),
             offers: offers.collect(),
-            admission: Admission::new(Connections::new(limits), Arc::clone(refusals)),
+            admission: Admission::new(Connections::new(limits), Arc::clone(broker), Arc::clone(refusals)),
             refusals: Arc::clone(refusals),
             accepting: Vec::new(),
             reloader: None,
