@@ -134,6 +134,11 @@ impl Access {
         self.throttle_ms = self.throttle_ms.max(wait_ms);
     }
 
+    /// The same, as responses say it.
+    pub(crate) fn throttle_time_ms(&self) -> i32 {
+        i32::try_from(self.throttle_ms).unwrap_or(i32::MAX)
+    }
+
     /// How long the client of the request that was handled is to wait, milliseconds.
     pub(crate) const fn take_throttle_ms(&mut self) -> u64 {
         std::mem::replace(&mut self.throttle_ms, 0)

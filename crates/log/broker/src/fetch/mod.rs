@@ -72,6 +72,8 @@ struct Fetch<'r> {
     version: i16,
     partitions: Vec<FetchPartition<'r>>,
     forgotten: Vec<(TopicName<'r>, i32)>,
+    /// The response gives no more, whatever is asked: of the broker, and of the client's quota.
+    bytes_max: usize,
 }
 
 /// The first version that names topics by their ids.
@@ -86,7 +88,9 @@ impl Fetches {
         let (mut partitions, mut forgotten) = (Vec::new(), Vec::new());
         let version = call.form.version;
         let request = FetchRequest::read(&mut call.body, version, &mut partitions, &mut forgotten)?;
-        let fetch = Fetch { request, version, partitions, forgotten };
+        let quota = node.access.fetch_bytes_max(call.client, call.client_id);
+        let bytes_max = quota.unwrap_or(usize::MAX).min(node.config.fetch_bytes_max);
+        let fetch = Fetch { request, version, partitions, forgotten, bytes_max };
         Ok(Handled::of(self.fetch(node, &fetch, (call.waiter, call.client), call.now)))
     }
 
@@ -110,7 +114,7 @@ impl Fetches {
             client: Arc::clone(client),
             isolation: if committed { Isolation::ReadCommitted } else { Isolation::ReadUncommitted },
             bytes_min: size(request.min_bytes),
-            bytes_max: size(request.max_bytes).min(node.config.fetch_bytes_max),
+            bytes_max: size(request.max_bytes).min(fetch.bytes_max),
             is_full: true,
         };
         let rules_version = node.access.rules_version;

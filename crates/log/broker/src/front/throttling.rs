@@ -63,9 +63,8 @@ impl Fetcher {
         out: &mut Outgoing<D::File>,
         bytes_max: usize,
     ) -> u64 {
-        let own_max = driver.broker().node.access.fetch_bytes_max(&self.client, &self.client_id);
         let (at, before) = (out.bytes().len(), out.len());
-        response.write(head, driver.segments(), out, own_max.map_or(bytes_max, |own| own.min(bytes_max)));
+        response.write(head, driver.segments(), out, bytes_max);
         let (key, used) = (QuotaKey::ConsumerByteRate, out.len() - before);
         let wait_ms =
             driver.broker().node.access.charge(key, (&self.client, &self.client_id), used, self.now);

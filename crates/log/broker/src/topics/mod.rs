@@ -29,6 +29,10 @@ pub use settings::{BadSetting, partition_config};
 /// The first version of DeleteTopics that names topics in a list of structs.
 const DELETE_BY_STATE: i16 = 6;
 
+/// The first versions whose clients are refused, and not only held up, beyond their quota of changes.
+const CREATE_IS_STRICT: i16 = 6;
+const DELETE_IS_STRICT: i16 = 5;
+
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Metadata, ApiKey::CreateTopics, ApiKey::DeleteTopics];
 
@@ -43,22 +47,48 @@ pub(crate) fn dispatch(
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
     let (waits, by, now) = ((call.form, call.waiter), call.by(), call.now);
+    let version = call.form.version;
     Ok(match key {
-        ApiKey::CreateTopics => Handled::of(create_topics(node, calls, by, &call.body()?, waits, now)),
-        ApiKey::DeleteTopics => Handled::of(delete_topics(node, calls, by, &call.body()?, waits, now)),
+        ApiKey::CreateTopics => {
+            let changer = Changer { by, client_id: call.client_id, is_strict: version >= CREATE_IS_STRICT };
+            Handled::of(create_topics(node, calls, changer, &call.body()?, waits, now))
+        }
+        ApiKey::DeleteTopics => {
+            let changer = Changer { by, client_id: call.client_id, is_strict: version >= DELETE_IS_STRICT };
+            Handled::of(delete_topics(node, calls, changer, &call.body()?, waits, now))
+        }
         _ => Handled::Done(metadata::answer(node, call)?),
     })
+}
+
+/// Who changes topics.
+#[derive(Clone, Copy)]
+struct Changer<'c> {
+    by: By<'c>,
+    client_id: &'c str,
+    /// It is refused, and not only held up, beyond its quota.
+    is_strict: bool,
+}
+
+impl Changer<'_> {
+    /// It changes so many partitions.
+    ///
+    /// # Errors
+    /// It has changed too many of late.
+    fn charge(self, node: &mut Node, partitions: usize, now: Now) -> Result<(), ErrorCode> {
+        node.access.mutate((self.by.client, self.client_id), partitions, self.is_strict, now)
+    }
 }
 
 fn create_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
-    by: By<'_>,
+    changer: Changer<'_>,
     request: &CreateTopicsRequest,
     (form, waiter): (Form, Waiter),
     now: Now,
 ) -> Option<Response> {
-    let (mut response, mut parts) = (CreateTopicsResponse::default(), Vec::new());
+    let (mut response, mut parts, by) = (CreateTopicsResponse::default(), Vec::new(), changer.by);
     let mut times = BTreeMap::<&str, usize>::new();
     request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
     for (number, topic) in request.topics.iter().enumerate() {
@@ -67,7 +97,12 @@ fn create_topics(
         } else if let Err(error) = node.may(by, TOPIC_CREATE, &topic.name) {
             Err((error, String::from("the client may not create the topic")))
         } else {
-            node.judge_new(topic)
+            node.judge_new(topic).and_then(|new| {
+                let charged = changer.charge(node, usize::try_from(new.partitions).unwrap_or(0), now);
+                let late =
+                    |error| (error, String::from("the client has changed too many partitions of late"));
+                charged.map(|()| new).map_err(late)
+            })
         };
         let may_see = node.may(by, TOPIC_DESCRIBE_CONFIGS, &topic.name);
         response.topics.push(result_of(topic, judged.as_ref(), may_see));
@@ -78,6 +113,7 @@ fn create_topics(
             parts.push(Part { number, path: paths::topic(&new.name), compute });
         }
     }
+    response.throttle_time_ms = node.access.throttle_time_ms();
     let (answer, timeout_ms) = (Box::new(response), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
 }
@@ -85,7 +121,7 @@ fn create_topics(
 fn delete_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
-    by: By<'_>,
+    changer: Changer<'_>,
     request: &DeleteTopicsRequest,
     (form, waiter): (Form, Waiter),
     now: Now,
@@ -95,11 +131,15 @@ fn delete_topics(
         true => request.topics.clone(),
         false => request.topic_names.iter().map(by_name).collect(),
     };
-    let (mut response, mut parts) = (DeleteTopicsResponse::default(), Vec::new());
+    let (mut response, mut parts, by) = (DeleteTopicsResponse::default(), Vec::new(), changer.by);
     for (number, topic) in topics.iter().enumerate() {
         let (name, topic_id) = (topic.name.clone(), topic.topic_id);
         let mut result = DeletableTopicResult { name, topic_id, ..Default::default() };
         let judged = may_delete(node, by, topic, &mut result).and_then(|()| node.judge_deletion(topic));
+        let judged = judged.and_then(|(name, id)| {
+            let partitions = node.catalog.find(TopicName::Id(id)).map_or(0, |topic| topic.partitions.len());
+            changer.charge(node, partitions, now).map(|()| (name, id))
+        });
         match judged {
             Ok((name, id)) => {
                 (result.name, result.topic_id) = (Some(name.to_string()), id);
@@ -110,6 +150,7 @@ fn delete_topics(
         }
         response.responses.push(result);
     }
+    response.throttle_time_ms = node.access.throttle_time_ms();
     let open = parts.iter().map(|part| part.number).collect();
     let (answer, timeout_ms) = (Box::new(DeleteAnswer { response, open }), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)

@@ -48,6 +48,9 @@ fn create(world: &mut World, rules: Vec<AclCreation>) -> Option<Vec<i16>> {
 
 fn describe_all() -> DescribeAclsRequest {
     DescribeAclsRequest::default()
+        .with_resource_name_filter(None)
+        .with_principal_filter(None)
+        .with_host_filter(None)
         .with_resource_type_filter(1)
         .with_pattern_type_filter(1)
         .with_operation(1)
@@ -66,6 +69,8 @@ fn filter(name: Option<&str>) -> DeleteAclsFilter {
     DeleteAclsFilter::default()
         .with_resource_type_filter(1)
         .with_resource_name_filter(name.map(text))
+        .with_principal_filter(None)
+        .with_host_filter(None)
         .with_pattern_type_filter(1)
         .with_operation(1)
         .with_permission_type(1)

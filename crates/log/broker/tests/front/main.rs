@@ -2,6 +2,7 @@
 
 mod acls;
 mod limits;
+mod quotas;
 mod rights;
 mod sasl;
 mod world;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use kafka_protocol::messages::alter_client_quotas_request::{EntityData, EntryData};
 use kafka_protocol::messages::alter_user_scram_credentials_request::ScramCredentialDeletion;
 use kafka_protocol::messages::create_acls_request::AclCreation;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
@@ -24,12 +25,14 @@ use kafka_protocol::messages::offset_for_leader_epoch_request::{
 };
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{
-    AlterUserScramCredentialsRequest, ApiKey, ApiVersionsRequest, CreateAclsRequest, CreateTopicsRequest,
-    DeleteAclsRequest, DeleteGroupsRequest, DeleteTopicsRequest, DescribeAclsRequest, DescribeGroupsRequest,
-    DescribeUserScramCredentialsRequest, FetchRequest, FindCoordinatorRequest, GroupId, HeartbeatRequest,
-    InitProducerIdRequest, JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest,
-    MetadataRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetForLeaderEpochRequest, ProduceRequest,
-    SyncGroupRequest, TopicName, TransactionalId,
+    AlterClientQuotasRequest, AlterUserScramCredentialsRequest, ApiKey, ApiVersionsRequest,
+    ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, CreateAclsRequest, CreateTopicsRequest,
+    DeleteAclsRequest, DeleteGroupsRequest, DeleteTopicsRequest, DescribeAclsRequest,
+    DescribeClientQuotasRequest, DescribeGroupsRequest, DescribeUserScramCredentialsRequest, FetchRequest,
+    FindCoordinatorRequest, GroupId, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
+    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
+    OffsetFetchRequest, OffsetForLeaderEpochRequest, ProduceRequest, SyncGroupRequest, TopicName,
+    TransactionalId,
 };
 use kafka_protocol::protocol::Request;
 use log_access::acl::{
@@ -424,6 +427,30 @@ fn operations_that_a_client_may_do_are_told_where_it_asks() {
 }
 
 #[test]
+fn broker_without_rules_lets_everybody_do_everything_there_is() {
+    let mut world = World::new(BrokerConfig::default());
+    let client = world.connect(0);
+    let named = MetadataRequestTopic::default().with_name(Some(topic("t")));
+    let metadata = MetadataRequest::default()
+        .with_topics(Some(vec![named]))
+        .with_include_topic_authorized_operations(true)
+        .with_include_cluster_authorized_operations(true);
+    let answer = world.ask(client, 9, &metadata).expect("the topic");
+    let told = (answer.topics[0].topic_authorized_operations, answer.cluster_authorized_operations);
+    assert_eq!(told, (3_576, 8_096));
+    let groups = DescribeGroupsRequest::default()
+        .with_groups(vec![group("g")])
+        .with_include_authorized_operations(true);
+    let find = FindCoordinatorRequest::default().with_coordinator_keys(vec![text("g")]);
+    for _ in 0..3 {
+        world.ask(client, 4, &find);
+        world.pass_ms(100);
+    }
+    let answer = world.ask(client, 5, &groups).expect("the group");
+    assert_eq!((answer.groups[0].error_code, answer.groups[0].authorized_operations), (0, 3_400));
+}
+
+#[test]
 fn coordinators_are_told_to_whom_their_group_or_transaction_may_be_told() {
     let mut world = world();
     let request = |kind: i8, keys: &[&str]| {
@@ -480,6 +507,70 @@ fn members_of_a_group_need_read() {
     check(&mut world, (5, &leave), |answer| answer.error_code, &of_members(0));
     let leave = LeaveGroupRequest::default().with_group_id(group("g")).with_member_id(text("m"));
     check(&mut world, (2, &leave), |answer| answer.error_code, &of_members(25));
+}
+
+#[test]
+fn member_of_a_consumer_group_needs_read_and_sees_the_topics_that_it_names() {
+    let mut world = world();
+    let named = ConsumerGroupHeartbeatRequest::default()
+        .with_group_id(group("c"))
+        .with_member_id(text("m"))
+        .with_rebalance_timeout_ms(1_000)
+        .with_topic_partitions(Some(Vec::new()))
+        .with_subscribed_topic_names(Some(vec![topic("t"), topic("nope")]));
+    let told = |answer: kafka_protocol::messages::ConsumerGroupHeartbeatResponse| answer.error_code;
+    check(
+        &mut world,
+        (1, &named),
+        told,
+        &[
+            (NOTHING, 30),
+            (&["Topic:t:Describe", "Topic:nope:Describe"], 30),
+            (&["Group:c:Describe", "Topic:t:Describe", "Topic:nope:Describe"], 30),
+            (&["Group:c:Read"], 29),
+            (&["Group:c:Read", "Topic:t:Describe"], 29),
+            (&["Group:c:Read", "Topic:t:Read", "Topic:nope:Write"], 0),
+        ],
+    );
+    // Whoever sees the group sees its members only with all their topics.
+    let request = ConsumerGroupDescribeRequest::default()
+        .with_group_ids(vec![group("c"), group("h")])
+        .with_include_authorized_operations(true);
+    let told = |answer: kafka_protocol::messages::ConsumerGroupDescribeResponse| {
+        let told = answer.groups.into_iter();
+        told.map(|group| (group.error_code, group.members.len(), group.authorized_operations))
+            .collect::<Vec<_>>()
+    };
+    let refused = (30, 0, NOT_ASKED);
+    check(
+        &mut world,
+        (1, &request),
+        told,
+        &[
+            (NOTHING, vec![refused, refused]),
+            (&["Group:c:Describe"], vec![(29, 0, 256), refused]),
+            (&["Group:c:All", "Topic:t:Describe"], vec![(0, 1, 3_400), refused]),
+            (&["Group:h:Describe", "Topic:t:Describe"], vec![refused, (69, 0, NOT_ASKED)]),
+        ],
+    );
+}
+
+#[test]
+fn expression_of_a_member_matches_only_topics_that_it_may_see() {
+    for (grants, partitions) in [(&["Group:c:Read"][..], 0), (&["Group:c:Read", "Topic:t:Describe"][..], 1)] {
+        let mut world = world();
+        grant(&mut world, grants);
+        let client = world.connect(0);
+        let beat = ConsumerGroupHeartbeatRequest::default()
+            .with_group_id(group("c"))
+            .with_member_id(text("m"))
+            .with_rebalance_timeout_ms(1_000)
+            .with_topic_partitions(Some(Vec::new()))
+            .with_subscribed_topic_regex(Some(text(".*")));
+        let answer = world.ask(client, 1, &beat).expect("an answer");
+        let assigned = answer.assignment.map_or(0, |assigned| assigned.topic_partitions.len());
+        assert_eq!((answer.error_code, assigned), (0, partitions), "{grants:?}");
+    }
 }
 
 #[test]
@@ -751,6 +842,21 @@ fn access_is_shown_and_changed_by_who_may() {
         |answer| answer.results[0].error_code,
         &[(NOTHING, 31), (&["Cluster::Describe"], 31), (&["Cluster::Alter"], 91)],
     );
+    check(
+        &mut world,
+        (1, &DescribeClientQuotasRequest::default()),
+        |answer| answer.error_code,
+        &[(NOTHING, 31), (&["Cluster::Describe"], 31), (&["Cluster::DescribeConfigs"], 0)],
+    );
+    let entity = EntityData::default().with_entity_type(text("user"));
+    let entry = EntryData::default().with_entity(vec![entity.with_entity_name(Some(text("u")))]);
+    let alter = AlterClientQuotasRequest::default().with_entries(vec![entry]);
+    check(
+        &mut world,
+        (1, &alter),
+        |answer| answer.entries[0].error_code,
+        &[(NOTHING, 31), (&["Cluster::Alter"], 31), (&["Cluster::AlterConfigs"], 0)],
+    );
 }
 
 #[test]
@@ -787,6 +893,10 @@ fn every_api_that_is_served_has_its_test_here() {
         ApiKey::DeleteGroups,
         ApiKey::DescribeUserScramCredentials,
         ApiKey::AlterUserScramCredentials,
+        ApiKey::DescribeClientQuotas,
+        ApiKey::AlterClientQuotas,
+        ApiKey::ConsumerGroupHeartbeat,
+        ApiKey::ConsumerGroupDescribe,
     ];
     let known: BTreeSet<i16> = free.iter().chain(&tested).map(|key| *key as i16).collect();
     assert_eq!(served, known);
