@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use log_broker::BrokerConfig;
-use log_partition::PartitionConfig;
 use log_service::{LogConfig, LogServer};
 use log_storage::StoreConfig;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -67,7 +66,6 @@ impl BrokerArguments {
             threads: self.threads,
             connections: (0, 0),
             broker,
-            topics: PartitionConfig::default(),
             store: StoreConfig::default(),
         }
     }

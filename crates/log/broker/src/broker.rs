@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
+use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
 use log_partition::PartitionConfig;
 use log_wire::TopicName;
 use net_event_loop::ConnId;
@@ -24,7 +24,6 @@ use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::producer_ids::ProducerIds;
 use crate::response::Response;
-use crate::topics::partition_config;
 use crate::waits::Waiter;
 
 /// See the module.
@@ -40,18 +39,10 @@ pub struct Broker {
     retention_due: MonoTime,
 }
 
-/// How often retention is looked after, milliseconds: `log.retention.check.interval.ms`.
-const RETENTION_MS: u64 = 300_000;
-
 impl Broker {
     /// A broker with what its disk held.
     #[must_use]
-    pub fn new(
-        config: BrokerConfig,
-        topic_defaults: PartitionConfig,
-        cluster_id: String,
-        stored: Vec<StoredPartition>,
-    ) -> Self {
+    pub fn new(config: BrokerConfig, cluster_id: String, stored: Vec<StoredPartition>) -> Self {
         Self {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
@@ -60,7 +51,7 @@ impl Broker {
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
             retention_due: MonoTime::ZERO,
-            node: Node::new(config, topic_defaults, cluster_id, stored),
+            node: Node::new(config, cluster_id, stored),
         }
     }
 
@@ -70,6 +61,8 @@ impl Broker {
             KeeperEvent::Node { path, data } => {
                 if let Some(name) = paths::topic_of(&path) {
                     self.topic_node(name, data, now);
+                } else if let Some(node) = ConfigNode::of(&path) {
+                    self.config_node(node, &path, data);
                 }
             }
             KeeperEvent::Joined => {
@@ -104,8 +97,8 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
-        let Node { partitions, catalog, topic_defaults, .. } = &mut self.node;
-        partitions.disk_event(event, catalog, *topic_defaults);
+        let Node { partitions, catalog, .. } = &mut self.node;
+        partitions.disk_event(event, catalog, PartitionConfig::default());
         self.after_partitions(now);
     }
 
@@ -116,7 +109,7 @@ impl Broker {
         self.calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
-            self.retention_due = now.mono().plus_ms(RETENTION_MS);
+            self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
             self.node.partitions.retain(now);
             self.after_partitions(now);
         }
@@ -165,15 +158,33 @@ impl Broker {
     /// The node of a topic has this data, or is gone.
     fn topic_node(&mut self, name: &str, data: Option<Vec<u8>>, now: Now) {
         let Some(data) = data else { return self.topic_deleted(name, now) };
-        let image = TopicNode::read(&data).map_err(|bad| bad.to_string()).and_then(|node| {
-            let config = partition_config(&self.node.topic_defaults, &node.settings);
-            let config = config.map_err(|bad| format!("its setting `{}`: {}", bad.name, bad.why))?;
-            Ok(TopicImage::new(name, node, config))
-        });
-        match image {
-            Ok(image) => self.topic_changed(image, now),
-            Err(why) => self.node.notices.push(Notice::BadTopic(name.into(), why)),
+        match TopicNode::read(&data) {
+            Ok(node) => {
+                let config = self.node.partition_config(&node.settings);
+                self.topic_changed(TopicImage::new(name, node, config), now);
+            }
+            Err(bad) => self.node.notices.push(Notice::BadTopic(name.into(), bad.to_string())),
         }
+    }
+
+    /// The node of what is set for a broker, a group or a subscription has this data, or is gone.
+    fn config_node(&mut self, node: ConfigNode, path: &str, data: Option<Vec<u8>>) {
+        match read_configs(&data.unwrap_or_default()) {
+            Ok(set) => {
+                if self.node.configs.put(node, set) {
+                    self.configs_changed();
+                }
+            }
+            Err(bad) => self.node.notices.push(Notice::BadConfigs(path.into(), bad.to_string())),
+        }
+    }
+
+    /// Other configurations are in force for this broker, and for topics that do not set them.
+    fn configs_changed(&mut self) {
+        let Node { config, configs, .. } = &mut self.node;
+        config.take(&configs.broker());
+        let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
+        names.iter().for_each(|name| self.node.configure(name));
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {

@@ -25,9 +25,6 @@ pub enum ConfigNode {
     ClientMetrics(String),
 }
 
-/// Names and values, as they were written.
-pub type Configs = BTreeMap<String, String>;
-
 impl ConfigNode {
     /// Whose node this is, if it is one of these.
     #[must_use]
@@ -63,13 +60,13 @@ impl ConfigNode {
 ///
 /// # Errors
 /// It is no JSON object of texts.
-pub fn read_configs(data: &[u8]) -> Result<Configs, serde_json::Error> {
-    if data.is_empty() { Ok(Configs::new()) } else { serde_json::from_slice(data) }
+pub fn read_configs(data: &[u8]) -> Result<BTreeMap<String, String>, serde_json::Error> {
+    if data.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(data) }
 }
 
 /// The data of such a node.
 #[must_use]
-pub fn configs_bytes(configs: &Configs) -> Vec<u8> {
+pub fn configs_bytes(configs: &BTreeMap<String, String>) -> Vec<u8> {
     serde_json::to_vec(configs).unwrap_or_default()
 }
 
@@ -96,9 +93,9 @@ mod tests {
 
     #[test]
     fn configs_are_read_back_and_others_are_refused() {
-        let configs = Configs::from([("a".into(), "\"\u{0}ü".into()), ("b".into(), String::new())]);
+        let configs = BTreeMap::from([("a".into(), "\"\u{0}ü".into()), ("b".into(), String::new())]);
         assert_eq!(read_configs(&configs_bytes(&configs)).ok(), Some(configs));
-        assert_eq!(read_configs(b"").ok(), Some(Configs::new()));
+        assert_eq!(read_configs(b"").ok(), Some(BTreeMap::new()));
         for data in ["[]", "{\"a\": 1}", "x"] {
             assert!(read_configs(data.as_bytes()).is_err(), "{data}");
         }

@@ -31,7 +31,7 @@ pub mod paths;
 mod topic_node;
 
 pub use broker_node::BrokerNode;
-pub use config_node::{ConfigNode, Configs, configs_bytes, read_configs};
+pub use config_node::{ConfigNode, configs_bytes, read_configs};
 pub use id::{id_of, id_text};
 pub use join::{Join, JoinRefusal, JoinStep};
 pub use keeper::{Change, Compute, Decision, Ended, Found, Keeper, KeeperEvent, KeeperLimits, Standing};

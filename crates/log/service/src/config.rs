@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use log_broker::BrokerConfig;
-use log_partition::PartitionConfig;
 use log_storage::StoreConfig;
 
 /// See the module.
@@ -22,8 +21,6 @@ pub struct LogConfig {
     pub connections: (u32, u32),
     /// The broker.
     pub broker: BrokerConfig,
-    /// What holds for topics that do not say otherwise.
-    pub topics: PartitionConfig,
     /// The disk.
     pub store: StoreConfig,
 }

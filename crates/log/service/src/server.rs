@@ -96,7 +96,7 @@ impl LogServer {
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
-        let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
+        let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
         let shards = start_shards(&mut post, &config, (&broker, &disk, &council), &supervisor, clock)?;

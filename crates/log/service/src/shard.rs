@@ -153,6 +153,13 @@ fn log(notice: &Notice) {
         Notice::BadTopic(topic, why) => {
             tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
         }
+        Notice::BadConfigs(path, why) => {
+            tracing::warn!(
+                path,
+                why,
+                "configurations in the council cannot be used: those of before stay in force"
+            );
+        }
         Notice::Damaged(id, damage) => {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");

@@ -3,6 +3,7 @@
 mod appointments;
 pub(crate) mod change;
 
+use core::ops::Bound;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -92,6 +93,13 @@ impl Catalog {
         Some(gone)
     }
 
+    /// The partitions of a topic act on this from now on. Gives the topic, if it is there.
+    pub fn configure(&mut self, name: &str, config: PartitionConfig) -> Option<&TopicImage> {
+        let topic = self.by_name.get_mut(name)?;
+        topic.config = config;
+        Some(topic)
+    }
+
     /// The topic of that name or id.
     ///
     /// # Errors
@@ -109,6 +117,11 @@ impl Catalog {
     /// All topics, by name.
     pub fn topics(&self) -> impl Iterator<Item = &TopicImage> {
         self.by_name.values()
+    }
+
+    /// The topics from that name on, by name.
+    pub fn topics_from<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a TopicImage> {
+        self.by_name.range::<str, _>((Bound::Included(name), Bound::Unbounded)).map(|(_, topic)| topic)
     }
 
     /// Whether a topic of that name may be made.

@@ -10,7 +10,7 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
+use crate::{configs, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -31,6 +31,10 @@ const AREAS: &[Area] = &[
     Area {
         served: topics::SERVED,
         dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
+    },
+    Area {
+        served: configs::SERVED,
+        dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area {
         served: producer_ids::SERVED,

@@ -107,6 +107,16 @@ impl Partitions {
         Ok(())
     }
 
+    /// Those of its partitions that live here act on what the topic says by now.
+    pub(crate) fn configure(&mut self, topic: &TopicImage) {
+        for index in (0..).take(topic.partitions.len()) {
+            let slot = self.by_id.get(&topic.partition(index)).copied();
+            if let Some(hosted) = slot.and_then(|slot| self.get_mut(slot)) {
+                hosted.partition.set_config(topic.config);
+            }
+        }
+    }
+
     /// The topic is gone, with its records.
     pub(crate) fn drop_topic(&mut self, topic: &TopicImage) {
         for index in (0..).take(topic.partitions.len()) {

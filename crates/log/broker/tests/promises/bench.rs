@@ -9,7 +9,7 @@ use log_broker::{
     Waiter,
 };
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
-use log_partition::{LeaderEpoch, PartitionConfig, PartitionId, SegmentRead};
+use log_partition::{LeaderEpoch, PartitionId, SegmentRead};
 use net_event_loop::ConnId;
 use storage_wal::LogId;
 
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
+        let mut broker = Broker::new(config, "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(1 << 20), NOW);
         Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
     }
