@@ -81,13 +81,17 @@ impl LogServer {
     ///
     /// # Errors
     /// [`StartError`], with everything undone that had begun.
-    pub fn start(config: LogConfig) -> Result<Self, StartError> {
+    pub fn start(mut config: LogConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
         let address = config.listen;
-        let listener = bind(address, None).map_err(|source| StartError::Listen { address, source })?;
+        let listener = bind(address, config.backlog).map_err(|source| StartError::Listen { address, source })?;
         let address = listener.local_addr().map_err(system("read the port"))?;
+        if config.broker.advertised_port == 0 {
+            config.broker.advertised_port = address.port();
+        }
         let supervisor = Arc::new(Supervisor::default());
-        let council = Arc::new(Council::connect(&config.council, &supervisor)?);
+        let council =
+            Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
         let ((executor, stored), cluster_id) = council.join(config.broker.node_id, random()?, |cluster| {
             let opened = open(&config, cluster)?;
             let node = broker_node(&config, &opened.0.directory_id());
