@@ -7,14 +7,16 @@ use std::sync::Arc;
 use base::{MonoTime, Now};
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
 use log_partition::PartitionConfig;
-use log_wire::TopicName;
+use log_wire::{Malformed, TopicName};
 use net_event_loop::ConnId;
 
+use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
 use crate::council::Purpose;
 use crate::council_calls::CouncilCalls;
+use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
 use crate::groups::Groups;
@@ -33,6 +35,7 @@ pub struct Broker {
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
+    pub(crate) record_deletions: RecordDeletions,
     appointments: Appointments,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
@@ -47,6 +50,7 @@ impl Broker {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
+            record_deletions: RecordDeletions::default(),
             appointments: Appointments::default(),
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
@@ -97,6 +101,10 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
+        if let DiskEvent::Volume(volume) = event {
+            self.node.volume = Some(volume);
+            return;
+        }
         let Node { partitions, catalog, .. } = &mut self.node;
         partitions.disk_event(event, catalog, PartitionConfig::default());
         self.after_partitions(now);
@@ -107,6 +115,7 @@ impl Broker {
         self.produces.expire(&mut self.node, now);
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
+        self.record_deletions.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
@@ -122,6 +131,7 @@ impl Broker {
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
+            self.record_deletions.next_deadline(),
             self.groups.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
@@ -132,6 +142,7 @@ impl Broker {
         self.produces.disconnected(shard, conn);
         self.fetches.disconnected(shard, conn);
         self.calls.disconnected(shard, conn);
+        self.record_deletions.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
@@ -239,6 +250,17 @@ impl Broker {
         }
     }
 
+    /// Handles a request to delete records.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn delete_records(&mut self, call: Call<'_>) -> Result<Handled, Malformed> {
+        let now = call.now;
+        let handled = self.record_deletions.dispatch(&mut self.node, call);
+        self.after_partitions(now);
+        handled
+    }
+
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
         for event in self.node.partitions.take_events() {
@@ -249,7 +271,10 @@ impl Broker {
                     self.fetches.committed(&mut self.node, slot, bytes);
                     self.groups.committed(&mut self.node, slot, now);
                 }
+                PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
+                PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
                 PartitionEvent::Gone(slot) => {
+                    self.record_deletions.gone(&mut self.node, slot);
                     self.produces.gone(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);

@@ -19,6 +19,15 @@ pub enum DiskCommand {
     Start(LogId, Offset, Offset),
 }
 
+/// The file system that the data lies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// Its size.
+    pub total_bytes: u64,
+    /// How much of it this broker can still use.
+    pub usable_bytes: u64,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskEvent {
@@ -32,6 +41,8 @@ pub enum DiskEvent {
     StatesAsked(Vec<LogId>),
     /// So many bytes of batches may still be appended before the disk must make room; nothing while it is full.
     Room(u64),
+    /// The file system is like this by now.
+    Volume(Volume),
 }
 
 /// A partition as the disk gives it back at a start.

@@ -40,11 +40,13 @@
 mod broker;
 mod call;
 mod catalog;
+mod cluster;
 mod config;
 mod configs;
 mod coordinators;
 mod council;
 mod council_calls;
+mod delete_records;
 mod disk_executor;
 mod disk_work;
 mod fetch;
@@ -71,7 +73,7 @@ pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
 pub use config::{BrokerConfig, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
-pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
+pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};
 pub use front::{BrokerDriver, Front, Unanswerable};
 pub use notice::Notice;
 pub use response::{

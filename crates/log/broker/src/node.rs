@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
 use crate::configs::Configs;
 use crate::council::{Changes, Purpose};
-use crate::disk_work::StoredPartition;
+use crate::disk_work::{StoredPartition, Volume};
 use crate::internal_topics;
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
@@ -41,6 +41,8 @@ pub(crate) struct Node {
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
     pub(crate) notices: Vec<Notice>,
+    /// What is known of the disk's size.
+    pub(crate) volume: Option<Volume>,
     last_ticket: u64,
     random: Random,
 }
@@ -57,6 +59,7 @@ impl Node {
             council: Changes::default(),
             replies: Vec::new(),
             notices: Vec::new(),
+            volume: None,
             last_ticket: 0,
             random: Random::new(seed),
         }

@@ -17,6 +17,7 @@ use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::mail::ShardMail;
 use crate::segments::Segments;
+use crate::volume::VolumeWatch;
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -35,6 +36,8 @@ pub(crate) struct Shard {
     front: Front,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    /// The first shard looks at it for all.
+    volume: Option<VolumeWatch>,
     done: bool,
 }
 
@@ -78,9 +81,10 @@ impl Shard {
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
+        let volume = (number == 0).then(|| VolumeWatch::new(directory));
         let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
+        Self { driver, connections: EventLoop::default(), front, mail, events, volume, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -92,6 +96,8 @@ impl Shard {
     fn take_disk_events(&mut self, now: Now) {
         let Some(mailbox) = &self.driver.links.disk_events else { return };
         mailbox.take_all(&mut self.events);
+        let volume = self.volume.as_mut().and_then(|volume| volume.look(now));
+        self.events.extend(volume.map(DiskEvent::Volume));
         if !self.events.is_empty() {
             let mut broker = self.driver.links.broker.lock();
             self.events.drain(..).for_each(|event| broker.disk_event(event, now));

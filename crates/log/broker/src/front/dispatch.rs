@@ -10,7 +10,9 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{configs, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
+use crate::{
+    cluster, configs, delete_records, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics,
+};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -36,6 +38,8 @@ const AREAS: &[Area] = &[
         served: configs::SERVED,
         dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
     },
+    Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
+    Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
     Area {
         served: producer_ids::SERVED,
         dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),

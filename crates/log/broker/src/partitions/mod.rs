@@ -32,6 +32,10 @@ pub(crate) enum PartitionEvent {
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
     /// than that: the number is [`usize::MAX`].
     Committed(Slot, usize),
+    /// It begins later than before; that is not durable yet.
+    StartMoved(Slot),
+    /// That it begins where it does is durable.
+    Started(Slot),
     /// It is gone with its topic: its slot may be used again.
     Gone(Slot),
 }
@@ -150,6 +154,8 @@ impl Partitions {
                 }
             }
             DiskEvent::Room(bytes) => self.room_bytes = bytes,
+            // It is the node's.
+            DiskEvent::Volume(_) => {}
         }
     }
 
@@ -173,12 +179,36 @@ impl Partitions {
 
     /// Old segments are dropped, and producers that were silent for too long.
     pub(crate) fn retain(&mut self, now: Now) {
-        for hosted in self.hosted.iter_mut().flatten() {
+        for slot in (0..self.hosted.len()).map(Slot) {
+            let Some(hosted) = self.get_mut(slot) else { continue };
             hosted.partition.expire_producers(now.wall);
             if let Some(new) = hosted.partition.retain(now.wall) {
-                self.in_flight.give(DiskCommand::Start(hosted.log, new.start, new.first_segment));
+                self.move_start(slot, new);
             }
         }
+    }
+
+    /// Deletes the records of a partition before an offset, for a client. Gives where its log begins then, and whether that is
+    /// durable.
+    ///
+    /// # Errors
+    /// As [`Partition::delete_records`].
+    pub(crate) fn delete_records(&mut self, slot: Slot, before: Offset) -> Result<(Offset, bool), ErrorCode> {
+        let hosted = self.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+        if let Some(new) = hosted.partition.delete_records(before)? {
+            self.move_start(slot, new);
+        }
+        let hosted = self.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+        let start = hosted.partition.start();
+        Ok((start, start <= hosted.durable_start))
+    }
+
+    /// A log begins later than before.
+    fn move_start(&mut self, slot: Slot, new: NewStart) {
+        let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
+        let command = DiskCommand::Start(log, new.start, new.first_segment);
+        self.in_flight.give_awaited(command, 0, Awaited::Start(slot, new.start));
+        self.events.push(PartitionEvent::StartMoved(slot));
     }
 
     /// The partition of a request, if it is served here.
@@ -200,6 +230,11 @@ impl Partitions {
         let slot = self.by_id.get(&image.partition(index)).copied();
         let found = slot.and_then(|slot| Some((slot, self.get(slot)?)));
         found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
+    }
+
+    /// A partition that lives here, be it served already or not.
+    pub(crate) fn by_id(&self, id: PartitionId) -> Option<&Hosted> {
+        self.get(*self.by_id.get(&id)?)
     }
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&Hosted> {
@@ -256,7 +291,9 @@ impl Partitions {
             partition.lead(image.epoch);
         }
         let state = partition.tables().to_bytes();
-        let hosted = Hosted { id, topic: Arc::clone(&topic.name), log, partition, is_ready: false };
+        let durable_start = partition.start();
+        let hosted =
+            Hosted { id, topic: Arc::clone(&topic.name), log, partition, durable_start, is_ready: false };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
             Slot(self.hosted.len() - 1)
@@ -286,6 +323,12 @@ impl Partitions {
                     if let Some(hosted) = self.get_mut(slot) {
                         hosted.is_ready = true;
                         self.events.push(PartitionEvent::Ready(slot));
+                    }
+                }
+                Awaited::Start(slot, start) => {
+                    if let Some(hosted) = self.get_mut(slot) {
+                        hosted.durable_start = hosted.durable_start.max(start);
+                        self.events.push(PartitionEvent::Started(slot));
                     }
                 }
                 Awaited::Gone => {}

@@ -14,6 +14,8 @@ use log_wire::{ApiKey, Malformed};
 use crate::call::{Call, Handled};
 use crate::council_calls::CouncilCalls;
 use crate::node::Node;
+pub(crate) use refusal::Refusal;
+pub(crate) use replicas::check as check_replicas;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[

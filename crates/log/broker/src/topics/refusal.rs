@@ -4,23 +4,23 @@ use log_wire::ErrorCode;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) code: ErrorCode,
-    pub(super) message: String,
+pub(crate) struct Refusal {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
 }
 
 impl Refusal {
-    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
     /// Kafka gives no reason with it.
-    pub(super) const fn bare(code: ErrorCode) -> Self {
+    pub(crate) const fn bare(code: ErrorCode) -> Self {
         Self { code, message: String::new() }
     }
 
     /// The message as a response has it.
-    pub(super) fn message(&self) -> Option<String> {
+    pub(crate) fn message(&self) -> Option<String> {
         Some(self.message.clone()).filter(|message| !message.is_empty())
     }
 

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 ///
 /// # Errors
 /// `INVALID_REPLICA_ASSIGNMENT`.
-pub(super) fn check(replicas: &[i32], broker: i32) -> Result<(), Refusal> {
+pub(crate) fn check(replicas: &[i32], broker: i32) -> Result<(), Refusal> {
     let refused = |message: String| Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
     if replicas.is_empty() {
         return refused("a partition is assigned to no broker".into());
