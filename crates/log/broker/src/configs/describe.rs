@@ -3,10 +3,11 @@
 use log_config::{Detail, Entry, LISTED, Overrides, Refusal, Resource, describe};
 use log_wire::messages::Field as _;
 use log_wire::messages::configs::{
-    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResult,
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
 };
 use log_wire::{ErrorCode, TopicName, Writer};
 
+use super::ShownTopics;
 use crate::node::Node;
 use crate::response::{Form, Response};
 
@@ -25,6 +26,10 @@ fn describe_at_most(bytes_max: usize, node: &Node, request: &DescribeConfigsRequ
     let unknown = request.resources.iter().find(|of| !LISTED.contains(&of.resource_type));
     let unknown = unknown.map(|of| unknown_type(of.resource_type));
     let detail = Detail { synonyms: request.include_synonyms, documentation: request.include_documentation };
+    let write = |entry: Entry, writer: &mut Writer<'_>| {
+        written(entry.described(detail), form).write(writer, form.version);
+    };
+    let topics = ShownTopics::new(node.configs.layers(), form, &write);
     let mut out = Vec::new();
     Writer::new(&mut out, form.flexible).i32(0).count(request.resources.len());
     for resource in &request.resources {
@@ -33,11 +38,32 @@ fn describe_at_most(bytes_max: usize, node: &Node, request: &DescribeConfigsRequ
             None if out.len() > bytes_max => Err(too_long(bytes_max)),
             None => node.described(resource),
         };
-        let result = result_of(resource, found, detail, form);
-        result.write(&mut Writer::new(&mut out, form.flexible), form.version);
+        let (code, message) = match &found {
+            Ok(_) => (ErrorCode::None, ""),
+            Err(refusal) => (refusal.code, refusal.message.as_str()),
+        };
+        let mut writer = Writer::new(&mut out, form.flexible);
+        writer.i16(code.code()).text(message).i8(resource.resource_type).text(&resource.resource_name);
+        match found {
+            Ok(Described::Topic(settings)) => topics.write(settings, &mut out),
+            Ok(Described::Entries(entries)) => {
+                writer.count(entries.len());
+                entries.into_iter().for_each(|entry| write(entry, &mut writer));
+            }
+            Err(_) => drop(writer.count(0)),
+        }
+        Writer::new(&mut out, form.flexible).no_tagged_fields();
     }
     Writer::new(&mut out, form.flexible).no_tagged_fields();
     Response::Body(out)
+}
+
+/// What a resource is described by.
+enum Described<'n> {
+    /// All configurations of a topic that sets this.
+    Topic(&'n Overrides),
+    /// These.
+    Entries(Vec<Entry>),
 }
 
 fn unknown_type(resource_type: i8) -> Refusal {
@@ -48,31 +74,6 @@ fn unknown_type(resource_type: i8) -> Refusal {
 fn too_long(bytes_max: usize) -> Refusal {
     let message = format!("the answer would be longer than {bytes_max} bytes: ask for fewer at once");
     Refusal { code: ErrorCode::InvalidRequest, message }
-}
-
-fn result_of(
-    resource: &DescribeConfigsResource,
-    found: Result<Vec<Entry>, Refusal>,
-    detail: Detail,
-    form: Form,
-) -> DescribeConfigsResult {
-    let mut result = DescribeConfigsResult {
-        error_code: 0,
-        error_message: Some(String::new()),
-        resource_type: resource.resource_type,
-        resource_name: resource.resource_name.clone(),
-        configs: Vec::new(),
-    };
-    match found {
-        Ok(entries) => {
-            result.configs =
-                entries.into_iter().map(|entry| written(entry.described(detail), form)).collect();
-        }
-        Err(refusal) => {
-            (result.error_code, result.error_message) = (refusal.code.code(), Some(refusal.message));
-        }
-    }
-    result
 }
 
 /// A value that a version cannot carry is left out.
@@ -87,17 +88,22 @@ fn written(mut entry: DescribeConfigsResourceResult, form: Form) -> DescribeConf
 
 impl Node {
     /// The configurations of a resource.
-    fn described(&self, resource: &DescribeConfigsResource) -> Result<Vec<Entry>, Refusal> {
+    fn described(&self, resource: &DescribeConfigsResource) -> Result<Described<'_>, Refusal> {
         let DescribeConfigsResource { resource_type, resource_name, configuration_keys } = resource;
         let (configs, asked) = (&self.configs, configuration_keys.as_deref());
-        Ok(match Resource::to_describe(*resource_type, resource_name, configs.node_id())? {
-            Resource::Topic(name) => describe::topic(&configs.topic(self.settings_of(&name)?), asked),
-            Resource::Broker => describe::broker(&configs.broker(), asked),
-            Resource::Cluster => describe::cluster(&configs.broker(), asked),
-            Resource::Loggers => describe::loggers(configs.levels(), asked),
-            Resource::ClientMetrics(name) => describe::client_metrics(configs.subscription(&name), asked),
-            Resource::Group(name) => describe::group(&configs.group(&name), asked),
-        })
+        Ok(Described::Entries(
+            match Resource::to_describe(*resource_type, resource_name, configs.node_id())? {
+                Resource::Topic(name) if asked.is_none_or(<[String]>::is_empty) => {
+                    return Ok(Described::Topic(self.settings_of(&name)?));
+                }
+                Resource::Topic(name) => describe::topic(&configs.topic(self.settings_of(&name)?), asked),
+                Resource::Broker => describe::broker(&configs.broker(), asked),
+                Resource::Cluster => describe::cluster(&configs.broker(), asked),
+                Resource::Loggers => describe::loggers(configs.levels(), asked),
+                Resource::ClientMetrics(name) => describe::client_metrics(configs.subscription(&name), asked),
+                Resource::Group(name) => describe::group(&configs.group(&name), asked),
+            },
+        ))
     }
 
     fn settings_of(&self, topic: &str) -> Result<&Overrides, Refusal> {

@@ -8,6 +8,7 @@ mod alteration;
 mod describe;
 mod known;
 mod list;
+mod shown_topics;
 
 use log_wire::{ApiKey, Malformed};
 
@@ -16,6 +17,7 @@ use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 use alteration::{Asked, Request};
 pub(crate) use known::{Configs, Layers};
+pub(crate) use shown_topics::ShownTopics;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::Now;
-use log_config::{Entry, Overrides, TopicLayers, change, describe};
+use log_config::{Entry, Overrides, change};
 use log_metadata::{Ended, TopicNode, paths};
 use log_wire::messages::Field as _;
 use log_wire::messages::topics::{
@@ -15,7 +15,7 @@ use log_wire::{ErrorCode, Writer};
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
 use super::replicas;
 use crate::catalog::{NewTopic, change as node_change};
-use crate::configs::Layers;
+use crate::configs::{Layers, ShownTopics};
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
@@ -23,8 +23,9 @@ use crate::waits::Waiter;
 
 /// The topic of Kafka's metadata, which no broker serves.
 const METADATA_TOPIC: &str = "__cluster_metadata";
-/// The first version whose answer has configurations.
+/// The first versions whose answers have configurations, and ids.
 const CONFIGS: i16 = 5;
+const IDS: i16 = 7;
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn create_topics(
@@ -198,17 +199,27 @@ impl CouncilAnswer for CreateAnswer {
     }
 
     fn response(&self, form: Form) -> Response {
+        let write = |entry: Entry, writer: &mut Writer<'_>| entry.created().write(writer, form.version);
+        let shown = ShownTopics::new(&self.layers, form, &write);
         let mut out = Vec::new();
-        let mut writer = Writer::new(&mut out, form.flexible);
-        writer.i32(0).count(self.topics.len());
+        Writer::new(&mut out, form.flexible).i32(0).count(self.topics.len());
         for (result, settings) in &self.topics {
-            let is_shown = result.error_code == 0 && form.version >= CONFIGS;
-            let layers = TopicLayers { topic: settings, broker: self.layers.view() };
-            let shown = if is_shown { describe::topic(&layers, None) } else { Vec::new() };
-            let configs = Some(shown.into_iter().map(Entry::created).collect());
-            CreatableTopicResult { configs, ..result.clone() }.write(&mut writer, form.version);
+            let mut writer = Writer::new(&mut out, form.flexible);
+            writer.text(&result.name);
+            if form.version >= IDS {
+                writer.uuid(&result.topic_id);
+            }
+            writer.i16(result.error_code).nullable_text(result.error_message.as_deref());
+            if form.version >= CONFIGS {
+                writer.i32(result.num_partitions).i16(result.replication_factor);
+                match result.error_code {
+                    0 => shown.write(settings, &mut out),
+                    _ => drop(writer.count(0)),
+                }
+            }
+            Writer::new(&mut out, form.flexible).no_tagged_fields();
         }
-        writer.no_tagged_fields();
+        Writer::new(&mut out, form.flexible).no_tagged_fields();
         Response::Body(out)
     }
 }
