@@ -10,7 +10,7 @@ use council_service::{Server, ServerConfig};
 
 use crate::broker::from_here;
 use crate::config::{self, Configuration, Notice, Problem, Sources, Verdict, failure};
-use crate::log::Log;
+use crate::logging::Log;
 use crate::services::{Ready, Services, Tell};
 use crate::{files, signals};
 

@@ -17,7 +17,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::signal_name;
 
 use crate::config::{self, Sources};
-use crate::log::Log;
+use crate::logging::Log;
 use crate::services::Services;
 
 /// What a signal asks for.

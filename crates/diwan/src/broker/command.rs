@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 use super::setup::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
 use crate::config::{self, Problem};
 use crate::files;
-use crate::log::Log;
+use crate::logging::Log;
 
 pub(crate) const HELP: &str = "\
 The broker keeps its topics in the council and its records in its own directory. Kafka's clients connect as they are.

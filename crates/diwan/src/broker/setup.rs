@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use log_broker::{BrokerConfig, ServerProperties};
 use log_config::properties::Property;
-use log_config::{Council, Given, Listener, NetworkLimits, Overrides, StaticConfig};
+use log_config::{Council, Given, Listener, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
 use log_service::LogConfig;
 use log_storage::StoreConfig;
 
@@ -72,13 +72,14 @@ impl BrokerSetup {
         let session = read.council.as_ref().and_then(|council| council.session_timeout_ms);
         let config = LogConfig {
             listen,
-            directory: read.directory.map_or_else(|| defaults.directory.clone(), PathBuf::from),
+            directory: read.directory.as_ref().map_or_else(|| defaults.directory.clone(), PathBuf::from),
             council: String::new(),
             council_session: session.map_or(SESSION, |ms| Duration::from_millis(ms.into())),
             backlog: u32::try_from(network.backlog).ok(),
             threads: u16::try_from(network.threads).unwrap_or(u16::MAX),
             connections: (limit(network.connections_max), limit(network.connections_per_address_max)),
             broker,
+            compaction_bytes_per_second_max: LogMaintenance::of(&values).bytes_per_second_max,
             store: StoreConfig::default(),
         };
         let council = read.council.as_ref().map(servers);

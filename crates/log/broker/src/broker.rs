@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
-use log_partition::PartitionConfig;
 use log_wire::{Malformed, TopicName};
 use net_event_loop::ConnId;
 
 use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
+use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
 use crate::council::Purpose;
@@ -26,6 +26,7 @@ use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::producer_ids::ProducerIds;
 use crate::response::Response;
+use crate::segment_reader::SegmentFault;
 use crate::waits::Waiter;
 
 /// See the module.
@@ -39,6 +40,7 @@ pub struct Broker {
     appointments: Appointments,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
+    compactions: Compactions,
     retention_due: MonoTime,
 }
 
@@ -54,6 +56,7 @@ impl Broker {
             appointments: Appointments::default(),
             producer_ids: ProducerIds::default(),
             groups: Groups::new(),
+            compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, cluster_id, stored),
         }
@@ -94,6 +97,16 @@ impl Broker {
         self.node.partitions.take_disk_commands()
     }
 
+    /// Takes what the compactor is told.
+    pub fn take_compaction_commands(&mut self) -> Vec<CompactionCommand> {
+        self.compactions.take_commands()
+    }
+
+    /// The compactor tells something.
+    pub fn compaction_event(&mut self, event: CompactionEvent, now: Now) {
+        self.compactions.event(&mut self.node, event, now);
+    }
+
     /// Takes answers to requests that waited.
     pub fn take_done(&mut self) -> Vec<(Waiter, Response)> {
         std::mem::take(&mut self.node.replies)
@@ -106,7 +119,7 @@ impl Broker {
             return;
         }
         let Node { partitions, catalog, .. } = &mut self.node;
-        partitions.disk_event(event, catalog, PartitionConfig::default());
+        partitions.disk_event(event, catalog);
         self.after_partitions(now);
     }
 
@@ -117,9 +130,10 @@ impl Broker {
         self.calls.expire(&mut self.node, now);
         self.record_deletions.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
-            self.node.partitions.retain(now);
+            self.node.notices.extend(self.node.partitions.retain(now));
             self.after_partitions(now);
         }
     }
@@ -160,9 +174,9 @@ impl Broker {
     }
 
     /// A coordinator gets what was read.
-    pub fn loaded(&mut self, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
+    pub fn loaded(&mut self, load: &CoordinatorLoad, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, bytes, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, read, now),
         }
     }
 

@@ -64,6 +64,12 @@ pub struct BrokerConfig {
     pub waiting_fetches_max: usize,
     /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
     pub unflushed_bytes_max: usize,
+    /// `log.cleaner.enable`.
+    pub compacts: bool,
+    /// `log.cleaner.dedupe.buffer.size`: bytes of the map of keys.
+    pub compaction_map_bytes_max: usize,
+    /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
+    pub compaction_check_ms: u64,
 }
 
 impl Default for BrokerConfig {
@@ -93,6 +99,9 @@ impl Default for BrokerConfig {
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
             unflushed_bytes_max: 64 << 20,
+            compacts: true,
+            compaction_map_bytes_max: 128 << 20,
+            compaction_check_ms: 15_000,
         }
     }
 }
@@ -118,7 +127,11 @@ impl BrokerConfig {
         self.delete_topics = creation.may_delete;
         self.partitions = creation.partitions;
         self.replication_factor = creation.replication_factor;
-        self.retention_check_ms = LogMaintenance::of(values).retention_check_ms;
+        let maintenance = LogMaintenance::of(values);
+        self.retention_check_ms = maintenance.retention_check_ms;
+        self.compacts = maintenance.compacts;
+        self.compaction_map_bytes_max = maintenance.key_bytes_max;
+        self.compaction_check_ms = maintenance.compaction_check_ms;
         self.request_bytes_max = network.request_bytes_max;
         self.fetch_bytes_max = network.fetch_bytes_max;
         self.fetch_sessions_max = network.fetch_sessions_max;

@@ -41,6 +41,7 @@ mod broker;
 mod call;
 mod catalog;
 mod cluster;
+mod compaction;
 mod config;
 mod configs;
 mod coordinators;
@@ -70,6 +71,7 @@ mod waits;
 pub use broker::Broker;
 pub use call::{Caller, Handled};
 pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
+pub use compaction::{CompactionCommand, CompactionEvent};
 pub use config::{BrokerConfig, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
@@ -79,5 +81,5 @@ pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };
-pub use segment_reader::SegmentReader;
+pub use segment_reader::{SegmentFault, SegmentReader};
 pub use waits::Waiter;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use log_partition::{Damage, PartitionId};
+use log_storage::CompactionError;
 
 /// See the module.
 #[derive(Debug)]
@@ -17,6 +18,11 @@ pub enum Notice {
     BadConfigs(String, String),
     /// What the disk holds of a partition cannot be used: it is not served.
     Damaged(PartitionId, Damage),
+    /// A pass of compaction over a partition has ended early.
+    NotCompacted(PartitionId, CompactionError),
+    /// A partition has a timestamp that lies in the future, milliseconds: its segments from there on are kept for longer than
+    /// `retention.ms`.
+    FutureTimestamp(PartitionId, i64),
     /// The disk holds so many partitions of topics that the council does not know. They are kept, and not served.
     Unclaimed(usize),
 }

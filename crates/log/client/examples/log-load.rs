@@ -7,6 +7,7 @@
 //! `fetch`, `seconds`, `warm`, and `pid` of a broker whose processor time is read from `/proc`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use log_client::load::{Consume, Deliver, Measured, Pace, Produce, consume, deliver, produce};
@@ -19,54 +20,73 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         arguments.next().ok_or(usage)?.parse()?,
         arguments.next().ok_or(usage)?,
     );
-    let keys: BTreeMap<String, String> = arguments
-        .filter_map(|argument| {
-            argument.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()))
-        })
-        .collect();
-    let number =
-        |key: &str, default: f64| keys.get(key).and_then(|value| value.parse().ok()).unwrap_or(default);
-    let seconds = |key, default| Duration::from_secs_f64(number(key, default));
+    let keys = Keys(
+        arguments
+            .filter_map(|argument| {
+                argument.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()))
+            })
+            .collect(),
+    );
+    let seconds = |key, default| Duration::from_secs_f64(keys.number(key, default));
     let (warm_up, duration) = (seconds("warm", 1.0), seconds("seconds", 5.0));
-    let pid = number("pid", 0.0) as u32;
+    let pid = keys.number("pid", 0.0) as u32;
     let mut cpu = Vec::new();
     let edge = || cpu.push(cpu_of(pid));
-    let (partitions, connections) = (number("partitions", 1.0) as i32, number("connections", 1.0) as usize);
-    let (batch, message_bytes) = (number("batch", 1.0) as usize, number("bytes", 200.0) as usize);
-    let acks = number("acks", 1.0) as i16;
     let measured = match kind.as_str() {
-        "produce" => {
-            let pace = match number("rate", 0.0) {
-                0.0 => Pace::Closed { outstanding: number("outstanding", 1.0) as usize },
-                per_second => Pace::Open { per_second },
-            };
-            let is_idempotent = number("idempotent", 0.0) > 0.0;
-            let load = Produce {
-                address,
-                topic,
-                partitions,
-                connections,
-                pace,
-                batch,
-                message_bytes,
-                acks,
-                is_idempotent,
-            };
-            produce(&load, warm_up, duration, edge)?
-        }
-        "consume" => {
-            let fetch_bytes = number("fetch", 200_000.0) as i32;
-            let load = Consume { address, topic, partitions, connections, fetch_bytes };
-            consume(&load, warm_up, duration, edge)?
-        }
-        _ => {
-            let per_second = number("rate", 10_000.0);
-            let load = Deliver { address, topic, per_second, batch, message_bytes, acks };
-            deliver(&load, warm_up, duration, edge)?
-        }
+        "produce" => produce(&keys.produce(address, topic), warm_up, duration, edge)?,
+        "consume" => consume(&keys.consume(address, topic), warm_up, duration, edge)?,
+        "deliver" => deliver(&keys.deliver(address, topic), warm_up, duration, edge)?,
+        _ => return Err(usage.into()),
     };
     tell(&measured, &cpu);
     Ok(())
+}
+
+struct Keys(BTreeMap<String, String>);
+
+impl Keys {
+    fn number(&self, key: &str, default: f64) -> f64 {
+        self.0.get(key).and_then(|value| value.parse().ok()).unwrap_or(default)
+    }
+
+    fn produce(&self, address: SocketAddr, topic: String) -> Produce {
+        let pace = match self.number("rate", 0.0) {
+            0.0 => Pace::Closed { outstanding: self.number("outstanding", 1.0) as usize },
+            per_second => Pace::Open { per_second },
+        };
+        Produce {
+            address,
+            topic,
+            partitions: self.number("partitions", 1.0) as i32,
+            connections: self.number("connections", 1.0) as usize,
+            pace,
+            batch: self.number("batch", 1.0) as usize,
+            message_bytes: self.number("bytes", 200.0) as usize,
+            acks: self.number("acks", 1.0) as i16,
+            is_idempotent: self.number("idempotent", 0.0) > 0.0,
+        }
+    }
+
+    fn consume(&self, address: SocketAddr, topic: String) -> Consume {
+        Consume {
+            address,
+            topic,
+            partitions: self.number("partitions", 1.0) as i32,
+            connections: self.number("connections", 1.0) as usize,
+            fetch_bytes: self.number("fetch", 200_000.0) as i32,
+        }
+    }
+
+    fn deliver(&self, address: SocketAddr, topic: String) -> Deliver {
+        Deliver {
+            address,
+            topic,
+            per_second: self.number("rate", 10_000.0),
+            batch: self.number("batch", 1.0) as usize,
+            message_bytes: self.number("bytes", 200.0) as usize,
+            acks: self.number("acks", 1.0) as i16,
+        }
+    }
 }
 
 fn tell(measured: &Measured, cpu: &[f64]) {

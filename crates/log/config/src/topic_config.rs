@@ -1,6 +1,6 @@
 //! The configurations of a topic as values that its partitions act on.
 
-use log_partition::{PartitionConfig, ProducerLimits};
+use log_partition::{Compaction, Durability, PartitionConfig, ProducerLimits, TopicCompression};
 use log_wire::{Compression, TimestampType};
 
 use crate::layers::Values;
@@ -49,37 +49,6 @@ pub struct TopicConfig {
     pub leader_throttled: ThrottledReplicas,
     /// `follower.replication.throttled.replicas`.
     pub follower_throttled: ThrottledReplicas,
-}
-
-/// How batches are compressed on the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TopicCompression {
-    /// As they come: `producer`.
-    AsProduced,
-    /// With this codec, at this level; no level for the codec's own, and for codecs without levels.
-    With(Compression, Option<i32>),
-}
-
-/// See [`TopicConfig::compaction`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compaction {
-    /// `min.compaction.lag.ms`.
-    pub lag_min_ms: i64,
-    /// `max.compaction.lag.ms`; `i64::MAX` for never.
-    pub lag_max_ms: i64,
-    /// `min.cleanable.dirty.ratio`, from 0 to 1.
-    pub dirty_ratio_min: f64,
-    /// `delete.retention.ms`.
-    pub delete_retention_ms: i64,
-}
-
-/// When a write is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// When it is flushed to the disks of the replicas that have to have it.
-    Flushed,
-    /// When these replicas have it, in memory or on disk, as for Kafka.
-    Replicated,
 }
 
 /// Replicas whose copying is slowed down.
@@ -142,6 +111,12 @@ impl TopicConfig {
             timestamp_type: self.timestamp_type,
             timestamp_before_max_ms: self.timestamp_before_max_ms,
             timestamp_after_max_ms: self.timestamp_after_max_ms,
+            segment_jitter_ms: self.segment_jitter_ms,
+            compression: self.compression,
+            compaction: self.compacts.then_some(self.compaction),
+            durability: self.durability,
+            flush_messages: self.flush_messages,
+            flush_ms: self.flush_ms,
             retention_ms,
             retention_bytes,
             producers,

@@ -96,7 +96,9 @@ impl<D: Disk> SharedDisk<D> {
             self.commands.take_all(&mut commands);
             let stopping = commands.is_empty() && self.stopping.load(Ordering::SeqCst);
             let Some(executor) = guard.as_mut() else { return Ok(()) };
-            let next = executor.turn(&mut commands, &mut events, self.clock.now().mono())?;
+            executor.turn(&mut commands, &mut events, self.clock.now().mono())?;
+            self.events.put_all(&mut events);
+            let next = executor.work(&mut events)?;
             if stopping {
                 self.events.put_all(&mut events);
                 return guard.take().map_or(Ok(()), |executor| executor.close().map(drop));

@@ -12,6 +12,7 @@
 //! - No encryption, no authentication, no metrics.
 #![deny(missing_docs)]
 
+mod compaction;
 mod config;
 mod council;
 mod disk_loop;

@@ -1,6 +1,6 @@
 //! What other threads tell a shard.
 
-use log_broker::{Response, Waiter};
+use log_broker::{CompactionEvent, Response, Waiter};
 use log_metadata::KeeperEvent;
 use net_reactor::Accepted;
 
@@ -12,6 +12,8 @@ pub(crate) enum ShardMail {
     Answer(Waiter, Response),
     /// Something happened in the council.
     Council(KeeperEvent),
+    /// The compactor tells something.
+    Compaction(CompactionEvent),
     /// Close all connections and end.
     Stop,
 }

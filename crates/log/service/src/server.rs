@@ -14,8 +14,9 @@ use net_reactor::{
 };
 use node_threads::{Clock, Descriptors, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
-use storage_dir_disk::{DirDisk, ReadingDisk};
+use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
 use crate::config::LogConfig;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
@@ -44,6 +45,7 @@ struct Running {
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     council: Arc<Council>,
     disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
+    compaction: (Arc<Compaction>, JoinHandle<()>),
 }
 
 /// The mailboxes of all threads, made before any of them.
@@ -84,31 +86,36 @@ impl LogServer {
     pub fn start(mut config: LogConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
         let address = config.listen;
-        let listener = bind(address, config.backlog).map_err(|source| StartError::Listen { address, source })?;
+        let listener =
+            bind(address, config.backlog).map_err(|source| StartError::Listen { address, source })?;
         let address = listener.local_addr().map_err(system("read the port"))?;
         if config.broker.advertised_port == 0 {
             config.broker.advertised_port = address.port();
         }
         let supervisor = Arc::new(Supervisor::default());
-        let council =
-            Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
-        let ((executor, stored), cluster_id) = council.join(config.broker.node_id, random()?, |cluster| {
-            let opened = open(&config, cluster)?;
-            let node = broker_node(&config, &opened.0.directory_id());
-            Ok((opened, node))
-        })?;
+        let council = Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
+        let ((executor, companion, stored), cluster_id) =
+            council.join(config.broker.node_id, random()?, |cluster| {
+                let opened = open(&config, cluster)?;
+                let node = broker_node(&config, &opened.0.directory_id());
+                Ok((opened, node))
+            })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
         let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
-        let shards = start_shards(&mut post, &config, (&broker, &disk, &council), &supervisor, clock)?;
+        let compaction = Compaction::new();
+        let shared = (&broker, &disk, &council, &compaction);
+        let shards = start_shards(&mut post, &config, shared, &supervisor, clock)?;
+        let compacting = start_compaction(&compaction, companion, &post, &config, &supervisor)?;
         if let Some(first) = post.shards.first() {
             council.begin(Arc::clone(first));
         }
         let accepting = start_accepting(listener, &post, &config, &supervisor, clock)?;
-        let running = Running { accepting: Some(accepting), shards, council, disk: (disk, disk_thread) };
+        let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
+        let running = Running { accepting: Some(accepting), shards, council, disk, compaction };
         Ok(Self { address, supervisor, running: Mutex::new(Some(running)) })
     }
 
@@ -137,6 +144,8 @@ impl LogServer {
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
         running.council.close();
+        running.compaction.0.stop();
+        let _ = running.compaction.1.join();
         running.disk.0.stop();
         let _ = running.disk.1.join();
         self.supervisor.stopped();
@@ -149,16 +158,17 @@ impl Drop for LogServer {
     }
 }
 
-type Opened = (DiskExecutor<DirDisk>, Vec<log_broker::StoredPartition>);
+type Opened = (DiskExecutor<DirDisk>, DirDisk, Vec<log_broker::StoredPartition>);
 
 fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     let directory = &config.directory;
     let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
     storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
     let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
-    let mut reader = ReadingDisk::new(directory, None);
-    DiskExecutor::open(disk, &mut reader, config.store, (random()?, cluster))
-        .map_err(|error| unusable(error.to_string()))
+    let companion = disk.companion();
+    let opened = DiskExecutor::open(disk, config.store, (random()?, cluster));
+    let (executor, stored) = opened.map_err(|error| unusable(error.to_string()))?;
+    Ok((executor, companion, stored))
 }
 
 fn broker_node(config: &LogConfig, directory: &[u8; 16]) -> BrokerNode {
@@ -179,12 +189,33 @@ fn start_disk(
     spawn("log-disk", supervisor, move || disk.run()).map_err(system("start a thread"))
 }
 
+fn start_compaction(
+    compaction: &Arc<Compaction>,
+    disk: DirDisk,
+    post: &Post,
+    config: &LogConfig,
+    supervisor: &Arc<Supervisor>,
+) -> Result<JoinHandle<()>, StartError> {
+    let (compaction, rate) = (Arc::clone(compaction), config.compaction_bytes_per_second_max);
+    let broker = post.shards.first().map(Arc::clone);
+    let broker = broker.unwrap_or_else(|| Arc::new(Mailbox::new(ThreadWaker::of_parking())));
+    let run = move || {
+        compaction.run(disk, &broker, rate);
+        Ok::<_, std::convert::Infallible>(())
+    };
+    spawn("log-compaction", supervisor, run).map_err(system("start a thread"))
+}
+
 type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
+
+/// What all shards share.
+type SharedParts<'s> =
+    (&'s Arc<Mutex<Broker>>, &'s Arc<SharedDisk<DirDisk>>, &'s Arc<Council>, &'s Arc<Compaction>);
 
 fn start_shards(
     post: &mut Post,
     config: &LogConfig,
-    (broker, disk, council): (&Arc<Mutex<Broker>>, &Arc<SharedDisk<DirDisk>>, &Arc<Council>),
+    (broker, disk, council, compaction): SharedParts<'_>,
     supervisor: &Arc<Supervisor>,
     clock: Clock,
 ) -> Result<Shards, StartError> {
@@ -198,6 +229,7 @@ fn start_shards(
             disk: Arc::clone(disk),
             disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
             council: Arc::clone(council),
+            compaction: Arc::clone(compaction),
         };
         let sockets = SocketsConfig {
             tls: None,

@@ -5,14 +5,15 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Now;
+use base::{MonoTime, Now};
 use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::mail::ShardMail;
@@ -27,6 +28,7 @@ pub(crate) struct ShardLinks {
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) council: Arc<Council>,
+    pub(crate) compaction: Arc<Compaction>,
 }
 
 /// See the module.
@@ -38,6 +40,8 @@ pub(crate) struct Shard {
     events: Vec<DiskEvent>,
     /// The first shard looks at it for all.
     volume: Option<VolumeWatch>,
+    /// When segments that were not read lately are to be closed.
+    close_due: MonoTime,
     done: bool,
 }
 
@@ -84,7 +88,8 @@ impl Shard {
         let volume = (number == 0).then(|| VolumeWatch::new(directory));
         let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        Self { driver, connections: EventLoop::default(), front, mail, events, volume, done: false }
+        let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
+        Self { driver, connections, front, mail, events, volume, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -122,6 +127,9 @@ impl Service for Shard {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
                 ShardMail::Council(event) => self.driver.links.broker.lock().keeper_event(event, now),
+                ShardMail::Compaction(event) => {
+                    self.driver.links.broker.lock().compaction_event(event, now);
+                }
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -134,6 +142,10 @@ impl Service for Shard {
     }
 
     fn turn(&mut self, now: Now) {
+        if self.close_due <= now.mono() {
+            self.close_due = now.mono().plus_ms(CLOSE_MS);
+            self.driver.segments.close_unused();
+        }
         self.connections.turn(&mut self.driver, &mut self.front, now);
     }
 
@@ -170,6 +182,18 @@ fn log(notice: &Notice) {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
         }
+        Notice::NotCompacted(id, error) => {
+            let partition = id.index;
+            tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");
+        }
+        Notice::FutureTimestamp(id, timestamp_ms) => {
+            let partition = id.index;
+            tracing::warn!(
+                partition,
+                timestamp_ms,
+                "a record has a timestamp in the future: its segment is kept for longer than `retention.ms`"
+            );
+        }
         Notice::Unclaimed(partitions) => tracing::warn!(
             partitions,
             "the disk holds partitions of topics that the council does not know: they are kept, and not served"
@@ -177,6 +201,8 @@ fn log(notice: &Notice) {
     }
 }
 
+/// How long a segment that nobody reads stays open, milliseconds.
+const CLOSE_MS: u64 = 2_000;
 /// How late a request that waits may be answered, milliseconds.
 const TICK_MS: u64 = 50;
 
@@ -193,10 +219,14 @@ impl BrokerDriver for Driver {
 
     fn hand_on(&mut self, now: Now) {
         while self.give_to_disk(now) {}
-        let (changes, notices, done) = {
+        let (changes, notices, done, mut compaction) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_changes(), broker.take_notices(), broker.take_done())
+            let compaction = broker.take_compaction_commands();
+            (broker.take_changes(), broker.take_notices(), broker.take_done(), compaction)
         };
+        if !compaction.is_empty() {
+            self.links.compaction.commands.put_all(&mut compaction);
+        }
         if !changes.is_empty() {
             self.links.council.ask(changes);
         }
@@ -221,6 +251,7 @@ impl BrokerDriver for Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = IpAddr;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -242,6 +273,15 @@ impl SocketDriver for Driver {
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         self.sockets.write(socket, bytes)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut ClientSocket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     #[inline]

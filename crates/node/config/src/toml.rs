@@ -53,7 +53,9 @@ mod tests {
 
     #[test]
     fn keys_of_tables_have_whole_names_and_lines() {
-        let read = toml_settings(b"a = 1\n[b]\nc = [\"x\", 0x10]\n[b.d]\ne = true\nf = 1.5\ng = 1979-05-27\n").expect("TOML");
+        let read =
+            toml_settings(b"a = 1\n[b]\nc = [\"x\", 0x10]\n[b.d]\ne = true\nf = 1.5\ng = 1979-05-27\n")
+                .expect("TOML");
         let of = |line, name: &str, value: Option<&str>| (line, String::from(name), value.map(String::from));
         let all = [
             of(1, "a", Some("1")),

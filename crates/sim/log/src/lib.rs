@@ -6,7 +6,7 @@
 //! [`log_metadata::Join`] and [`log_metadata::Keeper`].
 //!
 //! # Who judges
-//! What clients asked and what they were told goes into the [`history`]; the rules of `log-guarantees` (L1 to L82) are checked
+//! What clients asked and what they were told goes into the `history`; the rules of `log-guarantees` (L1 to L82) are checked
 //! there, partly at once, partly in the end by reading every partition from its beginning. No rule looks into the broker, but L2:
 //! at some acknowledgements the disk is copied, loses what was not flushed, and is read.
 //!

@@ -17,7 +17,7 @@ pub(crate) use appointments::Appointments;
 const NAME_BYTES_MAX: usize = 249;
 
 /// A topic, as it is committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TopicImage {
     /// Its name.
     pub name: Arc<str>,
@@ -70,11 +70,13 @@ pub struct Catalog {
     names: BTreeMap<[u8; 16], Arc<str>>,
     /// Names with `_` for `.`: no two topics have the same.
     plain_names: BTreeSet<String>,
+    version: u64,
 }
 
 impl Catalog {
     /// The topic is so from now on. Gives what it was.
     pub fn put(&mut self, topic: TopicImage) -> Option<TopicImage> {
+        self.version += 1;
         let (id, name) = (topic.id, Arc::clone(&topic.name));
         self.plain_names.insert(plain(&name));
         let before = self.by_name.insert(Arc::clone(&name), topic);
@@ -88,6 +90,7 @@ impl Catalog {
     /// The topic is gone.
     pub fn remove(&mut self, name: &str) -> Option<TopicImage> {
         let gone = self.by_name.remove(name)?;
+        self.version += 1;
         self.names.remove(&gone.id);
         self.plain_names.remove(&plain(name));
         Some(gone)
@@ -96,8 +99,15 @@ impl Catalog {
     /// The partitions of a topic act on this from now on. Gives the topic, if it is there.
     pub fn configure(&mut self, name: &str, config: PartitionConfig) -> Option<&TopicImage> {
         let topic = self.by_name.get_mut(name)?;
+        self.version += 1;
         topic.config = config;
         Some(topic)
+    }
+
+    /// Rises with every change.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
     }
 
     /// The topic of that name or id.

@@ -16,6 +16,7 @@ use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::partitions::Slot;
+use crate::segment_reader::SegmentFault;
 pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
 use load::{Unreadable, load_batches};
@@ -108,10 +109,15 @@ impl<M: Machine> Coordinators<M> {
     }
 
     /// A coordinator gets batches of its partition. None mean that it has read all. One that cannot read them does not serve:
-    /// it goes on to answer that it is loading.
-    pub(crate) fn loaded(&mut self, partition: i32, bytes: &[u8], now: Now) {
+    /// it goes on to answer that it is loading. If their segment is gone, another one has them by now.
+    pub(crate) fn loaded(&mut self, partition: i32, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         let Some(coordination) = self.by_partition.get_mut(&partition) else { return };
-        match load_batches(&mut coordination.machine, bytes) {
+        let loaded = match read {
+            Ok(bytes) => load_batches(&mut coordination.machine, &bytes),
+            Err(SegmentFault::Gone) => return,
+            Err(_) => Err(Unreadable),
+        };
+        match loaded {
             Ok(Some(end)) => coordination.loading = Some(end),
             Ok(None) => {
                 coordination.loading = None;

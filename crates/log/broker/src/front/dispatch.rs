@@ -47,6 +47,18 @@ const AREAS: &[Area] = &[
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 
+/// The features of the cluster, with the levels that this broker knows of each.
+const FEATURES: &[Feature<'_>] = &[
+    Feature { name: "group.version", lowest: 0, highest: 1 },
+    Feature { name: "metadata.version", lowest: 7, highest: 30 },
+];
+
+/// The level of each that is used.
+const FINALIZED: &[Feature<'_>] = &[
+    Feature { name: "group.version", lowest: 1, highest: 1 },
+    Feature { name: "metadata.version", lowest: 30, highest: 30 },
+];
+
 /// Produce is advertised from version 0 on, though the first versions are not served: clients judge by it whether a broker
 /// knows compressions (KAFKA-18659).
 const PRODUCE_LOWEST: i16 = 0;
@@ -97,11 +109,15 @@ fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
 }
 
 fn list_apis(version: i16, error: ErrorCode) -> Response {
-    let is_unknown = error == ErrorCode::UnsupportedVersion;
+    let is_listed = |key: ApiKey| match error {
+        ErrorCode::None => true,
+        ErrorCode::UnsupportedVersion => key == ApiKey::ApiVersions,
+        _ => false,
+    };
     let mut apis: Vec<ServedApi> = AREAS
         .iter()
         .flat_map(|area| area.served)
-        .filter(|key| !is_unknown || **key == ApiKey::ApiVersions)
+        .filter(|key| is_listed(**key))
         .filter_map(|key| Api::find(*key as i16))
         .map(|api| ServedApi {
             key: api.key,
@@ -110,8 +126,9 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let features = [Feature { name: "metadata.version", lowest: 7, highest: 30 }];
-    let features = Features { supported: &features, finalized: &features, epoch: 0 };
+    let (supported, finalized) =
+        if error == ErrorCode::None { (FEATURES, FINALIZED) } else { (&[][..], &[][..]) };
+    let features = Features { supported, finalized, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

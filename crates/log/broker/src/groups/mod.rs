@@ -1,7 +1,9 @@
 //! The groups whose coordinators live here, and the requests of their members.
 
 mod call;
+mod consumer;
 mod requests;
+mod topics_view;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +20,7 @@ use crate::partitions::Slot;
 use crate::response::Response;
 use crate::waits::Waiter;
 use call::{GroupCall, Kind};
+use topics_view::TopicsView;
 
 /// The internal topic of groups.
 pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
@@ -33,6 +36,8 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DescribeGroups,
     ApiKey::ListGroups,
     ApiKey::DeleteGroups,
+    ApiKey::ConsumerGroupHeartbeat,
+    ApiKey::ConsumerGroupDescribe,
 ];
 
 /// See the module.
@@ -65,7 +70,9 @@ impl Groups {
             ApiKey::SyncGroup => self.sync_group(node, call.body()?, of, now),
             ApiKey::LeaveGroup => self.leave_group(node, &call.body()?, of, now),
             ApiKey::DescribeGroups => self.describe_groups(node, &call.body()?, of, now),
-            ApiKey::ListGroups => self.list_groups(node, &call.body()?, of, now),
+            ApiKey::ConsumerGroupHeartbeat => self.consumer_heartbeat(node, call.body()?, of, now),
+            ApiKey::ConsumerGroupDescribe => self.describe_consumer_groups(node, call.body()?, of, now),
+            ApiKey::ListGroups => self.list_groups(node, call.body()?, of, now),
             _ => self.delete_groups(node, &call.body()?, of, now),
         }))
     }
@@ -164,7 +171,7 @@ impl Groups {
             let ticket = node.ticket();
             self.tickets.insert(ticket, (of.waiter, part));
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, Ticket(ticket), now);
+                machine.handle(request, Ticket(ticket), &TopicsView(&node.catalog), now);
                 self.take_effects(node, partition, now);
             }
         }

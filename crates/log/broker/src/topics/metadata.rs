@@ -11,6 +11,7 @@ use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::node::Node;
 use crate::operations::{ALL_OF_CLUSTER, ALL_OF_TOPIC};
 use crate::response::Response;
+use crate::topics::metadata_names::{refused, select};
 
 /// Handles a request.
 ///
@@ -20,6 +21,9 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     let mut topics = Vec::new();
     let version = call.form.version;
     let request = MetadataRequest::read(&mut call.body, version, &mut topics)?;
+    if select(&mut topics, version).is_err() {
+        return Ok(refused(&topics, call.form));
+    }
     let mut out = Vec::new();
     node.metadata(&request, &topics, (&mut Writer::new(&mut out, call.form.flexible), version));
     Ok(Response::Body(out))

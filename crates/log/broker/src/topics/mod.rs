@@ -6,6 +6,7 @@ mod create_partitions;
 mod delete;
 mod describe;
 mod metadata;
+mod metadata_names;
 mod refusal;
 mod replicas;
 

@@ -5,11 +5,11 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentReader, StoredPartition,
-    Waiter,
+    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentFault, SegmentReader,
+    StoredPartition, Waiter,
 };
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
-use log_partition::{LeaderEpoch, PartitionId, SegmentRead};
+use log_partition::{FoundTime, LeaderEpoch, PartitionId, SegmentRead, TimeLookup};
 use net_event_loop::ConnId;
 use storage_wal::LogId;
 
@@ -30,7 +30,13 @@ pub(crate) struct Bench {
 struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) {}
+    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        Err(SegmentFault::Gone)
+    }
+
+    fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        Ok(lookup.find_in_memory())
+    }
 }
 
 /// A topic as the council tells of it.

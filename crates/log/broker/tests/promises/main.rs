@@ -10,20 +10,21 @@ use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{CreateTopicsRequest, MetadataRequest, ProduceRequest, TopicName};
 use log_broker::{BrokerConfig, DiskCommand, DiskEvent, Notice, StoredPartition};
 use log_metadata::{Decision, Ended, Found, KeeperEvent};
-use log_partition::{PartitionId, Tables};
+use log_partition::{Damage, Offset, Partition, PartitionConfig, PartitionId};
 use log_wire::{ErrorCode, Producer};
 use storage_wal::LogId;
 
 use bench::{Bench, text, topic};
 
-fn stored(state: Option<Vec<u8>>) -> StoredPartition {
+fn stored(damage: Option<Damage>) -> StoredPartition {
     let id = PartitionId { topic: [1; 16], index: 0 };
-    StoredPartition { log: LogId(3), id, start: None, state, segments: Vec::new(), batches: Vec::new() }
+    let partition = Some(Partition::new(PartitionConfig::default(), Offset(0)));
+    StoredPartition { log: LogId(3), id, partition, damage }
 }
 
 #[test]
 fn damaged_partition_is_not_served_and_nothing_is_made_in_its_place() {
-    let mut bench = Bench::new(vec![stored(Some(b"no tables".to_vec()))]);
+    let mut bench = Bench::new(vec![stored(Some(Damage::Missing(Offset(0))))]);
     bench.council(topic("t", 1, 1, 0));
     bench.council(topic("t", 1, 1, 1));
     let notices = bench.broker.take_notices();
@@ -33,6 +34,8 @@ fn damaged_partition_is_not_served_and_nothing_is_made_in_its_place() {
         "{notices:?}"
     );
     assert!(bench.take().is_empty());
+    bench.broker.disk_event(DiskEvent::StatesAsked(vec![LogId(3)]), bench.now);
+    assert!(matches!(bench.take().as_slice(), [DiskCommand::State(LogId(3), _)]), "its log can be recycled");
     let request: ProduceRequest = produce::request(0, &produce::batch(Producer::NONE));
     let refused = bench.ask(1, 9, &request).expect("an answer at once");
     assert_eq!(refused.responses[0].partition_responses[0].error_code, 6);
@@ -47,7 +50,7 @@ fn partition_that_the_council_does_not_know_is_kept() {
     bench.broker.disk_event(DiskEvent::StatesAsked(vec![LogId(3)]), bench.now);
     let commands = bench.take();
     let [DiskCommand::State(LogId(3), state)] = commands.as_slice() else { panic!("{commands:?}") };
-    assert!(Tables::of_bytes(state).is_ok());
+    assert_eq!(*state, Partition::new(PartitionConfig::default(), Offset(0)).state());
 }
 
 #[test]

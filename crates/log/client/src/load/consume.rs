@@ -34,46 +34,70 @@ pub fn consume(
     duration: Duration,
     mut edge: impl FnMut(),
 ) -> io::Result<Measured> {
-    let mut sockets = Sockets::connect(load.address, load.connections)?;
-    let partition = |number| i32::try_from(number).unwrap_or(0) % load.partitions.max(1);
-    let mut requests: Vec<FetchRequest> = (0..load.connections)
-        .map(|number| FetchRequest::new((&load.topic, partition(number)), load.fetch_bytes, 0))
-        .collect();
-    let mut sent = vec![Instant::now(); load.connections];
-    for (number, request) in requests.iter_mut().enumerate() {
-        request.send(0, sockets.at(number)?.output());
-        sockets.at(number)?.flush()?;
-    }
-    let mut measured = Measured::none();
-    let mut drive = |duration: Duration, measured: &mut Measured| {
-        let (until, mut readable) = (Instant::now() + duration, Vec::new());
-        while Instant::now() < until {
-            sockets.wait(Some(until), &mut readable)?;
-            for number in readable.iter().copied() {
-                let socket = sockets.at(number)?;
-                let Some(frame) = socket.next_frame() else { continue };
-                let batches = read_fetched(frame)?.unwrap_or_default();
-                let held = count(batches, |_| ());
-                let (now, bytes) = (Instant::now(), batches.len());
-                measured.requests += 1;
-                measured.messages += held.messages;
-                measured.bytes += bytes as u64;
-                if let (Some(request), Some(sent)) = (requests.get_mut(number), sent.get_mut(number)) {
-                    measured.note(now.saturating_duration_since(*sent), 1);
-                    *sent = now;
-                    request.send(held.end.unwrap_or(0), socket.output());
-                    socket.flush()?;
-                }
-            }
-        }
-        Ok::<_, io::Error>(())
-    };
-    drive(warm_up, &mut measured)?;
+    let mut consumers = Consumers::start(load)?;
+    consumers.drive(warm_up)?;
     edge();
-    measured = Measured::none();
+    consumers.measured = Measured::none();
     let (began, cpu) = (Instant::now(), thread_cpu());
-    drive(duration, &mut measured)?;
+    consumers.drive(duration)?;
     let (elapsed, cpu) = (began.elapsed(), thread_cpu().saturating_sub(cpu));
     edge();
-    Ok(Measured { elapsed, cpu, ..measured })
+    Ok(Measured { elapsed, cpu, ..consumers.measured })
+}
+
+struct Consumers {
+    sockets: Sockets,
+    each: Vec<Reading>,
+    measured: Measured,
+}
+
+struct Reading {
+    request: FetchRequest,
+    sent: Instant,
+}
+
+impl Consumers {
+    /// Connects, and sends the first request of each.
+    fn start(load: &Consume) -> io::Result<Self> {
+        let mut sockets = Sockets::connect(load.address, load.connections)?;
+        let mut each = Vec::new();
+        for number in 0..load.connections {
+            let partition = i32::try_from(number).unwrap_or(0) % load.partitions.max(1);
+            let mut request = FetchRequest::new((&load.topic, partition), load.fetch_bytes, 0);
+            let socket = sockets.at(number)?;
+            request.send(0, socket.output());
+            socket.flush()?;
+            each.push(Reading { request, sent: Instant::now() });
+        }
+        Ok(Self { sockets, each, measured: Measured::none() })
+    }
+
+    fn drive(&mut self, duration: Duration) -> io::Result<()> {
+        let (until, mut readable) = (Instant::now() + duration, Vec::new());
+        while Instant::now() < until {
+            self.sockets.wait(Some(until), &mut readable)?;
+            for number in readable.iter().copied() {
+                self.read(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts one answer, and asks for what follows it.
+    fn read(&mut self, number: usize) -> io::Result<()> {
+        let socket = self.sockets.at(number)?;
+        let (Some(frame), Some(reading)) = (socket.next_frame(), self.each.get_mut(number)) else {
+            return Ok(());
+        };
+        let batches = read_fetched(frame)?.unwrap_or_default();
+        let held = count(batches, |_| ());
+        let now = Instant::now();
+        self.measured.requests += 1;
+        self.measured.messages += held.messages;
+        self.measured.bytes += batches.len() as u64;
+        self.measured.note(now.saturating_duration_since(reading.sent), 1);
+        reading.sent = now;
+        reading.request.send(held.end.unwrap_or(0), socket.output());
+        socket.flush()
+    }
 }

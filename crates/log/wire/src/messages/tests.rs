@@ -12,6 +12,8 @@ use super::acls::*;
 use super::cluster::*;
 use super::configs::*;
 use super::consumer_groups::*;
+use super::data::{FetchBody as FetchRequest, ProduceBody as ProduceRequest};
+use super::data::{MetadataBody as MetadataRequest, *};
 use super::groups::*;
 use super::offsets::*;
 use super::quorum::*;
@@ -112,6 +114,12 @@ macro_rules! pairs {
 }
 
 pairs! {
+    MetadataRequest: Metadata, 4..=13;
+    MetadataResponse: Metadata, 4..=13;
+    ProduceRequest: Produce, 3..=13;
+    ProduceResponse: Produce, 3..=13;
+    FetchRequest: Fetch, 4..=14;
+    FetchResponse: Fetch, 4..=14;
     FindCoordinatorRequest: FindCoordinator, 0..=6;
     FindCoordinatorResponse: FindCoordinator, 0..=6;
     JoinGroupRequest: JoinGroup, 0..=9;

@@ -1,5 +1,6 @@
 //! The broker's machine: its host, and the process on it if there is one.
 
+mod compaction;
 mod process;
 mod shard;
 
@@ -47,6 +48,7 @@ impl Machine {
                 memory_bytes_max: 8_000,
                 open_files_max: 3,
                 sync_step_partitions: 2,
+                states_asked_max: 8,
             };
         }
         let host = Host::new(random, true);

@@ -14,6 +14,7 @@ use sim_kit::Host;
 use sim_kit::random::Random;
 use storage_wal::OpenError;
 
+use super::compaction::Compaction;
 use super::shard::{Disk, Mail, Shard, Shared};
 use crate::council::{Council, CouncilClient, WATCHER};
 use crate::wire::{WireId, Wires};
@@ -198,6 +199,9 @@ impl Process {
 
     fn disk(&mut self, now: Now, is_stalled: bool) -> Result<(), Ended> {
         let Some(serving) = &mut self.serving else { return Ok(()) };
+        if !is_stalled {
+            serving.shared.compaction.borrow_mut().step();
+        }
         let disk = &mut *serving.shared.disk.borrow_mut();
         if let Some(fault) = disk.fault.take() {
             return Err(Ended::Fault(fault.to_string()));
@@ -206,7 +210,8 @@ impl Process {
             return Ok(());
         }
         let turn = disk.executor.turn(&mut disk.commands, &mut disk.events, now.mono());
-        let next = turn.map_err(|fault| Ended::Fault(fault.to_string()))?;
+        let worked = turn.and_then(|()| disk.executor.work(&mut disk.events));
+        let next = worked.map_err(|fault| Ended::Fault(fault.to_string()))?;
         serving.disk_wakes_at = match next {
             Next::Now => now.mono(),
             Next::InMs(ms) => now.mono().plus_ms(ms),
@@ -267,8 +272,7 @@ impl Process {
     }
 
     fn open(&mut self, host: &mut Host, cluster: String) -> Result<(), Ended> {
-        let (disk, mut reader) = (host.disk.clone(), host.disk.clone());
-        let opened = DiskExecutor::open(disk, &mut reader, self.store, (self.incarnation, &cluster));
+        let opened = DiskExecutor::open(host.disk.clone(), self.store, (self.incarnation, &cluster));
         let (executor, stored) = opened.map_err(|error| match error {
             OpenError::Disk(fault) => Ended::Fault(fault.to_string()),
             other => Ended::Refused(other.to_string()),
@@ -295,6 +299,7 @@ impl Process {
                 fault: None,
                 is_stalled: false,
             }),
+            compaction: RefCell::new(Compaction::new(host.disk.clone())),
             changes: RefCell::default(),
             mail: RefCell::new((0..self.shards).map(|_| Vec::new()).collect()),
             alone: RefCell::new(0),

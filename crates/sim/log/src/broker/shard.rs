@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use base::{MonoTime, Now};
 use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{
-    Broker, BrokerDriver, DiskCommand, DiskEvent, DiskExecutor, Front, Response, SegmentReader, Waiter,
+    Broker, BrokerDriver, DiskCommand, DiskEvent, DiskExecutor, Front, Response, SegmentFault, SegmentReader,
+    Waiter,
 };
 use log_metadata::{Change, KeeperEvent};
-use log_partition::{Cut, PartitionId, SegmentRead};
-use log_storage::read_batches;
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
+use log_storage::{ReadError, ReaderConfig};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use sim_kit::disk::SimDisk;
 use storage_wal::Fault;
 
+use super::compaction::Compaction;
 use crate::wire::{WireId, Wires};
 
 /// How long a shard sleeps at the most, milliseconds.
@@ -31,6 +33,7 @@ pub(super) enum Mail {
 pub(super) struct Shared {
     pub(super) broker: RefCell<Broker>,
     pub(super) disk: RefCell<Disk>,
+    pub(super) compaction: RefCell<Compaction>,
     /// What the broker asks of the council.
     pub(super) changes: RefCell<Vec<Change>>,
     pub(super) mail: RefCell<Vec<Vec<Mail>>>,
@@ -120,7 +123,10 @@ impl Shard {
             wires,
             sockets: &mut self.sockets,
             answers: &mut self.answers,
-            reader: Reader(shared.disk.borrow().reader.clone()),
+            reader: Reader(log_storage::SegmentReader::new(
+                shared.disk.borrow().reader.clone(),
+                ReaderConfig::default(),
+            )),
             now,
         };
         for message in mail {
@@ -136,6 +142,8 @@ impl Shard {
         if self.number == 0 {
             let events = std::mem::take(&mut shared.disk.borrow_mut().events);
             events.into_iter().for_each(|event| shared.broker.borrow_mut().disk_event(event, now));
+            let events = std::mem::take(&mut shared.compaction.borrow_mut().events);
+            events.into_iter().for_each(|event| shared.broker.borrow_mut().compaction_event(event, now));
         }
         for socket in driver.sockets.values_mut() {
             if let Some(token) = socket.token {
@@ -159,22 +167,23 @@ struct Driver<'d> {
     now: Now,
 }
 
-struct Reader(SimDisk);
+struct Reader(log_storage::SegmentReader<SimDisk>);
 
 impl SegmentReader for Reader {
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) {
-        let (mut wanted, mut buffer) = (read.first_bytes(), Vec::new());
-        loop {
-            buffer.clear();
-            if read_batches(&mut self.0, id, read.at, wanted, &mut buffer).is_err() {
-                return;
-            }
-            match read.cut(&buffer) {
-                Cut::Range { begin, end } => return out.extend_from_slice(&buffer[begin..end]),
-                Cut::More(more) if buffer.len() == wanted && more > wanted => wanted = more,
-                Cut::More(_) => return,
-            }
-        }
+    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        self.0.read(id, read, out).map_err(|error| fault(&error))
+    }
+
+    fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        self.0.find_time(id, lookup).map_err(|error| fault(&error))
+    }
+}
+
+fn fault(error: &ReadError) -> SegmentFault {
+    match error {
+        ReadError::Gone => SegmentFault::Gone,
+        ReadError::Damaged { .. } => SegmentFault::Damaged,
+        ReadError::Disk(_) => SegmentFault::Failed,
     }
 }
 
@@ -225,6 +234,7 @@ impl BrokerDriver for Driver<'_> {
         let (mut changes, done) = {
             let mut broker = self.shared.broker.borrow_mut();
             let _ = broker.take_notices();
+            self.shared.compaction.borrow_mut().commands.append(&mut broker.take_compaction_commands());
             (broker.take_changes(), broker.take_done())
         };
         self.shared.changes.borrow_mut().append(&mut changes);
@@ -249,6 +259,7 @@ impl BrokerDriver for Driver<'_> {
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
     type Peer = ();
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
         self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
@@ -277,6 +288,15 @@ impl SocketDriver for Driver<'_> {
     fn write(&mut self, socket: &mut WireId, bytes: &[u8]) -> Result<usize, Broken> {
         self.wires.answer(*socket, bytes);
         Ok(bytes.len())
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut WireId,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, _: &WireId) -> bool {

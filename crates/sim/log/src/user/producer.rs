@@ -224,19 +224,7 @@ impl Producer {
             {
                 self.again(around, at);
             }
-            _ if RETRIABLE.contains(&error) => {
-                around.sim.count("batch refused", 1);
-                if DEFINITE.contains(&error)
-                    && let Some(batch) = self.batches.get(at)
-                {
-                    around.history.refused(&batch.values);
-                }
-                if self.is_idempotent || around.random.chance(50) {
-                    self.again(around, at);
-                } else {
-                    self.batches.remove(at);
-                }
-            }
+            _ if RETRIABLE.contains(&error) => self.refused(around, at, error),
             _ => {
                 around.history.wrong(
                     18,
@@ -247,6 +235,21 @@ impl Producer {
                 );
                 self.batches.remove(at);
             }
+        }
+    }
+
+    /// The broker refused a batch for now. Who is not idempotent gives it up half the time.
+    fn refused(&mut self, around: &mut Around<'_>, at: usize, error: i16) {
+        around.sim.count("batch refused", 1);
+        if DEFINITE.contains(&error)
+            && let Some(batch) = self.batches.get(at)
+        {
+            around.history.refused(&batch.values);
+        }
+        if self.is_idempotent || around.random.chance(50) {
+            self.again(around, at);
+        } else {
+            self.batches.remove(at);
         }
     }
 
