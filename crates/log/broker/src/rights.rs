@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use log_access::Authorizer;
 use log_access::acl::{CLUSTER_NAME, Operation, Operations, ResourceType};
 use log_wire::{ApiKey, ErrorCode, TopicName};
 
@@ -190,6 +191,19 @@ pub(crate) const fn is_checked(api: ApiKey) -> bool {
             | ApiKey::AlterUserScramCredentials
             | ApiKey::DescribeClientQuotas
             | ApiKey::AlterClientQuotas
+            | ApiKey::DescribeTopicPartitions
+            | ApiKey::CreatePartitions
+            | ApiKey::DeleteRecords
+            | ApiKey::DescribeCluster
+            | ApiKey::DescribeLogDirs
+            | ApiKey::AlterReplicaLogDirs
+            | ApiKey::ElectLeaders
+            | ApiKey::AlterPartitionReassignments
+            | ApiKey::ListPartitionReassignments
+            | ApiKey::DescribeConfigs
+            | ApiKey::AlterConfigs
+            | ApiKey::IncrementalAlterConfigs
+            | ApiKey::ListConfigResources
     )
 }
 
@@ -257,8 +271,13 @@ impl Node {
         authorizer.map_or_else(all, |authorizer| authorizer.operations(client.asker(), resource)).bits()
     }
 
-    /// What a client may do with the cluster: one bit for each operation.
+    /// What a client may do with the cluster: one bit for each operation. One that may not see it is told nothing.
     pub(crate) fn cluster_operations(&self, client: &Client) -> i32 {
+        let cluster = (ResourceType::Cluster, CLUSTER_NAME);
+        let sees = |authorizer: &Authorizer| authorizer.allows(client.asker(), Operation::Describe, cluster);
+        if !self.access.authorizer.as_ref().is_none_or(sees) {
+            return 0;
+        }
         self.operations(client, (ResourceType::Cluster, CLUSTER_NAME))
     }
 }

@@ -1,10 +1,10 @@
 //! What a broker is started with.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use log_access::ConnectionLimits;
 use log_broker::BrokerConfig;
-use log_partition::PartitionConfig;
 use log_storage::StoreConfig;
 
 use crate::listener::ListenerConfig;
@@ -18,6 +18,8 @@ pub struct LogConfig {
     pub directory: PathBuf,
     /// The council: servers as `HOST:PORT,HOST:PORT/CHROOT`.
     pub council: String,
+    /// How long the session with the council outlives its connection: `zookeeper.session.timeout.ms`.
+    pub council_session: Duration,
     /// How many threads serve connections: `num.network.threads`.
     pub threads: u16,
     /// How many connections there may be: `max.connections` and its kin. What concerns single listeners is in `listeners`.
@@ -26,8 +28,6 @@ pub struct LogConfig {
     pub backlog: Option<u32>,
     /// The broker. What it knows of listeners comes from `listeners`.
     pub broker: BrokerConfig,
-    /// What holds for topics that do not say otherwise.
-    pub topics: PartitionConfig,
     /// The disk.
     pub store: StoreConfig,
     /// `log.cleaner.io.max.bytes.per.second`: how fast compaction reads at most; nothing for no limit.

@@ -25,6 +25,7 @@ mod refusals;
 mod segments;
 mod server;
 mod shard;
+mod volume;
 
 pub use config::LogConfig;
 pub use error::{LogFault, StartError};

@@ -77,7 +77,7 @@ impl LogServer {
         let clock = Clock::start();
         let listening = listen(&config)?;
         let supervisor = Arc::new(Supervisor::default());
-        let council = Arc::new(Council::connect(&config.council, &supervisor)?);
+        let council = Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
         let ((executor, companion, stored), cluster_id) =
             council.join(config.broker.node_id, random()?, |cluster| {
                 let opened = open(&config, cluster)?;
@@ -89,7 +89,7 @@ impl LogServer {
         let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
         let secrets = BrokerSecrets { cluster: random()?, start: random()? };
         let broker_config = log_broker::BrokerConfig { seed, listeners, secrets, ..config.broker.clone() };
-        let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
+        let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
         let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;

@@ -13,7 +13,7 @@ use log_coordinators::{Record, Seq};
 use log_partition::{Isolation, Offset, Source};
 use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
 
-use crate::catalog::{Catalog, NewTopic};
+use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::partitions::Slot;
 use crate::segment_reader::SegmentFault;
@@ -49,11 +49,10 @@ impl<M: Machine> Coordinators<M> {
         Self { topic, by_partition: BTreeMap::new() }
     }
 
-    /// Makes the internal topic, with so many partitions, if it is not there.
-    pub(crate) fn make_topic(&self, node: &mut Node, partitions: i32) {
+    /// Makes the internal topic if it is not there.
+    pub(crate) fn make_topic(&self, node: &mut Node) {
         if node.catalog.find(TopicName::Name(self.topic)).is_err() {
-            let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
-            node.make_topic(&NewTopic { name: self.topic.into(), partitions, settings });
+            node.make_topic_by_name(self.topic);
         }
     }
 

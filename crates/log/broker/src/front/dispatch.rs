@@ -16,7 +16,8 @@ use crate::response::{Form, Head, Response};
 use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
-    access, authentication, fetch, find_coordinator, groups, offsets, produce, producer_ids, topics,
+    access, authentication, cluster, configs, delete_records, fetch, find_coordinator, groups, offsets,
+    produce, producer_ids, topics,
 };
 
 /// APIs of one kind, and what handles them.
@@ -39,6 +40,12 @@ const AREAS: &[Area] = &[
         served: topics::SERVED,
         dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
     },
+    Area {
+        served: configs::SERVED,
+        dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
+    },
+    Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
+    Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
     Area {
         served: producer_ids::SERVED,
         dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),

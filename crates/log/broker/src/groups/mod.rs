@@ -88,7 +88,7 @@ impl Groups {
 
     /// Makes the internal topic if it is not there.
     pub(crate) fn make_topic(&self, node: &mut Node) {
-        self.coordinators.make_topic(node, node.config.offsets_partitions);
+        self.coordinators.make_topic(node);
     }
 
     /// A partition is served here: if it is one of the internal topic, its coordinator begins.

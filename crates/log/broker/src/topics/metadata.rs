@@ -1,15 +1,16 @@
 //! Metadata: brokers, topics and who leads their partitions; topics that are asked for may be made by that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use log_access::acl::ResourceType;
+use log_metadata::PartitionNode;
 use log_wire::{
     ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
     NOT_ASKED, NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
 };
 
 use crate::call::Call;
-use crate::catalog::{NewTopic, TopicImage};
+use crate::catalog::{TopicImage, is_internal};
 use crate::client::Client;
 use crate::node::Node;
 use crate::response::Response;
@@ -36,6 +37,19 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     Ok(Response::Body(out))
 }
 
+/// A topic that is answered with an error, and what the client may do with it. As by Kafka, that is left out where it may not see
+/// or make the topic, or named it by an id that none has.
+struct Unwritten {
+    error: ErrorCode,
+    operations: i32,
+}
+
+impl From<ErrorCode> for Unwritten {
+    fn from(error: ErrorCode) -> Self {
+        Self { error, operations: NOT_ASKED }
+    }
+}
+
 impl Node {
     /// Writes the body of a response.
     fn metadata(
@@ -50,13 +64,16 @@ impl Node {
             let seen: Vec<&TopicImage> = self.catalog.topics().filter(may_see).collect();
             self.write_head(by.client, seen.len(), (writer, version));
             for topic in seen {
-                self.write_topic(topic, self.asked_operations(request, by, topic), writer, version);
+                let operations = self.asked_operations(request, by, &topic.name);
+                self.write_topic(topic, operations, (writer, version));
             }
         } else {
             self.write_head(by.client, topics.len(), (writer, version));
             for topic in topics {
-                if let Err(error) = self.asked_for(request, topic, by, (writer, version)) {
-                    write_failed(topic, error, writer, version);
+                if let Err(Unwritten { error, operations }) =
+                    self.asked_for(request, topic, by, (writer, version))
+                {
+                    write_failed(topic, error, operations, (writer, version));
                 }
             }
         }
@@ -84,12 +101,13 @@ impl Node {
         asked: &MetadataTopic<'_>,
         by: By<'_>,
         (writer, version): (&mut Writer<'_>, i16),
-    ) -> Result<(), ErrorCode> {
+    ) -> Result<(), Unwritten> {
         let name = asked.name.map_or(TopicName::Id(asked.id), TopicName::Name);
         self.may_on_topic(by, TOPIC_DESCRIBE, name)?;
         let error = match self.catalog.find(name) {
             Ok(topic) => {
-                self.write_topic(topic, self.asked_operations(request, by, topic), writer, version);
+                let operations = self.asked_operations(request, by, &topic.name);
+                self.write_topic(topic, operations, (writer, version));
                 return Ok(());
             }
             Err(error) => error,
@@ -99,32 +117,37 @@ impl Node {
         if is_made {
             self.may(by, TOPIC_CREATE, name)?;
         }
-        self.catalog.check_name(name)?;
+        let operations = self.asked_operations(request, by, name);
+        self.catalog.check_name(name).map_err(|error| Unwritten { error, operations })?;
         if is_made {
-            let partitions = self.config.partitions;
-            self.make_topic(&NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
+            self.make_topic_by_name(name);
         }
-        Err(error)
+        Err(Unwritten { error, operations })
     }
 
     /// What the client may do with a topic, if it asks.
-    fn asked_operations(&self, request: &MetadataRequest, by: By<'_>, topic: &TopicImage) -> i32 {
-        let resource = (ResourceType::Topic, &*topic.name);
+    fn asked_operations(&self, request: &MetadataRequest, by: By<'_>, topic: &str) -> i32 {
+        let resource = (ResourceType::Topic, topic);
         if request.topic_operations { self.operations(by.client, resource) } else { NOT_ASKED }
     }
 
-    /// A partition that this broker leads and does not serve yet has no leader: a client asks again.
-    fn write_topic(&self, topic: &TopicImage, operations: i32, writer: &mut Writer<'_>, version: i16) {
+    /// The leader of a partition. One that this broker leads and does not serve yet has none: a client asks again.
+    pub(super) fn leader_of(&self, topic: &TopicImage, index: i32, image: &PartitionNode) -> Option<i32> {
+        let own = image.leader == self.config.node_id;
+        let is_served = || self.find(TopicName::Id(topic.id), index).is_ok();
+        (image.leader >= 0 && (!own || is_served())).then_some(image.leader)
+    }
+
+    fn write_topic(&self, topic: &TopicImage, operations: i32, (writer, version): (&mut Writer<'_>, i16)) {
         let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
         let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
         head.write(writer, version, topic.partitions.len());
         for (index, image) in (0..).zip(&topic.partitions) {
-            let own = image.leader == self.config.node_id;
-            let has_leader = image.leader >= 0 && (!own || self.find(TopicName::Id(topic.id), index).is_ok());
+            let leader = self.leader_of(topic, index, image);
             let partition = MetadataPartition {
-                error: if has_leader { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
+                error: if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
                 partition: index,
-                leader: if has_leader { image.leader } else { -1 },
+                leader: leader.unwrap_or(-1),
                 leader_epoch: image.epoch.0,
                 replicas: &image.replicas,
                 in_sync: &image.replicas,
@@ -136,8 +159,14 @@ impl Node {
     }
 }
 
-fn write_failed(asked: &MetadataTopic<'_>, error: ErrorCode, writer: &mut Writer<'_>, version: i16) {
-    let head = MetadataTopicHead { error, name: asked.name, id: asked.id, is_internal: false };
+fn write_failed(
+    asked: &MetadataTopic<'_>,
+    error: ErrorCode,
+    operations: i32,
+    (writer, version): (&mut Writer<'_>, i16),
+) {
+    let is_internal = asked.name.is_some_and(is_internal);
+    let head = MetadataTopicHead { error, name: asked.name, id: asked.id, is_internal };
     head.write(writer, version, 0);
-    end_metadata_topic(writer, version, NOT_ASKED);
+    end_metadata_topic(writer, version, operations);
 }

@@ -12,7 +12,7 @@ use log_broker::{
     SegmentFault, SegmentReader, Waiter,
 };
 use log_metadata::{Decision, Ended, Found, KeeperEvent, TopicNode, paths};
-use log_partition::{FoundTime, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
+use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
 use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use storage_wal::LogId;
@@ -220,7 +220,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(config: BrokerConfig) -> Self {
         let front = Front::new(0, 1, &config);
-        let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), Vec::new());
+        let mut broker = Broker::new(config, "cluster".into(), Vec::new());
         broker.disk_event(DiskEvent::Room(1 << 30), Now::of_ms(1, 1));
         let pipes = Pipes {
             broker,

@@ -12,7 +12,7 @@ use log_broker::{
 };
 use log_metadata::access::ClusterSecret;
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
-use log_partition::{FoundTime, LeaderEpoch, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
+use log_partition::{FoundTime, LeaderEpoch, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
 use net_event_loop::{ConnId, NoFile};
 use storage_wal::LogId;
@@ -92,7 +92,7 @@ impl Bench {
 
     /// Of a broker that is being told what there was at its start.
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let mut broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
+        let mut broker = Broker::new(config, "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(1 << 20), NOW);
         let secret = Some(ClusterSecret([7; 32]).bytes());
         broker.keeper_event(KeeperEvent::Node { path: paths::SECRET.into(), data: secret }, NOW);

@@ -6,7 +6,6 @@ mod shard;
 
 use base::Now;
 use log_broker::BrokerConfig;
-use log_partition::PartitionConfig;
 use log_storage::StoreConfig;
 use sim_kit::random::Random;
 use sim_kit::{Host, disk::Loss};
@@ -22,7 +21,6 @@ pub(crate) struct Machine {
     pub(crate) host: Host,
     pub(crate) process: Option<Process>,
     config: BrokerConfig,
-    topics: PartitionConfig,
     store: StoreConfig,
     shards: u16,
     servers: usize,
@@ -32,11 +30,11 @@ const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
-        let mut topics = PartitionConfig::default();
+        let mut config = BrokerConfig { offsets_partitions: 2, ..BrokerConfig::default() };
         let mut store = StoreConfig::default();
         store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
         if setting.tiny {
-            topics.segment_bytes = SEGMENT_BYTES;
+            config.segment_bytes_max = SEGMENT_BYTES;
             store = StoreConfig {
                 wal: WalConfig {
                     segment_bytes: 16 << 10,
@@ -53,9 +51,8 @@ impl Machine {
                 states_asked_max: 8,
             };
         }
-        let config = BrokerConfig { offsets_partitions: 2, ..BrokerConfig::default() };
         let host = Host::new(random, true);
-        Self { host, process: None, config, topics, store, shards: setting.shards, servers: setting.servers }
+        Self { host, process: None, config, store, shards: setting.shards, servers: setting.servers }
     }
 
     /// Starts a process.
@@ -63,8 +60,7 @@ impl Machine {
         let config = BrokerConfig { seed: random.number(), ..self.config.clone() };
         let mut drawn = [0; 16];
         drawn.iter_mut().for_each(|byte| *byte = random.number() as u8);
-        self.process =
-            Some(Process::new(config, self.topics, self.store, (self.shards, self.servers), drawn, now));
+        self.process = Some(Process::new(config, self.store, (self.shards, self.servers), drawn, now));
     }
 
     /// The process is killed: its connections end, and what it has written stays.
