@@ -45,6 +45,7 @@ pub(super) fn describe(
         Ok(filter) => {
             let found = node.access.quotas.entities().filter(|(entity, _)| filter.matches(entity));
             DescribeClientQuotasResponse {
+                error_message: Some(String::new()),
                 entries: Some(found.map(entry).collect()),
                 ..DescribeClientQuotasResponse::default()
             }
@@ -139,7 +140,7 @@ pub(super) fn alter(
             check_room(&node.access.quotas, (&change.0, changes.len())).map(|()| change)
         });
         let mut result =
-            AlterClientQuotasResponseEntryData { entity: asked.entity.clone(), ..Default::default() };
+            AlterClientQuotasResponseEntryData { entity: echo(&asked.entity), ..Default::default() };
         match judged {
             Ok((entity, values)) if !request.validate_only => {
                 changes.push((part, AccessChange::Quotas { entity, changes: values }));
@@ -175,6 +176,12 @@ fn check_room(quotas: &QuotaLimits, (entity, changed): (&QuotaEntity, usize)) ->
     Ok(())
 }
 
+/// An entity as the answer names it: each type once, with its last name.
+fn echo(parts: &[AlterClientQuotasEntityData]) -> Vec<AlterClientQuotasEntityData> {
+    let by_type: BTreeMap<_, _> = parts.iter().map(|part| (part.entity_type.as_str(), part)).collect();
+    by_type.into_values().cloned().collect()
+}
+
 type Change = (QuotaEntity, Vec<(QuotaKey, Option<QuotaValue>)>);
 
 fn judge(asked: &AlterClientQuotasRequestEntryData) -> Result<Change, Refused> {
@@ -185,10 +192,13 @@ fn judge(asked: &AlterClientQuotasRequestEntryData) -> Result<Change, Refused> {
             return invalid(format!("`{}` is named twice", op.key));
         }
         let key = QuotaKey::of_name(&op.key).filter(|key| entity.keys().contains(key));
-        let Some(key) = key else { return invalid(format!("the entity has no quota `{}`", op.key)) };
         if op.remove {
-            changes.push((key, None));
-        } else if let Err(why) = key.check(op.value) {
+            // As by Kafka, what there is not may be removed.
+            changes.extend(key.map(|key| (key, None)));
+            continue;
+        }
+        let Some(key) = key else { return invalid(format!("the entity has no quota `{}`", op.key)) };
+        if let Err(why) = key.check(op.value) {
             return invalid(why);
         } else {
             changes.push((key, Some(QuotaValue(op.value))));
@@ -210,9 +220,8 @@ fn entity_of(parts: &[AlterClientQuotasEntityData]) -> Result<QuotaEntity, Refus
             }
             _ => {}
         }
-        if by_type.insert(entity_type.as_str(), EntityName::of(entity_name.as_deref())).is_some() {
-            return invalid(format!("the entity has `{entity_type}` twice"));
-        }
+        // As by Kafka, the last one of a type counts.
+        by_type.insert(entity_type.as_str(), EntityName::of(entity_name.as_deref()));
     }
     match (by_type.remove(USER), by_type.remove(CLIENT_ID), by_type.remove(IP)) {
         (Some(user), None, None) => Ok(QuotaEntity::User(user)),
