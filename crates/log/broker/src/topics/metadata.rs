@@ -10,7 +10,7 @@ use log_wire::{
 };
 
 use crate::call::Call;
-use crate::catalog::{TopicImage, is_internal};
+use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::client::Client;
 use crate::node::Node;
 use crate::response::Response;
@@ -118,7 +118,9 @@ impl Node {
             self.may(by, TOPIC_CREATE, name)?;
         }
         let operations = self.asked_operations(request, by, name);
-        self.catalog.check_name(name).map_err(|error| Unwritten { error, operations })?;
+        if !is_valid_name(name) {
+            return Err(Unwritten { error: ErrorCode::InvalidTopic, operations });
+        }
         if is_made {
             self.make_topic_by_name(name);
         }
