@@ -32,7 +32,6 @@
 //! - No transactions, no consumer groups of KIP-848, no share groups, and of the administration only topics and groups: what
 //!   is not served is not advertised.
 //! - Transactional batches are taken without asking their coordinator.
-//! - Nobody is authenticated, and everybody may do everything.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

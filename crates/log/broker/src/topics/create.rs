@@ -18,7 +18,7 @@ use crate::configs::{Layers, ShownTopics};
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
-use crate::rights::{TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS};
+use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS};
 use crate::waits::Waiter;
 
 /// The topic of Kafka's metadata, which no broker serves.
@@ -51,16 +51,8 @@ pub(super) fn create_topics(
     let wanted: i64 = request.topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
     let (mut named, mut parts) = (BTreeSet::new(), Vec::new());
     for topic in request.topics.iter().filter(|topic| named.insert(topic.name.as_str())) {
-        let judged = if !is_once(&topic) {
-            Err(Refusal::named_twice())
-        } else if let Err(error) = node.may(changer.by, TOPIC_CREATE, &topic.name) {
-            Err(Refusal::new(error, "the client may not create the topic"))
-        } else if wanted > PARTITIONS_PER_REQUEST_MAX {
-            Err(Refusal::too_many_partitions())
-        } else {
-            node.judge_new(topic)
-        };
-        let judged = judged.and_then(|new| changer.charge(node, new.partitions.into()).map(|()| new));
+        let judged =
+            if !is_once(&topic) { Err(Refusal::named_twice()) } else { judge(node, changer, topic, wanted) };
         let new = match judged {
             Ok(new) => new,
             Err(refusal) => {
@@ -70,26 +62,52 @@ pub(super) fn create_topics(
         };
         let id = node.draw_id();
         let compute = node_change::create(&new, id, node.config.node_id);
-        let mut result = CreatableTopicResult {
-            name: new.name.to_string(),
-            num_partitions: new.partitions,
-            replication_factor: 1,
-            ..CreatableTopicResult::default()
-        };
+        let mut result = made(node, changer.by, &new);
         if request.validate_only {
             result.topic_id = id;
         } else {
             parts.push(Part { number: answer.topics.len(), path: paths::topic(&new.name), compute });
-        }
-        if let Err(error) = node.may(changer.by, TOPIC_DESCRIBE_CONFIGS, &topic.name) {
-            (result.num_partitions, result.replication_factor) = (-1, -1);
-            result.topic_config_error_code = error.code();
         }
         answer.topics.push((result, new.settings));
     }
     answer.throttle_time_ms = node.access.throttle_time_ms();
     let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
+}
+
+/// Whether a client may make a topic, where its request makes so many partitions in all.
+fn judge(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topic: &CreatableTopic,
+    wanted: i64,
+) -> Result<NewTopic, Refusal> {
+    let refused = |error| Refusal::new(error, "the client may not create the topic");
+    node.may(changer.by, TOPIC_CREATE, &topic.name).map_err(refused)?;
+    if wanted > PARTITIONS_PER_REQUEST_MAX {
+        return Err(Refusal::too_many_partitions());
+    }
+    let new = node.judge_new(topic)?;
+    changer.charge(node, new.partitions.into())?;
+    Ok(new)
+}
+
+/// What is told of a topic that is made. Not everybody may see how it is configured.
+fn made(node: &Node, by: By<'_>, new: &NewTopic) -> CreatableTopicResult {
+    let name = new.name.to_string();
+    match node.may(by, TOPIC_DESCRIBE_CONFIGS, &new.name) {
+        Ok(()) => CreatableTopicResult {
+            name,
+            num_partitions: new.partitions,
+            replication_factor: 1,
+            ..CreatableTopicResult::default()
+        },
+        Err(error) => CreatableTopicResult {
+            name,
+            topic_config_error_code: error.code(),
+            ..CreatableTopicResult::default()
+        },
+    }
 }
 
 fn failed(name: &str, refusal: &Refusal) -> (CreatableTopicResult, Overrides) {

@@ -50,12 +50,8 @@ pub(super) fn delete_topics(
             }
             Err(Refusal::named_twice())
         } else {
-            may_delete(node, changer.by, &mut topic).and_then(|()| node.judge_deletion(&topic))
+            judge(node, changer, &mut topic)
         };
-        let judged = judged.and_then(|(name, id)| {
-            let partitions = node.catalog.find(TopicName::Id(id)).map_or(0, |found| found.partitions.len());
-            changer.charge(node, i64::try_from(partitions).unwrap_or(i64::MAX)).map(|()| (name, id))
-        });
         let result = match judged {
             Ok((name, id)) => {
                 let (number, path) = (response.responses.len(), paths::topic(&name));
@@ -72,6 +68,19 @@ pub(super) fn delete_topics(
     let open = parts.iter().map(|part| part.number).collect();
     let (answer, timeout_ms) = (Box::new(DeleteAnswer { response, open }), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
+}
+
+/// Whether a client may delete a topic, and the topic may be deleted.
+fn judge(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topic: &mut DeleteTopicState,
+) -> Result<(Arc<str>, [u8; 16]), Refusal> {
+    may_delete(node, changer.by, topic)?;
+    let (name, id) = node.judge_deletion(topic)?;
+    let partitions = node.catalog.find(TopicName::Id(id)).map_or(0, |found| found.partitions.len());
+    changer.charge(node, i64::try_from(partitions).unwrap_or(i64::MAX))?;
+    Ok((name, id))
 }
 
 /// Whether a client may delete a topic. One that is named by its id is told by its name to whoever may see it.

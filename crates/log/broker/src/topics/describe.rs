@@ -30,9 +30,7 @@ pub(super) fn describe_partitions(
         cursor.partition_index < 0 || !(is_of_all || asked.contains(cursor.topic_name.as_str()))
     };
     if cursor.is_some_and(is_wrong) {
-        let refused = request.topics.iter();
-        let refused = refused.map(|topic| failed(&topic.name, ErrorCode::InvalidRequest, NOT_ASKED));
-        return DescribeTopicPartitionsResponse { topics: refused.collect(), ..Default::default() };
+        return all_refused(request);
     }
     let from = cursor.map_or("", |cursor| cursor.topic_name.as_str());
     let limit = request.response_partition_limit.min(node.config.described_partitions_max).max(1);
@@ -65,6 +63,13 @@ pub(super) fn describe_partitions(
     }
     page.topics.append(&mut unseen);
     DescribeTopicPartitionsResponse { topics: page.topics, next_cursor: page.next, ..Default::default() }
+}
+
+/// The request asks for no place that there is.
+fn all_refused(request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
+    let refused = request.topics.iter();
+    let refused = refused.map(|topic| failed(&topic.name, ErrorCode::InvalidRequest, NOT_ASKED));
+    DescribeTopicPartitionsResponse { topics: refused.collect(), ..Default::default() }
 }
 
 /// What fits into one answer.

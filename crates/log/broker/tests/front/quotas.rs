@@ -1,4 +1,5 @@
 //! Quotas of clients: how they are shown and changed, and that whoever uses more must wait.
+#![expect(clippy::too_many_lines, reason = "tables of filters and changes")]
 
 use bytes::Bytes;
 use kafka_protocol::messages::alter_client_quotas_request::{EntityData, EntryData, OpData};

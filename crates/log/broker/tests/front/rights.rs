@@ -906,7 +906,9 @@ fn topics_are_described_page_by_page_to_who_may_see_them() {
 #[test]
 fn topics_are_changed_by_who_may() {
     let mut world = world();
-    let more = |name: &str| CreatePartitionsTopic::default().with_name(topic(name)).with_count(2).with_assignments(None);
+    let more = |name: &str| {
+        CreatePartitionsTopic::default().with_name(topic(name)).with_count(2).with_assignments(None)
+    };
     let request = CreatePartitionsRequest::default()
         .with_topics(vec![more("t"), more("nope")])
         .with_timeout_ms(1_000)
