@@ -530,6 +530,10 @@ fn open_transaction_times_out_and_its_late_commit_is_recoverable() {
         }
         bench.complete();
         bench.fails(end(me, true, version), recoverable);
+        for added in [false, true] {
+            // Whoever has records of it can tell this from a partition that was not added.
+            bench.fails(verify(me, 0, added), ErrorCode::UnknownProducerId);
+        }
         let next = bench.end(me, false, version);
         assert_eq!(next, producer(me.id.0, 1), "it aborts, and may go on");
         assert_eq!(bench.init(Some(me)), next);
@@ -694,11 +698,12 @@ fn describe_and_list_show_what_is_open() {
     );
     assert_eq!(described[1], Err(ErrorCode::TransactionalIdNotFound));
     assert_eq!(described[2], Err(ErrorCode::InvalidRequest));
-    let mut count = |filter| match bench.ask(TransactionRequest::List(filter)) {
-        TransactionAnswer::Listed { transactions, unknown_states } => {
-            (transactions.len(), unknown_states.len())
+    let mut count = |filter: TransactionFilter| {
+        let unknown = filter.unknown_states().count();
+        match bench.ask(TransactionRequest::List(filter)) {
+            TransactionAnswer::Listed(transactions) => (transactions.len(), unknown),
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     };
     let all = TransactionFilter::default();
     assert_eq!(count(all.clone()), (1, 0));

@@ -20,9 +20,6 @@ use crate::clock::Clock;
 use crate::journal::{Journal, Key as _};
 use crate::{Damaged, Record, Seq, Text, Ticket};
 
-const STATES: [&str; 6] =
-    ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"];
-
 /// What is not durable of a transaction that is open or whose markers are on their way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
@@ -367,7 +364,7 @@ impl TransactionCoordinator {
             producer: transaction.acting(),
             state: transaction.state_name(),
             timeout_ms: transaction.timeout_ms,
-            started_at: (!transaction.is_idle()).then_some(transaction.started_at),
+            started_at: (transaction.state != State::Empty).then_some(transaction.started_at),
             participants: transaction.participants.iter().cloned().collect(),
         })
     }
@@ -381,21 +378,12 @@ impl TransactionCoordinator {
                 && filter.duration_ms.is_none_or(|least| !transaction.is_idle() && open_ms > least)
         };
         let listed = self.journal.table().iter().filter(|(_, transaction)| wanted(transaction));
-        TransactionAnswer::Listed {
-            transactions: listed
-                .map(|(Key(id), transaction)| TransactionListing {
-                    transactional_id: id.clone(),
-                    producer_id: transaction.acting().id,
-                    state: transaction.state_name(),
-                })
-                .collect(),
-            unknown_states: filter
-                .states
-                .iter()
-                .filter(|state| !STATES.contains(&&***state))
-                .cloned()
-                .collect(),
-        }
+        let listing = |(Key(id), transaction): (&Key, &Transaction)| TransactionListing {
+            transactional_id: id.clone(),
+            producer_id: transaction.acting().id,
+            state: transaction.state_name(),
+        };
+        TransactionAnswer::Listed(listed.map(listing).collect())
     }
 }
 
