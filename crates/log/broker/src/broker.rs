@@ -3,6 +3,7 @@
 //! One for all threads that serve connections: a thread has it for itself for the requests of one turn.
 
 use base::{MonoTime, Now};
+use log_coordinators::Participant;
 use log_partition::{Damage, PartitionConfig, PartitionId};
 use log_wire::ErrorCode;
 use net_event_loop::ConnId;
@@ -16,9 +17,10 @@ use crate::groups::Groups;
 use crate::node::Node;
 use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
-use crate::producer_ids::ProducerIds;
+use crate::question::Asker;
 use crate::response::Response;
 use crate::topics::TopicCalls;
+use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
 
 /// See the module.
@@ -28,8 +30,8 @@ pub struct Broker {
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
     pub(crate) topic_calls: TopicCalls,
-    pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
+    pub(crate) transactions: Transactions,
     retention_due: MonoTime,
 }
 
@@ -49,8 +51,8 @@ impl Broker {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             topic_calls: TopicCalls::default(),
-            producer_ids: ProducerIds::default(),
             groups: Groups::new(),
+            transactions: Transactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, topic_defaults, cluster_id, stored),
         }
@@ -84,14 +86,17 @@ impl Broker {
     }
 
     /// The council has given a block of producer ids to this broker, and gives it to nobody else.
-    pub fn producer_ids_given(&mut self, block: core::ops::Range<i64>) {
-        self.producer_ids.given(block);
+    pub fn producer_ids_given(&mut self, block: core::ops::Range<i64>, now: Now) {
+        self.node.producer_ids.given(block);
+        self.transactions.producer_ids_given(&mut self.node, now);
+        self.settle(now);
     }
 
     /// Every topic of the council was named. Gives the partitions on the disk whose topics it does not know. They are kept: a
     /// council may have been brought back from a backup that is older than they are.
     #[must_use]
-    pub fn catalog_complete(&self) -> Vec<PartitionId> {
+    pub fn catalog_complete(&mut self) -> Vec<PartitionId> {
+        self.node.catalog.complete();
         self.node.partitions.unclaimed()
     }
 
@@ -123,6 +128,8 @@ impl Broker {
         self.fetches.expire(&mut self.node, now);
         self.topic_calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.transactions.tick(&mut self.node, now);
+        self.settle(now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(RETENTION_MS);
             self.node.partitions.retain(now);
@@ -138,6 +145,7 @@ impl Broker {
             self.fetches.next_deadline(),
             self.topic_calls.next_deadline(),
             self.groups.next_deadline(),
+            self.transactions.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -148,43 +156,86 @@ impl Broker {
         self.fetches.disconnected(shard, conn);
         self.topic_calls.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
+        self.transactions.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
 
     /// Whether so much is on its way to the disk that no more should be read from producers.
     #[must_use]
     pub const fn is_congested(&self) -> bool {
-        self.node.partitions.unflushed_bytes() > self.node.config.unflushed_bytes_max
+        let bytes = self.node.partitions.unflushed_bytes() + self.produces.held_bytes();
+        bytes > self.node.config.unflushed_bytes_max
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
     #[must_use]
     pub fn next_load(&self) -> Option<CoordinatorLoad> {
-        self.groups.coordinators.next_load(&self.node, LoadOf::Groups)
+        let of_groups = self.groups.coordinators.next_load(&self.node, LoadOf::Groups);
+        of_groups.or_else(|| self.transactions.next_load(&self.node))
     }
 
     /// A coordinator gets what was read.
     pub fn loaded(&mut self, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, bytes, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(&self.node, load, bytes, now),
+            LoadOf::Transactions => self.transactions.loaded(&mut self.node, load, bytes, now),
         }
+        self.settle(now);
     }
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
         for event in self.node.partitions.take_events() {
             match event {
-                PartitionEvent::Ready(slot) => self.groups.ready(&self.node, slot),
+                PartitionEvent::Ready(slot) => {
+                    self.groups.ready(&self.node, slot);
+                    self.transactions.ready(&self.node, slot);
+                }
                 PartitionEvent::Committed(slot, bytes) => {
                     self.produces.committed(&mut self.node, slot);
                     self.fetches.committed(&mut self.node, slot, bytes);
                     self.groups.committed(&mut self.node, slot, now);
+                    self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Gone(slot) => {
                     self.produces.gone(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);
+                    self.transactions.gone(&mut self.node, slot, now);
                 }
+            }
+        }
+        self.settle(now);
+    }
+
+    /// What areas ask of each other is done, in order, until nothing is left.
+    pub(crate) fn settle(&mut self, now: Now) {
+        loop {
+            for question in std::mem::take(&mut self.node.questions) {
+                self.transactions.ask(&mut self.node, question, now);
+            }
+            for (ticket, answer) in self.groups.take_ended() {
+                self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
+            }
+            let Some(event) = self.transactions.next_event() else { return };
+            self.do_for_transactions(event, now);
+        }
+    }
+
+    fn do_for_transactions(&mut self, event: TransactionEvent, now: Now) {
+        let Self { node, transactions, groups, produces, .. } = self;
+        match event {
+            TransactionEvent::Answered(Asker::Produce(waiter), verdict) => {
+                produces.verified(node, waiter, &verdict, now);
+            }
+            TransactionEvent::Answered(Asker::Offsets(waiter), verdict) => {
+                groups.verified(node, waiter, &verdict, now);
+            }
+            TransactionEvent::Marker(ticket, Participant::Partition(topic, index), marker) => {
+                transactions.write_marker(node, ticket, (&topic, index), &marker, now);
+            }
+            TransactionEvent::Marker(ticket, Participant::Offsets(partition), marker) => {
+                groups.end_transaction(node, ticket, partition, marker, now);
             }
         }
     }

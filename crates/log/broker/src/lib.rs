@@ -47,14 +47,17 @@ mod fetch;
 mod find_coordinator;
 mod front;
 mod groups;
+mod init_producer_id;
 mod node;
 mod offsets;
 mod partitions;
 mod produce;
 mod producer_ids;
+mod question;
 mod response;
 mod segment_reader;
 mod topics;
+mod transactions;
 mod waits;
 
 pub use broker::Broker;

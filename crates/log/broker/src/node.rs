@@ -1,7 +1,10 @@
 //! What every handler of requests uses: the settings of this broker, the topics that there are, the partitions that live
-//! here, and the ways out: to clients, and to the council.
+//! here, producer ids, and the ways out: to clients, to the council, and to the coordinators of transactions.
+
+use core::ops::Range;
 
 use base::Now;
+use log_coordinators::Ticket;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
@@ -9,6 +12,8 @@ use crate::catalog::{Catalog, CatalogCommand, NewTopic};
 use crate::config::BrokerConfig;
 use crate::disk_work::StoredPartition;
 use crate::partitions::{Hosted, Partitions, Slot};
+use crate::producer_ids::ProducerIds;
+use crate::question::Question;
 use crate::response::Response;
 use crate::waits::Waiter;
 
@@ -24,8 +29,11 @@ pub(crate) struct Node {
     pub(crate) topic_defaults: PartitionConfig,
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
+    pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
     pub(crate) catalog_commands: Vec<CatalogCommand>,
+    /// What the coordinators of transactions are asked.
+    pub(crate) questions: Vec<Question>,
     /// Answers to requests that waited.
     pub(crate) replies: Vec<(Waiter, Response)>,
     last_ticket: u64,
@@ -44,16 +52,18 @@ impl Node {
             cluster_id,
             topic_defaults,
             catalog: Catalog::default(),
+            producer_ids: ProducerIds::default(),
             catalog_commands: Vec::new(),
+            questions: Vec::new(),
             replies: Vec::new(),
             last_ticket: 0,
         }
     }
 
-    /// A number that nothing else has.
-    pub(crate) const fn ticket(&mut self) -> u64 {
+    /// A ticket that nothing else has.
+    pub(crate) const fn ticket(&mut self) -> Ticket {
         self.last_ticket += 1;
-        self.last_ticket
+        Ticket(self.last_ticket)
     }
 
     /// Answers a request that waited.
@@ -68,6 +78,15 @@ impl Node {
         if !is_asked && self.catalog_commands.len() < CATALOG_COMMANDS_MAX {
             self.catalog_commands.push(command);
         }
+    }
+
+    /// At most so many producer ids that nobody has; none until the council has given some.
+    pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
+        let ids = self.producer_ids.take(count);
+        if self.producer_ids.wants_more() {
+            self.catalog_commands.push(CatalogCommand::ProducerIds);
+        }
+        ids
     }
 
     /// Sends a batch that was appended to the disk.

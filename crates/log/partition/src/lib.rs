@@ -42,7 +42,8 @@ pub use ids::{
 };
 pub use partition::{Appended, NewBatch, Partition, StoredBatch};
 pub use producers::{
-    KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
+    KnownBatch, KnownProducer, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers,
+    TransactionVersion, Verdict,
 };
 pub use read::{Cut, Isolation, Read, SegmentRead, Source};
 pub use retention::NewStart;

@@ -159,7 +159,7 @@ impl Service for Shard {
                 ShardMail::TopicDone(ticket, error, id) => {
                     self.driver.links.broker.lock().topic_done(ticket, error, id);
                 }
-                ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block),
+                ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block, now),
                 ShardMail::TopicsComplete => self.topics_complete(),
                 ShardMail::Stop => self.done = true,
             }

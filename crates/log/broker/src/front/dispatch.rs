@@ -10,7 +10,7 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
+use crate::{fetch, find_coordinator, groups, init_producer_id, offsets, produce, topics, transactions};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -26,18 +26,37 @@ const AREAS: &[Area] = &[
     Area { served: groups::SERVED, dispatch: |at, key, call| at.groups.dispatch(&mut at.node, key, call) },
     Area {
         served: find_coordinator::SERVED,
-        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, call),
+        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, &at.transactions, call),
     },
     Area {
         served: topics::SERVED,
         dispatch: |at, key, call| at.topic_calls.dispatch(&mut at.node, key, call),
     },
     Area {
-        served: producer_ids::SERVED,
-        dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),
+        served: init_producer_id::SERVED,
+        dispatch: |at, _, call| init_producer_id::dispatch(&mut at.node, &mut at.transactions, call),
+    },
+    Area {
+        served: transactions::SERVED,
+        dispatch: |at, key, call| at.transactions.dispatch(&mut at.node, key, call),
     },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
+
+/// The features of the cluster, with the levels that this broker knows of each.
+const FEATURES: &[Feature<'_>] = &[
+    Feature { name: "metadata.version", lowest: 7, highest: 30 },
+    Feature { name: "transaction.version", lowest: 0, highest: 2 },
+];
+
+/// The level of each that is used. By that of transactions, clients decide how they begin and end them (KIP-890).
+const FINALIZED: &[Feature<'_>] = &[
+    Feature { name: "metadata.version", lowest: 30, highest: 30 },
+    Feature { name: "transaction.version", lowest: 2, highest: 2 },
+];
+
+/// The first version of ApiVersions that shows features which begin at level 0 (KAFKA-17011).
+const FEATURES_FROM_ZERO: i16 = 4;
 
 /// Produce is advertised from version 0 on, though the first versions are not served: clients judge by it whether a broker
 /// knows compressions (KAFKA-18659).
@@ -76,6 +95,7 @@ impl Broker {
         let client_id = header.client_id.unwrap_or_default();
         let call = Call { form, body, waiter, client_id, host, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
+        self.settle(now);
         Ok((head, handled))
     }
 }
@@ -102,8 +122,12 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let features = [Feature { name: "metadata.version", lowest: 7, highest: 30 }];
-    let features = Features { supported: &features, finalized: &features, epoch: 0 };
+    let supported: Vec<Feature<'_>> = FEATURES
+        .iter()
+        .filter(|feature| feature.lowest > 0 || version >= FEATURES_FROM_ZERO)
+        .copied()
+        .collect();
+    let features = Features { supported: &supported, finalized: FINALIZED, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

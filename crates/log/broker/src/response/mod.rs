@@ -83,6 +83,8 @@ pub enum Response {
     Offsets(OffsetsResponse),
     /// Any other: its body.
     Body(Vec<u8>),
+    /// None: a request that has no answer is done.
+    Nothing,
     /// The connection is to be closed: an error of a request that has no answer.
     Close,
 }
@@ -104,7 +106,7 @@ impl Response {
                 offsets.complete(reader).write(&mut Writer::new(out, flexible), version);
             }
             Self::Body(body) => out.extend_from_slice(body),
-            Self::Close => {}
+            Self::Nothing | Self::Close => {}
         }
     }
 }

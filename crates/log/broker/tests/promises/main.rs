@@ -1,6 +1,7 @@
 //! What a broker promises, seen from outside: what it answers, and when, as its disk goes on or does not.
 
 mod bench;
+mod disk;
 mod fetch;
 mod produce;
 

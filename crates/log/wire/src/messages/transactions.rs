@@ -160,6 +160,7 @@ messages! {
         [0..] transaction_result: bool,
         [0..] topics: Vec<WritableTxnMarkerTopic>,
         [0..] coordinator_epoch: i32,
+        [2..] transaction_version: i8,
     }
 
     /// See [`WriteTxnMarkersRequest`].

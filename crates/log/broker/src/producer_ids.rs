@@ -2,8 +2,6 @@
 
 use core::ops::Range;
 
-use log_partition::ProducerId;
-
 /// With so few ids left another block is asked for.
 const LOW: i64 = 200;
 
@@ -21,12 +19,15 @@ impl ProducerIds {
         (self.next, self.asked) = (block, false);
     }
 
-    /// An id that nobody has; nothing until the council has given some.
-    pub(crate) fn next(&mut self) -> Option<ProducerId> {
+    /// At most so many ids that nobody has; none until the council has given some.
+    pub(crate) fn take(&mut self, count: i64) -> Range<i64> {
         if self.present.is_empty() {
             self.present = core::mem::take(&mut self.next);
         }
-        self.present.next().map(ProducerId)
+        let end = self.present.end.min(self.present.start.saturating_add(count));
+        let taken = self.present.start..end;
+        self.present.start = end;
+        taken
     }
 
     /// Whether another block is to be asked for. Says so once for each.
@@ -45,14 +46,13 @@ mod tests {
     #[test]
     fn ids_are_those_of_the_blocks_and_each_is_given_once() {
         let mut ids = ProducerIds::default();
-        assert_eq!(ids.next(), None);
+        assert!(ids.take(1).is_empty());
         assert!(ids.wants_more() && !ids.wants_more(), "a block is asked for once");
         ids.given(1_000..1_300);
-        let first: Vec<i64> = (0..150).filter_map(|_| ids.next()).map(|id| id.0).collect();
-        assert_eq!(first, (1_000..1_150).collect::<Vec<_>>());
+        assert_eq!((ids.take(1), ids.take(149)), (1_000..1_001, 1_001..1_150));
         assert!(ids.wants_more());
         ids.given(5_000..5_300);
-        let second: Vec<i64> = (0..200).filter_map(|_| ids.next()).map(|id| id.0).collect();
-        assert_eq!(second, (1_150..1_300).chain(5_000..5_050).collect::<Vec<_>>());
+        assert_eq!(ids.take(200), 1_150..1_300, "what is left of the block");
+        assert_eq!(ids.take(50), 5_000..5_050);
     }
 }
