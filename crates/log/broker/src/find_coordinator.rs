@@ -15,6 +15,9 @@ const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
+/// What versions with one key say if nothing is wrong.
+const NO_ERROR: &str = "NONE";
+
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
 
@@ -62,6 +65,7 @@ fn find(
         response.coordinators = found;
     } else if let Some(only) = found.pop() {
         (response.error_code, response.node_id) = (only.error_code, only.node_id);
+        response.error_message = (only.error_code == 0).then(|| NO_ERROR.into());
         (response.host, response.port) = (only.host, only.port);
     }
     response

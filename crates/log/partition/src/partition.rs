@@ -128,7 +128,7 @@ impl Partition {
         let fits =
             restored.tables.end == end || restored.segments.back().is_some_and(|last| last.bytes() == 0);
         check(fits, "the segments end elsewhere than the tables say")?;
-        restored.high_watermark = restored.tables.end;
+        restored.committed(restored.tables.end);
         restored.epoch = restored.tables.epochs.newest().unwrap_or(LeaderEpoch(0));
         Ok(restored)
     }

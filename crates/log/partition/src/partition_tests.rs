@@ -182,8 +182,8 @@ impl World {
 
     /// The process ends, and all that was durable comes back.
     fn restart(&mut self) {
-        self.commit();
         let tables = Tables::of_bytes(&self.partition.tables().to_bytes()).expect("they are whole");
+        self.commit();
         let mut segments = Vec::new();
         for (base, bytes) in &self.segments {
             let mut segment = crate::Segment::new(*base);

@@ -125,6 +125,8 @@ impl Groups {
         let error = match verdict {
             _ if self.coordinators.get(partition).is_none() => ErrorCode::NotCoordinator,
             Ok(codes) => codes.first().copied().unwrap_or_default(),
+            // It is not this group's coordinator that is elsewhere.
+            Err(ErrorCode::NotCoordinator) => ErrorCode::CoordinatorNotAvailable,
             Err(error) => *error,
         };
         let response = if error == ErrorCode::None {

@@ -2,8 +2,8 @@
 
 use log_partition::{PartitionId, Source};
 use log_wire::{
-    CurrentLeader, Divergence, ErrorCode, FetchOutcome, Writer, end_fetch_response, start_fetch_response,
-    start_fetch_topic,
+    Batch, CurrentLeader, Divergence, ErrorCode, FetchOutcome, Writer, end_fetch_response,
+    start_fetch_response, start_fetch_topic,
 };
 
 use super::TopicKey;
@@ -27,7 +27,7 @@ pub struct FetchedPartition {
     pub(crate) high_watermark: i64,
     pub(crate) last_stable: i64,
     pub(crate) start: i64,
-    /// First offsets of aborted transactions, by producer, with the offsets of their markers; nothing for a client that reads
+    /// Producers and first offsets of aborted transactions that may overlap with the batches; nothing for a client that reads
     /// all.
     pub(crate) aborted: Option<Vec<(i64, i64)>>,
     pub(crate) divergence: Option<Divergence>,
@@ -101,13 +101,14 @@ impl FetchResponse {
 
 impl FetchedPartition {
     fn write(&self, batches: &[u8], writer: &mut Writer<'_>, version: i16) {
+        let aborted = self.aborted.as_ref().map(|aborted| begun_in(aborted, batches));
         let outcome = FetchOutcome {
             partition: self.index,
             error: self.error,
             high_watermark: self.high_watermark,
             last_stable_offset: self.last_stable,
             log_start_offset: self.start,
-            aborted: self.aborted.as_deref(),
+            aborted: aborted.as_deref(),
             preferred_read_replica: -1,
             divergence: self.divergence,
             leader: self.leader,
@@ -116,4 +117,16 @@ impl FetchedPartition {
         writer.raw(batches);
         outcome.end(writer, version);
     }
+}
+
+/// Those of the aborted transactions that begin before the end of the batches. Where these end is known only once they are read.
+fn begun_in(aborted: &[(i64, i64)], batches: &[u8]) -> Vec<(i64, i64)> {
+    if aborted.is_empty() {
+        return Vec::new();
+    }
+    let (mut rest, mut last) = (batches, -1);
+    while let Ok((batch, behind)) = Batch::read(rest) {
+        (rest, last) = (behind, batch.last_offset());
+    }
+    aborted.iter().filter(|(_, first)| *first <= last).copied().collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use log_coordinators::{Participant, Ticket, Topic};
 use log_partition::{CoordinatorEpoch, Marker, ProducerEpoch, ProducerId, TransactionVersion};
 use log_wire::messages::transactions::{
-    WritableTxnMarker, WritableTxnMarkerPartitionResult, WritableTxnMarkerResult,
+    WritableTxnMarker, WritableTxnMarkerPartitionResult, WritableTxnMarkerResult, WritableTxnMarkerTopic,
     WritableTxnMarkerTopicResult, WriteTxnMarkersRequest, WriteTxnMarkersResponse,
 };
 use log_wire::{ErrorCode, TopicName};
@@ -78,17 +78,11 @@ impl Transactions {
         let mut pending = Pending { form: of.form, response: WriteTxnMarkersResponse::default(), missing: 0 };
         let named: usize = request.markers.iter().flat_map(|marker| &marker.topics).map(partitions_of).sum();
         let is_large = named > node.config.transactions.names_per_request_max;
-        for (number, asked) in request.markers.iter().enumerate() {
-            let result = results(asked);
-            let places = result.topics.iter().enumerate().flat_map(|(topic, result)| {
-                (0..result.partitions.len()).map(move |partition| (number, topic, partition))
-            });
-            let places: Vec<Place> = places.collect();
-            pending.response.markers.push(result);
-            for place in places {
+        for asked in &request.markers {
+            for (place, asked_partition) in add_results(&mut pending.response, asked) {
                 let found = match is_large || asked.producer_id < 0 || asked.producer_epoch < 0 {
                     true => Err(ErrorCode::InvalidRequest),
-                    false => participant(&node.catalog, asked, place),
+                    false => participant(&node.catalog, asked_partition),
                 };
                 match found {
                     Ok(participant) => {
@@ -113,20 +107,35 @@ impl Transactions {
     }
 }
 
-fn partitions_of(topic: &log_wire::messages::transactions::WritableTxnMarkerTopic) -> usize {
+fn partitions_of(topic: &WritableTxnMarkerTopic) -> usize {
     topic.partition_indexes.len()
 }
 
-fn results(asked: &WritableTxnMarker) -> WritableTxnMarkerResult {
-    let topics = asked.topics.iter().map(|topic| WritableTxnMarkerTopicResult {
-        name: topic.name.clone(),
-        partitions: topic
-            .partition_indexes
-            .iter()
-            .map(|index| WritableTxnMarkerPartitionResult { partition_index: *index, error_code: 0 })
-            .collect(),
+/// Adds the results of a marker to those of its producer. Gives the place of each, and what was asked there.
+fn add_results<'r>(
+    response: &mut WriteTxnMarkersResponse,
+    asked: &'r WritableTxnMarker,
+) -> Vec<(Place, (&'r str, i32))> {
+    let markers = &mut response.markers;
+    let number = markers.iter().position(|of| of.producer_id == asked.producer_id).unwrap_or_else(|| {
+        let producer_id = asked.producer_id;
+        markers.push(WritableTxnMarkerResult { producer_id, ..WritableTxnMarkerResult::default() });
+        markers.len() - 1
     });
-    WritableTxnMarkerResult { producer_id: asked.producer_id, topics: topics.collect() }
+    let Some(result) = markers.get_mut(number) else { return Vec::new() };
+    let mut places = Vec::new();
+    for topic in &asked.topics {
+        let indexes = topic.partition_indexes.iter().enumerate();
+        let named =
+            indexes.map(|(place, index)| ((number, result.topics.len(), place), (&*topic.name, *index)));
+        places.extend(named);
+        let partitions = topic.partition_indexes.iter();
+        let partitions = partitions
+            .map(|index| WritableTxnMarkerPartitionResult { partition_index: *index, error_code: 0 })
+            .collect();
+        result.topics.push(WritableTxnMarkerTopicResult { name: topic.name.clone(), partitions });
+    }
+    places
 }
 
 fn at(
@@ -155,17 +164,11 @@ const fn marker(asked: &WritableTxnMarker) -> Marker {
     }
 }
 
-fn participant(
-    catalog: &Catalog,
-    asked: &WritableTxnMarker,
-    (_, topic, partition): Place,
-) -> Result<Participant, ErrorCode> {
-    let topic = asked.topics.get(topic).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-    let index = *topic.partition_indexes.get(partition).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-    if topic.name == OFFSETS.name {
+fn participant(catalog: &Catalog, (topic, index): (&str, i32)) -> Result<Participant, ErrorCode> {
+    if topic == OFFSETS.name {
         return Ok(Participant::Offsets(index));
     }
-    let image = catalog.find(TopicName::Name(&topic.name))?;
+    let image = catalog.find(TopicName::Name(topic))?;
     Ok(Participant::Partition(Topic { name: Arc::clone(&image.name), id: image.id }, index))
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Bench {
 }
 
 /// Segments that hold nothing: these tests read from memory.
-struct NoSegments;
+pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
     fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) {}
@@ -188,6 +188,12 @@ impl Bench {
     /// The process dies. Of what was not durable, the first `more` commands are on the disk nevertheless. A new broker leads
     /// under the next epochs.
     pub(crate) fn crash(&mut self, more: u64) {
+        self.crash_until_named(more, "");
+        let _ = self.broker.catalog_complete();
+    }
+
+    /// The same, but the council does not name one of the topics yet.
+    pub(crate) fn crash_until_named(&mut self, more: u64, late: &str) {
         let stored = self.disk.crash(more);
         let defaults = PartitionConfig::default();
         let config = BrokerConfig { seed: self.config.seed + 1, ..self.config.clone() };
@@ -198,9 +204,12 @@ impl Bench {
         self.answered.clear();
         for mut topic in self.topics.values().cloned().collect::<Vec<_>>() {
             topic.partitions.iter_mut().for_each(|partition| partition.epoch.0 += 1);
-            self.put_topic(topic);
+            if &*topic.name == late {
+                self.topics.remove(late);
+            } else {
+                self.put_topic(topic);
+            }
         }
-        let _ = self.broker.catalog_complete();
     }
 
     /// The connection is gone.

@@ -4,6 +4,7 @@ mod bench;
 mod disk;
 mod fetch;
 mod produce;
+mod transactions;
 
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{MetadataRequest, ProduceRequest, TopicName};
