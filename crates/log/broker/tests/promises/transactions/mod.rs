@@ -3,6 +3,7 @@
 
 mod administration;
 mod client;
+mod connection;
 mod crashes;
 mod requests;
 mod room;
