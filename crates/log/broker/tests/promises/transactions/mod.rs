@@ -5,6 +5,7 @@ mod administration;
 mod client;
 mod connection;
 mod crashes;
+mod model;
 mod requests;
 mod room;
 mod waiting;

@@ -218,7 +218,7 @@ pub(crate) fn aborted(partition: &PartitionData) -> Vec<(i64, i64)> {
     aborted
 }
 
-fn is_abort(batch: &Batch<'_>) -> bool {
+pub(crate) fn is_abort(batch: &Batch<'_>) -> bool {
     let record = Records::new(batch.records(), batch.count()).next().expect("a marker has a record");
     record.expect("it is whole").key.expect("it has a key")[3] == 0
 }
